@@ -19,10 +19,12 @@ mod pieces;
 mod spline;
 #[cfg(test)]
 mod tests;
+mod volume;
 
 pub use atom::Atom;
 pub use boundary::Boundary;
 pub use coordinates::{Coordinates, FARTHEST_DEPTH};
 pub use error::MRepError;
 pub use figure::{Figure, Kind};
-pub use fit::{Fit, FitSettings, Report, Stage};
+pub use fit::{Fit, FitSettings, Levels, Report, Stage};
+pub use volume::Volume;

@@ -106,6 +106,8 @@ impl Posterior<'_> {
         progress: &dyn Progress,
         stage: &str,
     ) -> Result<Figure, Cancelled> {
+        /// Share of the legality that one step has to leave: from the brink of a fold no way leads on.
+        const MOST_LOST: f64 = 0.5;
         /// Damping tried at one place: a thousandfold growth.
         const TRIES: usize = 8;
         /// Relative fall of the energy that is no more worth a step, twice running.
@@ -126,7 +128,7 @@ impl Posterior<'_> {
                     self.unknowns.shortened(&mut change);
                     let figure = self.unknowns.moved(&state.figure, &change);
                     let after = figure.legality();
-                    if after > LEAST_LEGALITY || after >= legality {
+                    if after >= legality || after > LEAST_LEGALITY.max(MOST_LOST * legality) {
                         let next = self.state(figure);
                         if next.is_below(&state) {
                             taken = Some((next, after));

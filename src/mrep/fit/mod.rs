@@ -14,23 +14,26 @@ mod offsets;
 mod prior;
 mod report;
 mod similarity;
+mod stages;
 mod surface;
 #[cfg(test)]
 mod tests;
 mod unknowns;
+mod volume;
 
 pub use report::Report;
+pub use volume::Levels;
 
 use super::boundary::Boundary;
 use super::error::MRepError;
 use super::figure::Figure;
+use super::volume::Volume;
 use crate::Vec3;
-use crate::progress::{Part, Progress};
+use crate::progress::{Progress, step};
 use crate::surface::Surface;
-use marquardt::Posterior;
-use medial::Medial;
+use stages::Stages;
 use surface::{DEVIATIONS, SurfaceLikelihood, Target};
-use unknowns::Unknowns;
+use volume::{BLURS, VolumeLikelihood};
 
 /// Which stages a fit goes through, and how.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +65,8 @@ impl Default for FitSettings {
 /// One stage as it went.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// "similarity", "atoms" or "boundary".
-    pub name: &'static str,
+    /// "similarity", "atoms" or "boundary"; of a volume also "atoms at blur 3" and the like, in voxels, before the last "atoms".
+    pub name: String,
     /// Energy at its beginning and after each accepted step: they fall.
     pub energies: Vec<f64>,
     /// How good it was at its end.
@@ -81,9 +84,19 @@ pub struct Fit {
     pub positions: Vec<Vec3>,
     /// The stages in their order.
     pub stages: Vec<Stage>,
+    /// Values inside and outside, of a volume.
+    pub levels: Option<Levels>,
 }
 
+/// How far offsets of a finer boundary are smoothed, in mean radii: what a surface shows is so, what a volume shows is noise in part.
+const SURFACE_SMOOTH: f64 = 0.03;
+const VOLUME_SMOOTH: f64 = 0.2;
+
 impl FitSettings {
+    fn moves_the_whole(&self) -> bool {
+        self.similarity && self.held.is_empty()
+    }
+
     fn check(&self, figure: &Figure) -> Result<(), MRepError> {
         if !(0.0..=1e6).contains(&self.prior) {
             return Err(MRepError::Setting {
@@ -111,15 +124,6 @@ impl FitSettings {
     }
 }
 
-/// Level of the mesh that figures are fitted with: few atoms need more places between them.
-fn level(figure: &Figure) -> u32 {
-    if figure.kind().atoms() * figure.kind().spokes() > 200 {
-        1
-    } else {
-        2
-    }
-}
-
 impl Figure {
     /// Fits the figure to a surface, as its template. `weights` say how much each vertex of the surface counts, from 0 to 1.
     ///
@@ -134,87 +138,118 @@ impl Figure {
     ) -> Result<Fit, MRepError> {
         settings.check(self)?;
         let target = Target::new(surface, weights)?;
-        let boundary = Boundary::new(self, level(self))?;
-        let unknowns = Unknowns::new(self, &settings.held);
-        let medial = Medial::new(self);
-        let atoms = self.kind().atoms();
-        let part = |from: f64, to: f64| Part {
-            whole: progress,
-            from,
-            to,
+        let mut stages = Stages::new(self, settings, progress)?;
+        let boundary = stages.boundary.clone();
+        let seen = |figure: &Figure| {
+            SurfaceLikelihood::new(
+                &target,
+                &boundary,
+                &boundary.shape(figure),
+                self.kind().atoms(),
+            )
         };
-        let mut stages = Vec::new();
-        let mut figure = self.clone();
-        let mut likelihood =
-            SurfaceLikelihood::new(&target, &boundary, &boundary.shape(&figure), atoms);
-        if settings.similarity && settings.held.is_empty() {
-            let mut energies = Vec::new();
-            let posterior = Posterior {
-                template: self,
-                boundary: &boundary,
-                unknowns: &unknowns,
-                medial: &medial,
-                prior: settings.prior,
-                likelihood: &likelihood,
-            };
-            figure = similarity::minimise(&posterior, figure, &mut energies, &part(0.0, 0.2))?;
-            let shape = boundary.shape(&figure);
-            stages.push(Stage {
-                name: "similarity",
-                energies,
-                report: Report::new(&target, &boundary, &shape),
-            });
-            likelihood = SurfaceLikelihood::new(&target, &boundary, &shape, atoms);
+        let report = |figure: &Figure| Report::new(&target, &boundary, &boundary.shape(figure));
+        if settings.moves_the_whole() {
+            let energies = stages.similarity(&seen(&stages.figure), 0.0, 0.2)?;
+            stages.ended("similarity", energies, &report);
         }
         if settings.atoms {
+            let mut likelihood = seen(&stages.figure);
             let mut energies = Vec::new();
             for (k, deviation) in DEVIATIONS.into_iter().enumerate() {
                 likelihood.deviation = deviation;
-                let posterior = Posterior {
-                    template: self,
-                    boundary: &boundary,
-                    unknowns: &unknowns,
-                    medial: &medial,
-                    prior: settings.prior,
-                    likelihood: &likelihood,
-                };
                 let from = 0.2 + 0.3 * k as f64;
-                let (part, most) = (part(from, from + 0.3), [10, 30][k]);
-                figure =
-                    posterior.minimise(figure, most, &mut energies, &part, "fitting the atoms")?;
+                stages.atoms(&likelihood, [10, 30][k], &mut energies, from, from + 0.3)?;
             }
-            let shape = boundary.shape(&figure);
-            stages.push(Stage {
-                name: "atoms",
-                energies,
-                report: Report::new(&target, &boundary, &shape),
-            });
+            stages.ended("atoms", energies, &report);
         }
-        let fine = Boundary::new(&figure, offsets::level(&figure))?;
-        let mut positions = fine.positions(&figure);
+        let fine = Boundary::new(&stages.figure, offsets::level(&stages.figure))?;
+        let mut positions = fine.positions(&stages.figure);
         if settings.boundary {
-            let mut energies = Vec::new();
-            let shape = fine.shape(&figure);
-            let likelihood = SurfaceLikelihood::new(&target, &fine, &shape, atoms);
-            let part = part(0.8, 1.0);
-            positions =
-                offsets::minimise(&likelihood, shape, &fine.triangles, &mut energies, &part)?;
-            let shape = super::boundary::Shape {
-                positions: positions.clone(),
-                normals: vec![Vec3::zeros(); positions.len()],
-                radii: Vec::new(),
-            };
-            stages.push(Stage {
-                name: "boundary",
-                energies,
-                report: Report::new(&target, &fine, &shape),
-            });
+            let shape = fine.shape(&stages.figure);
+            let likelihood = SurfaceLikelihood::new(&target, &fine, &shape, self.kind().atoms());
+            let (part, mut energies) = (stages.part(0.8, 1.0), Vec::new());
+            let laid = offsets::minimise(
+                &likelihood,
+                SURFACE_SMOOTH,
+                shape,
+                &fine.triangles,
+                &mut energies,
+                &part,
+            )?;
+            let report = |_: &Figure| Report::new(&target, &fine, &laid);
+            stages.ended("boundary", energies, &report);
+            positions.clone_from(&laid.positions);
         }
-        Ok(Fit {
-            figure,
-            boundary: fine,
-            positions,
-            stages,
-        })
+        Ok(stages.fit(fine, positions, None))
+    }
+
+    /// Fits the figure to the body in a volume that it lies on, as its template.
+    ///
+    /// # Errors
+    /// A figure that folds or lies outside of the volume, a volume without a step at it; a stop by the progress.
+    pub fn fit_volume(
+        &self,
+        volume: &Volume,
+        settings: &FitSettings,
+        progress: &dyn Progress,
+    ) -> Result<Fit, MRepError> {
+        settings.check(self)?;
+        let mut stages = Stages::new(self, settings, progress)?;
+        let boundary = stages.boundary.clone();
+        let atoms = self.kind().atoms();
+        let mut blurred = Vec::new();
+        for (k, [voxels, deviation]) in BLURS.into_iter().enumerate() {
+            step(progress, 0.05 * k as f64, "blurring the volume")?;
+            let blur = voxels * volume.voxel();
+            blurred.push((voxels, [blur, deviation], volume.blurred(blur)));
+        }
+        let sharpest = &blurred[blurred.len() - 1];
+        let report = |figure: &Figure| {
+            let shape = boundary.shape(figure);
+            let likelihood =
+                VolumeLikelihood::new(&sharpest.2, sharpest.1, &boundary, &shape, atoms);
+            likelihood.map_or(Report::UNKNOWN, |l| l.report(&boundary, &shape))
+        };
+        if settings.moves_the_whole() {
+            let (_, blur, volume) = &blurred[0];
+            let shape = boundary.shape(&stages.figure);
+            let likelihood = VolumeLikelihood::new(volume, *blur, &boundary, &shape, atoms)?;
+            let energies = stages.similarity(&likelihood, 0.15, 0.3)?;
+            stages.ended("similarity", energies, &report);
+        }
+        if settings.atoms {
+            for (k, (voxels, blur, volume)) in blurred.iter().enumerate() {
+                let shape = boundary.shape(&stages.figure);
+                let likelihood = VolumeLikelihood::new(volume, *blur, &boundary, &shape, atoms)?;
+                let (from, mut energies) = (0.3 + 0.2 * k as f64, Vec::new());
+                stages.atoms(&likelihood, 20, &mut energies, from, from + 0.2)?;
+                let name = if k + 1 == blurred.len() {
+                    "atoms".into()
+                } else {
+                    format!("atoms at blur {voxels}")
+                };
+                stages.ended(&name, energies, &report);
+            }
+        }
+        let fine = Boundary::new(&stages.figure, offsets::level(&stages.figure))?;
+        let mut shape = fine.shape(&stages.figure);
+        let (_, blur, volume) = sharpest;
+        let likelihood = VolumeLikelihood::new(volume, *blur, &fine, &shape, atoms)?;
+        if settings.boundary {
+            let (part, mut energies) = (stages.part(0.9, 1.0), Vec::new());
+            shape = offsets::minimise(
+                &likelihood,
+                VOLUME_SMOOTH,
+                shape,
+                &fine.triangles,
+                &mut energies,
+                &part,
+            )?;
+            let report = |_: &Figure| likelihood.report(&fine, &shape);
+            stages.ended("boundary", energies, &report);
+        }
+        let levels = likelihood.levels;
+        Ok(stages.fit(fine.clone(), shape.positions, Some(levels)))
     }
 }

@@ -6,37 +6,59 @@
 
 use super::super::boundary::Shape;
 use super::super::figure::Figure;
-use super::surface::{Observation, SurfaceLikelihood};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, step};
 use faer::Side;
 use faer::prelude::Solve;
 use faer::sparse::{SparseColMat, Triplet};
 
-/// Way over which offsets may differ by as much as they err, in shares of the mean radius.
-const SMOOTH: f64 = 0.03;
+/// A target whose distances from a boundary are asked for one by one.
+pub(super) trait Seen {
+    /// Distances, and how far the boundary misses on the whole, as a squared distance.
+    fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64);
+}
+
+/// One comparison.
+pub(super) struct Observation {
+    /// Signed distance, outside of the boundary positive, metres.
+    pub distance: f64,
+    /// Weight: share of the area.
+    pub weight: f64,
+    /// Boundary triangle, and minus the derivatives of the distance by its corners.
+    pub triangle: u32,
+    pub directions: [Vec3; 3],
+    /// Radius there that distances are measured by.
+    pub radius: f64,
+}
+
 /// Offsets stay below this share of the radius.
 const FARTHEST: f64 = 0.5;
 const ROUNDS: usize = 4;
 
-/// Moves a boundary's vertices onto the surface; its normals stay those of the figure.
+/// Moves a boundary's vertices onto the target, along the normals of the figure. Offsets may differ by as much as they err over
+/// `smooth` times the mean radius.
 pub(super) fn minimise(
-    likelihood: &SurfaceLikelihood<'_>,
+    target: &dyn Seen,
+    smooth: f64,
     mut shape: Shape,
     triangles: &[[u32; 3]],
     energies: &mut Vec<f64>,
     progress: &dyn Progress,
-) -> Result<Vec<Vec3>, Cancelled> {
+) -> Result<Shape, Cancelled> {
     let base = shape.positions.clone();
     let edges = edges(&base, triangles);
     let mean = shape.radii.iter().sum::<f64>() / shape.radii.len() as f64;
     let mut offsets = vec![0.0; base.len()];
-    let mut seen = likelihood.observations(&shape);
-    let mut energy = cost(&seen, &edges, &offsets, mean);
+    let smooth = (smooth * mean).powi(2);
+    let cost = |misfit: f64, offsets: &[f64]| {
+        (misfit + smooth * roughness(&edges, offsets)) / (mean * mean)
+    };
+    let (mut seen, misfit) = target.observations(&shape);
+    let mut energy = cost(misfit, &offsets);
     energies.push(energy);
     for round in 0..ROUNDS {
         step(progress, round as f64 / ROUNDS as f64, "laying the skin on")?;
-        let Some(wanted) = solve(&seen, &edges, &offsets, &shape, triangles, mean) else {
+        let Some(wanted) = solve(&seen, &edges, &offsets, &shape, triangles, smooth) else {
             break;
         };
         // Shorter where the whole step is too much.
@@ -56,8 +78,8 @@ pub(super) fn minimise(
                 normals: shape.normals.clone(),
                 radii: shape.radii.clone(),
             };
-            let observations = likelihood.observations(&moved);
-            let after = cost(&observations, &edges, &next, mean);
+            let (observations, misfit) = target.observations(&moved);
+            let after = cost(misfit, &next);
             if after < energy {
                 taken = Some((next, moved, observations, after));
                 break;
@@ -73,7 +95,7 @@ pub(super) fn minimise(
             break;
         }
     }
-    Ok(shape.positions)
+    Ok(shape)
 }
 
 /// Edges with the weight of a squared difference across them.
@@ -102,16 +124,13 @@ fn edges(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<(u32, u32, f64)> {
         .collect()
 }
 
-fn smoothness(mean: f64) -> f64 {
-    (SMOOTH * mean).powi(2)
-}
-
-fn cost(seen: &[Observation], edges: &[(u32, u32, f64)], offsets: &[f64], mean: f64) -> f64 {
-    let data: f64 = seen.iter().map(|o| o.weight * o.distance.powi(2)).sum();
-    let rough: f64 = (edges.iter())
-        .map(|(v, w, x)| x * (offsets[*v as usize] - offsets[*w as usize]).powi(2))
-        .sum();
-    (data + smoothness(mean) * rough) / (mean * mean)
+/// Integral of the offsets' squared gradient over the area.
+fn roughness(edges: &[(u32, u32, f64)], offsets: &[f64]) -> f64 {
+    let across = |v: u32, w: u32| offsets[v as usize] - offsets[w as usize];
+    edges
+        .iter()
+        .map(|&(v, w, x)| x * across(v, w).powi(2))
+        .sum()
 }
 
 /// The change of offsets that the linearised problem asks for.
@@ -121,7 +140,7 @@ fn solve(
     offsets: &[f64],
     shape: &Shape,
     triangles: &[[u32; 3]],
-    mean: f64,
+    smooth: f64,
 ) -> Option<Vec<f64>> {
     let n = offsets.len();
     let mut triplets = Vec::new();
@@ -141,7 +160,6 @@ fn solve(
             }
         }
     }
-    let smooth = smoothness(mean);
     for &(v, w, x) in edges {
         let x = x * smooth;
         let difference = offsets[v as usize] - offsets[w as usize];

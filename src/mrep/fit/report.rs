@@ -2,7 +2,10 @@
 //! How good a fit is.
 
 use super::super::boundary::{Boundary, Shape};
+use super::super::volume::Volume;
+use super::offsets::Observation;
 use super::surface::{Mesh, Target};
+use super::volume::Levels;
 use crate::Vec3;
 use crate::surface::Surface;
 use rayon::prelude::*;
@@ -21,6 +24,14 @@ pub struct Report {
 }
 
 impl Report {
+    /// Where nothing could be compared.
+    pub(super) const UNKNOWN: Self = Self {
+        mean: f64::NAN,
+        ninety_nine: f64::NAN,
+        largest: f64::NAN,
+        dice: f64::NAN,
+    };
+
     pub(super) fn new(target: &Target<'_>, boundary: &Boundary, shape: &Shape) -> Self {
         let mesh = Mesh::new(shape, &boundary.triangles);
         let welded = target.surface.welded();
@@ -38,10 +49,39 @@ impl Report {
             .with_min_len(256)
             .map(far)
             .collect();
-        let mut seen: Vec<(f64, f64)> = (distances.into_iter().zip(&target.areas))
+        let seen = (distances.into_iter().zip(&target.areas))
             .filter_map(|(d, area)| d.map(|d| (d, *area)))
-            .filter(|(_, area)| *area > 0.0)
             .collect();
+        Self::of(seen, dice(target.surface, shape, &boundary.triangles))
+    }
+
+    /// Of a volume: distances of the boundary's vertices from the step along their normals, and the voxels beyond the middle of
+    /// both levels in a box around the body.
+    pub(super) fn of_volume(
+        volume: &Volume,
+        levels: Levels,
+        seen: &[Observation],
+        boundary: &Boundary,
+        shape: &Shape,
+    ) -> Self {
+        let seen = seen.iter().map(|o| (o.distance.abs(), o.weight)).collect();
+        let Ok(body) = Surface::new(shape.positions.clone(), boundary.triangles.clone()) else {
+            return Self::of(seen, f64::NAN);
+        };
+        let margin = Vec3::repeat(0.05 * body.size() + volume.voxel());
+        let (lo, hi) = body.bounds();
+        let middle = 0.5 * (levels.inside + levels.outside);
+        let voxels = volume.voxels_in(&(lo - margin), &(hi + margin));
+        let counts = voxels.into_par_iter().map(|(p, value)| {
+            let seen = (value > middle) == (levels.inside > middle);
+            (body.winding_number(p) > 0.5, seen)
+        });
+        Self::of(seen, overlap(counts))
+    }
+
+    /// From distances and what each counts.
+    fn of(mut seen: Vec<(f64, f64)>, dice: f64) -> Self {
+        seen.retain(|(_, area)| *area > 0.0);
         seen.sort_by(|a, b| a.0.total_cmp(&b.0));
         let whole: f64 = seen.iter().map(|(_, area)| area).sum();
         let mean = seen.iter().map(|(d, area)| d * area).sum::<f64>() / whole;
@@ -55,9 +95,17 @@ impl Report {
             mean,
             ninety_nine: ninety_nine.map_or(largest, |(d, _)| *d),
             largest,
-            dice: dice(target.surface, shape, &boundary.triangles),
+            dice,
         }
     }
+}
+
+/// Twice what both have over the sum of what each has.
+fn overlap(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
+    let counts = pairs
+        .map(|(a, b)| [usize::from(a && b), usize::from(a) + usize::from(b)])
+        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    2.0 * counts[0] as f64 / counts[1].max(1) as f64
 }
 
 /// Points that both bodies are asked at.
@@ -70,18 +118,10 @@ fn dice(target: &Surface, shape: &Shape, triangles: &[[u32; 3]]) -> f64 {
     };
     let ((a, b), (c, d)) = (target.bounds(), body.bounds());
     let (lo, hi) = (a.inf(&c), b.sup(&d));
-    let counts = evenly(POINTS)
-        .into_par_iter()
-        .map(|x| {
-            let p = lo + (hi - lo).component_mul(&x);
-            let (mine, theirs) = (body.winding_number(p) > 0.5, target.contains(p));
-            [
-                usize::from(mine && theirs),
-                usize::from(mine) + usize::from(theirs),
-            ]
-        })
-        .reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-    2.0 * counts[0] as f64 / counts[1].max(1) as f64
+    overlap(evenly(POINTS).into_par_iter().map(|x| {
+        let p = lo + (hi - lo).component_mul(&x);
+        (body.winding_number(p) > 0.5, target.contains(p))
+    }))
 }
 
 /// Points spread evenly over the unit cube: multiples of powers of the plastic number's cousin in three dimensions, less the whole.

@@ -14,6 +14,7 @@
 use super::super::boundary::{Boundary, Shape};
 use super::super::error::MRepError;
 use super::evidence::{Evidence, Likelihood};
+use super::offsets::{Observation, Seen};
 use crate::aabb;
 use crate::surface::{Surface, closest_leaf};
 use crate::{Mat3, Vec3};
@@ -22,7 +23,7 @@ use rayon::prelude::*;
 /// Deviations of the surface from the boundary in radii: steps are made for one after the other, the last is reported.
 pub(super) const DEVIATIONS: [f64; 2] = [0.1, 0.03];
 /// Observations that an atom has on the whole, however many vertices there are: neighbours repeat each other.
-const PER_ATOM: f64 = 8.0;
+pub(super) const PER_ATOM: f64 = 8.0;
 
 /// A surface made ready: what does not depend on the figure.
 pub(super) struct Target<'a> {
@@ -219,19 +220,6 @@ impl<'a> Mesh<'a> {
     }
 }
 
-/// One comparison.
-pub(super) struct Observation {
-    /// Signed distance, outside of the boundary positive, metres.
-    pub distance: f64,
-    /// Weight: share of the area.
-    pub weight: f64,
-    /// Boundary triangle, and minus the derivatives of the distance by its corners.
-    pub triangle: u32,
-    pub directions: [Vec3; 3],
-    /// Radius there that distances are measured by.
-    pub radius: f64,
-}
-
 /// A surface seen from the boundary of a figure.
 pub(super) struct SurfaceLikelihood<'a> {
     target: &'a Target<'a>,
@@ -407,9 +395,8 @@ impl Likelihood for SurfaceLikelihood<'_> {
     }
 }
 
-impl SurfaceLikelihood<'_> {
-    /// Comparisons of both kinds, for those who want them one by one.
-    pub fn observations(&self, shape: &Shape) -> Vec<Observation> {
+impl Seen for SurfaceLikelihood<'_> {
+    fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64) {
         let mesh = Mesh::new(shape, self.triangles);
         let mut all: Vec<Observation> = self.of_surface(&mesh).into_iter().flatten().collect();
         all.retain(|seen| !seen.distance.is_nan());
@@ -439,6 +426,7 @@ impl SurfaceLikelihood<'_> {
                 radius: self.radii[v],
             });
         }
-        all
+        let misfit = all.iter().map(|o| o.weight * o.distance.powi(2)).sum();
+        (all, misfit)
     }
 }

@@ -58,7 +58,7 @@ fn difference(a: &Figure, b: &Figure) -> f64 {
 fn a_bent_superquadric_is_met_and_every_accepted_step_lowers_the_energy() {
     let surface = surface(superquadric(64));
     let fit = fit(&template(), &surface, &FitSettings::default());
-    let names: Vec<&str> = fit.stages.iter().map(|s| s.name).collect();
+    let names: Vec<&str> = fit.stages.iter().map(|s| &s.name[..]).collect();
     assert_eq!(names, ["similarity", "atoms", "boundary"]);
     for stage in &fit.stages {
         assert!(stage.energies.len() > 1, "{stage:?}");
@@ -208,4 +208,131 @@ fn what_cannot_be_fitted_is_refused_and_a_stop_is_heard() {
     let stop = |_: f64, _: &str| false;
     let stopped = template().fit_surface(&surface, None, &FitSettings::default(), &stop);
     assert!(matches!(stopped, Err(MRepError::Cancelled(_))));
+}
+
+/// A picture of a body: `inside` in it, `outside` around, partial volumes, noise of a deviation in shares of the step.
+fn picture(
+    body: &Surface,
+    voxel: Vec3,
+    [inside, outside]: [f64; 2],
+    noise: f64,
+    rounded: bool,
+) -> Volume {
+    let margin = voxel * 8.0;
+    let (lo, hi) = body.bounds();
+    let origin = lo - margin;
+    let shape: [usize; 3] =
+        std::array::from_fn(|a| ((hi + margin - origin)[a] / voxel[a]).ceil() as usize + 1);
+    let mut random = Random(11);
+    let mut normal = || (0..12).map(|_| random.next()).sum::<f64>() - 6.0;
+    let mut values = Vec::new();
+    for i in 0..shape[0] {
+        for j in 0..shape[1] {
+            for k in 0..shape[2] {
+                let at = Vec3::new(i as f64, j as f64, k as f64);
+                let p = origin + at.component_mul(&voxel);
+                // Averages over the voxel near the surface.
+                let far = body.signed_distance(p);
+                let share = if far.abs() > voxel.norm() {
+                    f64::from(u8::from(far < 0.0))
+                } else {
+                    let parts = (0..27).map(|m| {
+                        let at = Vec3::new((m % 3) as f64, (m / 3 % 3) as f64, (m / 9) as f64);
+                        let q = p + ((at - Vec3::repeat(1.0)) / 3.0).component_mul(&voxel);
+                        f64::from(u8::from(body.contains(q)))
+                    });
+                    parts.sum::<f64>() / 27.0
+                };
+                let value = outside + (inside - outside) * (share + noise * normal());
+                values.push(if rounded { value.round() } else { value } as f32);
+            }
+        }
+    }
+    Volume::new(values, shape, voxel, origin).unwrap()
+}
+
+/// Twice the shared volume over the sum of both bodies.
+fn dice(fit: &Fit, truth: &Surface) -> f64 {
+    let body = Surface::new(fit.positions.clone(), fit.boundary.triangles.clone()).unwrap();
+    let (lo, hi) = truth.bounds();
+    let mut counts = [0, 0];
+    for x in super::report::evenly(20_000) {
+        let p = lo + (hi - lo).component_mul(&(x * 1.1 - Vec3::repeat(0.05)));
+        let (a, b) = (body.contains(p), truth.contains(p));
+        counts[0] += usize::from(a && b);
+        counts[1] += usize::from(a) + usize::from(b);
+    }
+    2.0 * f64::from(counts[0] as u32) / f64::from(counts[1] as u32)
+}
+
+#[test]
+fn bodies_are_found_in_noisy_dark_rounded_and_thickly_sliced_volumes() {
+    let body = surface(superquadric(32));
+    let fine = Vec3::repeat(0.08);
+    for (name, voxel, levels, noise, rounded) in [
+        ("clean", fine, [1.0, 0.0], 0.0, false),
+        ("10 %", fine, [1.0, 0.0], 0.1, false),
+        ("40 %", fine, [1.0, 0.0], 0.4, false),
+        ("dark", fine, [-200.0, 900.0], 0.1, false),
+        ("16 bit", fine, [41_000.0, 12_000.0], 0.1, true),
+        ("thick", Vec3::new(0.06, 0.06, 0.18), [1.0, 0.0], 0.1, false),
+        (
+            "thick along x",
+            Vec3::new(0.24, 0.06, 0.06),
+            [1.0, 0.0],
+            0.1,
+            false,
+        ),
+    ] {
+        let volume = picture(&body, voxel, levels, noise, rounded);
+        let fit = template()
+            .fit_volume(&volume, &FitSettings::default(), &Silent)
+            .unwrap();
+        let far = fit.positions.iter().map(|p| body.signed_distance(*p).abs());
+        let mean = far.sum::<f64>() / fit.positions.len() as f64 / volume.voxel();
+        let dice = dice(&fit, &body);
+        assert!(dice > 0.975 && mean < 0.2, "{name}: {dice} {mean}");
+        let found = fit.levels.unwrap();
+        let step = levels[0] - levels[1];
+        assert!(
+            (found.inside - levels[0]).abs() < 0.1 * step.abs(),
+            "{name}: {found:?}"
+        );
+        assert!(
+            (found.outside - levels[1]).abs() < 0.1 * step.abs(),
+            "{name}: {found:?}"
+        );
+        let names: Vec<&str> = fit.stages.iter().map(|s| &s.name[..]).collect();
+        assert_eq!(
+            names[1..],
+            ["atoms at blur 3", "atoms at blur 1.5", "atoms", "boundary"]
+        );
+        for stage in &fit.stages {
+            assert!(
+                stage.energies.windows(2).all(|w| w[1] < w[0]),
+                "{name} {stage:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_volume_that_the_model_does_not_lie_on_is_refused() {
+    let body = surface(superquadric(16));
+    let volume = picture(&body, Vec3::repeat(0.16), [1.0, 0.0], 0.0, false);
+    let said = |volume: &Volume, figure: &Figure| {
+        figure
+            .fit_volume(volume, &FitSettings::default(), &Silent)
+            .unwrap_err()
+            .to_string()
+    };
+    let away = template().transformed(1.0, &Mat3::identity(), Vec3::new(20.0, 0.0, 0.0));
+    assert!(said(&volume, &away).contains("outside of the volume"));
+    let flat = Volume::new(
+        vec![3.0; volume.values().len()],
+        volume.shape(),
+        volume.spacing(),
+        volume.origin(),
+    );
+    assert!(said(&flat.unwrap(), &template()).contains("no contrast"));
 }

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A volume as target: profiles along the normals of the boundary against a step between two levels.
+//!
+//! Along each normal seven places within ±0.6 r are compared with what a step between the level inside and that outside looks like
+//! there, blurred as the picture is: by its own blur, by the extent of a voxel and by interpolation. Differences count relative to
+//! the step, most in the middle. Levels are estimated from both sides of the boundary, so that either may be the brighter one.
+//!
+//! Source: [oguz2005, slide 13; pizer2003, §4.2], there with templates of profiles; the step is ours.
+
+use super::super::boundary::{Boundary, Shape};
+use super::super::error::MRepError;
+use super::super::volume::Volume;
+use super::evidence::{Evidence, Likelihood};
+use super::offsets::{Observation, Seen};
+use super::report::Report;
+use super::surface::{PER_ATOM, areas};
+use crate::{Mat3, Vec3};
+use rayon::prelude::*;
+
+/// Blurs in voxels, one after the other, with deviations of values from the step, in its height.
+pub(super) const BLURS: [[f64; 2]; 3] = [[3.0, 0.2], [1.5, 0.1], [0.7, 0.05]];
+/// Half the length of a profile, in radii, and the places on it.
+const REACH: f64 = 0.6;
+const TAPS: usize = 7;
+/// Deviation of the weights along a profile, in its half length.
+const WIDTH: f64 = 0.6;
+/// Least height of the step, in the range of all values.
+const LEAST_STEP: f64 = 0.02;
+
+/// Values inside and outside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Levels {
+    /// Just inside of the boundary.
+    pub inside: f64,
+    /// Just outside.
+    pub outside: f64,
+}
+
+/// Places along a profile in its half length, and their weights, which sum up to one.
+fn taps() -> [(f64, f64); TAPS] {
+    let place = |k: usize| 2.0 * k as f64 / (TAPS - 1) as f64 - 1.0;
+    let weight = |x: f64| (-0.5 * (x / WIDTH).powi(2)).exp();
+    let sum: f64 = (0..TAPS).map(|k| weight(place(k))).sum();
+    std::array::from_fn(|k| (place(k), weight(place(k)) / sum))
+}
+
+/// A volume seen from the boundary of a figure.
+pub(super) struct VolumeLikelihood<'a> {
+    /// Blurred.
+    volume: &'a Volume,
+    /// Deviation of its blur, metres.
+    blur: f64,
+    pub levels: Levels,
+    /// Shares of the boundary's area, and radii, at the start.
+    areas: Vec<f64>,
+    radii: Vec<f64>,
+    triangles: &'a [[u32; 3]],
+    observations: f64,
+    /// Of values from the step, in its height.
+    deviation: f64,
+}
+
+impl<'a> VolumeLikelihood<'a> {
+    /// Levels are estimated at `start`.
+    ///
+    /// # Errors
+    /// A boundary that lies outside of the volume; no step across it.
+    pub fn new(
+        volume: &'a Volume,
+        [blur, deviation]: [f64; 2],
+        boundary: &'a Boundary,
+        start: &Shape,
+        atoms: usize,
+    ) -> Result<Self, MRepError> {
+        let mut areas = areas(start, &boundary.triangles);
+        let whole: f64 = areas.iter().sum();
+        areas.iter_mut().for_each(|a| *a /= whole);
+        Ok(Self {
+            levels: levels(volume, start)?,
+            volume,
+            blur,
+            deviation,
+            areas,
+            radii: start.radii.clone(),
+            triangles: &boundary.triangles,
+            observations: PER_ATOM * atoms as f64,
+        })
+    }
+
+    /// How well a boundary meets the step.
+    pub fn report(&self, boundary: &Boundary, shape: &Shape) -> Report {
+        let (seen, _) = self.observations(shape);
+        Report::of_volume(self.volume, self.levels, &seen, boundary, shape)
+    }
+
+    /// Deviation of the step's blur in a direction: the picture's, half of which each voxel's box and interpolation add to.
+    fn width(&self, normal: &Vec3) -> f64 {
+        let box_and_tent = normal.component_mul(&self.volume.spacing()).norm_squared() / 4.0;
+        (self.blur * self.blur + box_and_tent).sqrt()
+    }
+
+    /// The profile at a boundary vertex: half its weighted squared differences, their gradient and Gauss and Newton's block.
+    fn profile(&self, y: &Vec3, normal: &Vec3, radius: f64) -> (f64, Vec3, Mat3) {
+        let Levels { inside, outside } = self.levels;
+        let height = inside - outside;
+        let width = self.width(normal);
+        let (mut energy, mut gradient, mut block) = (0.0, Vec3::zeros(), Mat3::zeros());
+        for (x, weight) in taps() {
+            let t = x * REACH * radius;
+            let Some((value, slope)) = self.volume.at(&(y + normal * t)) else {
+                // Nothing is known there; going there must not pay.
+                energy += 0.5 * weight;
+                continue;
+            };
+            let expected = outside + height * normal_below(-t / width);
+            let difference = (value - expected) / height;
+            let slope = slope / height;
+            energy += 0.5 * weight * difference * difference;
+            gradient += slope * (weight * difference);
+            block += slope * slope.transpose() * weight;
+        }
+        (energy, gradient, block)
+    }
+
+    /// All profiles.
+    fn profiles(&self, shape: &Shape) -> Vec<(f64, Vec3, Mat3)> {
+        (0..shape.positions.len())
+            .into_par_iter()
+            .with_min_len(64)
+            .map(|v| self.profile(&shape.positions[v], &shape.normals[v], self.radii[v]))
+            .collect()
+    }
+}
+
+/// Weighted squared slopes of a blurred step of height one over a profile.
+fn ideal(width: f64, radius: f64) -> f64 {
+    let slope =
+        |t: f64| (-0.5 * (t / width).powi(2)).exp() / (width * std::f64::consts::TAU.sqrt());
+    taps()
+        .iter()
+        .map(|(x, w)| w * slope(x * REACH * radius).powi(2))
+        .sum::<f64>()
+        .max(1e-12 / (radius * radius))
+}
+
+impl Seen for VolumeLikelihood<'_> {
+    /// How far each vertex is from where the step is steepest, along its normal.
+    fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64) {
+        let mut corner = vec![None; shape.positions.len()];
+        for (t, triangle) in (0u32..).zip(self.triangles) {
+            for (k, &v) in triangle.iter().enumerate() {
+                corner[v as usize].get_or_insert((t, k));
+            }
+        }
+        let mut sum = 0.0;
+        let mut all = Vec::new();
+        for (v, (energy, gradient, block)) in self.profiles(shape).into_iter().enumerate() {
+            let normal = shape.normals[v];
+            let (width, radius) = (self.width(&normal), self.radii[v]);
+            // Of a step as it should be: squared slopes under the weights of the middle.
+            let ideal = ideal(width, radius);
+            sum += self.areas[v] * energy / ideal;
+            let (slope, square) = (gradient.dot(&normal), normal.dot(&(block * normal)));
+            let Some((triangle, k)) = corner[v] else {
+                continue;
+            };
+            let mut directions = [Vec3::zeros(); 3];
+            directions[k] = normal;
+            // Steeper than expected is noise, flatter is no step: either knows little of where it is.
+            let sure = (square / ideal).min(1.0);
+            let farthest = 0.5 * REACH * radius;
+            all.push(Observation {
+                distance: (-slope / square.max(0.2 * ideal)).clamp(-farthest, farthest),
+                weight: self.areas[v] * sure,
+                triangle,
+                directions,
+                radius,
+            });
+        }
+        (all, sum)
+    }
+}
+
+impl Likelihood for VolumeLikelihood<'_> {
+    fn evidence(&self, shape: &Shape) -> Evidence {
+        let scale = self.observations / (self.deviation * self.deviation);
+        let mut energy = 0.0;
+        let mut gradient = Vec::with_capacity(shape.positions.len());
+        let mut blocks = Vec::with_capacity(shape.positions.len());
+        for (v, (e, g, b)) in (0u32..).zip(self.profiles(shape)) {
+            let weight = scale * self.areas[v as usize];
+            energy += weight * e;
+            gradient.push(g * weight);
+            blocks.push((v, v, b * weight));
+        }
+        Evidence {
+            energy,
+            reported: energy,
+            gradient,
+            blocks,
+        }
+    }
+}
+
+/// Levels on both sides of a boundary: medians of values a third to two thirds of a radius away from it.
+fn levels(volume: &Volume, shape: &Shape) -> Result<Levels, MRepError> {
+    let side = |shares: [f64; 3]| {
+        let mut values = Vec::new();
+        for ((y, n), r) in shape.positions.iter().zip(&shape.normals).zip(&shape.radii) {
+            let at = |share: &f64| volume.at(&(y + n * (share * r))).map(|(value, _)| value);
+            values.extend(shares.iter().filter_map(at));
+        }
+        values.sort_by(f64::total_cmp);
+        (values.get(values.len() / 2).copied(), values.len())
+    };
+    let (inside, seen) = side([-0.33, -0.5, -0.67]);
+    let (outside, _) = side([0.33, 0.5, 0.67]);
+    // Fewer than half of the places in the volume: the rest of the boundary would be guessed.
+    let (Some(inside), Some(outside), true) =
+        (inside, outside, 2 * seen > 3 * shape.positions.len())
+    else {
+        let [lo, hi] = [volume.origin(), far_corner(volume)];
+        return Err(MRepError::Target(format!(
+            "the model lies outside of the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): \
+             move it there, or give the volume's spacing and origin in the model's metres",
+            lo.x, lo.y, lo.z, hi.x, hi.y, hi.z
+        )));
+    };
+    let (least, most) = (volume.values().iter())
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), v| {
+            (lo.min(*v), hi.max(*v))
+        });
+    let range = f64::from(most) - f64::from(least);
+    if (inside - outside).abs() <= LEAST_STEP * range || range == 0.0 {
+        return Err(MRepError::Target(format!(
+            "the volume has no contrast at the model's boundary (about {inside:.4} inside and {outside:.4} outside, of a range of \
+             {range:.4}): place the model on the body that it shall find"
+        )));
+    }
+    Ok(Levels { inside, outside })
+}
+
+fn far_corner(volume: &Volume) -> Vec3 {
+    let [n, m, k] = volume.shape().map(|n| (n - 1) as f64);
+    volume.origin() + Vec3::new(n, m, k).component_mul(&volume.spacing())
+}
+
+/// Share of a normal distribution below a number of deviations.
+fn normal_below(x: f64) -> f64 {
+    0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
+}

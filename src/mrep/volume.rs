@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Pictures in three dimensions: grey values or labels on a grid of voxels, with the size they have in the world.
+
+use super::error::MRepError;
+use crate::Vec3;
+use crate::range;
+use rayon::prelude::*;
+
+/// Most voxels.
+const MOST: usize = 1 << 31;
+
+/// Values on a grid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Volume {
+    /// The last index runs fastest.
+    values: Vec<f32>,
+    shape: [usize; 3],
+    spacing: Vec3,
+    /// Centre of the first voxel, world.
+    origin: Vec3,
+}
+
+impl Volume {
+    /// Values of voxels, the last index fastest; `spacing` between their centres and the centre of the first one, metres.
+    ///
+    /// # Errors
+    /// Fewer than two voxels along an axis, values or sizes that are no numbers.
+    pub fn new(
+        values: Vec<f32>,
+        shape: [usize; 3],
+        spacing: Vec3,
+        origin: Vec3,
+    ) -> Result<Self, MRepError> {
+        let count = shape.iter().try_fold(1_usize, |n, k| n.checked_mul(*k));
+        if shape.iter().any(|n| *n < 2) || count.is_none_or(|n| n > MOST) {
+            return Err(MRepError::Target(format!(
+                "the volume has {} x {} x {} voxels: it needs two at least along each axis, and not more than {MOST} in all",
+                shape[0], shape[1], shape[2]
+            )));
+        }
+        if count != Some(values.len()) {
+            return Err(MRepError::Length {
+                what: "the list of voxels",
+                found: values.len(),
+                expected: count.unwrap_or(0),
+            });
+        }
+        if let Some(a) = (0..3).find(|a| !(1e-12..=range::FARTHEST).contains(&spacing[*a])) {
+            return Err(MRepError::Setting {
+                name: "the spacing of the voxels",
+                value: format!("{} along axis {a}", spacing[a]),
+                range: "a number above zero",
+            });
+        }
+        if !range::is_place(&origin) {
+            return Err(MRepError::Setting {
+                name: "the origin of the volume",
+                value: format!("({}, {}, {})", origin.x, origin.y, origin.z),
+                range: "a place in the world",
+            });
+        }
+        // Squares of values and of their differences are computed.
+        if let Some(bad) = values.iter().position(|v| v.is_nan() || v.abs() > 1e15) {
+            let [_, n, m] = shape;
+            return Err(MRepError::Target(format!(
+                "voxel ({}, {}, {}) of the volume is {}: replace it by a number",
+                bad / (n * m),
+                bad / m % n,
+                bad % m,
+                values[bad]
+            )));
+        }
+        Ok(Self {
+            values,
+            shape,
+            spacing,
+            origin,
+        })
+    }
+
+    /// Voxels along each axis.
+    pub fn shape(&self) -> [usize; 3] {
+        self.shape
+    }
+
+    /// Between the centres of voxels, metres.
+    pub fn spacing(&self) -> Vec3 {
+        self.spacing
+    }
+
+    /// Centre of the first voxel, world.
+    pub fn origin(&self) -> Vec3 {
+        self.origin
+    }
+
+    /// Values, the last index fastest.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// Edge of a cube as big as a voxel, metres.
+    pub fn voxel(&self) -> f64 {
+        self.spacing.product().cbrt()
+    }
+
+    /// Value and gradient (per metre) at a place, interpolated linearly along each axis; none outside, where half a voxel around
+    /// the outermost centres is still inside.
+    pub fn at(&self, p: &Vec3) -> Option<(f64, Vec3)> {
+        let q = (p - self.origin).component_div(&self.spacing);
+        let mut first = [0; 3];
+        let mut share = [0.0; 3];
+        for a in 0..3 {
+            let last = (self.shape[a] - 1) as f64;
+            if !(-0.5..=last + 0.5).contains(&q[a]) {
+                return None;
+            }
+            let x = q[a].clamp(0.0, last);
+            first[a] = (x.floor() as usize).min(self.shape[a] - 2);
+            share[a] = x - first[a] as f64;
+        }
+        let [_, n, m] = self.shape;
+        let corner = |i: usize, j: usize, k: usize| {
+            let at = ((first[0] + i) * n + first[1] + j) * m + first[2] + k;
+            f64::from(self.values[at])
+        };
+        let mix = |a: f64, b: f64, t: f64| a + (b - a) * t;
+        let mut value = [[0.0; 2]; 2];
+        let mut along_z = [[0.0; 2]; 2];
+        for i in 0..2 {
+            for j in 0..2 {
+                let (a, b) = (corner(i, j, 0), corner(i, j, 1));
+                value[i][j] = mix(a, b, share[2]);
+                along_z[i][j] = b - a;
+            }
+        }
+        let rows = value.map(|[a, b]| mix(a, b, share[1]));
+        let gradient = Vec3::new(
+            rows[1] - rows[0],
+            mix(
+                value[0][1] - value[0][0],
+                value[1][1] - value[1][0],
+                share[0],
+            ),
+            {
+                let rows = along_z.map(|[a, b]| mix(a, b, share[1]));
+                mix(rows[0], rows[1], share[0])
+            },
+        );
+        Some((
+            mix(rows[0], rows[1], share[0]),
+            gradient.component_div(&self.spacing),
+        ))
+    }
+
+    /// Blurred by a Gaussian of a deviation in metres, alike in all directions of the world.
+    pub fn blurred(&self, deviation: f64) -> Self {
+        let mut values = self.values.clone();
+        for axis in 0..3 {
+            let kernel = gaussian(deviation / self.spacing[axis]);
+            if kernel.len() > 1 {
+                values = convolved(&values, self.shape, axis, &kernel);
+            }
+        }
+        Self {
+            values,
+            ..self.clone()
+        }
+    }
+
+    /// The places of all voxels that lie in a box, with their values.
+    pub fn voxels_in(&self, lo: &Vec3, hi: &Vec3) -> Vec<(Vec3, f64)> {
+        let range = |a: usize| {
+            let at = |x: f64| (x - self.origin[a]) / self.spacing[a];
+            let from = at(lo[a]).ceil().max(0.0) as usize;
+            let to = (at(hi[a]).floor() + 1.0).clamp(0.0, self.shape[a] as f64) as usize;
+            from..to
+        };
+        let [_, n, m] = self.shape;
+        let mut out = Vec::new();
+        for i in range(0) {
+            for j in range(1) {
+                for k in range(2) {
+                    let at = Vec3::new(i as f64, j as f64, k as f64);
+                    let place = self.origin + at.component_mul(&self.spacing);
+                    out.push((place, f64::from(self.values[(i * n + j) * m + k])));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// One side of a Gaussian's weights, from its middle on; they sum up to one with the other side's. Narrow ones are integrated over
+/// voxels, as samples would lose their width.
+fn gaussian(deviation: f64) -> Vec<f64> {
+    let radius = (3.5 * deviation).ceil() as usize;
+    if radius == 0 || deviation < 1e-3 {
+        return vec![1.0];
+    }
+    const PARTS: usize = 8;
+    let weight = |k: usize| -> f64 {
+        let part = |i: usize| {
+            let x = k as f64 + (i as f64 + 0.5) / PARTS as f64 - 0.5;
+            (-0.5 * (x / deviation).powi(2)).exp()
+        };
+        (0..PARTS).map(part).sum()
+    };
+    let half: Vec<f64> = (0..=radius).map(weight).collect();
+    let sum = half[0] + 2.0 * half[1..].iter().sum::<f64>();
+    half.into_iter().map(|w| w / sum).collect()
+}
+
+/// A convolution along one axis; beyond the ends the outermost values go on.
+fn convolved(values: &[f32], shape: [usize; 3], axis: usize, kernel: &[f64]) -> Vec<f32> {
+    let n = shape[axis];
+    // Elements of one line are this far apart; as many lines lie side by side.
+    let stride: usize = shape[axis + 1..].iter().product();
+    let mut out = vec![0.0_f32; values.len()];
+    out.par_chunks_mut(n * stride)
+        .zip(values.par_chunks(n * stride))
+        .for_each(|(out, slab)| {
+            let mut sum = vec![0.0_f64; stride];
+            for i in 0..n {
+                let row = |k: usize| &slab[k * stride..(k + 1) * stride];
+                for (s, v) in sum.iter_mut().zip(row(i)) {
+                    *s = kernel[0] * f64::from(*v);
+                }
+                for (k, w) in kernel.iter().enumerate().skip(1) {
+                    let (before, after) = (row(i.saturating_sub(k)), row((i + k).min(n - 1)));
+                    for ((s, a), b) in sum.iter_mut().zip(before).zip(after) {
+                        *s += w * (f64::from(*a) + f64::from(*b));
+                    }
+                }
+                for (o, s) in out[i * stride..(i + 1) * stride].iter_mut().zip(&sum) {
+                    *o = *s as f32;
+                }
+            }
+        });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A volume of a function of the place.
+    fn volume(f: impl Fn(Vec3) -> f64) -> Volume {
+        let (shape, spacing) = ([12, 9, 7], Vec3::new(0.5, 1.0, 2.0));
+        let origin = Vec3::new(-1.0, 2.0, 0.3);
+        let mut values = Vec::new();
+        for i in 0..shape[0] {
+            for j in 0..shape[1] {
+                for k in 0..shape[2] {
+                    let at = Vec3::new(i as f64, j as f64, k as f64).component_mul(&spacing);
+                    values.push(f(origin + at) as f32);
+                }
+            }
+        }
+        Volume::new(values, shape, spacing, origin).unwrap()
+    }
+
+    #[test]
+    fn linear_values_are_met_with_their_gradient_between_voxels_and_none_outside() {
+        let slope = Vec3::new(1.0, -2.0, 0.5);
+        let volume = volume(|p| 3.0 + slope.dot(&p));
+        for p in [
+            Vec3::new(0.3, 4.4, 5.1),
+            Vec3::new(-1.0, 2.0, 0.3),
+            Vec3::new(4.4, 9.9, 12.0),
+        ] {
+            let (value, gradient) = volume.at(&p).unwrap();
+            assert!((value - 3.0 - slope.dot(&p)).abs() < 1e-5);
+            assert!((gradient - slope).norm() < 1e-5);
+        }
+        assert!(volume.at(&Vec3::new(-1.3, 2.0, 0.3)).is_none());
+        assert!(volume.at(&Vec3::repeat(f64::NAN)).is_none());
+    }
+
+    #[test]
+    fn blur_keeps_lines_and_widens_by_its_deviation_in_metres_along_every_axis() {
+        for axis in 0..3 {
+            let bump = volume(|p| (-0.5 * ((p[axis] - 3.0) / 1.2).powi(2)).exp());
+            let blurred = bump.blurred(0.9);
+            // Half way between the ends the borders do not matter; the heights of Gaussians are as their widths.
+            let middle = Vec3::new(1.7, 6.0, 6.3);
+            let at = Vec3::from_fn(|a, _| if a == axis { 3.0 } else { middle[a] });
+            let ratio = blurred.at(&at).unwrap().0 / bump.at(&at).unwrap().0;
+            // A voxel's width counts, too: coarse along the last axis.
+            assert!(
+                (ratio - 1.2 / (1.2_f64.powi(2) + 0.9_f64.powi(2)).sqrt()).abs() < 0.06,
+                "{axis}: {ratio}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_no_volume_is_refused() {
+        let one = Vec3::repeat(1.0);
+        let said = |values: Vec<f32>, shape: [usize; 3], spacing: Vec3| {
+            Volume::new(values, shape, spacing, Vec3::zeros())
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(said(vec![0.0; 4], [1, 2, 2], one).contains("two at least"));
+        assert!(said(vec![0.0; 4], [2, 2, 2], one).contains("4 entries"));
+        assert!(said(vec![0.0; 8], [2, 2, 2], Vec3::new(1.0, 0.0, 1.0)).contains("along axis 1"));
+        let mut values = vec![0.0; 8];
+        values[5] = f32::NAN;
+        assert!(said(values, [2, 2, 2], one).contains("voxel (1, 0, 1)"));
+    }
+}
