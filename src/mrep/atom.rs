@@ -5,6 +5,7 @@
 //! the end spoke at one, nearly a circle where all lengths are alike and nearly the ellipse where it is one's end.
 
 use super::error::MRepError;
+use super::rotation::{logarithm, nearest_rotation};
 use crate::range;
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
@@ -406,6 +407,23 @@ impl Atom {
         out
     }
 
+    /// The step that [`Self::moved`] gets from here to another atom by.
+    pub(super) fn difference(&self, role: Role, other: &Self) -> Vec<f64> {
+        let axes = self.frame.transpose();
+        let hub = axes * (other.hub - self.hub) / self.radius;
+        let turn = logarithm(&(axes * other.frame));
+        let mut out: Vec<f64> = hub.iter().copied().collect();
+        out.push((other.radius / self.radius).ln());
+        out.extend(turn.iter());
+        out.push(other.angle - self.angle);
+        if role.closes() {
+            out.push((other.end / self.end).ln());
+        }
+        let lengths = self.lengths.iter().zip(&other.lengths);
+        out.extend(lengths.map(|(a, b)| (b / a).ln()));
+        out
+    }
+
     /// The atom after a step of its unknowns; angles stay in their range.
     pub(super) fn moved(&self, role: Role, step: &[f64]) -> Self {
         /// Object angles nearer to the ends of their range than this leave no body between the spokes.
@@ -435,13 +453,6 @@ impl Atom {
             lengths,
         }
     }
-}
-
-/// The rotation nearest to a matrix that nearly is one.
-fn nearest_rotation(m: &Mat3) -> Mat3 {
-    let mut rotation = nalgebra::Rotation3::from_matrix_unchecked(*m);
-    rotation.renormalize();
-    *rotation.matrix()
 }
 
 #[cfg(test)]
@@ -479,6 +490,20 @@ pub(super) mod tests {
             angle: 1.1,
             end: 1.4,
             lengths,
+        }
+    }
+
+    #[test]
+    fn a_difference_is_the_step_that_was_taken() {
+        let mut random = crate::surface::shapes::Random(2);
+        for role in ROLES {
+            let atom = atom(role);
+            let count = role.unknowns(atom.lengths.len());
+            let step: Vec<f64> = (0..count).map(|_| 0.6 * (random.next() - 0.5)).collect();
+            let found = atom.difference(role, &atom.moved(role, &step));
+            for (a, b) in step.iter().zip(&found) {
+                assert!((a - b).abs() < 1e-12, "{role:?} {step:?} {found:?}");
+            }
         }
     }
 

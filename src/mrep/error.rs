@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Why there is no medial model, or why it could not be fitted.
 
+use super::figure::Kind;
 use crate::progress::Cancelled;
 use crate::range::FARTHEST;
 use std::path::PathBuf;
+
+/// Between what a count may be.
+fn bounds(least: usize, most: usize) -> String {
+    if most == usize::MAX {
+        format!("{least} or more")
+    } else {
+        format!("{least} to {most}")
+    }
+}
+
+/// A kind of figure in a sentence.
+fn described(kind: Kind) -> String {
+    match kind {
+        Kind::Slab { rows, cols } => format!("slab of {rows} x {cols} atoms"),
+        Kind::Tube { atoms, spokes } => format!("tube of {atoms} atoms with {spokes} spokes each"),
+    }
+}
 
 /// Why a medial model was refused, or what it was asked.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -12,7 +30,7 @@ pub enum MRepError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// Fewer atoms than a figure is made of, or more than can be handled.
-    #[error("{what} has {found}: it has to be {least} to {most}")]
+    #[error("{what} has {found}: it has to be {}", bounds(*least, *most))]
     Count {
         /// Of what.
         what: &'static str,
@@ -91,6 +109,16 @@ pub enum MRepError {
         legality: f64,
         /// Where.
         what: String,
+    },
+    /// Figures that have nothing to learn from each other.
+    #[error("figure {index} is a {}, but it has to be a {} as the first", described(*found), described(*first))]
+    Family {
+        /// Which.
+        index: usize,
+        /// What the first is.
+        first: Kind,
+        /// What it is.
+        found: Kind,
     },
     /// A surface or a volume that no figure can be fitted to.
     #[error("{0}")]

@@ -16,7 +16,9 @@ mod fit;
 mod fixture;
 mod legality;
 mod pieces;
+mod rotation;
 mod spline;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod volume;
@@ -27,4 +29,5 @@ pub use coordinates::{Coordinates, FARTHEST_DEPTH};
 pub use error::MRepError;
 pub use figure::{Figure, Kind};
 pub use fit::{Fit, FitSettings, Levels, Report, Stage};
+pub use statistics::Statistics;
 pub use volume::Volume;

@@ -279,11 +279,11 @@ mod tests {
     #[test]
     fn blur_keeps_lines_and_widens_by_its_deviation_in_metres_along_every_axis() {
         for axis in 0..3 {
-            let bump = volume(|p| (-0.5 * ((p[axis] - 3.0) / 1.2).powi(2)).exp());
+            // A voxel's centre half way between the ends, where the borders do not matter.
+            let at = Vec3::new(2.0, 6.0, 6.3);
+            let bump = volume(|p| (-0.5 * ((p[axis] - at[axis]) / 1.2).powi(2)).exp());
             let blurred = bump.blurred(0.9);
-            // Half way between the ends the borders do not matter; the heights of Gaussians are as their widths.
-            let middle = Vec3::new(1.7, 6.0, 6.3);
-            let at = Vec3::from_fn(|a, _| if a == axis { 3.0 } else { middle[a] });
+            // The heights of Gaussians are as their widths.
             let ratio = blurred.at(&at).unwrap().0 / bump.at(&at).unwrap().0;
             // A voxel's width counts, too: coarse along the last axis.
             assert!(

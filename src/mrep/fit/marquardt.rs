@@ -5,7 +5,7 @@ use super::super::boundary::{Boundary, vectors};
 use super::super::figure::Figure;
 use super::evidence::{Evidence, Likelihood};
 use super::medial::Medial;
-use super::prior;
+use super::prior::Prior;
 use super::unknowns::Unknowns;
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::tall;
@@ -17,7 +17,7 @@ pub(super) const LEAST_LEGALITY: f64 = 0.03;
 
 /// What is minimised.
 pub(super) struct Posterior<'a> {
-    pub template: &'a Figure,
+    pub expected: Prior<'a>,
     pub boundary: &'a Boundary,
     pub unknowns: &'a Unknowns,
     pub medial: &'a Medial,
@@ -53,9 +53,8 @@ impl State {
 
 impl Posterior<'_> {
     pub fn state(&self, figure: Figure) -> State {
-        let residuals = prior::residuals(&figure, self.template, self.unknowns);
-        let squares: f64 = residuals.iter().map(|r| 0.5 * r.value * r.value).sum();
-        let expected = self.prior * (squares + self.medial.energy(&vectors(&figure)));
+        let known = self.expected.energy(&figure, self.unknowns);
+        let expected = self.prior * (known + self.medial.energy(&vectors(&figure)));
         let evidence = self.likelihood.evidence(&self.boundary.shape(&figure));
         State {
             figure,
@@ -86,14 +85,9 @@ impl Posterior<'_> {
                     .sum::<f64>();
         }
         hessian += medial * faer::Scale(self.prior);
-        for residual in prior::residuals(&state.figure, self.template, unknowns) {
-            for &(i, a) in &residual.slopes {
-                gradient[i] += self.prior * residual.value * a;
-                for &(j, b) in &residual.slopes {
-                    hessian[(i, j)] += self.prior * a * b;
-                }
-            }
-        }
+        let figure = &state.figure;
+        self.expected
+            .add(figure, unknowns, self.prior, &mut gradient, &mut hessian);
         (gradient, hessian)
     }
 

@@ -27,16 +27,18 @@ pub use volume::Levels;
 use super::boundary::Boundary;
 use super::error::MRepError;
 use super::figure::Figure;
+use super::statistics::Statistics;
 use super::volume::Volume;
 use crate::Vec3;
 use crate::progress::{Progress, step};
 use crate::surface::Surface;
 use stages::Stages;
+use std::sync::Arc;
 use surface::{DEVIATIONS, SurfaceLikelihood, Target};
 use volume::{BLURS, VolumeLikelihood};
 
 /// Which stages a fit goes through, and how.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct FitSettings {
     /// Place, turn and size of the whole first.
     pub similarity: bool,
@@ -48,6 +50,8 @@ pub struct FitSettings {
     pub prior: f64,
     /// Atoms whose hubs stay where they are; with any of them the whole is not moved either.
     pub held: Vec<usize>,
+    /// Figures fitted before, as what is expected instead of the template.
+    pub family: Option<Arc<Statistics>>,
 }
 
 impl Default for FitSettings {
@@ -58,6 +62,7 @@ impl Default for FitSettings {
             boundary: true,
             prior: 1.0,
             held: Vec::new(),
+            family: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::super::figure::Figure;
 use super::evidence::Likelihood;
 use super::marquardt::Posterior;
 use super::medial::Medial;
+use super::prior::Prior;
 use super::unknowns::Unknowns;
 use super::volume::Levels;
 use super::{Fit, FitSettings, Report, Stage, similarity};
@@ -15,7 +16,7 @@ use crate::progress::{Cancelled, Part, Progress};
 
 /// A fit under way.
 pub(super) struct Stages<'a> {
-    template: &'a Figure,
+    expected: Prior<'a>,
     settings: &'a FitSettings,
     progress: &'a dyn Progress,
     /// The mesh that the figure is fitted with.
@@ -43,7 +44,7 @@ impl<'a> Stages<'a> {
         progress: &'a dyn Progress,
     ) -> Result<Self, MRepError> {
         Ok(Self {
-            template,
+            expected: Prior::new(template, settings.family.as_deref())?,
             settings,
             progress,
             boundary: Boundary::new(template, level(template))?,
@@ -65,7 +66,7 @@ impl<'a> Stages<'a> {
 
     fn posterior<'b>(&'b self, likelihood: &'b dyn Likelihood) -> Posterior<'b> {
         Posterior {
-            template: self.template,
+            expected: self.expected,
             boundary: &self.boundary,
             unknowns: &self.unknowns,
             medial: &self.medial,

@@ -336,3 +336,46 @@ fn a_volume_that_the_model_does_not_lie_on_is_refused() {
     );
     assert!(said(&flat.unwrap(), &template()).contains("no contrast"));
 }
+
+#[test]
+fn a_family_tells_of_what_is_not_seen() {
+    // Tubes that bend and swell together.
+    let base = helix(6, 6);
+    let member = |a: f64| {
+        let mut step = vec![0.0; base.tangent(&base).len()];
+        let mut from = 0;
+        for i in 0..6 {
+            step[from + 2] = 0.25 * a * (i as f64 - 2.5).powi(2);
+            step[from + 3] = 0.5 * a * (i as f64 / 2.5 - 1.0);
+            from += base.kind().role(i).unknowns(6);
+        }
+        base.stepped(&step)
+    };
+    let figures: Vec<Figure> = [-0.7, -0.4, 0.0, 0.3, 0.6].map(member).to_vec();
+    let family = Arc::new(Statistics::new(&figures).unwrap());
+    // Of another member the half with the higher u is not seen.
+    let truth = member(-0.55);
+    let boundary = Boundary::new(&truth, 3).unwrap();
+    let positions = boundary.positions(&truth);
+    let seen = |v: u32| boundary.coordinates[v as usize][0] < 0.5;
+    let half = boundary
+        .triangles
+        .iter()
+        .filter(|t| t.iter().all(|&v| seen(v)))
+        .copied()
+        .collect();
+    let half = Surface::new(positions, half).unwrap();
+    let error = |family: Option<Arc<Statistics>>| {
+        let settings = FitSettings {
+            similarity: false,
+            boundary: false,
+            family,
+            ..FitSettings::default()
+        };
+        let fit = fit(&base, &half, &settings);
+        let far = fit.figure.atoms().iter().zip(truth.atoms()).skip(3);
+        far.map(|(a, b)| (a.hub - b.hub).norm()).sum::<f64>() / truth.size()
+    };
+    let (without, with) = (error(None), error(Some(family)));
+    assert!(with < 0.3 * without && with < 0.1, "{without} {with}");
+}

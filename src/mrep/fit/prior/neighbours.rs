@@ -6,10 +6,12 @@
 //!
 //! Source: [oguz2005, slides 10 to 12; pizer2003, §4.3], there with one deviation for all that differs.
 
-use super::super::atom::{ANGLE, Atom, LOG_END, LOG_RADIUS, Role, TURN};
-use super::super::figure::Figure;
-use super::unknowns::Unknowns;
-use crate::{Mat3, Vec3};
+use super::super::super::atom::{ANGLE, Atom, LOG_END, LOG_RADIUS, Role, TURN};
+use super::super::super::figure::Figure;
+use super::super::super::rotation::{inverse_right_jacobian, logarithm};
+use super::super::unknowns::Unknowns;
+#[cfg(test)]
+use crate::Vec3;
 
 /// Deviations: place in r, log r, turn in radians, object angle, log η, log ρ.
 const PLACE: f64 = 0.2;
@@ -137,35 +139,9 @@ impl Pair<'_> {
     }
 }
 
-/// Axis times angle of a rotation, exact for small angles, too.
-fn logarithm(rotation: &Mat3) -> Vec3 {
-    let skew = (rotation - rotation.transpose()) * 0.5;
-    let sine = Vec3::new(skew[(2, 1)], skew[(0, 2)], skew[(1, 0)]);
-    let (sin, cos) = (sine.norm(), 0.5 * (rotation.trace() - 1.0));
-    if sin < 1e-6 && cos < 0.0 {
-        // Nearly half a turn, where the sine has no direction.
-        return nalgebra::Rotation3::from_matrix_unchecked(*rotation).scaled_axis();
-    }
-    sine * if sin > 0.0 { sin.atan2(cos) / sin } else { 1.0 }
-}
-
-/// How the logarithm of a rotation follows a small turn applied before it.
-fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
-    let angle = v.norm();
-    let cross = v.cross_matrix();
-    // Half a turn is no minimum: there any finite number does.
-    let second = if angle < 1e-3 {
-        1.0 / 12.0
-    } else {
-        let sin = angle.sin().abs().max(1e-6);
-        1.0 / (angle * angle) - (1.0 + angle.cos()) / (2.0 * angle * sin)
-    };
-    Mat3::identity() + cross * 0.5 + cross * cross * second
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::super::fixture::{ellipsoid, helix};
+    use super::super::super::super::fixture::{ellipsoid, helix};
     use super::*;
 
     fn figures() -> [Figure; 2] {

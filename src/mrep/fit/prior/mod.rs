@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is expected of atoms before anything is seen: from the template, or from figures that were fitted before.
+
+mod neighbours;
+mod trained;
+
+use super::super::error::MRepError;
+use super::super::figure::Figure;
+use super::super::statistics::Statistics;
+use super::unknowns::Unknowns;
+use faer::Mat;
+
+/// Where expectations come from.
+#[derive(Clone, Copy)]
+pub(super) enum Prior<'a> {
+    /// Each atom lies to its neighbours as in this figure.
+    Template(&'a Figure),
+    /// The figure belongs to this family.
+    Family(&'a Statistics),
+}
+
+impl<'a> Prior<'a> {
+    /// Of a family where there is one, else of the template.
+    pub fn new(template: &'a Figure, family: Option<&'a Statistics>) -> Result<Self, MRepError> {
+        let Some(family) = family else {
+            return Ok(Self::Template(template));
+        };
+        family.check(template)?;
+        Ok(Self::Family(family))
+    }
+
+    /// Minus the logarithm of what is expected.
+    pub fn energy(self, figure: &Figure, unknowns: &Unknowns) -> f64 {
+        match self {
+            Self::Template(template) => neighbours::residuals(figure, template, unknowns)
+                .iter()
+                .map(|r| 0.5 * r.value * r.value)
+                .sum(),
+            Self::Family(family) => trained::energy(figure, family),
+        }
+    }
+
+    /// Adds `factor` times its derivatives, second ones of Gauss and Newton.
+    pub fn add(
+        self,
+        figure: &Figure,
+        unknowns: &Unknowns,
+        factor: f64,
+        gradient: &mut [f64],
+        hessian: &mut Mat<f64>,
+    ) {
+        match self {
+            Self::Template(template) => {
+                for residual in neighbours::residuals(figure, template, unknowns) {
+                    for &(i, a) in &residual.slopes {
+                        gradient[i] += factor * residual.value * a;
+                        for &(j, b) in &residual.slopes {
+                            hessian[(i, j)] += factor * a * b;
+                        }
+                    }
+                }
+            }
+            Self::Family(family) => {
+                trained::add(figure, unknowns, family, factor, gradient, hessian)
+            }
+        }
+    }
+}

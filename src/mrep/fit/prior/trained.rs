@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! That a figure belongs to a family: half its squared distance from the mean, in deviations, wherever it lies.
+//!
+//! The mean is moved to where the figure is as typical as it can be; there the place does not count to first order, so
+//! derivatives may take it as fixed.
+//!
+//! Source: [fletcher2004, §5].
+
+use super::super::super::figure::Figure;
+use super::super::super::rotation::{inverse_right_jacobian, logarithm};
+use super::super::super::statistics::Statistics;
+use super::super::unknowns::Unknowns;
+use crate::{Mat3, Vec3};
+use faer::Mat;
+use nalgebra::{SMatrix, SVector};
+
+/// The mean where the figure lies.
+fn placed(figure: &Figure, family: &Statistics) -> Figure {
+    /// Newton's method on seven numbers: the start is near.
+    const STEPS: usize = 6;
+    let mut mean = family.mean().onto(figure);
+    let mut energy = distance(&mean, figure, family);
+    for _ in 0..STEPS {
+        let step = similarity_step(&mean, figure, family);
+        let moved = mean.transformed_about(&step);
+        let after = distance(&moved, figure, family);
+        if after >= energy {
+            break;
+        }
+        let fall = energy - after;
+        (mean, energy) = (moved, after);
+        if fall <= 1e-12 * energy {
+            break;
+        }
+    }
+    mean
+}
+
+fn distance(mean: &Figure, figure: &Figure, family: &Statistics) -> f64 {
+    let tangent = mean.tangent(figure);
+    0.5 * family
+        .whitened(&tangent)
+        .iter()
+        .zip(&tangent)
+        .map(|(a, b)| a * b)
+        .sum::<f64>()
+}
+
+/// The similarity of the mean that Gauss and Newton ask for: shift in its own size, turn, logarithm of the scale.
+fn similarity_step(mean: &Figure, figure: &Figure, family: &Statistics) -> SVector<f64, 7> {
+    let tangent = mean.tangent(figure);
+    // Central differences do: it is asked for a few times, and need not be exact to converge.
+    const H: f64 = 1e-5;
+    let column = |k: usize| -> Vec<f64> {
+        let at = |h: f64| {
+            let mut step = SVector::zeros();
+            step[k] = h;
+            mean.transformed_about(&step).tangent(figure)
+        };
+        at(H)
+            .iter()
+            .zip(at(-H))
+            .map(|(a, b)| (a - b) / (2.0 * H))
+            .collect()
+    };
+    let columns: Vec<Vec<f64>> = (0..7).map(column).collect();
+    let white: Vec<Vec<f64>> = columns.iter().map(|c| family.whitened(c)).collect();
+    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+    let matrix = SMatrix::<f64, 7, 7>::from_fn(|i, j| dot(&white[i], &columns[j]));
+    let right = SVector::<f64, 7>::from_fn(|i, _| -dot(&white[i], &tangent));
+    matrix
+        .cholesky()
+        .map_or(SVector::zeros(), |factor| factor.solve(&right))
+}
+
+impl Figure {
+    /// After a similarity about the middle of the hubs: shift in the figure's size, turn, logarithm of the scale.
+    fn transformed_about(&self, step: &SVector<f64, 7>) -> Self {
+        let centre = self.atoms().iter().map(|a| a.hub).sum::<Vec3>() / self.atoms().len() as f64;
+        let turn = nalgebra::Rotation3::new(Vec3::new(step[3], step[4], step[5]));
+        let turn: &Mat3 = turn.matrix();
+        let scale = step[6].exp();
+        let shift = Vec3::new(step[0], step[1], step[2]) * self.size();
+        self.transformed(scale, turn, centre + shift - turn * centre * scale)
+    }
+}
+
+pub(super) fn energy(figure: &Figure, family: &Statistics) -> f64 {
+    distance(&placed(figure, family), figure, family)
+}
+
+pub(super) fn add(
+    figure: &Figure,
+    unknowns: &Unknowns,
+    family: &Statistics,
+    factor: f64,
+    gradient: &mut [f64],
+    hessian: &mut Mat<f64>,
+) {
+    let mean = placed(figure, family);
+    let white = family.whitened(&mean.tangent(figure));
+    // How differences follow the figure's own unknowns: a block of six for each atom, the rest is one.
+    let blocks: Vec<(Mat3, Mat3)> = (mean.atoms().iter().zip(figure.atoms()))
+        .map(|(mean, atom)| {
+            let turn = mean.frame.transpose() * atom.frame;
+            let hub = turn * (atom.radius / mean.radius);
+            (hub, inverse_right_jacobian(&logarithm(&turn)))
+        })
+        .collect();
+    // Transposed blocks times a vector.
+    let pulled = |x: &[f64]| -> Vec<f64> {
+        let mut out = x.to_vec();
+        for (i, (hub, turn)) in blocks.iter().enumerate() {
+            let first = unknowns.of(i);
+            for (from, block) in [(first, hub), (first + 4, turn)] {
+                let part = block.transpose() * Vec3::from_column_slice(&x[from..from + 3]);
+                out[from..from + 3].copy_from_slice(part.as_slice());
+            }
+        }
+        out
+    };
+    for (g, x) in gradient.iter_mut().zip(pulled(&white)) {
+        *g += factor * x;
+    }
+    let (modes, along, base) = family.precision();
+    for (k, beyond) in along.into_iter().enumerate() {
+        let mode: Vec<f64> = modes.col(k).iter().copied().collect();
+        let mode = pulled(&mode);
+        for (j, b) in mode.iter().enumerate() {
+            for (i, a) in mode.iter().enumerate() {
+                hessian[(i, j)] += factor * beyond * a * b;
+            }
+        }
+    }
+    let mut own = vec![true; gradient.len()];
+    for (i, (hub, turn)) in blocks.iter().enumerate() {
+        let first = unknowns.of(i);
+        for (from, block) in [(first, hub), (first + 4, turn)] {
+            let product = block.transpose() * block * (base * factor);
+            for a in 0..3 {
+                own[from + a] = false;
+                for b in 0..3 {
+                    hessian[(from + a, from + b)] += product[(a, b)];
+                }
+            }
+        }
+    }
+    for (i, own) in own.into_iter().enumerate() {
+        if own {
+            hessian[(i, i)] += base * factor;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::super::fixture::helix;
+    use super::*;
+
+    #[test]
+    fn derivatives_agree_with_differences_and_a_similarity_changes_nothing() {
+        let base = helix(4, 5);
+        let mut random = crate::surface::shapes::Random(6);
+        let count = base.tangent(&base).len();
+        let mut shaken = |size: f64| {
+            let step: Vec<f64> = (0..count).map(|_| size * (random.next() - 0.5)).collect();
+            base.stepped(&step)
+        };
+        let figures: Vec<Figure> = (0..6).map(|_| shaken(0.4)).collect();
+        let family = Statistics::new(&figures).unwrap();
+        let figure = shaken(0.4);
+        let unknowns = Unknowns::new(&figure, &[]);
+        let mut gradient = vec![0.0; count];
+        let mut hessian = Mat::zeros(count, count);
+        add(
+            &figure,
+            &unknowns,
+            &family,
+            1.0,
+            &mut gradient,
+            &mut hessian,
+        );
+        for k in 0..count {
+            let at = |h: f64| {
+                let mut step = vec![0.0; count];
+                step[k] = h;
+                energy(&unknowns.moved(&figure, &step), &family)
+            };
+            let difference = (at(1e-5) - at(-1e-5)) / 2e-5;
+            let scale = hessian[(k, k)].sqrt() * (1.0 + energy(&figure, &family).sqrt());
+            assert!(
+                (difference - gradient[k]).abs() < 1e-3 * scale,
+                "{k}: {difference} {}",
+                gradient[k]
+            );
+        }
+        let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
+        let moved = figure.transformed(3.0, &turn, Vec3::new(1.0, 2.0, 3.0));
+        let (here, there) = (energy(&figure, &family), energy(&moved, &family));
+        assert!((here / there - 1.0).abs() < 1e-6, "{here} {there}");
+    }
+}

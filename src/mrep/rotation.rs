@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Logarithms of rotations: axis times angle.
+
+use crate::{Mat3, Vec3};
+
+/// Axis times angle of a rotation, exact for small angles, too.
+pub(super) fn logarithm(rotation: &Mat3) -> Vec3 {
+    let skew = (rotation - rotation.transpose()) * 0.5;
+    let sine = Vec3::new(skew[(2, 1)], skew[(0, 2)], skew[(1, 0)]);
+    let (sin, cos) = (sine.norm(), 0.5 * (rotation.trace() - 1.0));
+    if sin < 1e-6 && cos < 0.0 {
+        // Nearly half a turn, where the sine has no direction.
+        return nalgebra::Rotation3::from_matrix_unchecked(*rotation).scaled_axis();
+    }
+    sine * if sin > 0.0 { sin.atan2(cos) / sin } else { 1.0 }
+}
+
+/// How the logarithm of a rotation follows a small turn applied before it.
+pub(super) fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
+    let angle = v.norm();
+    let cross = v.cross_matrix();
+    // Half a turn is no minimum: there any finite number does.
+    let second = if angle < 1e-3 {
+        1.0 / 12.0
+    } else {
+        let sin = angle.sin().abs().max(1e-6);
+        1.0 / (angle * angle) - (1.0 + angle.cos()) / (2.0 * angle * sin)
+    };
+    Mat3::identity() + cross * 0.5 + cross * cross * second
+}
+
+/// The rotation nearest to a matrix that nearly is one.
+pub(super) fn nearest_rotation(m: &Mat3) -> Mat3 {
+    let mut rotation = nalgebra::Rotation3::from_matrix_unchecked(*m);
+    rotation.renormalize();
+    *rotation.matrix()
+}

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What a family of figures has in common: their mean, the directions in which they differ, and how typical another one is.
+//!
+//! Figures of one kind are brought onto each other by similarities. Atoms are averaged where they live, on products of places,
+//! logarithms of lengths and rotations, and so are their differences from the mean: principal geodesic analysis
+//! [fletcher2004, §4], in the tangent space of the mean. What the modes kept do not explain has one small deviation.
+
+use super::error::MRepError;
+use super::figure::Figure;
+use super::rotation::{logarithm, nearest_rotation};
+use crate::{Mat3, Vec3};
+use faer::{Mat, Side};
+
+/// Share of the variance that the modes explain.
+const EXPLAINED: f64 = 0.98;
+/// Least deviation of what modes do not explain: no family is known better.
+const LEAST_REST: f64 = 0.02;
+
+/// A family of figures.
+#[derive(Debug, Clone)]
+pub struct Statistics {
+    mean: Figure,
+    /// A column for each mode, of unit length; a row for each number of the atoms.
+    modes: Mat<f64>,
+    deviations: Vec<f64>,
+    rest: f64,
+}
+
+impl Statistics {
+    /// Of two figures at least, of one kind: as many atoms and spokes. The mean has the place and size of the first.
+    ///
+    /// # Errors
+    /// Fewer than two figures; figures of different kinds.
+    pub fn new(figures: &[Figure]) -> Result<Self, MRepError> {
+        let [first, others @ ..] = figures else {
+            return Err(few(0));
+        };
+        if others.is_empty() {
+            return Err(few(1));
+        }
+        if let Some(i) = others.iter().position(|f| f.kind() != first.kind()) {
+            return Err(MRepError::Family {
+                index: i + 1,
+                first: first.kind(),
+                found: others[i].kind(),
+            });
+        }
+        /// Rounds after which means of means stand still.
+        const ROUNDS: usize = 20;
+        let mut mean = first.clone();
+        let mut aligned = figures.to_vec();
+        for _ in 0..ROUNDS {
+            for figure in &mut aligned {
+                *figure = figure.onto(&mean);
+            }
+            let mut sum = vec![0.0; mean.tangent(&mean).len()];
+            for figure in &aligned {
+                for (s, x) in sum.iter_mut().zip(mean.tangent(figure)) {
+                    *s += x / aligned.len() as f64;
+                }
+            }
+            mean = mean.stepped(&sum).onto(first);
+            if sum.iter().all(|x| x.abs() < 1e-12) {
+                break;
+            }
+        }
+        let rows: Vec<Vec<f64>> = aligned
+            .iter()
+            .map(|figure| mean.tangent(&figure.onto(&mean)))
+            .collect();
+        let (modes, deviations, rest) = principal(&rows);
+        Ok(Self {
+            mean,
+            modes,
+            deviations,
+            rest,
+        })
+    }
+
+    /// The mean figure.
+    pub fn mean(&self) -> &Figure {
+        &self.mean
+    }
+
+    /// Standard deviation of each mode, the largest first.
+    pub fn deviations(&self) -> &[f64] {
+        &self.deviations
+    }
+
+    /// A mode, of unit length: for each atom displacement of the hub over r in its axes (3), log r, turn in its axes (3, radians),
+    /// object angle, log end factor where the boundary closes, logs of relative lengths.
+    pub fn mode(&self, k: usize) -> Vec<f64> {
+        self.modes.col(k).iter().copied().collect()
+    }
+
+    /// Deviation of what the modes do not explain.
+    pub fn rest(&self) -> f64 {
+        self.rest
+    }
+
+    /// The figure at so many deviations along the first modes.
+    pub fn figure(&self, scores: &[f64]) -> Figure {
+        let mut step = vec![0.0; self.modes.nrows()];
+        for (k, score) in scores.iter().enumerate().take(self.deviations.len()) {
+            for (s, m) in step.iter_mut().zip(self.modes.col(k).iter()) {
+                *s += score * self.deviations[k] * m;
+            }
+        }
+        self.mean.stepped(&step)
+    }
+
+    /// In deviations: how far a figure is from the mean along each mode, and in all that they do not explain, as the root of the
+    /// mean square there. Place, turn and size of the whole do not count.
+    ///
+    /// # Errors
+    /// A figure of another kind.
+    pub fn scores(&self, figure: &Figure) -> Result<(Vec<f64>, f64), MRepError> {
+        self.check(figure)?;
+        let tangent = self.mean.tangent(&figure.onto(&self.mean));
+        let along: Vec<f64> = (0..self.deviations.len())
+            .map(|k| {
+                self.modes
+                    .col(k)
+                    .iter()
+                    .zip(&tangent)
+                    .map(|(m, x)| m * x)
+                    .sum()
+            })
+            .collect();
+        let square = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+        let left = (square(&tangent) - square(&along)).max(0.0);
+        let free = (tangent.len() - along.len()).max(1) as f64;
+        let scores = along
+            .iter()
+            .zip(&self.deviations)
+            .map(|(x, d)| x / d)
+            .collect();
+        Ok((scores, (left / free).sqrt() / self.rest))
+    }
+
+    pub(super) fn check(&self, figure: &Figure) -> Result<(), MRepError> {
+        if figure.kind() == self.mean.kind() {
+            return Ok(());
+        }
+        Err(MRepError::Family {
+            index: 0,
+            first: self.mean.kind(),
+            found: figure.kind(),
+        })
+    }
+
+    /// Inverse covariance times a vector.
+    pub(super) fn whitened(&self, tangent: &[f64]) -> Vec<f64> {
+        let base = 1.0 / (self.rest * self.rest);
+        let mut out: Vec<f64> = tangent.iter().map(|x| x * base).collect();
+        for (k, deviation) in self.deviations.iter().enumerate() {
+            let mode = self.modes.col(k);
+            let along: f64 = mode.iter().zip(tangent).map(|(m, x)| m * x).sum();
+            let factor = along * (1.0 / (deviation * deviation) - base);
+            for (o, m) in out.iter_mut().zip(mode.iter()) {
+                *o += factor * m;
+            }
+        }
+        out
+    }
+
+    /// Modes and what the inverse covariance has along them beyond that of the rest; the rest's.
+    pub(super) fn precision(&self) -> (&Mat<f64>, Vec<f64>, f64) {
+        let base = 1.0 / (self.rest * self.rest);
+        let along = self.deviations.iter().map(|d| 1.0 / (d * d) - base);
+        (&self.modes, along.collect(), base)
+    }
+}
+
+fn few(found: usize) -> MRepError {
+    MRepError::Count {
+        what: "the list of figures to learn from",
+        found,
+        least: 2,
+        most: usize::MAX,
+    }
+}
+
+/// Principal directions of rows, their deviations, and that of the rest.
+fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
+    let (n, m) = (rows.len(), rows[0].len());
+    // The few products of rows have the same eigenvalues as the many of columns.
+    let product = |i: usize, j: usize| -> f64 {
+        rows[i]
+            .iter()
+            .zip(&rows[j])
+            .map(|(a, b)| a * b)
+            .sum::<f64>()
+            / (n - 1) as f64
+    };
+    let gram = Mat::from_fn(n, n, product);
+    let total: f64 = (0..n).map(|i| gram[(i, i)]).sum();
+    let mut pairs: Vec<(f64, Vec<f64>)> = match gram.self_adjoint_eigen(Side::Lower) {
+        Ok(eigen) => (0..n)
+            .map(|k| {
+                let vector = eigen.U().col(k).iter().copied().collect();
+                (eigen.S().column_vector()[k], vector)
+            })
+            .collect(),
+        Err(_) => Vec::new(),
+    };
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut kept = Vec::new();
+    let mut explained = 0.0;
+    for (value, vector) in pairs.into_iter().take(n - 1) {
+        if explained >= EXPLAINED * total || value <= 1e-12 * total.max(1e-12) {
+            break;
+        }
+        explained += value;
+        let mut mode = vec![0.0; m];
+        for (row, x) in rows.iter().zip(&vector) {
+            mode.iter_mut().zip(row).for_each(|(m, r)| *m += x * r);
+        }
+        let norm = mode.iter().map(|x| x * x).sum::<f64>().sqrt();
+        // Its largest number is positive: eigenvectors have no sign.
+        let largest = mode.iter().fold(0.0_f64, |a, b| {
+            if b.abs() > a.abs() * (1.0 + 1e-9) {
+                *b
+            } else {
+                a
+            }
+        });
+        let sign = largest.signum() / norm;
+        kept.push((
+            value.sqrt(),
+            mode.into_iter().map(|x| x * sign).collect::<Vec<f64>>(),
+        ));
+    }
+    let left = ((total - explained).max(0.0) / (m - kept.len()).max(1) as f64).sqrt();
+    let rest = left.max(LEAST_REST);
+    // A mode that varies less than what is not explained is none.
+    kept.retain(|(deviation, _)| *deviation > rest);
+    let modes = Mat::from_fn(m, kept.len(), |i, k| kept[k].1[i]);
+    (
+        modes,
+        kept.into_iter().map(|(deviation, _)| deviation).collect(),
+        rest,
+    )
+}
+
+impl Figure {
+    /// The step to another figure, one atom after the other.
+    pub(super) fn tangent(&self, other: &Self) -> Vec<f64> {
+        let of = |(i, (a, b))| -> Vec<f64> {
+            let (a, b): (&super::Atom, &super::Atom) = (a, b);
+            a.difference(self.kind().role(i), b)
+        };
+        self.atoms()
+            .iter()
+            .zip(other.atoms())
+            .enumerate()
+            .flat_map(of)
+            .collect()
+    }
+
+    /// After a step of all atoms.
+    pub(super) fn stepped(&self, step: &[f64]) -> Self {
+        let mut from = 0;
+        let mut atoms = Vec::with_capacity(self.atoms().len());
+        for (i, atom) in self.atoms().iter().enumerate() {
+            let role = self.kind().role(i);
+            let to = from + role.unknowns(self.kind().spokes());
+            atoms.push(atom.moved(role, &step[from..to]));
+            from = to;
+        }
+        self.with_atoms(atoms)
+    }
+
+    /// Moved onto another figure of its kind: the middle of the hubs, the mean logarithm of the spokes' lengths, and the turn that
+    /// brings hubs and frames nearest. A mean of figures that were moved onto one has the same place and size.
+    pub(super) fn onto(&self, other: &Self) -> Self {
+        let n = self.atoms().len() as f64;
+        let pairs = || self.atoms().iter().zip(other.atoms());
+        let centre = |figure: &Self| figure.atoms().iter().map(|a| a.hub).sum::<Vec3>() / n;
+        let (from, to) = (centre(self), centre(other));
+        // Places count in radii, frames in radians.
+        let mut covariance = Mat3::zeros();
+        for (a, b) in pairs() {
+            let (p, q) = (a.hub - from, b.hub - to);
+            covariance += q * p.transpose() / (a.radius * b.radius) + b.frame * a.frame.transpose();
+        }
+        let turn = best_turn(&covariance);
+        let grown = |figure: &Self| -> f64 {
+            let of = |a: &super::Atom| {
+                let lengths = a.lengths.iter().map(|x| x.ln());
+                a.radius.ln() + lengths.sum::<f64>() / a.lengths.len() as f64
+            };
+            figure.atoms().iter().map(of).sum::<f64>() / n
+        };
+        let scale = (grown(other) - grown(self)).exp();
+        self.transformed(scale, &turn, to - turn * from * scale)
+    }
+}
+
+/// The rotation R that makes the trace of Rᵀ M largest.
+fn best_turn(m: &Mat3) -> Mat3 {
+    let svd = m.svd(true, true);
+    let (Some(u), Some(v)) = (svd.u, svd.v_t) else {
+        return Mat3::identity();
+    };
+    let sign = (u * v).determinant().signum();
+    // Singular values come unsorted: the smallest gives way.
+    let least = svd.singular_values.imin();
+    let mut flip = Vec3::repeat(1.0);
+    flip[least] = sign;
+    let turn = nearest_rotation(&(u * Mat3::from_diagonal(&flip) * v));
+    if logarithm(&turn).iter().all(|x| x.is_finite()) {
+        turn
+    } else {
+        Mat3::identity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{ellipsoid, helix};
+    use super::*;
+    use crate::surface::shapes::Random;
+
+    /// Helices that are thicker and stretched by two random numbers, anywhere in space.
+    fn family(count: usize) -> (Vec<Figure>, Vec<[f64; 2]>) {
+        let base = helix(5, 6);
+        let mut random = Random(4);
+        let mut numbers = Vec::new();
+        let figures = (0..count)
+            .map(|_| {
+                let [a, b] = [random.next() - 0.5, random.next() - 0.5];
+                numbers.push([a, b]);
+                let mut step = vec![0.0; base.tangent(&base).len()];
+                let mut from = 0;
+                for i in 0..5 {
+                    step[from + 3] = 0.6 * a * (1.0 - i as f64 / 2.0);
+                    step[from + 6] = 0.5 * b * (i as f64 - 2.0);
+                    from += base.kind().role(i).unknowns(6);
+                }
+                let turn =
+                    nalgebra::Rotation3::new(Vec3::new(random.next(), 3.0 * random.next(), 1.0));
+                let shift = Vec3::new(random.next(), 5.0, -random.next());
+                base.stepped(&step)
+                    .transformed(0.5 + random.next(), turn.matrix(), shift)
+            })
+            .collect();
+        (figures, numbers)
+    }
+
+    #[test]
+    fn two_ways_to_differ_are_two_modes_that_explain_their_family_and_others_of_it() {
+        let (figures, _) = family(12);
+        let statistics = Statistics::new(&figures[..9]).unwrap();
+        assert!(
+            (2..=3).contains(&statistics.deviations().len()),
+            "{:?}",
+            statistics.deviations()
+        );
+        for figure in &figures {
+            let (scores, rest) = statistics.scores(figure).unwrap();
+            assert!(
+                scores.iter().all(|s| s.abs() < 3.5) && rest < 1.5,
+                "{scores:?} {rest}"
+            );
+            let again = statistics.figure(&scores);
+            let (same, _) = statistics.scores(&again).unwrap();
+            for (a, b) in scores.iter().zip(&same) {
+                assert!((a - b).abs() < 0.05, "{scores:?} {same:?}");
+            }
+        }
+        // One that bulges as none of them does is not typical.
+        let mut atoms = figures[0].atoms().to_vec();
+        atoms[2].lengths[1] *= 2.0;
+        let (_, rest) = statistics.scores(&Figure::tube(atoms).unwrap()).unwrap();
+        assert!(rest > 2.0, "{rest}");
+    }
+
+    #[test]
+    fn a_figure_moved_is_as_typical_and_the_mean_is_the_most() {
+        let (figures, _) = family(8);
+        let statistics = Statistics::new(&figures).unwrap();
+        let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
+        for figure in &figures {
+            let moved = figure.transformed(0.01, &turn, Vec3::new(1.0, 2.0, 3.0));
+            let (here, there) = (
+                statistics.scores(figure).unwrap(),
+                statistics.scores(&moved).unwrap(),
+            );
+            for (a, b) in here.0.iter().zip(&there.0) {
+                assert!((a - b).abs() < 1e-9);
+            }
+        }
+        let (scores, rest) = statistics.scores(statistics.mean()).unwrap();
+        assert!(
+            scores.iter().all(|s| s.abs() < 1e-9) && rest < 1e-6,
+            "{scores:?} {rest}"
+        );
+        let mut sum = vec![0.0; statistics.deviations().len()];
+        for figure in &figures {
+            let (scores, _) = statistics.scores(figure).unwrap();
+            sum.iter_mut().zip(scores).for_each(|(s, x)| *s += x);
+        }
+        // Turned onto each other by the nearest frames, averaged by logarithms: the same to second order.
+        assert!(sum.iter().all(|s| s.abs() < 1e-2), "{sum:?}");
+    }
+
+    #[test]
+    fn too_few_and_unlike_figures_are_refused() {
+        let (figures, _) = family(2);
+        assert!(
+            Statistics::new(&figures[..1])
+                .unwrap_err()
+                .to_string()
+                .contains("has 1")
+        );
+        let mixed = [figures[0].clone(), ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8)];
+        assert!(
+            Statistics::new(&mixed)
+                .unwrap_err()
+                .to_string()
+                .contains("figure 1")
+        );
+        // Two that are alike have no modes, and are typical all the same.
+        let same = Statistics::new(&[figures[0].clone(), figures[0].clone()]).unwrap();
+        assert!(same.deviations().is_empty() && same.scores(&figures[0]).unwrap().1 < 1e-3);
+    }
+}
