@@ -120,6 +120,17 @@ pub enum MRepError {
         /// What it is.
         found: Kind,
     },
+    /// A model far from the volume it is fitted to.
+    #[error(
+        "the model lies outside of the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): move it there, or \
+         give the volume's spacing and origin in the model's metres", from[0], from[1], from[2], to[0], to[1], to[2]
+    )]
+    Outside {
+        /// Centre of the volume's first voxel.
+        from: [f64; 3],
+        /// Of its last.
+        to: [f64; 3],
+    },
     /// A surface or a volume that no figure can be fitted to.
     #[error("{0}")]
     Target(String),

@@ -15,6 +15,7 @@ mod fit;
 #[cfg(test)]
 mod fixture;
 mod legality;
+mod moments;
 mod pieces;
 mod rotation;
 mod spline;

@@ -44,7 +44,9 @@ mod winding;
 pub use domain::{LAYER, TriangleRole};
 pub use grid::DistanceGrid;
 pub use intake::SurfaceError;
-pub(crate) use nearest::{closest_leaf, closest_of_triangle, closest_point_leaf};
+pub(crate) use nearest::{
+    closest_leaf, closest_leaf_towards, closest_of_triangle, closest_point_leaf,
+};
 pub use report::Report;
 pub use scan::{cast_ray, closest_point};
 pub(crate) use unit::{OwnUnit, QUANTUM};

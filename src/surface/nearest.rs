@@ -72,6 +72,52 @@ pub(crate) fn closest_leaf(
     Some((leaf, best.distance2, best.barycentric))
 }
 
+/// Like [`closest_leaf`], where several places are equally near but for rounding: the one farthest back along `towards`, so that
+/// symmetric shapes are answered alike wherever they lie and however they are numbered.
+pub(crate) fn closest_leaf_towards(
+    bvh: &Bvh,
+    p: &Vec3,
+    towards: &Vec3,
+    corners: impl Fn(u32) -> [Vec3; 3],
+) -> Option<(u32, f64, [f64; 3])> {
+    /// Squared distances that differ by less are alike.
+    const ALIKE: f64 = 1e-9;
+    let (leaf, square, barycentric) = closest_leaf(bvh, p, f64::INFINITY, &corners)?;
+    let farthest = square * (1.0 + ALIKE) + f64::MIN_POSITIVE;
+    let (q, towards) = (glam(p), glam(towards));
+    let near = |node: &BvhNode, _: f64| {
+        if outside(node, q) <= farthest {
+            f64::MIN
+        } else {
+            f64::MAX
+        }
+    };
+    let alike = bvh.find_best(f64::MAX, near, |leaf, _| {
+        let [a, b, c] = corners(leaf).map(|x| glam(&x));
+        let found = Candidate::of(&Triangle::new(a, b, c), q)?;
+        (found.distance2 <= farthest).then(|| Tied {
+            along: (found.point - q).dot(towards),
+            found,
+        })
+    });
+    Some(match alike {
+        Some((leaf, tied)) => (leaf, tied.found.distance2, tied.found.barycentric),
+        None => (leaf, square, barycentric),
+    })
+}
+
+/// A candidate among equally near ones.
+struct Tied {
+    along: f64,
+    found: Candidate,
+}
+
+impl BvhLeafCost for Tied {
+    fn cost(&self) -> f64 {
+        self.along
+    }
+}
+
 /// The leaf of a hierarchy over points that is nearest to `p`, and the squared distance; none for a point that is not finite.
 pub(crate) fn closest_point_leaf(
     bvh: &Bvh,

@@ -15,6 +15,9 @@ use faer::{Mat, Side};
 /// No step may bring the legality below this, unless it raises it.
 pub(super) const LEAST_LEGALITY: f64 = 0.03;
 
+/// Least damping: directions that hardly matter would be moved by rounding.
+pub(super) const LEAST_DAMPING: f64 = 1e-5;
+
 /// What is minimised.
 pub(super) struct Posterior<'a> {
     pub expected: Prior<'a>,
@@ -130,7 +133,7 @@ impl Posterior<'_> {
                         }
                     }
                 }
-                damping = (damping * 4.0).max(1e-6);
+                damping *= 4.0;
             }
             let Some((next, after)) = taken else {
                 break;
@@ -138,7 +141,7 @@ impl Posterior<'_> {
             let fall = 1.0 - next.energy() / state.energy();
             (state, legality) = (next, after);
             energies.push(state.reported());
-            damping = (damping / 6.0).max(1e-9);
+            damping = (damping / 6.0).max(LEAST_DAMPING);
             idle = if fall < LITTLE { idle + 1 } else { 0 };
             if idle == 2 {
                 break;

@@ -15,6 +15,7 @@ mod prior;
 mod report;
 mod similarity;
 mod stages;
+mod start;
 mod surface;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ pub use volume::Levels;
 use super::boundary::Boundary;
 use super::error::MRepError;
 use super::figure::Figure;
+use super::moments::Moments;
 use super::statistics::Statistics;
 use super::volume::Volume;
 use crate::Vec3;
@@ -34,7 +36,7 @@ use crate::progress::{Progress, step};
 use crate::surface::Surface;
 use stages::Stages;
 use std::sync::Arc;
-use surface::{DEVIATIONS, SurfaceLikelihood, Target};
+use surface::{DEVIATIONS, SurfaceLikelihood, Target, areas};
 use volume::{BLURS, VolumeLikelihood};
 
 /// Which stages a fit goes through, and how.
@@ -142,7 +144,7 @@ impl Figure {
         progress: &dyn Progress,
     ) -> Result<Fit, MRepError> {
         settings.check(self)?;
-        let target = Target::new(surface, weights)?;
+        let target = Target::new(surface, weights, self)?;
         let mut stages = Stages::new(self, settings, progress)?;
         let boundary = stages.boundary.clone();
         let seen = |figure: &Figure| {
@@ -155,7 +157,17 @@ impl Figure {
         };
         let report = |figure: &Figure| Report::new(&target, &boundary, &boundary.shape(figure));
         if settings.moves_the_whole() {
-            let energies = stages.similarity(&seen(&stages.figure), 0.0, 0.2)?;
+            let shape = boundary.shape(self);
+            let own = areas(&shape, &boundary.triangles);
+            let own = Moments::of_points(shape.positions.into_iter().zip(own));
+            let there = surface
+                .welded()
+                .vertices
+                .iter()
+                .copied()
+                .zip(target.areas.iter().copied());
+            let starts = start::candidates(self, own, Moments::of_points(there));
+            let energies = stages.similarity(&starts, |figure| Ok(seen(figure)), 0.0, 0.2)?;
             stages.ended("similarity", energies, &report);
         }
         if settings.atoms {
@@ -218,9 +230,12 @@ impl Figure {
         };
         if settings.moves_the_whole() {
             let (_, blur, volume) = &blurred[0];
-            let shape = boundary.shape(&stages.figure);
-            let likelihood = VolumeLikelihood::new(volume, *blur, &boundary, &shape, atoms)?;
-            let energies = stages.similarity(&likelihood, 0.15, 0.3)?;
+            let own = Moments::of_solid(&boundary.positions(self), &boundary.triangles);
+            let starts = start::candidates(self, own, start::of_volume(volume));
+            let seen = |figure: &Figure| {
+                VolumeLikelihood::new(volume, *blur, &boundary, &boundary.shape(figure), atoms)
+            };
+            let energies = stages.similarity(&starts, seen, 0.15, 0.3)?;
             stages.ended("similarity", energies, &report);
         }
         if settings.atoms {

@@ -33,7 +33,7 @@ impl Report {
     };
 
     pub(super) fn new(target: &Target<'_>, boundary: &Boundary, shape: &Shape) -> Self {
-        let mesh = Mesh::new(shape, &boundary.triangles);
+        let mesh = Mesh::new(shape, &boundary.triangles, target);
         let welded = target.surface.welded();
         let far = |p: &Vec3| {
             let (triangle, barycentric) = mesh.nearest(p)?;

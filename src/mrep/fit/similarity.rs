@@ -4,18 +4,19 @@
 use super::super::boundary::Boundary;
 use super::super::figure::Figure;
 use super::evidence::Evidence;
-use super::marquardt::{Posterior, State, solve};
+use super::marquardt::{LEAST_DAMPING, Posterior, State, solve};
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::tall;
 use crate::{Mat3, Vec3};
 use faer::Mat;
 
-/// Displacement 3 in sizes, turn 3, logarithm of the scale.
+/// Displacement 3 in sizes, turn 3, logarithm of the scale: along and about axes that go with the figure, as damping tells axes apart.
 const UNKNOWNS: usize = 7;
 
 /// Derivatives of boundary vertices by the unknowns, and what they turn and grow about.
 struct Whole {
     centre: Vec3,
+    axes: Mat3,
     size: f64,
     jacobian: Mat<f64>,
 }
@@ -24,21 +25,24 @@ impl Whole {
     fn new(boundary: &Boundary, figure: &Figure) -> Self {
         let positions = boundary.positions(figure);
         let centre = positions.iter().sum::<Vec3>() / positions.len() as f64;
-        let size = figure.size();
+        let arms = positions.iter().map(|p| (p - centre).norm_squared());
+        let size = (arms.sum::<f64>() / positions.len() as f64).sqrt();
+        let axes = figure.atoms()[0].frame;
         let mut jacobian = Mat::zeros(UNKNOWNS, 3 * positions.len());
         for (k, p) in positions.iter().enumerate() {
             let arm = p - centre;
-            let turns = -arm.cross_matrix();
+            let turns = -arm.cross_matrix() * axes;
             for c in 0..3 {
-                jacobian[(c, 3 * k + c)] = size;
                 jacobian[(6, 3 * k + c)] = arm[c];
                 for axis in 0..3 {
+                    jacobian[(axis, 3 * k + c)] = axes[(c, axis)] * size;
                     jacobian[(3 + axis, 3 * k + c)] = turns[(c, axis)];
                 }
             }
         }
         Self {
             centre,
+            axes,
             size,
             jacobian,
         }
@@ -54,10 +58,10 @@ impl Whole {
     }
 
     fn moved(&self, figure: &Figure, step: &[f64]) -> Figure {
-        let turn = nalgebra::Rotation3::new(Vec3::new(step[3], step[4], step[5]));
+        let turn = nalgebra::Rotation3::new(self.axes * Vec3::new(step[3], step[4], step[5]));
         let turn: &Mat3 = turn.matrix();
         let scale = step[6].exp();
-        let shift = Vec3::new(step[0], step[1], step[2]) * self.size;
+        let shift = self.axes * Vec3::new(step[0], step[1], step[2]) * self.size;
         let shift = self.centre + shift - turn * self.centre * scale;
         figure.transformed(scale, turn, shift)
     }
@@ -96,7 +100,7 @@ pub(super) fn minimise(
                     break;
                 }
             }
-            damping = (damping * 4.0).max(1e-6);
+            damping *= 4.0;
         }
         let Some(next) = taken else {
             break;
@@ -104,7 +108,7 @@ pub(super) fn minimise(
         let fall = 1.0 - next.energy() / state.energy();
         state = next;
         energies.push(state.reported());
-        damping = (damping / 6.0).max(1e-9);
+        damping = (damping / 6.0).max(LEAST_DAMPING);
         if fall < LITTLE {
             break;
         }

@@ -75,16 +75,45 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Moves, turns and scales the whole; answers the energies.
-    pub fn similarity(
+    /// Moves, turns and scales the whole from each of the starts, and goes on from what became the most probable; answers its
+    /// energies. `seen` makes the target ready for where a figure lies.
+    pub fn similarity<L: Likelihood>(
         &mut self,
-        likelihood: &dyn Likelihood,
+        starts: &[Figure],
+        seen: impl Fn(&Figure) -> Result<L, MRepError>,
         from: f64,
         to: f64,
-    ) -> Result<Vec<f64>, Cancelled> {
-        let (part, mut energies) = (self.part(from, to), Vec::new());
-        let posterior = self.posterior(likelihood);
-        self.figure = similarity::minimise(&posterior, self.figure.clone(), &mut energies, &part)?;
+    ) -> Result<Vec<f64>, MRepError> {
+        let mut best: Option<(Figure, Vec<f64>)> = None;
+        let mut refused = None;
+        let share = (to - from) / starts.len() as f64;
+        for (k, start) in starts.iter().enumerate() {
+            let likelihood = match seen(start) {
+                Ok(likelihood) => likelihood,
+                // Where a figure lies on nothing at all, something else was meant.
+                Err(why @ MRepError::Outside { .. }) if k == 0 => return Err(why),
+                Err(why) => {
+                    refused.get_or_insert(why);
+                    continue;
+                }
+            };
+            let part = self.part(from + share * k as f64, from + share * (k + 1) as f64);
+            let mut energies = Vec::new();
+            let posterior = self.posterior(&likelihood);
+            let figure = similarity::minimise(&posterior, start.clone(), &mut energies, &part)?;
+            // Other starts have to be better by more than rounding, or results would depend on it.
+            let after = |energies: &[f64]| energies.last().copied().unwrap_or(f64::INFINITY);
+            if best
+                .as_ref()
+                .is_none_or(|(_, known)| after(&energies) < 0.999 * after(known))
+            {
+                best = Some((figure, energies));
+            }
+        }
+        let Some((figure, energies)) = best else {
+            return Err(refused.unwrap_or(MRepError::Target("there is nothing to fit".into())));
+        };
+        self.figure = figure;
         Ok(energies)
     }
 

@@ -13,11 +13,13 @@
 
 use super::super::boundary::{Boundary, Shape};
 use super::super::error::MRepError;
+use super::super::figure::Figure;
 use super::evidence::{Evidence, Likelihood};
 use super::offsets::{Observation, Seen};
 use crate::aabb;
-use crate::surface::{Surface, closest_leaf};
+use crate::surface::{Surface, closest_leaf_towards};
 use crate::{Mat3, Vec3};
+use parry3d_f64::partitioning::Bvh;
 use rayon::prelude::*;
 
 /// Deviations of the surface from the boundary in radii: steps are made for one after the other, the last is reported.
@@ -36,6 +38,14 @@ pub(super) struct Target<'a> {
     weights: Vec<f64>,
     /// Vertices on a rim of the surface.
     rim: Vec<bool>,
+    tree: Bvh,
+    /// Which of equally near places is meant: a direction that goes along with the template and is along none of its axes.
+    towards: Vec3,
+}
+
+/// A direction that goes along with a figure.
+fn towards(figure: &Figure) -> Vec3 {
+    figure.atoms()[0].frame * Vec3::new(1.0, 2.0_f64.sqrt(), 3.0_f64.sqrt())
 }
 
 impl<'a> Target<'a> {
@@ -43,7 +53,11 @@ impl<'a> Target<'a> {
     ///
     /// # Errors
     /// Weights that do not fit, or leave nothing.
-    pub fn new(surface: &'a Surface, given: Option<&[f64]>) -> Result<Self, MRepError> {
+    pub fn new(
+        surface: &'a Surface,
+        given: Option<&[f64]>,
+        template: &Figure,
+    ) -> Result<Self, MRepError> {
         let welded = surface.welded();
         let weights = match given {
             None => vec![1.0; welded.vertices.len()],
@@ -92,7 +106,20 @@ impl<'a> Target<'a> {
             normals,
             weights,
             rim,
+            tree: hierarchy(&welded.vertices, &welded.triangles),
+            towards: towards(template),
         })
+    }
+
+    /// The nearest welded triangle to a point, and the weights of its corners.
+    fn nearest(&self, p: &Vec3) -> Option<(u32, [f64; 3])> {
+        nearest(
+            &self.tree,
+            p,
+            &self.towards,
+            &self.surface.welded().vertices,
+            &self.surface.welded().triangles,
+        )
     }
 
     /// The curved piece at a place of a welded triangle: corners, normals, weights.
@@ -183,31 +210,53 @@ impl Piece {
     }
 }
 
+/// Boxes around triangles.
+fn hierarchy(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Bvh {
+    let corners = |t: &[u32; 3]| t.map(|v| vertices[v as usize]);
+    aabb::hierarchy(triangles.iter().map(|t| aabb::bounds(corners(t).iter())))
+}
+
+/// The nearest triangle to a point, and the weights of its corners.
+fn nearest(
+    tree: &Bvh,
+    p: &Vec3,
+    towards: &Vec3,
+    vertices: &[Vec3],
+    triangles: &[[u32; 3]],
+) -> Option<(u32, [f64; 3])> {
+    let corners = |t: u32| triangles[t as usize].map(|v| vertices[v as usize]);
+    let (triangle, _, barycentric) = closest_leaf_towards(tree, p, towards, corners)?;
+    Some((triangle, barycentric))
+}
+
 /// A boundary mesh that nearest places are asked of.
 pub(super) struct Mesh<'a> {
-    pub shape: &'a Shape,
+    shape: &'a Shape,
     triangles: &'a [[u32; 3]],
-    tree: parry3d_f64::partitioning::Bvh,
+    tree: Bvh,
+    towards: Vec3,
 }
 
 impl<'a> Mesh<'a> {
-    pub fn new(shape: &'a Shape, triangles: &'a [[u32; 3]]) -> Self {
-        let boxes = triangles.iter().map(|t| {
-            let corners = t.map(|v| shape.positions[v as usize]);
-            aabb::bounds(corners.iter())
-        });
+    /// `target` says which of equally near places is meant.
+    pub fn new(shape: &'a Shape, triangles: &'a [[u32; 3]], target: &Target<'_>) -> Self {
         Self {
             shape,
             triangles,
-            tree: aabb::hierarchy(boxes),
+            tree: hierarchy(&shape.positions, triangles),
+            towards: target.towards,
         }
     }
 
     /// The nearest triangle to a point, and the weights of its corners.
     pub fn nearest(&self, p: &Vec3) -> Option<(u32, [f64; 3])> {
-        let corners = |t: u32| self.triangles[t as usize].map(|v| self.shape.positions[v as usize]);
-        let (triangle, _, barycentric) = closest_leaf(&self.tree, p, f64::INFINITY, corners)?;
-        Some((triangle, barycentric))
+        nearest(
+            &self.tree,
+            p,
+            &self.towards,
+            &self.shape.positions,
+            self.triangles,
+        )
     }
 
     fn piece(&self, triangle: u32, barycentric: [f64; 3]) -> Piece {
@@ -290,12 +339,12 @@ impl<'a> SurfaceLikelihood<'a> {
     /// From a vertex of the boundary to the surface: distance, weight, and the direction in which it falls.
     fn of_vertex(&self, shape: &Shape, v: usize) -> Option<(f64, f64, Vec3)> {
         let (y, normal) = (&shape.positions[v], &shape.normals[v]);
-        let found = self.target.surface.closest_point(*y);
-        let counts = self.target.counts(found.triangle, found.barycentric);
+        let (triangle, barycentric) = self.target.nearest(y)?;
+        let counts = self.target.counts(triangle, barycentric);
         if counts == 0.0 || normal.norm_squared() == 0.0 {
             return None;
         }
-        let piece = self.target.piece(found.triangle, found.barycentric);
+        let piece = self.target.piece(triangle, barycentric);
         let (distance, directions) = piece.distance(y);
         let direction: Vec3 = directions.iter().sum();
         let facing = direction.dot(normal) > 0.0;
@@ -321,7 +370,7 @@ pub(super) fn areas(shape: &Shape, triangles: &[[u32; 3]]) -> Vec<f64> {
 
 impl Likelihood for SurfaceLikelihood<'_> {
     fn evidence(&self, shape: &Shape) -> Evidence {
-        let mesh = Mesh::new(shape, self.triangles);
+        let mesh = Mesh::new(shape, self.triangles, self.target);
         let mut squares = 0.0;
         let mut gradient = vec![Vec3::zeros(); shape.positions.len()];
         let mut own = vec![Mat3::zeros(); shape.positions.len()];
@@ -397,7 +446,7 @@ impl Likelihood for SurfaceLikelihood<'_> {
 
 impl Seen for SurfaceLikelihood<'_> {
     fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64) {
-        let mesh = Mesh::new(shape, self.triangles);
+        let mesh = Mesh::new(shape, self.triangles, self.target);
         let mut all: Vec<Observation> = self.of_surface(&mesh).into_iter().flatten().collect();
         all.retain(|seen| !seen.distance.is_nan());
         // Any triangle at a vertex, with all the weight on its corner.

@@ -81,11 +81,11 @@ fn a_bent_superquadric_is_met_and_every_accepted_step_lowers_the_energy() {
 
 #[test]
 fn it_finds_a_body_that_lies_elsewhere_and_is_bigger_and_turned() {
-    for (scale, angle) in [(1.0, 0.0), (2.0, 0.5), (0.4, -0.5)] {
+    for (scale, angle) in [(1.0, 0.0), (2.0, 0.5), (0.4, -0.5), (1.3, 1.4)] {
         let turn =
             *nalgebra::Rotation3::new(Vec3::new(0.3, 0.9, -0.3).normalize() * angle).matrix();
         let moved =
-            surface(superquadric(32).mapped(|p| turn * p * scale + Vec3::new(0.7, 0.5, 1.4)));
+            surface(superquadric(32).mapped(|p| turn * p * scale + Vec3::new(5.0, 0.5, 1.4)));
         let fit = fit(&template(), &moved, &FitSettings::default());
         let atoms = &fit.stages[1].report;
         assert!(
@@ -378,4 +378,17 @@ fn a_family_tells_of_what_is_not_seen() {
     };
     let (without, with) = (error(None), error(Some(family)));
     assert!(with < 0.3 * without && with < 0.1, "{without} {with}");
+}
+
+#[test]
+fn it_finds_the_body_of_a_volume_that_lies_elsewhere() {
+    let turn = *nalgebra::Rotation3::new(Vec3::new(0.2, 0.5, -0.3)).matrix();
+    let shift = Vec3::new(1.4, 0.5, 1.0);
+    let body = surface(superquadric(32).mapped(|p| turn * p * 1.3 + shift));
+    let volume = picture(&body, Vec3::repeat(0.12), [0.0, 1.0], 0.1, false);
+    let fit = template()
+        .fit_volume(&volume, &FitSettings::default(), &Silent)
+        .unwrap();
+    let dice = dice(&fit, &body);
+    assert!(dice > 0.97, "{dice} {:?}", fit.stages);
 }

@@ -219,12 +219,10 @@ fn levels(volume: &Volume, shape: &Shape) -> Result<Levels, MRepError> {
     let (Some(inside), Some(outside), true) =
         (inside, outside, 2 * seen > 3 * shape.positions.len())
     else {
-        let [lo, hi] = [volume.origin(), far_corner(volume)];
-        return Err(MRepError::Target(format!(
-            "the model lies outside of the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): \
-             move it there, or give the volume's spacing and origin in the model's metres",
-            lo.x, lo.y, lo.z, hi.x, hi.y, hi.z
-        )));
+        return Err(MRepError::Outside {
+            from: volume.origin().into(),
+            to: far_corner(volume).into(),
+        });
     };
     let (least, most) = (volume.values().iter())
         .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), v| {

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where a body is, how big, and how it spreads: moments up to the second.
+
+use crate::{Mat3, Vec3};
+
+/// Mass, middle and spread of a body.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moments {
+    /// Volume, area or sum of weights.
+    pub mass: f64,
+    pub centre: Vec3,
+    /// Mean of `(x − centre)(x − centre)ᵀ`.
+    pub spread: Mat3,
+}
+
+impl Moments {
+    /// Of points with weights; none where they sum up to nothing.
+    pub fn of_points(points: impl Iterator<Item = (Vec3, f64)> + Clone) -> Option<Self> {
+        let mass: f64 = points.clone().map(|(_, w)| w).sum();
+        if !(mass.is_finite() && mass > 0.0) {
+            return None;
+        }
+        let centre = points.clone().map(|(p, w)| p * w).sum::<Vec3>() / mass;
+        let spread = points.map(|(p, w)| {
+            let arm = p - centre;
+            arm * arm.transpose() * w
+        });
+        Some(Self {
+            mass,
+            centre,
+            spread: spread.sum::<Mat3>() / mass,
+        })
+    }
+
+    /// Of the solid that closed triangles bound: tetrahedra from one point; none where they bound nothing.
+    pub fn of_solid(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Option<Self> {
+        let from = vertices.first()?;
+        let (mut mass, mut first, mut second) = (0.0, Vec3::zeros(), Mat3::zeros());
+        for t in triangles {
+            let [a, b, c] = t.map(|v| vertices[v as usize] - from);
+            let volume = a.dot(&b.cross(&c)) / 6.0;
+            let sum = a + b + c;
+            mass += volume;
+            first += sum * (volume / 4.0);
+            let own = a * a.transpose() + b * b.transpose() + c * c.transpose();
+            second += (own + sum * sum.transpose()) * (volume / 20.0);
+        }
+        if !(mass.is_finite() && mass > 0.0) {
+            return None;
+        }
+        let centre = first / mass;
+        Some(Self {
+            mass,
+            centre: from + centre,
+            spread: second / mass - centre * centre.transpose(),
+        })
+    }
+
+    /// Principal axes as columns of a rotation, that of the largest spread first, and the spreads along them.
+    pub fn axes(&self) -> (Mat3, Vec3) {
+        let eigen = self.spread.symmetric_eigen();
+        let mut order = [0, 1, 2];
+        order.sort_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
+        let column = |k: usize| eigen.eigenvectors.column(order[k]).into_owned();
+        let (a, b) = (column(0), column(1));
+        let axes = Mat3::from_columns(&[a, b, a.cross(&b)]);
+        (
+            axes,
+            Vec3::from_fn(|k, _| eigen.eigenvalues[order[k]].max(0.0)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::shapes;
+
+    #[test]
+    fn a_box_has_the_moments_it_is_known_to_have_wherever_it_lies() {
+        let half = Vec3::new(3.0, 2.0, 1.0);
+        let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
+        let shift = Vec3::new(5.0, -3.0, 2.0);
+        let shape = shapes::cuboid(half).mapped(|p| turn * p + shift);
+        let moments = Moments::of_solid(&shape.vertices, &shape.triangles).unwrap();
+        assert!((moments.mass - 48.0).abs() < 1e-9);
+        assert!((moments.centre - shift).norm() < 1e-9);
+        let (axes, spreads) = moments.axes();
+        for k in 0..3 {
+            assert!((spreads[k] - half[k] * half[k] / 3.0).abs() < 1e-9);
+            assert!((axes.column(k).dot(&turn.column(k)).abs() - 1.0).abs() < 1e-9);
+        }
+        assert!((axes.determinant() - 1.0).abs() < 1e-12);
+        assert!(Moments::of_solid(&shape.vertices, &[]).is_none());
+    }
+}
