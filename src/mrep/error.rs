@@ -120,6 +120,12 @@ pub enum MRepError {
         /// What it is.
         found: Kind,
     },
+    /// Figures of which one has places that the other has not.
+    #[error("{0}")]
+    Apart(String),
+    /// Figures of a model that cannot be told apart, or are too many.
+    #[error("{0}")]
+    Names(String),
     /// A model far from the volume it is fitted to.
     #[error(
         "the model lies outside of the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): move it there, or \

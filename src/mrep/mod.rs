@@ -9,12 +9,14 @@
 mod atom;
 mod boundary;
 mod coordinates;
+mod correspondence;
 mod error;
 mod figure;
 mod fit;
 #[cfg(test)]
 mod fixture;
 mod legality;
+mod model;
 mod moments;
 mod pieces;
 mod rotation;
@@ -27,8 +29,10 @@ mod volume;
 pub use atom::Atom;
 pub use boundary::Boundary;
 pub use coordinates::{Coordinates, FARTHEST_DEPTH};
+pub use correspondence::Correspondence;
 pub use error::MRepError;
 pub use figure::{Figure, Kind};
 pub use fit::{Fit, FitSettings, Levels, Report, Stage};
+pub use model::Model;
 pub use statistics::Statistics;
 pub use volume::Volume;
