@@ -21,6 +21,8 @@ from ._errors import InputError as InputError
 from ._errors import InternalError as InternalError
 from ._errors import ModalError as ModalError
 from ._errors import MotionError as MotionError
+from ._errors import MRepError as MRepError
+from ._errors import MRepFileError as MRepFileError
 from ._errors import NotBuilt as NotBuilt
 from ._errors import OutsideError as OutsideError
 from ._errors import RigError as RigError
@@ -48,6 +50,12 @@ __all__ = [
     "InternalError",
     "Lattice",
     "Material",
+    "MRep",
+    "MRepError",
+    "MRepFamily",
+    "MRepFileError",
+    "MRepFit",
+    "MRepReport",
     "ModalError",
     "ModalSimulation",
     "Modes",
@@ -74,6 +82,7 @@ __all__ = [
     "TetFileError",
     "TetMesh",
     "ThewError",
+    "Volume",
     "WigglySpline",
     "__version__",
     "cast_rays",
@@ -395,6 +404,217 @@ class Shell:
         Raises InputError, Cancelled."""
     def report(self) -> list[str]:
         """What was found in the mesh, a sentence each: slivers, edges of more than two triangles, loose parts."""
+
+@final
+class MRep:
+    """A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of all that lies inside [oguz2005; pizer2003].
+
+    Made by `slab`, `tube`, `join`. What follows is of a single figure; of several take one of `figures`.
+    """
+
+    @staticmethod
+    def slab(
+        hubs: ArrayLike,
+        radii: ArrayLike,
+        frames: ArrayLike,
+        angles: ArrayLike,
+        ends: ArrayLike | None = None,
+        lengths: ArrayLike | None = None,
+    ) -> MRep:
+        """A sheet of atoms with a spoke up and one down each. hubs[m,n,3], metres; radii[m,n]; frames[m,n,3,3], rotations with
+        columns b, b⊥, n; angles[m,n], between b and the spokes, radians, above 0 and at most π/2; ends[m,n], lengths of the end spokes
+        along b over the radius, which count on the border; lengths[m,n,2], of the spokes up and down over the radius. Raises
+        MRepError naming the first atom that is none."""
+    @staticmethod
+    def tube(
+        hubs: ArrayLike,
+        radii: ArrayLike,
+        frames: ArrayLike,
+        angles: ArrayLike,
+        lengths: ArrayLike | None = None,
+        ends: tuple[float, float] = (1.0, 1.0),
+        knots: ArrayLike | None = None,
+        joints: Iterable[float] = (),
+    ) -> MRep:
+        """A row of atoms with k spokes around each, closed at both ends. hubs[n,3], metres; radii[n]; frames[n,3,3], rotations with
+        columns b (along the tube), b⊥, n (the first spoke's side); angles[n], between b and the spokes, radians, above 0 and below
+        π; lengths[n,k], of the spokes over the radius, from n towards b⊥ (None: eight alike); ends: of both end spokes over the
+        radius; knots[n]: where the atoms are in u, from 0 to 1 (None: by the distances between hubs); joints: where bones meet in u.
+        Raises MRepError naming the first atom that is none."""
+    @staticmethod
+    def join(mreps: Iterable[MRep], names: Iterable[str] | None = None) -> MRep:
+        """Several models as one, each under a name of its own (None: those they have, or numbers)."""
+    @property
+    def kind(self) -> str:
+        """"slab" or "tube"."""
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a slab; atoms and spokes of a tube."""
+    @property
+    def hubs(self) -> _Floats:
+        """Hubs, [m,n,3] of a slab, [n,3] of a tube, metres."""
+    @property
+    def radii(self) -> _Floats:
+        """Lengths of the spokes before the relative ones, [m,n] or [n], metres."""
+    @property
+    def frames(self) -> _Floats:
+        """Frames, [m,n,3,3] or [n,3,3]: rotations with columns b, b⊥, n."""
+    @property
+    def angles(self) -> _Floats:
+        """Object angles, [m,n] or [n], radians."""
+    @property
+    def ends(self) -> _Floats:
+        """Lengths of the end spokes over the radius, [m,n] (they count on the border), or [2] at a tube's ends."""
+    @property
+    def lengths(self) -> _Floats:
+        """Lengths of the spokes over the radius, [m,n,2] up and down, or [n,k] around."""
+    @property
+    def knots(self) -> _Floats:
+        """Where a tube's atoms are in u, [n]; empty for a slab."""
+    @property
+    def joints(self) -> _Floats:
+        """Where the joints of the bones are in u that a tube was made along, [j]."""
+    @property
+    def figures(self) -> list[MRep]:
+        """The figures, a model each; of one figure itself alone."""
+    @property
+    def names(self) -> list[str]:
+        """Names of the figures."""
+    @property
+    def size(self) -> float:
+        """Diagonal of the box around hubs and spokes, metres."""
+    def boundary(self, level: int = 2) -> Surface:
+        """The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Raises MRepError."""
+    def boundary_coordinates(self, level: int = 2) -> _Floats:
+        """Coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, [p,4]."""
+    def tolerance(self, level: int = 2, ratio: float = 0.1) -> _Floats:
+        """How far the boundary is uncertain at the vertices of `boundary(level)`, [p], metres: `ratio` of the radius there."""
+    def coordinates(self, points: ArrayLike) -> _Floats:
+        """Figural coordinates (u, v, φ, τ) of points[p,3] -> [p,4]; NaN where a point has none: farther out than its spoke is long
+        once more, or where spokes cross.
+
+        Slab: u over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border.
+        Tube: u from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ the angle from the first spoke, radians. τ is 0
+        at the hub and 1 on the boundary."""
+    def points(self, coordinates: ArrayLike) -> _Floats:
+        """Points of figural coordinates[p,4] -> [p,3]; NaN of NaN. Raises MRepError naming the first that are none of this model."""
+    def legality(self) -> float:
+        """How far the body is from a fold, at most 1; at zero or below it folds [damon2003]."""
+    def check(self) -> list[str]:
+        """What is wrong with each figure, a sentence each; empty if they are sound."""
+    def transformed(
+        self, scale: float = 1.0, rotation: ArrayLike | None = None, translation: ArrayLike | None = None
+    ) -> MRep:
+        """The same model after a similarity: x → scale · rotation · x + translation."""
+    def correspond(self, other: MRep, points: ArrayLike) -> _Floats:
+        """Points of another figure at points[p,3] of this one -> [p,3]: along, around and in depth alike, joints on joints; NaN where
+        a point has no coordinates. Raises MRepError where figures do not correspond."""
+    def fit(
+        self,
+        target: Surface | Volume,
+        stages: Iterable[str] = ("similarity", "atoms", "boundary"),
+        prior: float = 1.0,
+        held: ArrayLike | None = None,
+        weights: ArrayLike | None = None,
+        family: MRepFamily | None = None,
+        progress: _Progress | None = None,
+    ) -> MRepFit:
+        """The most probable model for a surface or a volume, this one being the template [oguz2005, slides 9 to 14].
+
+        prior: factor on what is expected beside what is seen. held: indices of atoms, or a mask of them, whose hubs stay; the whole is
+        not moved then. weights[n]: how much each vertex of a surface counts, from 0 to 1. family: what is expected instead of the
+        template's neighbourhoods. Raises MRepError, Cancelled."""
+
+@final
+class MRepFit:
+    """A fitted model."""
+
+    @property
+    def mrep(self) -> MRep:
+        """The model."""
+    @property
+    def surface(self) -> Surface:
+        """Its boundary, moved onto the target by the last stage."""
+    @property
+    def surface_coordinates(self) -> _Floats:
+        """Coordinates (u, v, φ, 1) of the vertices of `surface`, [p,4]."""
+    @property
+    def posterior(self) -> dict[str, _Floats]:
+        """Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, [s]; it falls. A volume has stages
+        "atoms at blur 3" and "atoms at blur 1.5", in voxels, before "atoms"."""
+    @property
+    def stages(self) -> dict[str, MRepReport]:
+        """How good the fit was at the end of each stage, in their order."""
+    @property
+    def report(self) -> MRepReport | None:
+        """How good it is at the end of the last stage; None without stages."""
+    @property
+    def levels(self) -> tuple[float, float] | None:
+        """Values inside and outside of the boundary, of a volume; None of a surface."""
+
+@final
+class MRepReport:
+    """How good a fit is; `str()` of it is a sentence."""
+
+    @property
+    def mean(self) -> float:
+        """Mean distance from the surface to the boundary, weighted by area, metres; of a volume from the boundary to the step."""
+    @property
+    def percentile_99(self) -> float:
+        """99 % of the area are nearer than this, metres."""
+    @property
+    def largest(self) -> float:
+        """Largest distance, metres."""
+    @property
+    def dice(self) -> float:
+        """Twice the volume that both share over the sum of both: 1 where they are the same. Of a volume: with the voxels beyond the
+        middle of both levels."""
+
+@final
+class MRepFamily:
+    """What models of one kind have in common: their mean, the modes in which they differ, and how typical another is [fletcher2004].
+
+    mreps: two at least, of as many atoms and spokes, usually fitted from one template; where they lie, how they are turned and how
+    big they are does not matter. Raises MRepError naming the first of another kind.
+    """
+
+    def __new__(cls, mreps: Iterable[MRep]) -> MRepFamily: ...
+    @property
+    def mean(self) -> MRep:
+        """The mean model, as big as the first and where that is."""
+    @property
+    def deviations(self) -> _Floats:
+        """Standard deviation of each mode, [k], the largest first."""
+    @property
+    def modes(self) -> _Floats:
+        """Modes of unit length, [k,u]: for each atom displacement of the hub over r in its axes (3), log r, turn in its axes (3,
+        radians), object angle, log of the end factor where the boundary closes, logs of the relative lengths."""
+    def sample(self, scores: Iterable[float]) -> MRep:
+        """The model at so many deviations along the first modes, scores[≤k]."""
+    def typicality(self, mrep: MRep) -> tuple[_Floats, float]:
+        """How far a model is from the mean along each mode, in deviations -> [k], and in all that they do not explain, as the root of
+        the mean square: 2 or more of either is not typical. Raises MRepError."""
+
+@final
+class Volume:
+    """A picture in three dimensions: grey values or labels on a grid of voxels.
+
+    values[i,j,k]: numbers of any type; spacing: metres between the centres of voxels along each axis; origin: the centre of the first
+    one. Raises MRepError naming the first voxel that is no number.
+    """
+
+    def __new__(
+        cls, values: ArrayLike, spacing: ArrayLike = (1.0, 1.0, 1.0), origin: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> Volume: ...
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """Values, [i,j,k]."""
+    @property
+    def spacing(self) -> _Floats:
+        """Between the centres of voxels, [3], metres."""
+    @property
+    def origin(self) -> _Floats:
+        """Centre of the first voxel, [3], metres."""
 
 @final
 class WigglySpline:

@@ -34,6 +34,14 @@ class RigFileError(RigError, StorageError):
     """A file of rigs that says what it must not: which line, which key."""
 
 
+class MRepError(InputError):
+    """A medial model that is none, or that cannot be fitted or used as asked: which atom, what is wrong with it."""
+
+
+class MRepFileError(MRepError, StorageError):
+    """A file of medial models that says what it must not: which line, which key."""
+
+
 class TetError(InputError):
     """A tetrahedral mesh that makes no body, or a surface that cannot be filled."""
 

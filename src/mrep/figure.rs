@@ -226,6 +226,11 @@ impl Figure {
         })
     }
 
+    /// Refuses what has become no figure; frames are rotations again.
+    pub(super) fn checked_again(self) -> Result<Self, MRepError> {
+        Self::checked(self.kind, self.atoms, self.knots, self.joints)
+    }
+
     /// Slab or tube, and how many atoms and spokes.
     pub fn kind(&self) -> Kind {
         self.kind

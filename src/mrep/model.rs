@@ -3,6 +3,7 @@
 
 use super::error::MRepError;
 use super::figure::Figure;
+use crate::{Mat3, Vec3};
 
 /// Figures with a name each.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +39,40 @@ impl Model {
     /// The figures with their names.
     pub fn figures(&self) -> &[(String, Figure)] {
         &self.figures
+    }
+
+    /// All figures after a similarity: `x → scale · turn · x + shift`.
+    ///
+    /// # Errors
+    /// A scale that is not above zero, a matrix that is no rotation, a figure that leaves the space that can be computed in.
+    pub fn transformed(&self, scale: f64, turn: &Mat3, shift: Vec3) -> Result<Self, MRepError> {
+        if !(1e-12..=1e12).contains(&scale) {
+            return Err(MRepError::Setting {
+                name: "the scale",
+                value: scale.to_string(),
+                range: "a number above zero",
+            });
+        }
+        let off = (turn.transpose() * turn - Mat3::identity()).amax();
+        if off.is_nan() || off > 1e-6 || turn.determinant() < 0.0 {
+            return Err(MRepError::Setting {
+                name: "the rotation",
+                value: format!("{turn}"),
+                range: "a 3x3 rotation matrix, of determinant 1",
+            });
+        }
+        let moved = |(name, figure): &(String, Figure)| {
+            Ok((
+                name.clone(),
+                figure.transformed(scale, turn, shift).checked_again()?,
+            ))
+        };
+        let figures = self
+            .figures
+            .iter()
+            .map(moved)
+            .collect::<Result<_, MRepError>>()?;
+        Ok(Self { figures })
     }
 
     /// The only figure.

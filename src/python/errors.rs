@@ -11,6 +11,7 @@ use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::KernelError;
 use crate::lattice::LatticeError;
 use crate::modal::ModalError;
+use crate::mrep::MRepError;
 use crate::progress::Cancelled;
 use crate::rig::{FitError, RigError};
 use crate::shell::ShellError;
@@ -237,6 +238,17 @@ impl IntoPy for RigError {
             Self::File { .. } => raise("RigFileError", self.to_string()),
             Self::Outside => raise("OutsideError", self.to_string()),
             _ => raise("RigError", self.to_string()),
+        }
+    }
+}
+
+impl IntoPy for MRepError {
+    fn into_py(self) -> PyErr {
+        match self {
+            Self::Cancelled(_) => cancelled(),
+            Self::Disk { .. } => raise("StorageError", self.to_string()),
+            Self::File { .. } => raise("MRepFileError", self.to_string()),
+            _ => raise("MRepError", self.to_string()),
         }
     }
 }

@@ -13,6 +13,24 @@ Floats = NDArray[np.float64]
 BAR = thew.Material(young=1e5)
 
 
+def slab(radius: float = 0.4) -> thew.MRep:
+    """A flat slab of three by three atoms, narrower at its border."""
+    x, y = np.meshgrid(np.linspace(-1, 1, 3), np.linspace(-1, 1, 3), indexing="ij")
+    hubs = np.stack([x, y, 0 * x], -1)
+    outward = np.where(np.any(hubs, -1, keepdims=True), hubs, [1.0, 0, 0])
+    b = outward / np.linalg.norm(outward, axis=-1, keepdims=True)
+    n = np.broadcast_to([0.0, 0, 1], b.shape)
+    angles = np.where(np.any(hubs, -1), 1.2, np.pi / 2)
+    return thew.MRep.slab(hubs, np.full((3, 3), radius), np.stack([b, np.cross(n, b), n], -1), angles)
+
+
+def ball() -> thew.Volume:
+    """A flat body in a small volume."""
+    x, y, z = (np.indices((24, 24, 12)) * 0.2).reshape(3, -1) - np.array([[2.3], [2.3], [1.1]])
+    inside = (x / 1.5) ** 4 + (y / 1.5) ** 4 + (z / 0.45) ** 2 < 1
+    return thew.Volume(inside.reshape(24, 24, 12), (0.2, 0.2, 0.2), (-2.3, -2.3, -1.1))
+
+
 class Scene:
     """Objects by the names of their classes, small enough to be made in a second."""
 
@@ -61,6 +79,11 @@ class Scene:
         self.Shell = thew.Shell(surface.vertices, surface.triangles, bending=2.0)
         self.corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.1], [0.0, 1.0, 0.0]])
         self.keys = np.stack([self.corners, self.corners * 1.1])
+        self.MRep = slab()
+        self.Volume = ball()
+        self.MRepFit = self.MRep.fit(self.Volume)
+        self.MRepReport = self.MRepFit.stages["atoms"]
+        self.MRepFamily = thew.MRepFamily([slab(), slab(0.5), self.MRepFit.mrep])
         self.WigglySpline = thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 4.0, 0.1, start_velocity=None)
         self.Spacetime = thew.Spacetime(thew.Shell(self.corners, [[0, 1, 2], [0, 2, 3]]), self.keys, [0.0, 1.0])
         self.Composite = thew.composite([self.Spacetime])
@@ -102,6 +125,21 @@ CALLS: dict[str, Call] = {
     "Shell.hessian": lambda s: s.Shell.hessian(s.Shell.vertices * 1.1),
     "Shell.relax": lambda s: s.Shell.relax(s.Shell.vertices * 1.1, 100.0),
     "Shell.report": lambda s: s.Shell.report(),
+    "MRep.slab": lambda s: slab(),
+    "MRep.tube": lambda s: thew.MRep.tube(s.corners, [0.1] * 4, [np.eye(3)] * 4, [1.5] * 4),
+    "MRep.join": lambda s: thew.MRep.join([s.MRep, slab()], names=["a", "b"]),
+    "MRep.boundary": lambda s: s.MRep.boundary(1),
+    "MRep.boundary_coordinates": lambda s: s.MRep.boundary_coordinates(1),
+    "MRep.tolerance": lambda s: s.MRep.tolerance(1),
+    "MRep.coordinates": lambda s: s.MRep.coordinates(s.points),
+    "MRep.points": lambda s: s.MRep.points([[0.5, 0.5, 1.0, 0.5]]),
+    "MRep.legality": lambda s: s.MRep.legality(),
+    "MRep.check": lambda s: s.MRep.check(),
+    "MRep.transformed": lambda s: s.MRep.transformed(2.0, np.eye(3), [1.0, 0.0, 0.0]),
+    "MRep.correspond": lambda s: s.MRep.correspond(slab(0.5), [[0.0, 0.0, 0.1]]),
+    "MRep.fit": lambda s: s.MRep.fit(s.MRep.boundary(2), stages=["atoms"], held=[0]),
+    "MRepFamily.sample": lambda s: s.MRepFamily.sample([0.5]),
+    "MRepFamily.typicality": lambda s: s.MRepFamily.typicality(s.MRep),
     "WigglySpline.__call__": lambda s: s.WigglySpline([0.5]),
     "Spacetime.__call__": lambda s: s.Spacetime([0.5]),
     "Composite.__call__": lambda s: s.Composite([0.5]),

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Figures from arrays and arrays of figures.
+
+use super::PyMRep;
+use crate::mrep::{Atom, Figure, Kind, Model};
+use crate::python::arrays::{Numbers, floats};
+use crate::python::errors::{IntoPy, input};
+use crate::{Mat3, Vec3};
+use numpy::ndarray::ArrayD;
+use numpy::{IntoPyArray, PyArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+fn hub(all: &Numbers, i: usize) -> Vec3 {
+    Vec3::from_column_slice(&all.data[3 * i..3 * i + 3])
+}
+
+fn frame(all: &Numbers, i: usize) -> Mat3 {
+    Mat3::from_row_slice(&all.data[9 * i..9 * i + 9])
+}
+
+pub(super) fn slab(
+    hubs: &Bound<'_, PyAny>,
+    radii: &Bound<'_, PyAny>,
+    frames: &Bound<'_, PyAny>,
+    angles: &Bound<'_, PyAny>,
+    ends: Option<&Bound<'_, PyAny>>,
+    lengths: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Figure> {
+    let hubs = floats(hubs, "hubs", &[None, None, Some(3)])?;
+    let (m, n) = (hubs.shape[0], hubs.shape[1]);
+    let each = [Some(m), Some(n)];
+    let radii = floats(radii, "radii", &each)?;
+    let frames = floats(frames, "frames", &[Some(m), Some(n), Some(3), Some(3)])?;
+    let angles = floats(angles, "angles", &each)?;
+    let ends = ends.map(|x| floats(x, "ends", &each)).transpose()?;
+    let lengths = lengths
+        .map(|x| floats(x, "lengths", &[Some(m), Some(n), Some(2)]))
+        .transpose()?;
+    let atom = |i: usize| Atom {
+        end: ends.as_ref().map_or(1.0, |e| e.data[i]),
+        lengths: lengths
+            .as_ref()
+            .map_or(vec![1.0; 2], |l| l.data[2 * i..2 * i + 2].to_vec()),
+        ..Atom::new(
+            hub(&hubs, i),
+            radii.data[i],
+            frame(&frames, i),
+            angles.data[i],
+            2,
+        )
+    };
+    Figure::slab(m, n, (0..m * n).map(atom).collect()).map_err(IntoPy::into_py)
+}
+
+/// Spokes around a tube whose lengths nobody gave.
+const SPOKES: usize = 8;
+
+#[allow(clippy::too_many_arguments)]
+pub(super) fn tube(
+    hubs: &Bound<'_, PyAny>,
+    radii: &Bound<'_, PyAny>,
+    frames: &Bound<'_, PyAny>,
+    angles: &Bound<'_, PyAny>,
+    lengths: Option<&Bound<'_, PyAny>>,
+    ends: (f64, f64),
+    knots: Option<Vec<f64>>,
+    joints: Vec<f64>,
+) -> PyResult<Figure> {
+    let hubs = floats(hubs, "hubs", &[None, Some(3)])?;
+    let n = hubs.shape[0];
+    let radii = floats(radii, "radii", &[Some(n)])?;
+    let frames = floats(frames, "frames", &[Some(n), Some(3), Some(3)])?;
+    let angles = floats(angles, "angles", &[Some(n)])?;
+    let lengths = lengths
+        .map(|x| floats(x, "lengths", &[Some(n), None]))
+        .transpose()?;
+    let spokes = lengths.as_ref().map_or(SPOKES, |l| l.shape[1]);
+    let atom = |i: usize| Atom {
+        end: if i == 0 {
+            ends.0
+        } else if i + 1 == n {
+            ends.1
+        } else {
+            1.0
+        },
+        lengths: lengths.as_ref().map_or(vec![1.0; spokes], |l| {
+            l.data[spokes * i..spokes * (i + 1)].to_vec()
+        }),
+        ..Atom::new(
+            hub(&hubs, i),
+            radii.data[i],
+            frame(&frames, i),
+            angles.data[i],
+            spokes,
+        )
+    };
+    Figure::tube_with((0..n).map(atom).collect(), knots, joints).map_err(IntoPy::into_py)
+}
+
+/// What each atom has, in an array shaped as the figure.
+pub(super) fn array<'py>(
+    py: Python<'py>,
+    figure: &Figure,
+    each: &[usize],
+    of: impl Fn(&Atom) -> Vec<f64>,
+) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+    let mut shape = match figure.kind() {
+        Kind::Slab { rows, cols } => vec![rows, cols],
+        Kind::Tube { atoms, .. } => vec![atoms],
+    };
+    shape.extend(each);
+    let data = figure.atoms().iter().flat_map(of).collect();
+    let array = ArrayD::from_shape_vec(shape, data).map_err(|e| input(e.to_string()))?;
+    Ok(array.into_pyarray(py))
+}
+
+/// All figures of all models, under their names or others.
+pub(super) fn joined(mreps: &[&PyMRep], names: Option<Vec<String>>) -> PyResult<Model> {
+    let all: Vec<&(String, Figure)> = mreps.iter().flat_map(|m| m.model.figures()).collect();
+    if let Some(names) = &names
+        && names.len() != all.len()
+    {
+        return Err(input(format!(
+            "names: expected one for each of {} figures, got {}",
+            all.len(),
+            names.len()
+        )));
+    }
+    let own = all
+        .iter()
+        .enumerate()
+        .all(|(i, (a, _))| all[..i].iter().all(|(b, _)| a != b));
+    let named = |(i, (name, figure)): (usize, &&(String, Figure))| {
+        let name = match &names {
+            Some(names) => names[i].clone(),
+            None if own => name.clone(),
+            None => format!("figure {}", i + 1),
+        };
+        (name, figure.clone())
+    };
+    Model::new(all.iter().enumerate().map(named).collect()).map_err(IntoPy::into_py)
+}
+
+/// What makes the model again from arrays.
+pub(super) fn reduced<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyTuple>> {
+    let class = py.get_type::<PyMRep>();
+    if let [(name, figure)] = model.figures()
+        && name == "figure"
+    {
+        let mrep = PyMRep::from(figure.clone());
+        let (hubs, radii, frames) = (mrep.hubs(py)?, mrep.radii(py)?, mrep.frames(py)?);
+        let (angles, lengths, ends) = (mrep.angles(py)?, mrep.lengths(py)?, mrep.ends(py)?);
+        return match figure.kind() {
+            Kind::Slab { .. } => {
+                let arguments = (hubs, radii, frames, angles, ends, lengths);
+                (class.getattr("slab")?, arguments).into_pyobject(py)
+            }
+            Kind::Tube { .. } => {
+                let ends: (f64, f64) = (ends.get_item(0)?.extract()?, ends.get_item(1)?.extract()?);
+                let (knots, joints) = (mrep.knots(py)?, mrep.joints(py)?);
+                let arguments = (hubs, radii, frames, angles, lengths, ends, knots, joints);
+                (class.getattr("tube")?, arguments).into_pyobject(py)
+            }
+        };
+    }
+    let single = |(_, figure): &(String, Figure)| Py::new(py, PyMRep::from(figure.clone()));
+    let figures = model
+        .figures()
+        .iter()
+        .map(single)
+        .collect::<PyResult<Vec<_>>>()?;
+    let names: Vec<String> = model
+        .figures()
+        .iter()
+        .map(|(name, _)| name.clone())
+        .collect();
+    (class.getattr("join")?, (figures, names)).into_pyobject(py)
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! `thew.MRep`: one medial figure, or several under names.
+
+mod atoms;
+mod family;
+mod fit;
+mod volume;
+
+pub(super) use family::PyMRepFamily;
+pub(super) use fit::{PyMRepFit, PyMRepReport};
+pub(super) use volume::PyVolume;
+
+use super::arrays::{List, floats, from_points, points};
+use super::errors::{IntoPy, detached, input};
+use super::progress::with_progress;
+use super::surface::PySurface;
+use crate::mrep::{Boundary, Coordinates, Correspondence, Figure, Kind, Model};
+use crate::surface::Surface;
+use crate::{Mat3, Vec3};
+use numpy::ndarray::Array2;
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::{Arc, OnceLock};
+
+/// A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of all that lies inside [oguz2005; pizer2003].
+///
+/// Made by MRep.slab, MRep.tube, MRep.join. What follows is of a single figure; of several take one of `figures`.
+#[pyclass(name = "MRep", module = "thew", frozen)]
+pub(in crate::python) struct PyMRep {
+    model: Arc<Model>,
+    /// Made ready when coordinates are asked for first.
+    coordinates: OnceLock<Arc<Coordinates>>,
+}
+
+impl From<Model> for PyMRep {
+    fn from(model: Model) -> Self {
+        Self {
+            model: Arc::new(model),
+            coordinates: OnceLock::new(),
+        }
+    }
+}
+
+impl From<Figure> for PyMRep {
+    fn from(figure: Figure) -> Self {
+        Model::from(figure).into()
+    }
+}
+
+impl PyMRep {
+    /// The only figure.
+    pub(super) fn figure(&self) -> PyResult<&Figure> {
+        self.model.one().map_err(IntoPy::into_py)
+    }
+
+    fn ready(&self) -> PyResult<Arc<Coordinates>> {
+        let figure = self.figure()?;
+        Ok(self
+            .coordinates
+            .get_or_init(|| Arc::new(Coordinates::new(figure)))
+            .clone())
+    }
+
+    fn implied(&self, py: Python<'_>, level: i64) -> PyResult<Boundary> {
+        let figure = self.figure()?;
+        let level = u32::try_from(level)
+            .map_err(|_| input(format!("level: expected 0 or a small number, got {level}")))?;
+        detached(py, || Boundary::new(figure, level).map_err(IntoPy::into_py))
+    }
+}
+
+/// Rows of four numbers.
+fn from_coordinates<'py>(py: Python<'py>, rows: &[[f64; 4]]) -> Bound<'py, PyArray2<f64>> {
+    Array2::from_shape_fn((rows.len(), 4), |(i, k)| rows[i][k]).into_pyarray(py)
+}
+
+#[pymethods]
+impl PyMRep {
+    /// A slab: a sheet of atoms with a spoke up and one down each. hubs[m,n,3], metres; radii[m,n]; frames[m,n,3,3], rotations with
+    /// columns b, b⊥, n; angles[m,n], object angles between b and the spokes, radians, above 0 and at most π/2; ends[m,n], lengths of the
+    /// end spokes along b over the radius, which count on the border; lengths[m,n,2], of the spokes up and down over the radius.
+    /// Raises MRepError naming the first atom that is none.
+    #[staticmethod]
+    #[pyo3(signature = (hubs, radii, frames, angles, ends=None, lengths=None))]
+    fn slab(
+        hubs: &Bound<'_, PyAny>,
+        radii: &Bound<'_, PyAny>,
+        frames: &Bound<'_, PyAny>,
+        angles: &Bound<'_, PyAny>,
+        ends: Option<&Bound<'_, PyAny>>,
+        lengths: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(atoms::slab(hubs, radii, frames, angles, ends, lengths)?.into())
+    }
+
+    /// A tube: a row of atoms with k spokes around each, closed at both ends. hubs[n,3], metres; radii[n]; frames[n,3,3], rotations
+    /// with columns b (along the tube), b⊥, n (the first spoke's side); angles[n], between b and the spokes, radians, above 0 and below π;
+    /// lengths[n,k], of the spokes over the radius, from n towards b⊥ (None: eight alike); ends: lengths of both end spokes over the
+    /// radius; knots[n]: where the atoms are in u, from 0 to 1 (None: by the distances between hubs); joints: where bones meet in u.
+    /// Raises MRepError naming the first atom that is none.
+    #[staticmethod]
+    #[pyo3(
+        signature = (hubs, radii, frames, angles, lengths=None, ends=(1.0, 1.0), knots=None, joints=List::default()),
+        text_signature = "(hubs, radii, frames, angles, lengths=None, ends=(1.0, 1.0), knots=None, joints=())"
+    )]
+    #[allow(clippy::too_many_arguments)]
+    fn tube(
+        hubs: &Bound<'_, PyAny>,
+        radii: &Bound<'_, PyAny>,
+        frames: &Bound<'_, PyAny>,
+        angles: &Bound<'_, PyAny>,
+        lengths: Option<&Bound<'_, PyAny>>,
+        ends: (f64, f64),
+        knots: Option<&Bound<'_, PyAny>>,
+        joints: List<f64>,
+    ) -> PyResult<Self> {
+        let knots = knots.map(|k| floats(k, "knots", &[None])).transpose()?;
+        let knots = knots.map(|k| k.data);
+        Ok(atoms::tube(hubs, radii, frames, angles, lengths, ends, knots, joints.0)?.into())
+    }
+
+    /// Several models as one, each under a name of its own (None: those they have, or numbers).
+    #[staticmethod]
+    #[pyo3(signature = (mreps, names=None))]
+    fn join(mreps: List<Py<Self>>, names: Option<List<String>>) -> PyResult<Self> {
+        let all: Vec<&Self> = mreps.0.iter().map(|m| m.get()).collect();
+        atoms::joined(&all, names.map(|n| n.0)).map(Into::into)
+    }
+
+    /// "slab" or "tube".
+    #[getter]
+    fn kind(&self) -> PyResult<&'static str> {
+        Ok(match self.figure()?.kind() {
+            Kind::Slab { .. } => "slab",
+            Kind::Tube { .. } => "tube",
+        })
+    }
+
+    /// Rows and columns of a slab; atoms and spokes of a tube.
+    #[getter]
+    fn shape(&self) -> PyResult<(usize, usize)> {
+        Ok(match self.figure()?.kind() {
+            Kind::Slab { rows, cols } => (rows, cols),
+            Kind::Tube { atoms, spokes } => (atoms, spokes),
+        })
+    }
+
+    /// Hubs, float64 [m,n,3] of a slab, [n,3] of a tube, metres.
+    #[getter]
+    fn hubs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        atoms::array(py, self.figure()?, &[3], |a| {
+            a.hub.iter().copied().collect()
+        })
+    }
+
+    /// Lengths of the spokes before the relative ones, float64 [m,n] or [n], metres.
+    #[getter]
+    fn radii<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        atoms::array(py, self.figure()?, &[], |a| vec![a.radius])
+    }
+
+    /// Frames, float64 [m,n,3,3] or [n,3,3]: rotations with columns b, b⊥, n.
+    #[getter]
+    fn frames<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        atoms::array(py, self.figure()?, &[3, 3], |a| {
+            a.frame.transpose().iter().copied().collect()
+        })
+    }
+
+    /// Object angles, float64 [m,n] or [n], radians.
+    #[getter]
+    fn angles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        atoms::array(py, self.figure()?, &[], |a| vec![a.angle])
+    }
+
+    /// Lengths of the end spokes over the radius, float64 [m,n] (they count on the border), or [2] at a tube's ends.
+    #[getter]
+    fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let figure = self.figure()?;
+        if let (Kind::Tube { atoms, .. }, all) = (figure.kind(), figure.atoms()) {
+            let ends = vec![all[0].end, all[atoms - 1].end];
+            return Ok(ends.into_pyarray(py).into_any());
+        }
+        Ok(atoms::array(py, figure, &[], |a| vec![a.end])?.into_any())
+    }
+
+    /// Lengths of the spokes over the radius, float64 [m,n,2] up and down, or [n,k] around.
+    #[getter]
+    fn lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
+        let figure = self.figure()?;
+        atoms::array(py, figure, &[figure.kind().spokes()], |a| a.lengths.clone())
+    }
+
+    /// Where a tube's atoms are in u, float64 [n]; empty for a slab.
+    #[getter]
+    fn knots<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.figure()?.knots().to_vec().into_pyarray(py))
+    }
+
+    /// Where the joints of the bones are in u that a tube was made along, float64 [j].
+    #[getter]
+    fn joints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.figure()?.joints().to_vec().into_pyarray(py))
+    }
+
+    /// The figures, a model each; of one figure itself alone.
+    #[getter]
+    fn figures(&self) -> Vec<Self> {
+        let one = |(name, figure): &(String, Figure)| {
+            Model::new(vec![(name.clone(), figure.clone())])
+                .map(Into::into)
+                .ok()
+        };
+        self.model.figures().iter().filter_map(one).collect()
+    }
+
+    /// Names of the figures.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.model
+            .figures()
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect()
+    }
+
+    /// Diagonal of the box around hubs and spokes, metres.
+    #[getter]
+    fn size(&self) -> PyResult<f64> {
+        Ok(self.figure()?.size())
+    }
+
+    /// The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Raises MRepError.
+    #[pyo3(signature = (level=2))]
+    fn boundary(&self, py: Python<'_>, level: i64) -> PyResult<PySurface> {
+        let boundary = self.implied(py, level)?;
+        let figure = self.figure()?;
+        let surface = detached(py, || {
+            Surface::new(boundary.positions(figure), boundary.triangles).map_err(IntoPy::into_py)
+        })?;
+        Ok(PySurface(Arc::new(surface)))
+    }
+
+    /// Coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, float64 [p,4].
+    #[pyo3(signature = (level=2))]
+    fn boundary_coordinates<'py>(
+        &self,
+        py: Python<'py>,
+        level: i64,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        Ok(from_coordinates(py, &self.implied(py, level)?.coordinates))
+    }
+
+    /// How far the boundary is uncertain at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the radius there.
+    #[pyo3(signature = (level=2, ratio=0.1))]
+    fn tolerance<'py>(
+        &self,
+        py: Python<'py>,
+        level: i64,
+        ratio: f64,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        if !(0.0..=1e6).contains(&ratio) {
+            return Err(input(format!(
+                "ratio: expected a number that is not negative, got {ratio}"
+            )));
+        }
+        let radii = self.implied(py, level)?.radii(self.figure()?);
+        Ok(radii
+            .into_iter()
+            .map(|r| r * ratio)
+            .collect::<Vec<_>>()
+            .into_pyarray(py))
+    }
+
+    /// Figural coordinates (u, v, φ, τ) of points[p,3] -> [p,4]; NaN where a point has none: farther out than its spoke is long once
+    /// more, or where spokes cross.
+    ///
+    /// Slab: u over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border. Tube:
+    /// u from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ the angle from the first spoke, radians. τ is 0 at the
+    /// hub and 1 on the boundary.
+    fn coordinates<'py>(&self, points: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let places = self::points(points, "points")?;
+        let ready = self.ready()?;
+        let found = detached(points.py(), || Ok(ready.of(&places)))?;
+        Ok(from_coordinates(points.py(), &found))
+    }
+
+    /// Points of figural coordinates[p,4] -> [p,3]; NaN of NaN. Raises MRepError naming the first that are none of this model.
+    fn points<'py>(&self, coordinates: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let numbers = floats(coordinates, "coordinates", &[None, Some(4)])?;
+        let rows: Vec<[f64; 4]> = numbers
+            .data
+            .chunks_exact(4)
+            .map(|c| [c[0], c[1], c[2], c[3]])
+            .collect();
+        let ready = self.ready()?;
+        let found = detached(coordinates.py(), || {
+            ready.points(&rows).map_err(IntoPy::into_py)
+        })?;
+        Ok(from_points(coordinates.py(), &found))
+    }
+
+    /// How far the body is from a fold, at most 1; at zero or below it folds [damon2003].
+    fn legality(&self, py: Python<'_>) -> PyResult<f64> {
+        let figure = self.figure()?;
+        detached(py, || Ok(figure.legality()))
+    }
+
+    /// What is wrong with each figure, a sentence each; empty if they are sound.
+    fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let several = self.model.figures().len() > 1;
+        detached(py, || {
+            let of = |(name, figure): &(String, Figure)| -> Vec<String> {
+                let said = figure.check().into_iter();
+                said.map(|s| if several { format!("'{name}': {s}") } else { s })
+                    .collect()
+            };
+            Ok(self.model.figures().iter().flat_map(of).collect())
+        })
+    }
+
+    /// The same model after a similarity: x → scale · rotation · x + translation.
+    #[pyo3(signature = (scale=1.0, rotation=None, translation=None))]
+    fn transformed(
+        &self,
+        scale: f64,
+        rotation: Option<&Bound<'_, PyAny>>,
+        translation: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let turn = rotation
+            .map(|r| floats(r, "rotation", &[Some(3), Some(3)]))
+            .transpose()?;
+        let turn = turn.map_or(Mat3::identity(), |r| Mat3::from_row_slice(&r.data));
+        let shift = translation
+            .map(|t| super::arrays::vector(t, "translation"))
+            .transpose()?;
+        let moved = self
+            .model
+            .transformed(scale, &turn, shift.unwrap_or(Vec3::zeros()));
+        moved.map(Into::into).map_err(IntoPy::into_py)
+    }
+
+    /// Points of another figure at points[p,3] of this one -> [p,3]: along, around and in depth alike, joints on joints; NaN where a
+    /// point has no coordinates. Raises MRepError where figures do not correspond.
+    #[pyo3(signature = (other, points))]
+    fn correspond<'py>(
+        &self,
+        other: &Self,
+        points: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let places = self::points(points, "points")?;
+        let (from, to) = (self.figure()?, other.figure()?);
+        let found = detached(points.py(), || {
+            let there = Correspondence::new(from, to).map_err(IntoPy::into_py)?;
+            there.points(&places).map_err(IntoPy::into_py)
+        })?;
+        Ok(from_points(points.py(), &found))
+    }
+
+    /// The most probable model for a Surface or a Volume, this one being the template [oguz2005, slides 9 to 14].
+    ///
+    /// stages: some of "similarity", "atoms", "boundary". prior: factor on what is expected beside what is seen. held: indices of atoms, or
+    /// a mask of them, whose hubs stay; the whole is not moved then. weights[n]: how much each vertex of a surface counts, from 0 to 1.
+    /// family: an MRepFamily, as what is expected instead of the template's neighbourhoods. Raises MRepError, Cancelled.
+    #[pyo3(
+        signature = (target, stages=None, prior=1.0, held=None, weights=None, family=None, progress=None),
+        text_signature = "(target, stages=('similarity', 'atoms', 'boundary'), prior=1.0, held=None, weights=None, family=None, progress=None)"
+    )]
+    #[allow(clippy::too_many_arguments)]
+    fn fit(
+        &self,
+        target: &Bound<'_, PyAny>,
+        stages: Option<List<String>>,
+        prior: f64,
+        held: Option<&Bound<'_, PyAny>>,
+        weights: Option<&Bound<'_, PyAny>>,
+        family: Option<&PyMRepFamily>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyMRepFit> {
+        let figure = self.figure()?;
+        let settings = fit::settings(figure, stages.map(|s| s.0), prior, held, family)?;
+        let (py, target) = (target.py(), fit::Target::new(target, weights)?);
+        let name = self.names().swap_remove(0);
+        with_progress(py, progress, |progress| {
+            let fit = target
+                .fit(figure, &settings, progress)
+                .map_err(IntoPy::into_py)?;
+            PyMRepFit::new(fit, name)
+        })
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.model == other.model
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        atoms::reduced(slf.py(), &slf.get().model)
+    }
+
+    fn __repr__(&self) -> String {
+        let all = self.model.figures();
+        match self.model.one().map(Figure::kind) {
+            Ok(Kind::Slab { rows, cols }) => format!("<thew.MRep: slab of {rows} x {cols} atoms>"),
+            Ok(Kind::Tube { atoms, spokes }) => {
+                format!("<thew.MRep: tube of {atoms} atoms with {spokes} spokes each>")
+            }
+            Err(_) => format!("<thew.MRep: {} figures>", all.len()),
+        }
+    }
+}
