@@ -49,13 +49,13 @@ __all__ = [
     "InputError",
     "InternalError",
     "Lattice",
-    "Material",
     "MRep",
     "MRepError",
     "MRepFamily",
     "MRepFileError",
     "MRepFit",
     "MRepReport",
+    "Material",
     "ModalError",
     "ModalSimulation",
     "Modes",
@@ -446,7 +446,7 @@ class MRep:
         """Several models as one, each under a name of its own (None: those they have, or numbers)."""
     @property
     def kind(self) -> str:
-        """"slab" or "tube"."""
+        """Either "slab" or "tube"."""
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of a slab; atoms and spokes of a tube."""

@@ -6,10 +6,12 @@
 //!
 //! Sources: [oguz2005] on the whole; [pizer2003] m-reps; [thall2004] implied boundaries; [damon2003] legality.
 
+mod around;
 mod atom;
 mod boundary;
 mod coordinates;
 mod correspondence;
+mod ellipsoid;
 mod error;
 mod figure;
 mod fit;

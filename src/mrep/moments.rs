@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a body is, how big, and how it spreads: moments up to the second.
+//! Where a body is and how it spreads: moments up to the second.
 
 use crate::{Mat3, Vec3};
 
-/// Mass, middle and spread of a body.
+/// Middle and spread of a body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
-    /// Volume, area or sum of weights.
-    pub mass: f64,
     pub centre: Vec3,
     /// Mean of `(x − centre)(x − centre)ᵀ`.
     pub spread: Mat3,
@@ -26,7 +24,6 @@ impl Moments {
             arm * arm.transpose() * w
         });
         Some(Self {
-            mass,
             centre,
             spread: spread.sum::<Mat3>() / mass,
         })
@@ -50,7 +47,6 @@ impl Moments {
         }
         let centre = first / mass;
         Some(Self {
-            mass,
             centre: from + centre,
             spread: second / mass - centre * centre.transpose(),
         })
@@ -83,7 +79,6 @@ mod tests {
         let shift = Vec3::new(5.0, -3.0, 2.0);
         let shape = shapes::cuboid(half).mapped(|p| turn * p + shift);
         let moments = Moments::of_solid(&shape.vertices, &shape.triangles).unwrap();
-        assert!((moments.mass - 48.0).abs() < 1e-9);
         assert!((moments.centre - shift).norm() < 1e-9);
         let (axes, spreads) = moments.axes();
         for k in 0..3 {

@@ -244,3 +244,53 @@ fn coordinates_that_are_none_are_refused_and_nan_stays() {
             .all(|c| c[0].is_nan())
     );
 }
+
+#[test]
+fn a_slab_around_a_body_lies_in_it_and_goes_along_with_it() {
+    let egg = crate::surface::shapes::sphere(1.0, 24).mapped(|p| {
+        Vec3::new(
+            2.0 * p.x + 0.3 * p.x * p.x,
+            p.y * (1.1 + 0.2 * p.x + 0.1 * p.y),
+            0.5 * p.z + 0.05 * p.z * p.z,
+        )
+    });
+    let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
+    let shift = Vec3::new(3.0, -1.0, 0.5);
+    let moved = egg.clone().mapped(|p| turn * p * 0.4 + shift);
+    let [here, there] = [egg.clone(), moved].map(|s| {
+        Figure::slab_around(&Surface::new(s.vertices, s.triangles).unwrap(), 3, 7).unwrap()
+    });
+    assert!(here.check().is_empty());
+    for (a, b) in here
+        .transformed(0.4, &turn, shift)
+        .atoms()
+        .iter()
+        .zip(there.atoms())
+    {
+        assert!((a.hub - b.hub).norm() < 1e-9 && (a.frame - b.frame).amax() < 1e-9);
+    }
+    let egg = Surface::new(egg.vertices, egg.triangles).unwrap();
+    assert!(here.atoms().iter().all(|a| egg.contains(a.hub)));
+    let far = Boundary::new(&here, 2).unwrap().positions(&here);
+    let mean = far
+        .iter()
+        .map(|p| egg.signed_distance(*p).abs())
+        .sum::<f64>()
+        / far.len() as f64;
+    assert!(mean < 0.03 * egg.size(), "{mean}");
+    // Balls and rods have no sheet, but a slab all the same.
+    for stretch in [1.0, 3.0] {
+        let rod =
+            crate::surface::shapes::sphere(1.0, 16).mapped(|p| Vec3::new(stretch * p.x, p.y, p.z));
+        let rod = Surface::new(rod.vertices, rod.triangles).unwrap();
+        assert!(Figure::slab_around(&rod, 3, 5).unwrap().check().is_empty());
+    }
+    let flat = crate::surface::shapes::plane(4);
+    let flat = Surface::new(flat.vertices, flat.triangles).unwrap();
+    assert!(
+        Figure::slab_around(&flat, 3, 5)
+            .unwrap_err()
+            .to_string()
+            .contains("no extent")
+    );
+}

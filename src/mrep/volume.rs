@@ -167,6 +167,34 @@ impl Volume {
         }
     }
 
+    /// Centres of the voxels that are not background: beyond the level that parts the values best, on the other side of it than most of
+    /// the outermost voxels are; none where those touch the border in many places.
+    pub fn body(&self) -> Option<Vec<Vec3>> {
+        let level = parting_level(&self.values)?;
+        let [n, m, l] = self.shape;
+        let mut border = [0_usize; 2];
+        let is_high = |i: usize, j: usize, k: usize| self.values[(i * m + j) * l + k] > level;
+        let outermost = |i: usize, j: usize, k: usize| {
+            i == 0 || j == 0 || k == 0 || i + 1 == n || j + 1 == m || k + 1 == l
+        };
+        let all =
+            || (0..n).flat_map(move |i| (0..m).flat_map(move |j| (0..l).map(move |k| (i, j, k))));
+        for (i, j, k) in all().filter(|&(i, j, k)| outermost(i, j, k)) {
+            border[usize::from(is_high(i, j, k))] += 1;
+        }
+        let body_is_high = border[1] < border[0];
+        // A body that is cut by the border has its middle elsewhere.
+        if 20 * border[usize::from(body_is_high)] > border[0] + border[1] {
+            return None;
+        }
+        let place = |(i, j, k): (usize, usize, usize)| {
+            let at = Vec3::new(i as f64, j as f64, k as f64);
+            self.origin + at.component_mul(&self.spacing)
+        };
+        let body = all().filter(|&(i, j, k)| is_high(i, j, k) == body_is_high);
+        Some(body.map(place).collect())
+    }
+
     /// The places of all voxels that lie in a box, with their values.
     pub fn voxels_in(&self, lo: &Vec3, hi: &Vec3) -> Vec<(Vec3, f64)> {
         let range = |a: usize| {
@@ -188,6 +216,41 @@ impl Volume {
         }
         out
     }
+}
+
+/// The level between values that leaves the least spread on both sides of it [otsu1979]; none where all are alike.
+fn parting_level(values: &[f32]) -> Option<f32> {
+    const BINS: usize = 256;
+    let (least, most) = values
+        .iter()
+        .fold((f32::INFINITY, f32::NEG_INFINITY), |(lo, hi), v| {
+            (lo.min(*v), hi.max(*v))
+        });
+    let width = (most - least) / BINS as f32;
+    if width.is_nan() || width <= 0.0 {
+        return None;
+    }
+    let mut counts = [0.0_f64; BINS];
+    for v in values {
+        counts[(((v - least) / width) as usize).min(BINS - 1)] += 1.0;
+    }
+    let whole: f64 = counts.iter().sum();
+    let sum: f64 = counts.iter().enumerate().map(|(i, c)| i as f64 * c).sum();
+    let (mut below, mut below_sum, mut best) = (0.0, 0.0, (f64::NEG_INFINITY, 0));
+    for (i, count) in counts.iter().enumerate().take(BINS - 1) {
+        below += count;
+        below_sum += i as f64 * count;
+        let above = whole - below;
+        if below == 0.0 || above == 0.0 {
+            continue;
+        }
+        let apart = below_sum / below - (sum - below_sum) / above;
+        let between = below * above * apart * apart;
+        if between > best.0 {
+            best = (between, i);
+        }
+    }
+    Some(least + width * (best.1 + 1) as f32)
 }
 
 /// One side of a Gaussian's weights, from its middle on; they sum up to one with the other side's. Narrow ones are integrated over

@@ -231,7 +231,9 @@ impl Figure {
         if settings.moves_the_whole() {
             let (_, blur, volume) = &blurred[0];
             let own = Moments::of_solid(&boundary.positions(self), &boundary.triangles);
-            let starts = start::candidates(self, own, start::of_volume(volume));
+            let body = volume.body().unwrap_or_default();
+            let there = Moments::of_points(body.iter().map(|p| (*p, 1.0)));
+            let starts = start::candidates(self, own, there);
             let seen = |figure: &Figure| {
                 VolumeLikelihood::new(volume, *blur, &boundary, &boundary.shape(figure), atoms)
             };

@@ -128,7 +128,7 @@ impl PyMRep {
         atoms::joined(&all, names.map(|n| n.0)).map(Into::into)
     }
 
-    /// "slab" or "tube".
+    /// Either "slab" or "tube".
     #[getter]
     fn kind(&self) -> PyResult<&'static str> {
         Ok(match self.figure()?.kind() {
