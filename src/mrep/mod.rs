@@ -6,9 +6,11 @@
 //!
 //! Sources: [oguz2005] on the whole; [pizer2003] m-reps; [thall2004] implied boundaries; [damon2003] legality.
 
+mod along;
 mod around;
 mod atom;
 mod boundary;
+mod chain;
 mod coordinates;
 mod correspondence;
 mod ellipsoid;
@@ -30,6 +32,7 @@ mod volume;
 
 pub use atom::Atom;
 pub use boundary::Boundary;
+pub use chain::{ChainSettings, chain_shares};
 pub use coordinates::{Coordinates, FARTHEST_DEPTH};
 pub use correspondence::Correspondence;
 pub use error::MRepError;

@@ -5,6 +5,7 @@ use super::PyMRep;
 use crate::mrep::{Atom, Figure, Kind, Model};
 use crate::python::arrays::{Numbers, floats};
 use crate::python::errors::{IntoPy, input};
+use crate::skeleton::Skeleton;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::ArrayD;
 use numpy::{IntoPyArray, PyArrayDyn};
@@ -96,6 +97,17 @@ pub(super) fn tube(
         )
     };
     Figure::tube_with((0..n).map(atom).collect(), knots, joints).map_err(IntoPy::into_py)
+}
+
+/// Indices of bones by their names.
+pub(super) fn bones(skeleton: &Skeleton, names: &[String]) -> PyResult<Vec<u32>> {
+    let index = |name: &String| {
+        let found = skeleton.names().iter().position(|n| n == name);
+        found
+            .map(|b| b as u32)
+            .ok_or_else(|| input(format!("bones: there is no bone '{name}'")))
+    };
+    names.iter().map(index).collect()
 }
 
 /// What each atom has, in an array shaped as the figure.

@@ -10,11 +10,12 @@ pub(super) use family::PyMRepFamily;
 pub(super) use fit::{PyMRepFit, PyMRepReport};
 pub(super) use volume::PyVolume;
 
-use super::arrays::{List, floats, from_points, points};
+use super::arrays::{List, Whole, floats, from_points, points, weights};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
+use super::skeleton::PySkeleton;
 use super::surface::PySurface;
-use crate::mrep::{Boundary, Coordinates, Correspondence, Figure, Kind, Model};
+use crate::mrep::{Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::Array2;
@@ -118,6 +119,56 @@ impl PyMRep {
         let knots = knots.map(|k| floats(k, "knots", &[None])).transpose()?;
         let knots = knots.map(|k| k.data);
         Ok(atoms::tube(hubs, radii, frames, angles, lengths, ends, knots, joints.0)?.into())
+    }
+
+    /// A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg, a
+    /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up (z).
+    /// A start: fit it with `held` all its hubs and `weights` those of the bones. Raises MRepError naming the bones.
+    #[staticmethod]
+    #[pyo3(
+        signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8)),
+        text_signature = "(surface, skeleton, skin_weights, bones, atoms_per_bone=3, spokes=8)"
+    )]
+    fn from_skeleton(
+        py: Python<'_>,
+        surface: &PySurface,
+        skeleton: &PySkeleton,
+        skin_weights: &Bound<'_, PyAny>,
+        bones: List<String>,
+        atoms_per_bone: Whole,
+        spokes: Whole,
+    ) -> PyResult<Self> {
+        let n = surface.0.vertices().len();
+        let skin = weights(skin_weights, "skin_weights", n, skeleton.0.len())?;
+        let bones = atoms::bones(&skeleton.0, &bones.0)?;
+        let settings = ChainSettings {
+            atoms_per_bone: atoms_per_bone.0,
+            spokes: spokes.0,
+        };
+        let figure = detached(py, || {
+            Figure::from_skeleton(&surface.0, &skeleton.0, &skin, &bones, settings)
+                .map_err(IntoPy::into_py)
+        })?;
+        Ok(figure.into())
+    }
+
+    /// A slab around the body in a Surface or a Volume, as a template: that of the ellipsoid with its moments; columns along its
+    /// longest axis. Raises MRepError where there is no body.
+    #[staticmethod]
+    #[pyo3(
+        signature = (target, rows=Whole(3), cols=Whole(7)),
+        text_signature = "(target, rows=3, cols=7)"
+    )]
+    fn slab_around(target: &Bound<'_, PyAny>, rows: Whole, cols: Whole) -> PyResult<Self> {
+        let seen = fit::Target::new(target, None)?;
+        let figure = detached(target.py(), || {
+            let figure = match &seen {
+                fit::Target::Surface(surface, _) => Figure::slab_around(surface, rows.0, cols.0),
+                fit::Target::Volume(volume) => Figure::slab_around_volume(volume, rows.0, cols.0),
+            };
+            figure.map_err(IntoPy::into_py)
+        })?;
+        Ok(figure.into())
     }
 
     /// Several models as one, each under a name of its own (None: those they have, or numbers).

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A tube around a given line: frames that turn as little as they can, spokes by rays to a skin.
+//!
+//! What rays do not find is filled in from neighbours around, then along. A first tube has to be gentle, as a fold cannot be
+//! fitted away: lengths of spokes stay near the median of their atom, and where neighbours cross, atoms shrink.
+
+use super::atom::Atom;
+use super::error::MRepError;
+use super::figure::Figure;
+use crate::{Mat3, Vec3};
+use parry3d_f64::math::Vector;
+use parry3d_f64::query::Ray;
+use parry3d_f64::query::details::local_ray_intersection_with_triangle;
+use rayon::prelude::*;
+use std::f64::consts::{FRAC_PI_2, TAU};
+
+/// Triangles that rays are cast at, counter-clockwise from outside.
+pub(super) struct Skin {
+    corners: Vec<[Vec3; 3]>,
+    /// How much each corner counts, from 0 to 1: a place that counts less than [`LEAST_SHARE`] is not hit.
+    shares: Vec<[f64; 3]>,
+}
+
+/// Least share of a place that is still part of the skin.
+const LEAST_SHARE: f64 = 0.3;
+/// Relative lengths of spokes that a first tube keeps to.
+const LENGTHS: [f64; 2] = [0.7, 1.4];
+/// Hits farther than this many medians are of something else.
+const FARTHEST: f64 = 2.5;
+/// Legality of a first tube.
+const LEAST_LEGALITY: f64 = 0.1;
+
+impl Skin {
+    /// Of triangles with shares of their corners; those that count nowhere are left out.
+    pub fn new(triangles: impl Iterator<Item = ([Vec3; 3], [f64; 3])>) -> Self {
+        let counts = |shares: &[f64; 3]| shares.iter().any(|s| *s >= LEAST_SHARE);
+        let (corners, shares) = triangles.filter(|(_, shares)| counts(shares)).unzip();
+        Self { corners, shares }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.corners.is_empty()
+    }
+
+    /// How far it is along a unit direction to where a ray first leaves the skin.
+    pub fn exit(&self, origin: &Vec3, direction: &Vec3) -> Option<f64> {
+        let glam = |v: &Vec3| Vector::new(v.x, v.y, v.z);
+        let ray = Ray::new(glam(origin), glam(direction));
+        let hit = |(corners, shares): (&[Vec3; 3], &[f64; 3])| {
+            let [a, b, c] = corners;
+            if (b - a).cross(&(c - a)).dot(direction) <= 0.0 {
+                return None;
+            }
+            let (hit, at) = local_ray_intersection_with_triangle(glam(a), glam(b), glam(c), &ray)?;
+            let share: f64 = at.to_array().iter().zip(shares).map(|(x, s)| x * s).sum();
+            (share >= LEAST_SHARE).then_some(hit.time_of_impact)
+        };
+        let hits = self.corners.iter().zip(&self.shares).filter_map(hit);
+        hits.min_by(f64::total_cmp)
+    }
+}
+
+/// Directions along a line at its points: those of the segments, at corners half way between.
+pub(super) fn directions(hubs: &[Vec3]) -> Vec<Vec3> {
+    let segments: Vec<Vec3> = hubs.windows(2).map(|w| (w[1] - w[0]).normalize()).collect();
+    (0..hubs.len())
+        .map(|i| {
+            let before = segments[i.saturating_sub(1)];
+            let after = segments[i.min(segments.len() - 1)];
+            // A line that turns straight back has no middle direction.
+            (before + after).try_normalize(1e-6).unwrap_or(before)
+        })
+        .collect()
+}
+
+/// Frames along a line that turn about it as little as they can. The first n looks to where the line bends on the whole; of a straight
+/// line up (z), or of one that stands upright along x.
+pub(super) fn frames(hubs: &[Vec3]) -> Vec<Mat3> {
+    /// Bends whose sum is smaller (5°) have no side.
+    const STRAIGHT: f64 = 0.09;
+    let along = directions(hubs);
+    let across = |v: Vec3| v - along[0] * v.dot(&along[0]);
+    let segments: Vec<Vec3> = hubs.windows(2).map(|w| (w[1] - w[0]).normalize()).collect();
+    let bend = across(segments.windows(2).map(|w| w[1] - w[0]).sum());
+    let up = across(Vec3::z());
+    let mut n = if bend.norm() > STRAIGHT {
+        bend.normalize()
+    } else if up.norm() > 0.1 {
+        up.normalize()
+    } else {
+        across(Vec3::x()).normalize()
+    };
+    let mut frames = Vec::with_capacity(hubs.len());
+    for (i, b) in along.iter().enumerate() {
+        if i > 0 {
+            // The smallest turn that takes the last direction here.
+            let last = along[i - 1];
+            let whole = 1.0 + last.dot(b);
+            if whole > 1e-9 {
+                n -= (last + b) * (n.dot(b) / whole);
+            }
+        }
+        n = (n - b * n.dot(b)).normalize();
+        frames.push(Mat3::from_columns(&[*b, n.cross(b), n]));
+    }
+    frames
+}
+
+/// What is known of a tube before its spokes are.
+pub(super) struct Line {
+    pub hubs: Vec<Vec3>,
+    /// Where joints are in u.
+    pub joints: Vec<f64>,
+    pub spokes: usize,
+}
+
+impl Line {
+    /// The tube whose spokes reach the skin.
+    ///
+    /// # Errors
+    /// No ray meets the skin; numbers that make no tube.
+    pub fn tube(&self, skin: &Skin) -> Result<Figure, MRepError> {
+        let frames = frames(&self.hubs);
+        let reach = |(hub, frame): (&Vec3, &Mat3)| -> Vec<Option<f64>> {
+            let spoke = |q: usize| {
+                let (sin, cos) = (TAU * q as f64 / self.spokes as f64).sin_cos();
+                let direction = frame.column(2) * cos + frame.column(1) * sin;
+                skin.exit(hub, &direction)
+            };
+            (0..self.spokes).map(spoke).collect()
+        };
+        let found: Vec<Vec<Option<f64>>> = self.hubs.par_iter().zip(&frames).map(reach).collect();
+        let lengths = filled(found).ok_or_else(|| {
+            MRepError::Bones(
+                "no skin was found around the line: it lies outside of the body, or the skin belongs to other bones".into(),
+            )
+        })?;
+        let last = self.hubs.len() - 1;
+        let atom = |(i, lengths): (usize, &Vec<f64>)| {
+            let radius = median(lengths);
+            let relative = |x: &f64| (x / radius).clamp(LENGTHS[0], LENGTHS[1]);
+            let ahead = match i {
+                0 => Some(-frames[0].column(0)),
+                _ if i == last => Some(frames[i].column(0).into_owned()),
+                _ => None,
+            };
+            // Where no skin closes the end, it goes on inside the body for half a radius.
+            let end = ahead.and_then(|ahead| skin.exit(&self.hubs[i], &ahead));
+            let end = end.map_or(0.5, |far| (far / radius).clamp(0.3, 2.0));
+            Atom {
+                end,
+                lengths: lengths.iter().map(relative).collect(),
+                ..Atom::new(self.hubs[i], radius, frames[i], FRAC_PI_2, self.spokes)
+            }
+        };
+        let atoms = lengths.iter().enumerate().map(atom).collect();
+        let figure = Figure::tube_with(atoms, None, self.joints.clone())?;
+        Ok(gentle(figure))
+    }
+}
+
+/// The middle of some numbers.
+fn median(numbers: &[f64]) -> f64 {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    0.5 * (sorted[n / 2] + sorted[(n - 1) / 2])
+}
+
+/// Lengths where rays found none, or went astray: between neighbours around, else those of the nearest atoms along.
+fn filled(mut found: Vec<Vec<Option<f64>>>) -> Option<Vec<Vec<f64>>> {
+    // Too far for the atom, or for the atoms around it.
+    let known = |row: &[Option<f64>]| -> Vec<f64> { row.iter().flatten().copied().collect() };
+    let medians: Vec<Option<f64>> = found
+        .iter()
+        .map(|row| {
+            Some(known(row))
+                .filter(|k| !k.is_empty())
+                .map(|k| median(&k))
+        })
+        .collect();
+    for (i, row) in found.iter_mut().enumerate() {
+        let near: Vec<f64> = medians[i.saturating_sub(1)..(i + 2).min(medians.len())]
+            .iter()
+            .flatten()
+            .copied()
+            .collect();
+        if near.is_empty() {
+            continue;
+        }
+        let usual = median(&near);
+        for slot in row.iter_mut() {
+            *slot = slot.filter(|far| *far < FARTHEST * usual && *far > usual / (2.0 * FARTHEST));
+        }
+    }
+    let around: Vec<Option<Vec<f64>>> = found.iter().map(|row| filled_around(row)).collect();
+    let rows: Vec<usize> = (0..around.len()).filter(|i| around[*i].is_some()).collect();
+    let (first, last) = (*rows.first()?, *rows.last()?);
+    let along = |i: usize| -> Vec<f64> {
+        let before = rows
+            .iter()
+            .rev()
+            .find(|r| **r <= i)
+            .copied()
+            .unwrap_or(first);
+        let after = rows.iter().find(|r| **r >= i).copied().unwrap_or(last);
+        let row = |r: usize| around[r].clone().unwrap_or_default();
+        if before == after {
+            return row(before);
+        }
+        let share = (i as f64 - before as f64) / (after as f64 - before as f64);
+        let mix = |(a, b): (f64, f64)| a + (b - a) * share;
+        row(before).into_iter().zip(row(after)).map(mix).collect()
+    };
+    Some((0..around.len()).map(along).collect())
+}
+
+/// Lengths around one atom with gaps closed linearly; none where fewer than a third are known.
+fn filled_around(row: &[Option<f64>]) -> Option<Vec<f64>> {
+    let n = row.len();
+    let known: Vec<usize> = (0..n).filter(|q| row[*q].is_some()).collect();
+    if 3 * known.len() < n || known.is_empty() {
+        return None;
+    }
+    let value = |q: usize| row[q % n].unwrap_or(0.0);
+    let fill = |q: usize| {
+        let before = (0..n).find(|d| row[(q + n - d) % n].is_some()).unwrap_or(0);
+        let after = (0..n).find(|d| row[(q + d) % n].is_some()).unwrap_or(0);
+        if before + after == 0 {
+            return value(q);
+        }
+        let share = before as f64 / (before + after) as f64;
+        value(q + n - before) * (1.0 - share) + value(q + after) * share
+    };
+    Some((0..n).map(fill).collect())
+}
+
+/// Shrinks atoms, and rounds them off, where their neighbours' spokes cross.
+fn gentle(mut figure: Figure) -> Figure {
+    const ROUNDS: usize = 200;
+    for _ in 0..ROUNDS {
+        let worst = figure.worst();
+        if worst.legality > LEAST_LEGALITY {
+            break;
+        }
+        let atom = figure.nearest_atom(worst.at[0], 0.0);
+        let mut atoms = figure.atoms().to_vec();
+        let (from, to) = (atom.saturating_sub(1), (atom + 2).min(atoms.len()));
+        for atom in &mut atoms[from..to] {
+            atom.radius *= 0.96;
+            atom.lengths.iter_mut().for_each(|x| *x = x.powf(0.95));
+        }
+        figure = figure.with_atoms(atoms);
+    }
+    figure
+}

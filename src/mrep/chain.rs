@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tubes along chains of bones: an arm, a leg, a tail, a neck.
+
+use super::along::{Line, Skin};
+use super::error::MRepError;
+use super::figure::Figure;
+use crate::Vec3;
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
+
+/// How finely a chain is described.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChainSettings {
+    /// Atoms per bone: one at its head and the others between; one more ends the chain.
+    pub atoms_per_bone: usize,
+    /// Spokes around each.
+    pub spokes: usize,
+}
+
+impl Default for ChainSettings {
+    fn default() -> Self {
+        Self {
+            atoms_per_bone: 3,
+            spokes: 8,
+        }
+    }
+}
+
+impl Figure {
+    /// A tube along a chain of bones, with hubs on them and spokes to the skin that follows them. `joints` of it are where bones
+    /// meet. It is a start: a fit with its hubs held brings it onto the skin.
+    ///
+    /// # Errors
+    /// Bones that are no chain; skin weights for another mesh; no skin that follows the bones.
+    pub fn from_skeleton(
+        surface: &Surface,
+        skeleton: &Skeleton,
+        skin: &SkinWeights,
+        bones: &[u32],
+        settings: ChainSettings,
+    ) -> Result<Self, MRepError> {
+        let chain = ordered(skeleton, bones)?;
+        if skin.len() != surface.vertices().len() {
+            return Err(MRepError::Length {
+                what: "the table of skin weights",
+                found: skin.len(),
+                expected: surface.vertices().len(),
+            });
+        }
+        if !(1..=64).contains(&settings.atoms_per_bone) {
+            return Err(MRepError::Count {
+                what: "the number of atoms per bone",
+                found: settings.atoms_per_bone,
+                least: 1,
+                most: 64,
+            });
+        }
+        let shares = chain_shares(skin, &chain);
+        let welded = surface.welded();
+        let triangles = welded
+            .triangles
+            .iter()
+            .zip(&welded.source)
+            .map(|(t, source)| {
+                let given = surface.triangles()[*source as usize];
+                // The welded triangle may have turned over: corners find their shares by place.
+                let corners = t.map(|v| welded.vertices[v as usize]);
+                let share = |corner: u32| {
+                    let same = given
+                        .iter()
+                        .find(|v| welded.of_vertex[**v as usize] == corner);
+                    same.map_or(0.0, |v| shares[*v as usize])
+                };
+                (corners, t.map(share))
+            });
+        let skin = Skin::new(triangles);
+        if skin.is_empty() {
+            return Err(MRepError::Bones(format!(
+                "no skin follows the bones {}: give others, or the weights of this mesh",
+                names(skeleton, &chain)
+            )));
+        }
+        line(skeleton, &chain, settings)?
+            .tube(&skin)
+            .map_err(|why| match why {
+                MRepError::Bones(why) => {
+                    MRepError::Bones(format!("bones {}: {why}", names(skeleton, &chain)))
+                }
+                other => other,
+            })
+    }
+}
+
+/// How much each vertex follows the bones of a chain, from 0 to 1: weights for a fit.
+pub fn chain_shares(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
+    let share = |v: usize| {
+        let of = skin.row(v).filter(|(bone, _)| bones.contains(bone));
+        of.map(|(_, weight)| weight).sum::<f64>().clamp(0.0, 1.0)
+    };
+    (0..skin.len()).map(share).collect()
+}
+
+fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
+    let quoted = |b: &u32| format!("'{}'", skeleton.names()[*b as usize]);
+    bones.iter().map(quoted).collect::<Vec<_>>().join(", ")
+}
+
+/// The bones from the root of the chain on.
+fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
+    let refused = |why: String| Err(MRepError::Bones(why));
+    if bones.is_empty() {
+        return refused("no bones were given: a tube needs a chain of them, one at least".into());
+    }
+    if let Some(bone) = bones.iter().find(|b| **b as usize >= skeleton.len()) {
+        return refused(format!(
+            "there is no bone {bone}: the skeleton has {}",
+            skeleton.len()
+        ));
+    }
+    for (i, bone) in bones.iter().enumerate() {
+        if bones[..i].contains(bone) {
+            return refused(format!("bone {} is given twice", names(skeleton, &[*bone])));
+        }
+    }
+    let parent = |bone: u32| skeleton.parents()[bone as usize];
+    let is_first = |bone: &&u32| parent(**bone).is_none_or(|p| !bones.contains(&p));
+    let firsts: Vec<u32> = bones.iter().filter(is_first).copied().collect();
+    let [first] = firsts[..] else {
+        return refused(format!(
+            "bones {} are no chain: {} have no parent among them; give bones of which each is the child of the one before",
+            names(skeleton, bones),
+            names(skeleton, &firsts)
+        ));
+    };
+    let mut chain = vec![first];
+    while chain.len() < bones.len() {
+        let last = chain[chain.len() - 1];
+        let children: Vec<u32> = bones
+            .iter()
+            .filter(|b| parent(**b) == Some(last))
+            .copied()
+            .collect();
+        let [next] = children[..] else {
+            return refused(format!(
+                "bones {} are no chain: {} branch off {}; give bones of which each is the child of the one before",
+                names(skeleton, bones),
+                names(skeleton, &children),
+                names(skeleton, &[last])
+            ));
+        };
+        chain.push(next);
+    }
+    Ok(chain)
+}
+
+/// Hubs on the bones.
+fn line(skeleton: &Skeleton, chain: &[u32], settings: ChainSettings) -> Result<Line, MRepError> {
+    // Bones turn about their heads, so that the next one's head is where this one ends.
+    let mut ends: Vec<Vec3> = chain
+        .iter()
+        .map(|b| skeleton.heads()[*b as usize])
+        .collect();
+    ends.push(skeleton.tails()[chain[chain.len() - 1] as usize]);
+    let whole: f64 = ends.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
+    if let Some(i) = ends
+        .windows(2)
+        .position(|w| (w[1] - w[0]).norm() <= 1e-6 * whole)
+    {
+        return Err(MRepError::Bones(format!(
+            "bone {} has no length: leave it out, or give it a tail away from its head",
+            names(skeleton, &chain[i..=i])
+        )));
+    }
+    let mut hubs = Vec::new();
+    let mut joints = Vec::new();
+    let mut so_far = 0.0;
+    for w in ends.windows(2) {
+        joints.push(so_far / whole);
+        so_far += (w[1] - w[0]).norm();
+        for k in 0..settings.atoms_per_bone {
+            hubs.push(w[0] + (w[1] - w[0]) * (k as f64 / settings.atoms_per_bone as f64));
+        }
+    }
+    hubs.push(ends[ends.len() - 1]);
+    joints.push(1.0);
+    Ok(Line {
+        hubs,
+        joints,
+        spokes: settings.spokes,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tubes along bones of made arms.
+
+use super::super::*;
+use super::*;
+use crate::Vec3;
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
+use std::f64::consts::TAU;
+
+/// An arm of three bones in the plane of x and z that bends upward by `angle` at each joint, of a radius that shrinks along it; its
+/// skin beyond the first joint follows the bones, what lies before it a body.
+fn arm(angle: f64, map: impl Fn(Vec3) -> Vec3) -> (Surface, Skeleton, SkinWeights) {
+    let directions: Vec<Vec3> = (0..4)
+        .map(|k| {
+            Vec3::new(
+                (angle * f64::from(k)).cos(),
+                0.0,
+                (angle * f64::from(k)).sin(),
+            )
+        })
+        .collect();
+    let mut ends = vec![Vec3::new(-1.0, 0.0, 0.0)];
+    for d in &directions {
+        ends.push(ends[ends.len() - 1] + d);
+    }
+    let place = |s: f64| {
+        let k = (s.max(0.0) as usize).min(3);
+        ends[k] + directions[k] * (s - k as f64)
+    };
+    let (rows, around) = (120, 24);
+    let (mut vertices, mut triangles, mut table) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..=rows {
+        let s = 4.0 * i as f64 / rows as f64;
+        // The direction between those of neighbours, so that rings do not cross at the joints.
+        let along = (place((s + 0.3).min(4.0)) - place((s - 0.3).max(0.0))).normalize();
+        let across = along.cross(&Vec3::y());
+        for j in 0..around {
+            let (sin, cos) = (TAU * j as f64 / around as f64).sin_cos();
+            vertices.push(map(
+                place(s) + (across * -cos + Vec3::y() * sin) * (0.3 - 0.03 * s)
+            ));
+            let bone = (s.min(3.999)) as usize;
+            table.push(
+                (0..4)
+                    .map(|b| f64::from(u8::from(b == bone)))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+    let at = |i: usize, j: usize| (i * around + j % around) as u32;
+    for i in 0..rows {
+        for j in 0..around {
+            triangles.push([at(i, j), at(i + 1, j + 1), at(i + 1, j)]);
+            triangles.push([at(i, j), at(i, j + 1), at(i + 1, j + 1)]);
+        }
+    }
+    for (i, flip) in [(0, true), (rows, false)] {
+        let middle = vertices.len() as u32;
+        vertices.push(map(place(4.0 * i as f64 / rows as f64)));
+        table.push(
+            (0..4)
+                .map(|b| f64::from(u8::from(b == if i == 0 { 0 } else { 3 })))
+                .collect(),
+        );
+        for j in 0..around {
+            let (a, b) = (at(i, j), at(i, j + 1));
+            triangles.push(if flip { [middle, b, a] } else { [middle, a, b] });
+        }
+    }
+    let names = ["body", "upper", "lower", "hand"]
+        .map(String::from)
+        .to_vec();
+    let parents = vec![None, Some(0), Some(1), Some(2)];
+    let ends: Vec<Vec3> = ends.into_iter().map(map).collect();
+    let skeleton = Skeleton::new(names, parents, ends[..4].to_vec(), ends[1..].to_vec()).unwrap();
+    let n = vertices.len();
+    let surface = Surface::new(vertices, triangles).unwrap();
+    let weights = SkinWeights::from_dense(n, 4, &table.concat()).unwrap();
+    (surface, skeleton, weights)
+}
+
+fn tube(arm: &(Surface, Skeleton, SkinWeights), bones: &[u32]) -> Result<Figure, MRepError> {
+    Figure::from_skeleton(&arm.0, &arm.1, &arm.2, bones, ChainSettings::default())
+}
+
+#[test]
+fn a_tube_along_an_arm_has_its_hubs_on_the_bones_and_its_radius() {
+    for angle in [0.0, 0.4] {
+        let arm = arm(angle, |p| p);
+        let figure = tube(&arm, &[1, 2, 3]).unwrap();
+        assert_eq!(
+            figure.kind(),
+            Kind::Tube {
+                atoms: 10,
+                spokes: 8
+            }
+        );
+        assert!(figure.legality() > 0.03, "{}", figure.legality());
+        for (joint, expected) in figure.joints().iter().zip([0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]) {
+            assert!((joint - expected).abs() < 1e-9);
+        }
+        for (i, atom) in figure.atoms().iter().enumerate() {
+            let along = i as f64 / 3.0;
+            let radius = 0.3 - 0.03 * (1.0 + along);
+            // Rings lean over at the joints, where the arm is wider across them.
+            let far = atom
+                .lengths
+                .iter()
+                .map(|x| (x * atom.radius / radius - 1.0).abs());
+            let most = if angle == 0.0 { 0.02 } else { 0.15 };
+            assert!(far.fold(0.0, f64::max) < most, "{angle} {i} {atom:?}");
+        }
+        // The first spoke looks to where it bends: upward here; so it does by itself in a straight arm.
+        assert!(figure.atoms()[0].frame[(2, 2)] > 0.9);
+    }
+}
+
+#[test]
+fn it_goes_along_with_the_arm_and_does_not_mind_the_order_of_bones() {
+    let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 2.0)).matrix();
+    let shift = Vec3::new(3.0, -1.0, 0.5);
+    let here = tube(&arm(0.4, |p| p), &[1, 2, 3]).unwrap();
+    let there = tube(&arm(0.4, |p| turn * p * 0.2 + shift), &[3, 1, 2]).unwrap();
+    let moved = here.transformed(0.2, &turn, shift);
+    for (a, b) in moved.atoms().iter().zip(there.atoms()) {
+        assert!((a.hub - b.hub).norm() < 1e-9 && (a.frame - b.frame).amax() < 1e-9);
+        assert!((a.radius - b.radius).abs() < 1e-9 && (a.end - b.end).abs() < 1e-9);
+        assert!(
+            a.lengths
+                .iter()
+                .zip(&b.lengths)
+                .all(|(x, y)| (x - y).abs() < 1e-9)
+        );
+    }
+}
+
+#[test]
+fn a_fit_with_its_hubs_held_lays_it_on_the_arm() {
+    let arm = arm(0.4, |p| p);
+    let bones = [1, 2, 3];
+    let figure = tube(&arm, &bones).unwrap();
+    let settings = FitSettings {
+        held: (0..10).collect(),
+        ..FitSettings::default()
+    };
+    let weights = chain_shares(&arm.2, &bones);
+    let fit = figure
+        .fit_surface(&arm.0, Some(&weights), &settings, &crate::progress::Silent)
+        .unwrap();
+    let report = &fit.stages[0].report;
+    assert!(report.mean < 5e-3 * arm.0.size(), "{report:?}");
+    let hubs = |f: &Figure| f.atoms().iter().map(|a| a.hub).collect::<Vec<_>>();
+    assert_eq!(hubs(&fit.figure), hubs(&figure));
+}
+
+#[test]
+fn bones_that_are_no_chain_are_refused_by_name() {
+    let arm = arm(0.4, |p| p);
+    let said = |bones: &[u32]| tube(&arm, bones).unwrap_err().to_string();
+    assert!(said(&[]).contains("no bones"));
+    assert!(said(&[1, 9]).contains("no bone 9"));
+    assert!(said(&[1, 2, 1]).contains("'upper' is given twice"));
+    assert!(said(&[0, 2]).contains("no chain") && said(&[0, 2]).contains("'body', 'lower'"));
+    let (surface, skeleton, _) = &arm;
+    let none = SkinWeights::from_dense(
+        surface.vertices().len(),
+        4,
+        &vec![0.0; 4 * surface.vertices().len()],
+    );
+    let error = Figure::from_skeleton(
+        surface,
+        skeleton,
+        &none.unwrap(),
+        &[1],
+        ChainSettings::default(),
+    );
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .contains("no skin follows the bones 'upper'")
+    );
+    let mut heads = skeleton.heads().to_vec();
+    heads[2] = heads[1];
+    let short = Skeleton::new(
+        skeleton.names().to_vec(),
+        skeleton.parents().to_vec(),
+        heads,
+        skeleton.tails().to_vec(),
+    );
+    let error = Figure::from_skeleton(
+        surface,
+        &short.unwrap(),
+        &arm.2,
+        &[1, 2],
+        ChainSettings::default(),
+    );
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .contains("'upper' has no length")
+    );
+}
