@@ -24,11 +24,13 @@ pub(super) struct Skin {
 /// Least share of a place that is still part of the skin.
 const LEAST_SHARE: f64 = 0.3;
 /// Relative lengths of spokes that a first tube keeps to.
-const LENGTHS: [f64; 2] = [0.7, 1.4];
+const LENGTHS: [f64; 2] = [0.5, 1.6];
+/// Over how much of the radius corners of the line may be rounded.
+const ROUNDINGS: [f64; 6] = [0.8, 1.2, 0.5, 0.3, 0.15, 0.02];
 /// Hits farther than this many medians are of something else.
 const FARTHEST: f64 = 2.5;
 /// Legality of a first tube.
-const LEAST_LEGALITY: f64 = 0.1;
+const LEAST_LEGALITY: f64 = 0.2;
 
 impl Skin {
     /// Of triangles with shares of their corners; those that count nowhere are left out.
@@ -60,25 +62,45 @@ impl Skin {
     }
 }
 
-/// Directions along a line at its points: those of the segments, at corners half way between.
-pub(super) fn directions(hubs: &[Vec3]) -> Vec<Vec3> {
-    let segments: Vec<Vec3> = hubs.windows(2).map(|w| (w[1] - w[0]).normalize()).collect();
+/// Directions along a line at its points: those of the segments around, which count the less the farther they are, with a deviation
+/// of `width` along the line. Where a corner comes suddenly, spokes of neighbours cross.
+pub(super) fn directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
+    let mut along = vec![0.0];
+    for w in hubs.windows(2) {
+        along.push(along[along.len() - 1] + (w[1] - w[0]).norm());
+    }
+    // What a Gaussian around a place sees of a segment.
+    let seen = |x: f64, from: f64, to: f64| {
+        let below = |s: f64| 0.5 * libm::erfc((x - s) / width / std::f64::consts::SQRT_2);
+        below(to) - below(from)
+    };
     (0..hubs.len())
         .map(|i| {
-            let before = segments[i.saturating_sub(1)];
-            let after = segments[i.min(segments.len() - 1)];
+            // Beyond both ends the line goes on straight.
+            let part = |k: usize| {
+                let from = if k == 0 { f64::NEG_INFINITY } else { along[k] };
+                let to = if k + 2 == hubs.len() {
+                    f64::INFINITY
+                } else {
+                    along[k + 1]
+                };
+                (hubs[k + 1] - hubs[k]).normalize() * seen(along[i], from, to)
+            };
+            let sum: Vec3 = (0..hubs.len() - 1).map(part).sum();
+            let segment = i.min(hubs.len() - 2);
+            let own = (hubs[segment + 1] - hubs[segment]).normalize();
             // A line that turns straight back has no middle direction.
-            (before + after).try_normalize(1e-6).unwrap_or(before)
+            sum.try_normalize(1e-6).unwrap_or(own)
         })
         .collect()
 }
 
 /// Frames along a line that turn about it as little as they can. The first n looks to where the line bends on the whole; of a straight
 /// line up (z), or of one that stands upright along x.
-pub(super) fn frames(hubs: &[Vec3]) -> Vec<Mat3> {
+pub(super) fn frames(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
     /// Bends whose sum is smaller (5°) have no side.
     const STRAIGHT: f64 = 0.09;
-    let along = directions(hubs);
+    let along = directions(hubs, width);
     let across = |v: Vec3| v - along[0] * v.dot(&along[0]);
     let segments: Vec<Vec3> = hubs.windows(2).map(|w| (w[1] - w[0]).normalize()).collect();
     let bend = across(segments.windows(2).map(|w| w[1] - w[0]).sum());
@@ -120,7 +142,48 @@ impl Line {
     /// # Errors
     /// No ray meets the skin; numbers that make no tube.
     pub fn tube(&self, skin: &Skin) -> Result<Figure, MRepError> {
-        let frames = frames(&self.hubs);
+        let radius = median(&self.radii(skin)?);
+        // Now that it is known how thick it is, corners are rounded by as much as lets the most of the body stay.
+        let mut best: Option<(f64, Figure)> = None;
+        let mut sharpest = None;
+        for rounding in ROUNDINGS {
+            let frames = frames(&self.hubs, rounding * radius);
+            let lengths = self.lengths(&frames, skin)?;
+            let figure = self.figure(&frames, &lengths, skin)?;
+            let whole: f64 = figure.atoms().iter().map(|a| a.radius).sum();
+            let figure = gentle(figure);
+            let worst = figure.worst();
+            if worst.legality <= LEAST_LEGALITY / 2.0 {
+                sharpest.get_or_insert(worst.at[0]);
+                continue;
+            }
+            let left = figure.atoms().iter().map(|a| a.radius).sum::<f64>() / whole;
+            if best.as_ref().is_none_or(|(known, _)| left > known + 1e-9) {
+                best = Some((left, figure));
+            }
+        }
+        best.map(|(_, figure)| figure).ok_or(MRepError::Sharp {
+            u: sharpest.unwrap_or(0.0),
+        })
+    }
+
+    /// How thick the body is around each hub: medians of its spokes.
+    ///
+    /// # Errors
+    /// No ray meets the skin.
+    pub fn radii(&self, skin: &Skin) -> Result<Vec<f64>, MRepError> {
+        let lengths = self.lengths(&frames(&self.hubs, 1e-3 * self.spacing()), skin)?;
+        Ok(lengths.iter().map(|row| median(row)).collect())
+    }
+
+    /// Mean distance of hubs.
+    fn spacing(&self) -> f64 {
+        let whole: f64 = self.hubs.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
+        whole / (self.hubs.len() - 1) as f64
+    }
+
+    /// Lengths of the spokes of each atom.
+    fn lengths(&self, frames: &[Mat3], skin: &Skin) -> Result<Vec<Vec<f64>>, MRepError> {
         let reach = |(hub, frame): (&Vec3, &Mat3)| -> Vec<Option<f64>> {
             let spoke = |q: usize| {
                 let (sin, cos) = (TAU * q as f64 / self.spokes as f64).sin_cos();
@@ -129,12 +192,20 @@ impl Line {
             };
             (0..self.spokes).map(spoke).collect()
         };
-        let found: Vec<Vec<Option<f64>>> = self.hubs.par_iter().zip(&frames).map(reach).collect();
-        let lengths = filled(found).ok_or_else(|| {
+        let found: Vec<Vec<Option<f64>>> = self.hubs.par_iter().zip(frames).map(reach).collect();
+        filled(found).ok_or_else(|| {
             MRepError::Bones(
                 "no skin was found around the line: it lies outside of the body, or the skin belongs to other bones".into(),
             )
-        })?;
+        })
+    }
+
+    fn figure(
+        &self,
+        frames: &[Mat3],
+        lengths: &[Vec<f64>],
+        skin: &Skin,
+    ) -> Result<Figure, MRepError> {
         let last = self.hubs.len() - 1;
         let atom = |(i, lengths): (usize, &Vec<f64>)| {
             let radius = median(lengths);
@@ -154,8 +225,7 @@ impl Line {
             }
         };
         let atoms = lengths.iter().enumerate().map(atom).collect();
-        let figure = Figure::tube_with(atoms, None, self.joints.clone())?;
-        Ok(gentle(figure))
+        Figure::tube_with(atoms, None, self.joints.clone())
     }
 }
 
@@ -240,7 +310,8 @@ fn gentle(mut figure: Figure) -> Figure {
     const ROUNDS: usize = 200;
     for _ in 0..ROUNDS {
         let worst = figure.worst();
-        if worst.legality > LEAST_LEGALITY {
+        // Where the line itself turns back nothing helps.
+        if worst.legality > LEAST_LEGALITY || (worst.legality < 0.0 && worst.at[3] == 0.0) {
             break;
         }
         let atom = figure.nearest_atom(worst.at[0], 0.0);

@@ -11,7 +11,8 @@ use crate::surface::Surface;
 /// How finely a chain is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainSettings {
-    /// Atoms per bone: one at its head and the others between; one more ends the chain.
+    /// Atoms per bone at most: one at its head and the others between, fewer on bones that are short for their thickness; one more ends
+    /// the chain.
     pub atoms_per_bone: usize,
     /// Spokes around each.
     pub spokes: usize,
@@ -80,15 +81,45 @@ impl Figure {
                 names(skeleton, &chain)
             )));
         }
-        line(skeleton, &chain, settings)?
-            .tube(&skin)
-            .map_err(|why| match why {
-                MRepError::Bones(why) => {
-                    MRepError::Bones(format!("bones {}: {why}", names(skeleton, &chain)))
-                }
-                other => other,
-            })
+        let wanted = vec![settings.atoms_per_bone; chain.len()];
+        let first = line(skeleton, &chain, &wanted, settings.spokes)?;
+        let made = first.radii(&skin).and_then(|radii| {
+            let counts = counts(&first, &radii, settings.atoms_per_bone);
+            line(skeleton, &chain, &counts, settings.spokes)?.tube(&skin)
+        });
+        made.map_err(|why| match why {
+            MRepError::Bones(why) => {
+                MRepError::Bones(format!("bones {}: {why}", names(skeleton, &chain)))
+            }
+            MRepError::Sharp { u } => {
+                let before = first.joints.iter().rposition(|joint| *joint <= u).unwrap_or(0);
+                let bone = chain[before.min(chain.len() - 1)];
+                MRepError::Bones(format!(
+                    "the chain {} turns too sharply at bone {} for its thickness: end it before that bone, or give it a tail that goes \
+                     on from the one before",
+                    names(skeleton, &chain),
+                    names(skeleton, &[bone])
+                ))
+            }
+            other => other,
+        })
     }
+}
+
+/// How many atoms each bone gets: fewer on one that is short for its thickness, as spokes much longer than the way between them
+/// cross at the slightest bend.
+fn counts(line: &Line, radii: &[f64], most: usize) -> Vec<usize> {
+    /// Least way between atoms, in radii.
+    const LEAST_WAY: f64 = 0.6;
+    (0..line.joints.len() - 1)
+        .map(|bone| {
+            let hubs = bone * most..=(bone + 1) * most;
+            let (from, to) = (line.hubs[*hubs.start()], line.hubs[*hubs.end()]);
+            let radius = radii[hubs].iter().copied().fold(f64::INFINITY, f64::min);
+            let fits = (to - from).norm() / (LEAST_WAY * radius);
+            (fits.floor() as usize).clamp(1, most)
+        })
+        .collect()
 }
 
 /// How much each vertex follows the bones of a chain, from 0 to 1: weights for a fit.
@@ -154,7 +185,12 @@ fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
 }
 
 /// Hubs on the bones.
-fn line(skeleton: &Skeleton, chain: &[u32], settings: ChainSettings) -> Result<Line, MRepError> {
+fn line(
+    skeleton: &Skeleton,
+    chain: &[u32],
+    counts: &[usize],
+    spokes: usize,
+) -> Result<Line, MRepError> {
     // Bones turn about their heads, so that the next one's head is where this one ends.
     let mut ends: Vec<Vec3> = chain
         .iter()
@@ -174,11 +210,11 @@ fn line(skeleton: &Skeleton, chain: &[u32], settings: ChainSettings) -> Result<L
     let mut hubs = Vec::new();
     let mut joints = Vec::new();
     let mut so_far = 0.0;
-    for w in ends.windows(2) {
+    for (w, count) in ends.windows(2).zip(counts) {
         joints.push(so_far / whole);
         so_far += (w[1] - w[0]).norm();
-        for k in 0..settings.atoms_per_bone {
-            hubs.push(w[0] + (w[1] - w[0]) * (k as f64 / settings.atoms_per_bone as f64));
+        for k in 0..*count {
+            hubs.push(w[0] + (w[1] - w[0]) * (k as f64 / *count as f64));
         }
     }
     hubs.push(ends[ends.len() - 1]);
@@ -186,7 +222,7 @@ fn line(skeleton: &Skeleton, chain: &[u32], settings: ChainSettings) -> Result<L
     Ok(Line {
         hubs,
         joints,
-        spokes: settings.spokes,
+        spokes,
     })
 }
 

@@ -150,6 +150,12 @@ pub enum MRepError {
         /// What it may be.
         range: &'static str,
     },
+    /// A line that bends more sharply than a body can around it.
+    #[error("the line bends too sharply at {:.0} % of its length for a body around it: leave out the bones from there on", u * 100.0)]
+    Sharp {
+        /// Where, from 0 to 1.
+        u: f64,
+    },
     /// Bones and skin that carry no tube.
     #[error("{0}")]
     Bones(String),

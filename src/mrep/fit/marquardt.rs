@@ -4,6 +4,7 @@
 use super::super::boundary::{Boundary, vectors};
 use super::super::figure::Figure;
 use super::evidence::{Evidence, Likelihood};
+use super::folds::Folds;
 use super::medial::Medial;
 use super::prior::Prior;
 use super::unknowns::Unknowns;
@@ -24,6 +25,7 @@ pub(super) struct Posterior<'a> {
     pub boundary: &'a Boundary,
     pub unknowns: &'a Unknowns,
     pub medial: &'a Medial,
+    pub folds: &'a Folds<'a>,
     /// Factor on what is expected: prior and medial.
     pub prior: f64,
     pub likelihood: &'a dyn Likelihood,
@@ -57,7 +59,9 @@ impl State {
 impl Posterior<'_> {
     pub fn state(&self, figure: Figure) -> State {
         let known = self.expected.energy(&figure, self.unknowns);
-        let expected = self.prior * (known + self.medial.energy(&vectors(&figure)));
+        let vectors = vectors(&figure);
+        let expected =
+            self.prior * (known + self.medial.energy(&vectors)) + self.folds.energy(&vectors);
         let evidence = self.likelihood.evidence(&self.boundary.shape(&figure));
         State {
             figure,
@@ -74,20 +78,27 @@ impl Posterior<'_> {
         let mut gradient = state.evidence.gradient(&jacobian);
         let product = state.evidence.times(&jacobian);
         let mut hessian = tall::inner(jacobian.transpose(), product.transpose());
-        let (values, slopes) =
-            self.medial
-                .residuals(&vectors(&state.figure), unknowns, &derivatives);
-        let medial = tall::inner(slopes.transpose(), slopes.transpose());
-        for (u, g) in gradient.iter_mut().enumerate() {
-            let row = slopes.row(u);
-            *g += self.prior
-                * values
-                    .iter()
-                    .zip(row.iter())
-                    .map(|(v, s)| v * s)
-                    .sum::<f64>();
-        }
-        hessian += medial * faer::Scale(self.prior);
+        let vectors = vectors(&state.figure);
+        let mut add = |(values, slopes): (Vec<f64>, Mat<f64>), factor: f64| {
+            for (u, g) in gradient.iter_mut().enumerate() {
+                let row = slopes.row(u);
+                *g += factor
+                    * values
+                        .iter()
+                        .zip(row.iter())
+                        .map(|(v, s)| v * s)
+                        .sum::<f64>();
+            }
+            if !values.is_empty() {
+                hessian +=
+                    tall::inner(slopes.transpose(), slopes.transpose()) * faer::Scale(factor);
+            }
+        };
+        add(
+            self.medial.residuals(&vectors, unknowns, &derivatives),
+            self.prior,
+        );
+        add(self.folds.residuals(&vectors, unknowns, &derivatives), 1.0);
         let figure = &state.figure;
         self.expected
             .add(figure, unknowns, self.prior, &mut gradient, &mut hessian);

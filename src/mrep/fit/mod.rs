@@ -2,12 +2,14 @@
 //! Fitting a figure to what was seen: the most probable one, in stages.
 //!
 //! A similarity of the whole, then all atoms at once, then offsets of a finer boundary. What is minimised is minus the logarithm of
-//! prior times likelihood: [`prior`] (neighbours as in the template), [`medial`] (spokes upright on the boundary) and the target's.
+//! prior times likelihood: [`prior`] (neighbours as in the template, or a family), [`medial`] (spokes upright on the boundary),
+//! [`folds`] (away from them) and the target's.
 //!
 //! Source: [oguz2005, slides 9 to 14]. Deviations: atoms move all at once, not one by one (slide 12); every step has to lower
 //! the energy at the deviation that is reported, also while a larger one makes the steps.
 
 mod evidence;
+mod folds;
 mod marquardt;
 mod medial;
 mod offsets;

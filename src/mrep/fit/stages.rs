@@ -5,6 +5,7 @@ use super::super::boundary::Boundary;
 use super::super::error::MRepError;
 use super::super::figure::Figure;
 use super::evidence::Likelihood;
+use super::folds::Folds;
 use super::marquardt::Posterior;
 use super::medial::Medial;
 use super::prior::Prior;
@@ -16,6 +17,7 @@ use crate::progress::{Cancelled, Part, Progress};
 
 /// A fit under way.
 pub(super) struct Stages<'a> {
+    template: &'a Figure,
     expected: Prior<'a>,
     settings: &'a FitSettings,
     progress: &'a dyn Progress,
@@ -44,6 +46,7 @@ impl<'a> Stages<'a> {
         progress: &'a dyn Progress,
     ) -> Result<Self, MRepError> {
         Ok(Self {
+            template,
             expected: Prior::new(template, settings.family.as_deref())?,
             settings,
             progress,
@@ -64,12 +67,21 @@ impl<'a> Stages<'a> {
         }
     }
 
-    fn posterior<'b>(&'b self, likelihood: &'b dyn Likelihood) -> Posterior<'b> {
+    fn folds(&self) -> Folds<'_> {
+        Folds::new(&self.boundary, self.template)
+    }
+
+    fn posterior<'b>(
+        &'b self,
+        likelihood: &'b dyn Likelihood,
+        folds: &'b Folds<'b>,
+    ) -> Posterior<'b> {
         Posterior {
             expected: self.expected,
             boundary: &self.boundary,
             unknowns: &self.unknowns,
             medial: &self.medial,
+            folds,
             prior: self.settings.prior,
             likelihood,
         }
@@ -86,6 +98,7 @@ impl<'a> Stages<'a> {
     ) -> Result<Vec<f64>, MRepError> {
         let mut best: Option<(Figure, Vec<f64>)> = None;
         let mut refused = None;
+        let folds = self.folds();
         let share = (to - from) / starts.len() as f64;
         for (k, start) in starts.iter().enumerate() {
             let likelihood = match seen(start) {
@@ -99,7 +112,7 @@ impl<'a> Stages<'a> {
             };
             let part = self.part(from + share * k as f64, from + share * (k + 1) as f64);
             let mut energies = Vec::new();
-            let posterior = self.posterior(&likelihood);
+            let posterior = self.posterior(&likelihood, &folds);
             let figure = similarity::minimise(&posterior, start.clone(), &mut energies, &part)?;
             // Other starts have to be better by more than rounding, or results would depend on it.
             let after = |energies: &[f64]| energies.last().copied().unwrap_or(f64::INFINITY);
@@ -127,7 +140,8 @@ impl<'a> Stages<'a> {
         to: f64,
     ) -> Result<(), Cancelled> {
         let part = self.part(from, to);
-        let posterior = self.posterior(likelihood);
+        let folds = self.folds();
+        let posterior = self.posterior(likelihood, &folds);
         self.figure = posterior.minimise(
             self.figure.clone(),
             most,

@@ -53,6 +53,11 @@ impl Unknowns {
         self.first[atom]
     }
 
+    /// Where those of the atom begin that a vector belongs to.
+    pub fn of_vector(&self, vector: usize) -> usize {
+        self.first[self.atom_of(vector)]
+    }
+
     /// Which must not change now: hubs that are held, angles at their limit that would go beyond.
     pub fn blocked(&self, figure: &Figure, gradient: &[f64]) -> Vec<bool> {
         let mut blocked = self.held.clone();

@@ -123,7 +123,8 @@ impl PyMRep {
 
     /// A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg, a
     /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up (z).
-    /// A start: fit it with `held` all its hubs and `weights` those of the bones. Raises MRepError naming the bones.
+    /// atoms_per_bone at most: bones that are short for their thickness get fewer. A start: fit it with `held` all its hubs and `weights`
+    /// those of the bones. Raises MRepError naming the bones.
     #[staticmethod]
     #[pyo3(
         signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8)),

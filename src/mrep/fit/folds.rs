@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! That the boundary keeps away from folds: a fit walks around them, where a mere test would stop it at the brink.
+//!
+//! At boundary vertices the volume element det(∂y/∂s, ∂y/∂t, S), relative to the lengths of its columns at the hub or here, costs
+//! something as soon as it is smaller than [`NEAR`]. It is what [legality](super::super::legality) measures at the depth 1.
+
+use super::super::boundary::{Boundary, Map, times, vectors};
+use super::super::figure::Figure;
+use super::unknowns::{Derivatives, Unknowns};
+use crate::Vec3;
+use faer::Mat;
+
+/// Relative volume elements above this cost nothing.
+const NEAR: f64 = 0.25;
+/// Deviation of the share of [`NEAR`] that is missing.
+const DEVIATION: f64 = 0.15;
+/// Observations of an atom that all its share of vertices are worth.
+const PER_ATOM: f64 = 8.0;
+
+/// Where folds are looked for.
+pub(super) struct Folds<'a> {
+    boundary: &'a Boundary,
+    /// Which vectors are hubs.
+    hubs: Vec<bool>,
+    /// Sign of the volume element at each vertex; zero where it vanishes in any figure.
+    signs: Vec<f64>,
+    weight: f64,
+}
+
+/// What the volume element of a vertex is made of: columns, and those of the hub below.
+struct Element {
+    columns: [Vec3; 3],
+    hub: [Vec3; 2],
+}
+
+impl Element {
+    /// The columns that the element is relative to: here, or at the hub where those are longer. The hub's second one is that of the
+    /// spokes where all lies around it.
+    fn reference(&self) -> ([Vec3; 2], bool) {
+        let [a, b, _] = self.columns;
+        let [c, d] = self.hub;
+        let d = if d == Vec3::zeros() { b } else { d };
+        if c.norm() * d.norm() > a.norm() * b.norm() {
+            ([c, d], true)
+        } else {
+            ([a, b], false)
+        }
+    }
+
+    fn value(&self) -> f64 {
+        let [a, b, spoke] = self.columns;
+        let ([c, d], _) = self.reference();
+        let span = c.norm() * d.norm() * spoke.norm();
+        if span > 0.0 {
+            a.cross(&b).dot(&spoke) / span
+        } else {
+            0.0
+        }
+    }
+}
+
+/// Columns of both tangents, of the value and of the hub's parts of the tangents.
+struct Elements {
+    tangents: [Vec<Vec3>; 2],
+    hub_tangents: [Vec<Vec3>; 2],
+    spokes: Vec<Vec3>,
+}
+
+impl<'a> Folds<'a> {
+    /// Of figures like a template that does not fold.
+    pub fn new(boundary: &'a Boundary, template: &Figure) -> Self {
+        let kind = template.kind();
+        let mut hubs = Vec::new();
+        for i in 0..kind.atoms() {
+            hubs.push(true);
+            hubs.resize(hubs.len() + kind.role(i).vectors(kind.spokes()) - 1, false);
+        }
+        let mut folds = Self {
+            boundary,
+            hubs,
+            signs: Vec::new(),
+            weight: (PER_ATOM * kind.atoms() as f64 / boundary.len() as f64).sqrt() / DEVIATION,
+        };
+        let elements = folds.elements(&vectors(template));
+        /// Smaller than any legal figure has.
+        const VANISHING: f64 = 1e-3;
+        let sign = |v: usize| {
+            let value = elements.at(v).value();
+            if value.abs() < VANISHING {
+                0.0
+            } else {
+                value.signum()
+            }
+        };
+        folds.signs = (0..boundary.len()).map(sign).collect();
+        folds
+    }
+
+    fn elements(&self, vectors: &[Vec3]) -> Elements {
+        let hubs_alone: Vec<Vec3> = (vectors.iter().zip(&self.hubs))
+            .map(|(v, is_hub)| if *is_hub { *v } else { Vec3::zeros() })
+            .collect();
+        let without: Vec<Vec3> = vectors
+            .iter()
+            .zip(&hubs_alone)
+            .map(|(v, h)| v - h)
+            .collect();
+        let [a, b] = &self.boundary.tangents;
+        Elements {
+            tangents: [times(a, vectors), times(b, vectors)],
+            hub_tangents: [times(a, &hubs_alone), times(b, &hubs_alone)],
+            spokes: times(&self.boundary.value, &without),
+        }
+    }
+
+    /// What is missing to [`NEAR`] at a vertex, weighted; none where nothing is.
+    fn missing(&self, element: &Element, v: usize) -> Option<f64> {
+        let value = element.value() * self.signs[v];
+        (self.signs[v] != 0.0 && value < NEAR).then(|| self.weight * (1.0 - value / NEAR))
+    }
+
+    pub fn energy(&self, vectors: &[Vec3]) -> f64 {
+        let elements = self.elements(vectors);
+        let all = (0..self.boundary.len()).filter_map(|v| self.missing(&elements.at(v), v));
+        all.map(|x| 0.5 * x * x).sum()
+    }
+
+    /// Residuals, and their derivatives: a column for each.
+    pub fn residuals(
+        &self,
+        vectors: &[Vec3],
+        unknowns: &Unknowns,
+        derivatives: &Derivatives,
+    ) -> (Vec<f64>, Mat<f64>) {
+        let elements = self.elements(vectors);
+        let seen: Vec<(usize, f64)> = (0..self.boundary.len())
+            .filter_map(|v| Some((v, self.missing(&elements.at(v), v)?)))
+            .collect();
+        let mut slopes = Mat::zeros(unknowns.len(), seen.len());
+        for (column, (v, _)) in seen.iter().enumerate() {
+            let element = elements.at(*v);
+            let factor = -self.weight * self.signs[*v] / NEAR;
+            for (vector, pull) in self.pulls(&element, *v) {
+                let first = unknowns.of_vector(vector);
+                for (u, d) in derivatives[vector].iter().enumerate() {
+                    slopes[(first + u, column)] += factor * pull.dot(d);
+                }
+            }
+        }
+        (seen.into_iter().map(|(_, x)| x).collect(), slopes)
+    }
+
+    /// Derivatives of the relative element of a vertex by the vectors it is made of.
+    fn pulls(&self, element: &Element, v: usize) -> Vec<(usize, Vec3)> {
+        let [a, b, spoke] = element.columns;
+        let ([c, d], at_hub) = element.reference();
+        let value = element.value();
+        let span = c.norm() * d.norm() * spoke.norm();
+        // Of the determinant, and of the logarithms of the lengths it is relative to.
+        let log = |x: &Vec3| x * (value / x.norm_squared());
+        let (by_a, by_b) = (b.cross(&spoke) / span, spoke.cross(&a) / span);
+        let by_spoke = a.cross(&b) / span - log(&spoke);
+        let (from_c, from_d) = (log(&c), log(&d));
+        let whole_d = !at_hub || element.hub[1] == Vec3::zeros();
+        let mut out = Vec::new();
+        let mut add = |map: &Map, pull: &dyn Fn(bool) -> Vec3| {
+            if let Some(row) = map.outer_view(v) {
+                out.extend(
+                    row.iter()
+                        .map(|(vector, w)| (vector, pull(self.hubs[vector]) * *w)),
+                );
+            }
+        };
+        let [first, second] = &self.boundary.tangents;
+        add(first, &|is_hub| {
+            if !at_hub || is_hub {
+                by_a - from_c
+            } else {
+                by_a
+            }
+        });
+        add(second, &|is_hub| {
+            if whole_d || is_hub {
+                by_b - from_d
+            } else {
+                by_b
+            }
+        });
+        add(&self.boundary.value, &|is_hub| {
+            if is_hub { Vec3::zeros() } else { by_spoke }
+        });
+        out
+    }
+}
+
+impl Elements {
+    fn at(&self, v: usize) -> Element {
+        Element {
+            columns: [self.tangents[0][v], self.tangents[1][v], self.spokes[v]],
+            hub: [self.hub_tangents[0][v], self.hub_tangents[1][v]],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixture::{ellipsoid, helix};
+    use super::*;
+
+    #[test]
+    fn nothing_is_missing_from_a_sound_figure_and_derivatives_agree_with_differences() {
+        for sound in [ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8), helix(5, 6)] {
+            let boundary = Boundary::new(&sound, 1).unwrap();
+            let folds = Folds::new(&boundary, &sound);
+            assert!(folds.energy(&vectors(&sound)) < 1.0);
+            let unknowns = Unknowns::new(&sound, &[]);
+            let mut random = crate::surface::shapes::Random(3);
+            let mut step: Vec<f64> = (0..unknowns.len())
+                .map(|_| 0.6 * (random.next() - 0.5))
+                .collect();
+            // Narrower than a right angle, where object angles can go both ways.
+            for i in 0..sound.kind().atoms() {
+                step[unknowns.of(i) + super::super::super::atom::ANGLE] = -0.3;
+                step[unknowns.of(i) + super::super::super::atom::LOG_RADIUS] = 0.6;
+            }
+            let figure = unknowns.moved(&sound, &step);
+            let derivatives = unknowns.derivatives(&figure);
+            let (values, slopes) = folds.residuals(&vectors(&figure), &unknowns, &derivatives);
+            assert!(values.len() > 5, "{}", values.len());
+            let energy: f64 = values.iter().map(|x| 0.5 * x * x).sum();
+            assert!((energy - folds.energy(&vectors(&figure))).abs() < 1e-9 * energy);
+            for unknown in 0..unknowns.len() {
+                let at = |h: f64| {
+                    let mut step = vec![0.0; unknowns.len()];
+                    step[unknown] = h;
+                    folds.energy(&vectors(&unknowns.moved(&figure, &step)))
+                };
+                let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
+                let slope: f64 = values
+                    .iter()
+                    .enumerate()
+                    .map(|(k, x)| x * slopes[(unknown, k)])
+                    .sum();
+                let scale = energy.max(slope.abs()).max(1.0);
+                assert!(
+                    (difference - slope).abs() < 1e-5 * scale,
+                    "{unknown}: {difference} {slope}"
+                );
+            }
+        }
+    }
+}
