@@ -53,7 +53,10 @@ impl Figure {
         rows: usize,
         cols: usize,
     ) -> Result<Self, MRepError> {
-        let voxels = volume.body().ok_or_else(|| {
+        // Noise would be parted like the body.
+        const BLUR: f64 = 1.5;
+        let blurred = volume.blurred(BLUR * volume.voxel());
+        let voxels = blurred.body().ok_or_else(|| {
             MRepError::Target(
                 "no body can be told from its surroundings in the volume: its values are all alike, or what they show is cut off by its \
                  border; make a template by hand"
