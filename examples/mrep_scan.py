@@ -64,7 +64,9 @@ def slices(studio: Studio, volume: thew.Volume, place: np.ndarray) -> None:
         for a, k in zip(across, (i, j), strict=True):
             corners[..., a] = low[a] + (k - 0.5) * SPACING[a]
         # A quad with corners of its own for each voxel, so that each has one grey.
-        quads = np.stack([corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]], axis=2).reshape(-1, 3)
+        quads = np.stack([corners[:-1, :-1], corners[1:, :-1], corners[1:, 1:], corners[:-1, 1:]], axis=2).reshape(
+            -1, 3
+        )
         faces = np.arange(len(quads)).reshape(-1, 4)
         colours = np.repeat(sheet.reshape(-1, 1) ** 2.2, 4, axis=0).repeat(3, axis=1)
         studio.mesh(quads, faces, studio.painted(gloss=0.0), place, colours, smooth=False)
@@ -112,10 +114,16 @@ def main(how: Options) -> None:
         lowest = min(lowest, (at - fit.surface.vertices)[:, 2].min())
         if frame in (16, 40):
             shots[frame * STEP] = at
-    print(f"{len(nodes)} nodes, {len(tets.tets)} tetrahedra, {MODES} modes, {held.sum()} nodes held; it sags by {-100 * lowest:.1f} cm at most")
+    print(
+        f"{len(nodes)} nodes, {len(tets.tets)} tetrahedra, {MODES} modes, {held.sum()} nodes held; it sags by {-100 * lowest:.1f} cm at most"
+    )
 
     studio = Studio(turn=-24.0, tilt=22.0)
-    glass, flesh, old = studio.material(BLUE, alpha=0.4), studio.material((0.85, 0.55, 0.45)), studio.material(GREY, alpha=0.2)
+    glass, flesh, old = (
+        studio.material(BLUE, alpha=0.4),
+        studio.material((0.85, 0.55, 0.45)),
+        studio.material(GREY, alpha=0.2),
+    )
     columns = iter(studio.at(0.35 * k, 0.0) for k in range(5))
     words = iter(("scan, 30 % noise", "template", "atoms fitted", "boundary", "it swings"))
 

@@ -442,6 +442,27 @@ class MRep:
         radius; knots[n]: where the atoms are in u, from 0 to 1 (None: by the distances between hubs); joints: where bones meet in u.
         Raises MRepError naming the first atom that is none."""
     @staticmethod
+    def from_skeleton(
+        surface: Surface,
+        skeleton: Skeleton,
+        skin_weights: ArrayLike,
+        bones: Iterable[str],
+        atoms_per_bone: int = 3,
+        spokes: int = 8,
+    ) -> MRep:
+        """A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a
+        leg, a tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight
+        one up (z). atoms_per_bone at most: bones that are short for their thickness get fewer. A start: fit it with all its hubs
+        `held` and `weights` from `chain_weights`. Raises MRepError naming the bones."""
+    @staticmethod
+    def chain_weights(skeleton: Skeleton, skin_weights: ArrayLike, bones: Iterable[str]) -> _Floats:
+        """How much each vertex counts in a fit to the skin of a chain of bones, [n], from 0 where they have half of the say or less
+        (that is the trunk's skin) to 1: `weights` of `fit`. skin_weights[n,b]."""
+    @staticmethod
+    def slab_around(target: Surface | Volume, rows: int = 3, cols: int = 7) -> MRep:
+        """A slab around the body in a surface or a volume, as a template: that of the ellipsoid with its moments; columns along its
+        longest axis. Raises MRepError where there is no body."""
+    @staticmethod
     def join(mreps: Iterable[MRep], names: Iterable[str] | None = None) -> MRep:
         """Several models as one, each under a name of its own (None: those they have, or numbers)."""
     @property

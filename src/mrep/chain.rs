@@ -122,8 +122,18 @@ fn counts(line: &Line, radii: &[f64], most: usize) -> Vec<usize> {
         .collect()
 }
 
-/// How much each vertex follows the bones of a chain, from 0 to 1: weights for a fit.
-pub fn chain_shares(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
+/// How much each vertex counts in a fit to the skin of a chain, from 0 where its bones have half of the say or less (that is the
+/// trunk's skin) to 1.
+pub fn chain_weights(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
+    let shares = chain_shares(skin, bones);
+    shares
+        .into_iter()
+        .map(|share| (2.0 * share - 1.0).clamp(0.0, 1.0))
+        .collect()
+}
+
+/// How much each vertex follows the bones of a chain, from 0 to 1.
+fn chain_shares(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
     let share = |v: usize| {
         let of = skin.row(v).filter(|(bone, _)| bones.contains(bone));
         of.map(|(_, weight)| weight).sum::<f64>().clamp(0.0, 1.0)

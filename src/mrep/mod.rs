@@ -32,7 +32,7 @@ mod volume;
 
 pub use atom::Atom;
 pub use boundary::Boundary;
-pub use chain::{ChainSettings, chain_shares};
+pub use chain::{ChainSettings, chain_weights};
 pub use coordinates::{Coordinates, FARTHEST_DEPTH};
 pub use correspondence::Correspondence;
 pub use error::MRepError;

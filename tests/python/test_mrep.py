@@ -336,3 +336,50 @@ def test_held_hubs_stay():
         fit = model.fit(surface, held=held)
         assert (fit.mrep.hubs == model.hubs).all() and list(fit.posterior) == ["atoms", "boundary"]
         assert fit.report.mean < 5e-3 * surface.size
+
+
+def limb(turn=np.eye(3), scale=1.0):
+    """A straight arm of two bones inside a longer tube whose first third follows a body."""
+    tube = straight(13, 16, radius=0.25, length=3.0).boundary(2)
+    p = tube.vertices
+    share = np.clip((p[:, :1] - 0.9) / 0.2, 0, 1)
+    elbow = np.clip((p[:, :1] - 1.9) / 0.2, 0, 1)
+    weights = np.concatenate([1 - share, share * (1 - elbow), share * elbow], axis=1)
+    place = lambda x: scale * np.asarray(x, float) @ turn.T  # noqa: E731
+    heads, tails = [[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[1, 0, 0], [2, 0, 0], [3, 0, 0]]
+    skeleton = thew.Skeleton(["body", "upper", "lower"], [-1, 0, 1], place(heads), place(tails))
+    return thew.Surface(place(p), tube.triangles), skeleton, weights
+
+
+def test_a_tube_along_bones_lies_on_them_and_fits_their_skin():
+    surface, skeleton, weights = limb()
+    tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["lower", "upper"], atoms_per_bone=3)
+    assert tube.kind == "tube" and tube.shape == (7, 8)
+    np.testing.assert_allclose(tube.hubs, np.stack([np.linspace(1, 3, 7), np.zeros(7), np.zeros(7)], -1), atol=1e-12)
+    np.testing.assert_allclose(tube.joints, [0, 0.5, 1], atol=1e-12)
+    np.testing.assert_allclose(tube.radii, 0.25, rtol=0.02)
+    np.testing.assert_allclose(tube.frames[0, :, 2], [0, 0, 1], atol=1e-9)
+    counts = thew.MRep.chain_weights(skeleton, weights, ["upper", "lower"])
+    assert counts.min() == 0 and counts.max() == 1
+    fit = tube.fit(surface, held=np.arange(7), weights=counts)
+    assert (fit.mrep.hubs == tube.hubs).all() and fit.stages["atoms"].mean < 5e-3 * surface.size
+    turn = rotation([0.0, 0.0, 1.0])  # a straight chain rolls by what is up
+    moved = thew.MRep.from_skeleton(*limb(turn, 0.5), ["upper", "lower"])
+    np.testing.assert_allclose(moved.radii, 0.5 * tube.radii, rtol=1e-9)
+    with pytest.raises(thew.InputError, match="no bone 'hand'"):
+        thew.MRep.from_skeleton(surface, skeleton, weights, ["hand"])
+    with pytest.raises(thew.MRepError, match="no chain"):
+        thew.MRep.from_skeleton(surface, skeleton, weights, ["body", "lower"])
+
+
+def test_a_slab_around_a_body_is_a_template_that_lies_in_it():
+    surface = thew.Surface(*bent_superquadric(24))
+    volume, _ = picture(surface, (0.1, 0.1, 0.1), 1.0, 0.0, 0.3)
+    for target in (surface, volume):
+        slab = thew.MRep.slab_around(target, rows=3, cols=7)
+        assert slab.shape == (3, 7) and slab.check() == []
+        assert (surface.winding_number(slab.hubs.reshape(-1, 3)) > 0.5).mean() > 0.8
+        fit = slab.fit(target)
+        assert dice(fit.surface, surface) > 0.97
+    with pytest.raises(thew.MRepError, match="told from its surroundings"):
+        thew.MRep.slab_around(thew.Volume(np.zeros((9, 9, 9))))

@@ -144,7 +144,7 @@ fn a_fit_with_its_hubs_held_lays_it_on_the_arm() {
         held: (0..10).collect(),
         ..FitSettings::default()
     };
-    let weights = chain_shares(&arm.2, &bones);
+    let weights = chain_weights(&arm.2, &bones);
     let fit = figure
         .fit_surface(&arm.0, Some(&weights), &settings, &crate::progress::Silent)
         .unwrap();

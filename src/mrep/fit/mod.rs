@@ -99,7 +99,7 @@ pub struct Fit {
 
 /// How far offsets of a finer boundary are smoothed, in mean radii: what a surface shows is so, what a volume shows is noise in part.
 const SURFACE_SMOOTH: f64 = 0.03;
-const VOLUME_SMOOTH: f64 = 0.2;
+const VOLUME_SMOOTH: f64 = 0.4;
 
 impl FitSettings {
     fn moves_the_whole(&self) -> bool {

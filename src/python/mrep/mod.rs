@@ -15,7 +15,9 @@ use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
-use crate::mrep::{Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model};
+use crate::mrep::{
+    Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, chain_weights,
+};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use numpy::ndarray::Array2;
@@ -124,7 +126,7 @@ impl PyMRep {
     /// A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg, a
     /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up (z).
     /// atoms_per_bone at most: bones that are short for their thickness get fewer. A start: fit it with `held` all its hubs and `weights`
-    /// those of the bones. Raises MRepError naming the bones.
+    /// `chain_weights` of the bones. Raises MRepError naming the bones.
     #[staticmethod]
     #[pyo3(
         signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8)),
@@ -151,6 +153,20 @@ impl PyMRep {
                 .map_err(IntoPy::into_py)
         })?;
         Ok(figure.into())
+    }
+
+    /// How much each vertex counts in a fit to the skin of a chain of bones, float64 [n], from 0 where they have half of the say or less
+    /// (that is the trunk's skin) to 1: `weights` of `fit`. skin_weights[n,b].
+    #[staticmethod]
+    fn chain_weights<'py>(
+        skeleton: &PySkeleton,
+        skin_weights: &Bound<'py, PyAny>,
+        bones: List<String>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let n = skin_weights.len()?;
+        let skin = weights(skin_weights, "skin_weights", n, skeleton.0.len())?;
+        let bones = atoms::bones(&skeleton.0, &bones.0)?;
+        Ok(chain_weights(&skin, &bones).into_pyarray(skin_weights.py()))
     }
 
     /// A slab around the body in a Surface or a Volume, as a template: that of the ellipsoid with its moments; columns along its
