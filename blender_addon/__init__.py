@@ -27,6 +27,8 @@ from .ui import (
     export_panel,
     keyframed_overlay,
     keyframed_panel,
+    limb_overlay,
+    limb_panel,
     map_overlay,
     overlay,
     panels,
@@ -35,7 +37,7 @@ from .ui import (
 )
 
 PARTS = (
-    properties, operators, panels, rig_panel, keyframed_panel, export_panel, handlers, keyframed_events, overlay, map_overlay, rig_overlay, contact_overlay, keyframed_overlay, cli,
+    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, keyframed_events, overlay, map_overlay, rig_overlay, contact_overlay, keyframed_overlay, limb_overlay, cli,
 )  # fmt: skip
 
 

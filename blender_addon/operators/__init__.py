@@ -11,6 +11,7 @@ from . import (
     keyframed,
     keyframed_list,
     keyframed_model,
+    limbs,
     place,
     preset,
     pull,
@@ -40,6 +41,7 @@ CLASSES = (
     *keyframed.CLASSES,
     *keyframed_list.CLASSES,
     *keyframed_model.CLASSES,
+    *limbs.CLASSES,
 )
 
 #: What the toolbar of the 3D view has, a group each.

@@ -23,6 +23,7 @@ from bpy.props import (
 
 from ..logic import cycles
 from . import keyframed as saved_keyframed
+from . import limbs as saved_limbs
 from . import rigs as saved_rigs
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
@@ -364,6 +365,8 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="The rig chosen in the list", default=0, min=0, options=set())
+    limbs: CollectionProperty(type=saved_limbs.ThewLimb, description="Limbs with coordinates along, around and in depth")
+    active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
     keyframed: PointerProperty(
         type=saved_keyframed.ThewKeyframed,
         name="Keyframed Flesh",
@@ -382,7 +385,7 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
         return self.frame_start, self.frame_end
 
 
-CLASSES = (*saved_rigs.CLASSES, *saved_keyframed.CLASSES, ThewMade, ThewSettings)
+CLASSES = (*saved_rigs.CLASSES, *saved_keyframed.CLASSES, *saved_limbs.CLASSES, ThewMade, ThewSettings)
 
 
 def register() -> None:

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the artist does with limbs: make them along bones, write their coordinates, paint by them, carry paint to others."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic import flesh_map as maps
+from ..logic import limbs
+from ..logic.errors import Refusal
+from ..logic.names import describe, free_name
+from ..logic.native import core
+from ..saved.limbs import ThewLimb
+from ..scene import flesh_map
+from ..scene import limbs as scene_limbs
+from ..scene.reading import armature_of
+
+
+def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, float]:
+    """A limb along `bones`, fitted to the skin that follows them; gives it and how far it misses the skin on the mean, in parts of
+    the character's size."""
+    thew = core()
+    _, character, heads, tails = scene_limbs.read(obj, context)
+    unknown = [bone for bone in bones if bone not in character.bones]
+    if unknown:
+        raise Refusal(
+            f"The bone “{unknown[0]}” carries nothing of {describe(obj)}: select bones whose vertex groups it has, or give it weights"
+        )
+    surface = thew.Surface(character.rest, character.triangles)
+    skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
+    start = thew.MRep.from_skeleton(surface, skeleton, character.weights, bones, atoms, spokes)
+    weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
+    fit = start.fit(surface, held=np.arange(start.shape[0]), weights=weights, stages=["atoms"])
+    limb = obj.thew.limbs.add()
+    taken = [other.name for other in obj.thew.limbs][:-1]
+    limb.bones = "\n".join(sorted(bones, key=character.bones.index))
+    limb.model = limbs.packed(fit.mrep)
+    limb.name = free_name(bones[0], taken) if bones[0] in taken else bones[0]
+    obj.thew.active_limb = len(obj.thew.limbs) - 1
+    return limb, fit.report.mean / surface.size
+
+
+def model_of(limb: ThewLimb):
+    """Its medial model."""
+    return limbs.unpacked(core(), limb.model)
+
+
+def shares(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
+    """(rest positions [n, 3], how much each vertex follows each limb's bones [n, limbs])."""
+    _, character, _, _ = scene_limbs.read(obj, context)
+    total = character.weights.sum(axis=1)
+    total = np.where(total > 0.0, total, 1.0)
+    columns = []
+    for limb in chosen:
+        mine = [character.bones.index(bone) for bone in limb.chain() if bone in character.bones]
+        columns.append(character.weights[:, mine].sum(axis=1) / total)
+    return character.rest, np.stack(columns, axis=1)
+
+
+def coordinates(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
+    """(figural coordinates [n, 4] of each vertex in the limb that it follows most, NaN where it follows none;
+    the place of that limb among the chosen [n], -1)."""
+    rest, share = shares(context, obj, chosen)
+    which = np.where(share.max(axis=1) >= 0.5, share.argmax(axis=1), -1)
+    found = np.full((len(rest), 4), np.nan)
+    for k, limb in enumerate(chosen):
+        mine = which == k
+        if mine.any():
+            found[mine] = model_of(limb).coordinates(rest[mine])
+    return found, which
+
+
+def write_attributes(context, obj: bpy.types.Object) -> int:
+    """Along, Around, Depth and Limb (1 for the first, 0 for none) as attributes; gives how many vertices have them."""
+    chosen = list(obj.thew.limbs)
+    if not chosen:
+        raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")
+    found, which = coordinates(context, obj, chosen)
+    there = np.isfinite(found[:, 0])
+    scene_limbs.write(obj, {**limbs.shown(found), "Limb": np.where(there, which + 1, 0)})
+    return int(there.sum())
+
+
+def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: limbs.Region, amount: float) -> int:
+    """Mix `amount` into a map (Flesh or Stiffness) where a region of the limb is; gives how many vertices it touched."""
+    flesh_map.check_paintable(obj, armature_of(obj), name)
+    found, _ = coordinates(context, obj, [limb])
+    share = region.share(found)
+    old = flesh_map.read(obj, name)
+    if old is None:
+        old = np.full(len(share), maps.NEUTRAL if name == flesh_map.STIFFNESS else 0.0, dtype=np.float32)
+    flesh_map.write(obj, name, maps.mixed(old, share, amount))
+    obj.data.update_tag()
+    return int((share > 0.0).sum())
+
+
+def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str) -> tuple[list[str], int]:
+    """Carry a vertex group from the limbs of one character to those of the same name, or of the only one, on another; gives their names
+    and how many vertices got a weight."""
+    group = source.vertex_groups.get(name)
+    if group is None:
+        raise Refusal(f"{describe(source)} has no vertex group “{name}”: paint it first, or choose another")
+    pairs = matched(source, target)
+    missing = flesh_map.MISSING.get(name, 0.0)
+    values = flesh_map.of_mesh(source.data, group.index, missing).astype(np.float64)
+    _, character, _, _ = scene_limbs.read(source, context)
+    surface = core().Surface(character.rest, character.triangles)
+    flesh_map.check_paintable(target, armature_of(target), name)
+    old = flesh_map.read(target, name)
+    result = np.full(len(target.data.vertices), missing) if old is None else old.astype(np.float64)
+    found, which = coordinates(context, target, [theirs for _, theirs in pairs])
+    touched = 0
+    for k, (ours, theirs) in enumerate(pairs):
+        mine = (which == k) & np.isfinite(found[:, 0])
+        if not mine.any():
+            continue
+        rest = model_of(theirs).points(found[mine])
+        there = model_of(theirs).correspond(model_of(ours), rest)
+        good = np.isfinite(there[:, 0])
+        places, _, triangles = surface.closest_point(there[good])
+        corners = character.triangles[triangles]
+        barycentric = limbs.barycentric(character.rest[corners], places)
+        vertices = np.flatnonzero(mine)[good]
+        result[vertices] = (values[corners] * barycentric).sum(axis=1)
+        touched += len(vertices)
+    flesh_map.write(target, name, result)
+    target.data.update_tag()
+    return [theirs.name for _, theirs in pairs], touched
+
+
+def matched(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[ThewLimb, ThewLimb]]:
+    """Limbs of both that belong together: of one name; of one limb on either side, those."""
+    for obj in (source, target):
+        if not obj.thew.limbs:
+            raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")
+    if len(source.thew.limbs) == 1 and len(target.thew.limbs) == 1:
+        return [(source.thew.limbs[0], target.thew.limbs[0])]
+    named = {limb.name: limb for limb in source.thew.limbs}
+    pairs = [(named[limb.name], limb) for limb in target.thew.limbs if limb.name in named]
+    if not pairs:
+        raise Refusal(
+            f"No limb of {describe(target)} is called like one of {describe(source)}: give those that belong together one name"
+        )
+    return pairs

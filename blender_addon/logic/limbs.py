@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limbs in numbers: their medial models as text, the masks that are painted along and around them, poses of their atoms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import Refusal
+
+#: What of a tube is kept.
+ARRAYS = ("hubs", "radii", "frames", "angles", "lengths", "ends", "knots", "joints")
+
+
+def packed(model) -> str:
+    """A tube (`thew.MRep`) as text that makes the same one again."""
+    return json.dumps({name: np.asarray(getattr(model, name)).tolist() for name in ARRAYS})
+
+
+def unpacked(thew, text: str):
+    """The tube of a text; a `Refusal` where it is none."""
+    try:
+        kept = json.loads(text)
+        return thew.MRep.tube(
+            *(kept[name] for name in ("hubs", "radii", "frames", "angles", "lengths")),
+            ends=tuple(kept["ends"]),
+            knots=kept["knots"],
+            joints=kept["joints"],
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise Refusal(f"This limb was saved damaged ({error}): remove it and make it again") from error
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of a limb: `start` to `end` along it, `width` (a share of the whole turn) around `side` (turns), edges `soft`."""
+
+    start: float = 0.0
+    end: float = 1.0
+    side: float = 0.0
+    width: float = 1.0
+    soft: float = 0.1
+
+    def share(self, coordinates: np.ndarray) -> np.ndarray:
+        """How much points with figural coordinates [n, 4] belong to it, [n] in 0..1; those without any do not."""
+        u, around = coordinates[:, 0], coordinates[:, 2] / (2.0 * np.pi)
+        soft = max(self.soft, 1e-6)
+        along = smooth((u - self.start) / soft + 0.5) * smooth((self.end - u) / soft + 0.5)
+        # A limb's own ends are no edges: caps belong to what lies before them.
+        along = np.where((u < 0.0) & (self.start <= 0.0), 1.0, along)
+        along = np.where((u > 1.0) & (self.end >= 1.0), 1.0, along)
+        away = np.abs((around - self.side + 0.5) % 1.0 - 0.5)
+        turned = 1.0 if self.width >= 1.0 else smooth((0.5 * self.width - away) / soft + 0.5)
+        return np.nan_to_num(along * turned, nan=0.0)
+
+
+def smooth(x: np.ndarray) -> np.ndarray:
+    """0 below 0, 1 above 1, between them without a corner."""
+    x = np.clip(x, 0.0, 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+def shown(coordinates: np.ndarray) -> dict[str, np.ndarray]:
+    """What materials and nodes get of figural coordinates [n, 4]: Along and Around in 0..1, Depth; 0 where there are none."""
+    clean = np.nan_to_num(coordinates, nan=0.0)
+    return {
+        "Along": np.clip(clean[:, 0], 0.0, 1.0),
+        "Around": (clean[:, 2] / (2.0 * np.pi)) % 1.0,
+        "Depth": clean[:, 3],
+    }
+
+
+def bones_of(knots: np.ndarray, joints: np.ndarray) -> np.ndarray:
+    """The place in its chain of the bone that each atom goes with, [n]: at a joint the one that begins there."""
+    return np.clip(np.searchsorted(joints, knots + 1e-9, side="right") - 1, 0, len(joints) - 2)
+
+
+def posed(thew, model, maps: np.ndarray):
+    """The tube with each atom carried by the map [4, 4] of its bone; maps [bones of the chain, 4, 4], rigid but for a scale."""
+    which = bones_of(model.knots, model.joints)
+    linear, shift = maps[which][:, :3, :3], maps[which][:, :3, 3]
+    scale = np.cbrt(np.abs(np.linalg.det(linear)))
+    left, _, right = np.linalg.svd(linear / scale[:, None, None])
+    turns = left @ right
+    turns[np.linalg.det(turns) < 0.0] *= -1.0
+    hubs = np.einsum("nij,nj->ni", linear, model.hubs) + shift
+    return thew.MRep.tube(
+        hubs, model.radii * scale, turns @ model.frames, model.angles, model.lengths, tuple(model.ends), model.knots, model.joints
+    )
+
+
+def spoke_lines(model) -> np.ndarray:
+    """Pairs of points, hub and tip, of every spoke, [2 k, 3]."""
+    count = model.shape[1]
+    places = [[u, 0.0, 2.0 * np.pi * q / count, tau] for u in model.knots for q in range(count) for tau in (0.0, 1.0)]
+    return model.points(places)
+
+
+def barycentric(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Shares of the corners [n, 3, 3] of triangles that make points [n, 3] in them, [n, 3]; of a triangle without area thirds."""
+    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    p = points - corners[:, 0]
+    aa, ab, bb = (a * a).sum(1), (a * b).sum(1), (b * b).sum(1)
+    pa, pb = (p * a).sum(1), (p * b).sum(1)
+    area = aa * bb - ab * ab
+    sound = area > 1e-12 * aa * bb
+    area = np.where(sound, area, 1.0)
+    u, v = (bb * pa - ab * pb) / area, (aa * pb - ab * pa) / area
+    shares = np.clip(np.stack([1.0 - u - v, u, v], axis=1), 0.0, 1.0)
+    shares[~sound] = 1.0
+    return shares / shares.sum(axis=1, keepdims=True)

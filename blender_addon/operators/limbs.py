@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limbs: made along selected bones, their coordinates as attributes, maps painted by them and carried to other characters."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
+
+from ..edit import limbs as edit
+from ..live import updates
+from ..logic.errors import Refusal
+from ..logic.limbs import Region
+from ..logic.names import describe
+from ..saved import limbs as saved
+from ..scene import flesh_map
+from ..scene import limbs as scene_limbs
+from .flesh import Quick
+
+
+class THEW_OT_limb_add(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_add"
+    bl_label = "Limb from Bones"
+    bl_description = (
+        "Give the limb along the bones selected in pose mode coordinates: along, around and in depth. They stay with the flesh, for "
+        "materials, geometry nodes, painted maps, and the same place on another character"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    bones: StringProperty(
+        name="Bones", description="Names of the bones, one a line; empty: those that are selected", options={"SKIP_SAVE"}
+    )
+    atoms_per_bone: IntProperty(
+        name="Atoms per Bone", description="How finely the limb is followed along each bone", default=3, min=1, max=12
+    )
+    spokes: IntProperty(name="Spokes", description="How finely it is followed around", default=8, min=4, max=32)
+
+    def edit(self, context, obj):
+        if obj is None:
+            raise Refusal("Nothing is active: select the skinned mesh")
+        names = self.bones.split("\n") if self.bones else scene_limbs.selected_bones(obj)
+        limb, miss = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
+        return f"Limb “{limb.name}”: its boundary misses the skin by {100.0 * miss:.2f} % of the character's size on the mean."
+
+
+class THEW_OT_limb_remove(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_remove"
+    bl_label = "Remove Limb"
+    bl_description = "Take the chosen limb away; attributes and maps that were written stay"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def edit(self, _context, obj):
+        limb = chosen(obj)
+        name = limb.name
+        obj.thew.limbs.remove(obj.thew.active_limb)
+        obj.thew.active_limb = max(0, min(obj.thew.active_limb, len(obj.thew.limbs) - 1))
+        return f"Removed the limb “{name}”."
+
+
+class THEW_OT_limb_attributes(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_attributes"
+    bl_label = "Write Coordinates"
+    bl_description = (
+        "Write Along, Around (0 to 1), Depth and Limb (its number in the list, 0 for none) as attributes of the mesh, for materials "
+        "(Attribute node) and geometry nodes (Named Attribute)"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def edit(self, context, obj):
+        count = edit.write_attributes(context, obj)
+        return f"Along, Around, Depth and Limb are written for {count} of {len(obj.data.vertices)} vertices."
+
+
+class THEW_OT_limb_paint(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_paint"
+    bl_label = "Paint by Limb"
+    bl_description = "Write into the map Flesh or Stiffness where a part of the limb is, by how far along and around it"
+    bl_options = {"REGISTER", "UNDO"}
+
+    map: EnumProperty(
+        name="Map",
+        description="Which map",
+        items=(("FLESH", "Flesh", "How soft"), ("STIFFNESS", "Stiffness", "What multiplies the stiffness")),
+        default="FLESH",
+    )
+    amount: FloatProperty(name="Amount", description="What is written", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
+    start: FloatProperty(name="From", description="Where it begins along the limb", default=0.0, min=0.0, max=1.0, subtype="FACTOR")
+    end: FloatProperty(name="To", description="Where it ends along the limb", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
+    side: FloatProperty(
+        name="Side", description="Which side, in turns from the inside of the bend", default=0.0, min=0.0, max=1.0, subtype="FACTOR"
+    )
+    width: FloatProperty(
+        name="Width", description="How far around, a share of the whole turn", default=1.0, min=0.01, max=1.0, subtype="FACTOR"
+    )
+    soft: FloatProperty(name="Soft Edge", description="How soft its edges are", default=0.15, min=0.0, max=1.0, subtype="FACTOR")
+
+    def edit(self, context, obj):
+        limb = chosen(obj)
+        if self.end <= self.start:
+            raise Refusal(f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb has to end beyond where it begins")
+        updates.stop_update()
+        name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
+        region = Region(self.start, self.end, self.side, self.width, self.soft)
+        count = edit.paint(context, obj, limb, name, region, self.amount)
+        return f"“{limb.name}”: {count} vertices of the map {name}."
+
+
+class THEW_OT_limb_carry(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_carry"
+    bl_label = "Carry Over"
+    bl_description = (
+        "Carry a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
+        "together"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    group: StringProperty(name="Vertex Group", description="Which one is carried over", default=flesh_map.FLESH)
+    source: StringProperty(
+        name="From", description="The mesh that it comes from; empty: the other one that is selected", options={"SKIP_SAVE"}
+    )
+
+    def edit(self, context, obj):
+        if obj is None or obj.type != "MESH":
+            raise Refusal("Nothing is active: select the mesh to carry from, then the one to carry to")
+        source = bpy.data.objects.get(self.source) if self.source else None
+        others = [o for o in context.selected_objects if o.type == "MESH" and o != obj]
+        if source is None and len(others) != 1:
+            raise Refusal(
+                f"Select one mesh to carry from besides {describe(obj)}, which is active and gets it: {len(others)} are selected"
+            )
+        updates.stop_update()
+        names, count = edit.carry(context, source or others[0], obj, self.group)
+        return f"“{self.group}” is carried to {count} vertices of {', '.join(f'“{name}”' for name in names)}."
+
+
+def chosen(obj) -> saved.ThewLimb:
+    """The limb that is chosen; a `Refusal` where none is."""
+    limb = saved.active(obj)
+    if limb is None:
+        raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no limb: make one from selected bones first")
+    return limb
+
+
+CLASSES = (THEW_OT_limb_add, THEW_OT_limb_remove, THEW_OT_limb_attributes, THEW_OT_limb_paint, THEW_OT_limb_carry)
+

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What limbs are made from and written to: the character in its own space, bones that are selected, attributes."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..logic.spaces import transform
+from .character import Character, read_character
+from .reading import Subject, armature_of, subject
+
+#: The attributes that limbs write, and their types.
+ATTRIBUTES = {"Along": "FLOAT", "Around": "FLOAT", "Depth": "FLOAT", "Limb": "INT"}
+
+
+def read(obj: bpy.types.Object, context) -> tuple[Subject, Character, np.ndarray, np.ndarray]:
+    """(the subject, the character at rest, heads and tails [b, 3] of its bones in the object's own space)."""
+    found = subject(obj, context.view_layer)
+    character = read_character(found, context.evaluated_depsgraph_get)
+    into = np.linalg.inv(np.array(found.obj.matrix_world)) @ np.array(found.armature.matrix_world)
+    return found, character, transform(into, character.heads), transform(into, character.tails)
+
+
+def selected_bones(obj: bpy.types.Object) -> list[str]:
+    """The bones of its armature that are selected; a `Refusal` where none is."""
+    armature = armature_of(obj)
+    if armature is None:
+        raise Refusal(f"{describe(obj)} has no armature: a limb is made along bones")
+    chosen = []
+    for bone in armature.data.bones:
+        posed = armature.pose.bones.get(bone.name)
+        if posed.select if hasattr(posed, "select") else bone.select:  # moved there in Blender 5.0
+            chosen.append(bone.name)
+    if not chosen:
+        raise Refusal(
+            f"No bone of {describe(armature)} is selected: in pose mode select the bones of one limb, each the child of the one "
+            "before (two at least are best), and press again"
+        )
+    return chosen
+
+
+def pose_maps(obj: bpy.types.Object, bones: list[str]) -> np.ndarray:
+    """How the object's own space at rest is carried by each bone into the world as it is now, [b, 4, 4]."""
+    armature = armature_of(obj)
+    mesh, holder = np.array(obj.matrix_world), np.array(armature.matrix_world)
+    into = np.linalg.inv(holder) @ mesh
+    maps = []
+    for name in bones:
+        posed = armature.pose.bones.get(name)
+        if posed is None:
+            maps.append(mesh)
+            continue
+        rest = np.array(posed.bone.matrix_local)
+        maps.append(holder @ np.array(posed.matrix) @ np.linalg.inv(rest) @ into)
+    return np.array(maps)
+
+
+def write(obj: bpy.types.Object, values: dict[str, np.ndarray]) -> None:
+    """Put values [n] into point attributes of the mesh, which are made where they are missing; the active one stays active."""
+    attributes = obj.data.attributes
+    active = attributes.active.name if attributes.active else ""
+    for name, array in values.items():
+        kind = ATTRIBUTES[name]
+        there = attributes.get(name)
+        if there is not None and (there.data_type != kind or there.domain != "POINT"):
+            raise Refusal(f"{describe(obj)} has an attribute “{name}” of another type: rename it, and press again")
+        there = there or attributes.new(name, kind, "POINT")
+        there.data.foreach_set("value", np.ascontiguousarray(array, np.float32 if kind == "FLOAT" else np.int32))
+    if active in attributes:
+        attributes.active = attributes[active]
+    obj.data.update_tag()

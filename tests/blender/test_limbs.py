@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Limbs: made along bones, their coordinates as attributes, painted by, carried over, kept by undo and files."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from characters import load, meshes
+from conftest import data_folder
+from helpers import activate, make_armature, make_body, part, refused
+
+BONES = "Hip\nSpine\nHead"
+
+
+def limb_add(obj, bones=BONES, **options):
+    activate(obj)
+    assert bpy.ops.thew.limb_add(bones=bones, **options) == {"FINISHED"}
+    return obj.thew.limbs[-1]
+
+
+def values(obj, name) -> np.ndarray:
+    attribute = obj.data.attributes[name]
+    flat = np.empty(len(obj.data.vertices), np.float32 if attribute.data_type == "FLOAT" else np.int32)
+    attribute.data.foreach_get("value", flat)
+    return flat
+
+
+def positions(obj) -> np.ndarray:
+    return part("scene.mesh").basis_positions(obj.data).astype(float)
+
+
+def test_coordinates_run_along_the_bones_and_around_them(character):
+    body, _ = character
+    limb = limb_add(body)
+    assert limb.name == "Hip" and limb.chain() == ["Hip", "Spine", "Head"]
+    assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
+    p = positions(body)
+    along, around, depth, number = (values(body, name) for name in ("Along", "Around", "Depth", "Limb"))
+    assert (number == 1).all()
+    inner = (p[:, 2] > 0.1) & (p[:, 2] < 1.7)
+    np.testing.assert_allclose(along[inner], p[inner, 2] / 1.8, atol=0.04)  # spokes may lean
+    np.testing.assert_allclose(depth, 1.0, atol=0.15)
+    # One turn around, evenly: the difference of angles is that of the vertices.
+    ring = np.flatnonzero(np.abs(p[:, 2] - p[20, 2]) < 1e-6)
+    angle = np.unwrap(2 * np.pi * around[ring])
+    true = np.unwrap(np.arctan2(p[ring, 1], p[ring, 0]))
+    np.testing.assert_allclose(np.abs(angle - angle[0]), np.abs(true - true[0]), atol=0.15)
+
+
+def test_a_limb_lies_where_the_character_lies_and_follows_its_pose(character):
+    body, armature = character
+    armature.location, armature.scale = (3.0, 0.0, 1.0), (2.0, 2.0, 2.0)
+    body.parent = armature
+    bpy.context.scene.frame_set(1)
+    limb = limb_add(body)
+    points, edges, spokes, hubs = part("ui.limb_overlay").lines(body, limb)
+    assert len(edges) and len(spokes) % 2 == 0
+    np.testing.assert_allclose(hubs[0], [3.0, 0.0, 1.0], atol=1e-5)
+    np.testing.assert_allclose(hubs[-1], [3.0, 0.0, 1.0 + 2 * 1.8], atol=1e-5)
+    bpy.context.scene.frame_set(6)
+    moved = part("ui.limb_overlay").lines(body, limb)[3]
+    armature_world = np.array(armature.matrix_world)
+    head = armature_world @ [*armature.pose.bones["Spine"].head, 1.0]
+    assert np.linalg.norm(moved - head[:3], axis=1).min() < 1e-4 and np.abs(moved - hubs).max() > 0.05
+
+
+def test_selected_bones_are_taken_and_none_is_a_sentence(character):
+    body, armature = character
+    activate(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.select_all(action="DESELECT")
+    assert "No bone" in refused(bpy.ops.thew.limb_add)
+    bpy.ops.pose.select_all(action="SELECT")
+    assert bpy.ops.thew.limb_add() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert body.thew.limbs[0].chain() == ["Hip", "Spine", "Head"]
+
+
+def test_bones_that_are_no_chain_are_named(character):
+    body, _ = character
+    activate(body)
+    said = refused(bpy.ops.thew.limb_add, bones="Hip\nHead")
+    assert "Hip" in said and "chain" in said
+    assert "“Tail”" in refused(bpy.ops.thew.limb_add, bones="Tail")
+    assert len(body.thew.limbs) == 0
+
+
+def test_a_map_is_painted_along_and_on_one_side(character):
+    body, _ = character
+    limb_add(body)
+    assert bpy.ops.thew.limb_paint(map="STIFFNESS", amount=1.0, start=0.4, end=0.7, soft=0.05) == {"FINISHED"}
+    weights = part("scene.flesh_map").read(body, "Stiffness")
+    z = positions(body)[:, 2] / 1.8
+    assert (weights[(z > 0.45) & (z < 0.65)] > 0.95).all() and (np.abs(weights[(z < 0.35) | (z > 0.75)] - 0.5) < 1e-6).all()
+    assert bpy.ops.thew.limb_paint(map="FLESH", amount=1.0, width=0.4, side=0.0, soft=0.05) == {"FINISHED"}
+    share = part("scene.flesh_map").read(body, "Flesh") > 0.5
+    assert 0.2 < share.mean() < 0.6
+    assert "beyond" in refused(bpy.ops.thew.limb_paint, start=0.7, end=0.4)
+
+
+def test_paint_is_carried_to_another_character(scene):
+    source = make_body(make_armature("First"), "Source", rings=25, sides=16)
+    target = make_body(make_armature("Second", scale=1.7), "Target", scale=1.7, rings=19, sides=12)
+    target.location = (4.0, 0.0, 0.0)
+    target.modifiers[0].object.location = (4.0, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    for obj in (source, target):
+        limb_add(obj)
+    activate(source)
+    bpy.ops.thew.limb_paint(map="FLESH", start=0.3, end=0.6, soft=0.2)
+    activate(target)
+    assert bpy.ops.thew.limb_carry(group="Flesh", source="Source") == {"FINISHED"}
+    got = part("scene.flesh_map").read(target, "Flesh")
+    ours, theirs = positions(source)[:, 2] / 1.8, positions(target)[:, 2] / (1.7 * 1.8)
+    true = part("scene.flesh_map").read(source, "Flesh")
+    order = np.argsort(ours)
+    expected = np.interp(theirs, ours[order], true[order])
+    assert np.abs(got - expected).mean() < 0.05 and got.max() > 0.9
+    assert "no vertex group “Fur”" in refused(bpy.ops.thew.limb_carry, group="Fur", source="Source")
+    target.thew.limbs[0].name = "Arm"
+    limb_add(target, "Spine\nHead")
+    assert "called like one of" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Source")
+
+
+def test_limbs_are_saved_removed_and_undone(character, tmp_path):
+    body, _ = character
+    limb = limb_add(body)
+    model = limb.model
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "limb.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "limb.blend"))
+    body = bpy.data.objects["Body"]
+    assert body.thew.limbs[0].model == model
+    activate(body)
+    assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
+    assert bpy.ops.thew.limb_remove() == {"FINISHED"}
+    assert len(body.thew.limbs) == 0
+    assert "no limb" in refused(bpy.ops.thew.limb_remove)
+    assert "no limbs" in refused(bpy.ops.thew.limb_attributes)
+
+
+def test_a_damaged_limb_is_a_sentence_and_is_not_drawn(character):
+    body, _ = character
+    limb = limb_add(body)
+    for broken in ("", "{", '{"hubs": 3}', limb.model.replace("0.", "nan", 3)):
+        limb.model = broken
+        assert part("ui.limb_overlay").lines(body, limb) is None
+        assert refused(bpy.ops.thew.limb_attributes)
+
+
+@pytest.mark.skipif(data_folder("characters") is None, reason="no THEW_DATA")
+def test_an_arm_of_a_real_character_has_coordinates(addon):
+    load(data_folder("characters") / "m2m_human.glb")
+    body = meshes()[0]
+    limb_add(body, "upperarm_l\nlowerarm_l")
+    assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
+    number, along, depth = values(body, "Limb"), values(body, "Along"), values(body, "Depth")
+    mine = number == 1
+    assert mine.sum() > 50 and along[mine].min() < 0.1 and along[mine].max() > 0.9
+    assert np.abs(depth[mine] - 1.0).mean() < 0.1
