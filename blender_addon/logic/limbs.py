@@ -87,7 +87,14 @@ def posed(thew, model, maps: np.ndarray):
     turns[np.linalg.det(turns) < 0.0] *= -1.0
     hubs = np.einsum("nij,nj->ni", linear, model.hubs) + shift
     return thew.MRep.tube(
-        hubs, model.radii * scale, turns @ model.frames, model.angles, model.lengths, tuple(model.ends), model.knots, model.joints
+        hubs,
+        model.radii * scale,
+        turns @ model.frames,
+        model.angles,
+        model.lengths,
+        tuple(model.ends),
+        model.knots,
+        model.joints,
     )
 
 

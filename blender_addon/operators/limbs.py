@@ -27,7 +27,9 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     bones: StringProperty(
-        name="Bones", description="Names of the bones, one a line; empty: those that are selected", options={"SKIP_SAVE"}
+        name="Bones",
+        description="Names of the bones, one a line; empty: those that are selected",
+        options={"SKIP_SAVE"},
     )
     atoms_per_bone: IntProperty(
         name="Atoms per Bone", description="How finely the limb is followed along each bone", default=3, min=1, max=12
@@ -83,20 +85,38 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         default="FLESH",
     )
     amount: FloatProperty(name="Amount", description="What is written", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
-    start: FloatProperty(name="From", description="Where it begins along the limb", default=0.0, min=0.0, max=1.0, subtype="FACTOR")
-    end: FloatProperty(name="To", description="Where it ends along the limb", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
+    start: FloatProperty(
+        name="From", description="Where it begins along the limb", default=0.0, min=0.0, max=1.0, subtype="FACTOR"
+    )
+    end: FloatProperty(
+        name="To", description="Where it ends along the limb", default=1.0, min=0.0, max=1.0, subtype="FACTOR"
+    )
     side: FloatProperty(
-        name="Side", description="Which side, in turns from the inside of the bend", default=0.0, min=0.0, max=1.0, subtype="FACTOR"
+        name="Side",
+        description="Which side, in turns from the inside of the bend",
+        default=0.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
     )
     width: FloatProperty(
-        name="Width", description="How far around, a share of the whole turn", default=1.0, min=0.01, max=1.0, subtype="FACTOR"
+        name="Width",
+        description="How far around, a share of the whole turn",
+        default=1.0,
+        min=0.01,
+        max=1.0,
+        subtype="FACTOR",
     )
-    soft: FloatProperty(name="Soft Edge", description="How soft its edges are", default=0.15, min=0.0, max=1.0, subtype="FACTOR")
+    soft: FloatProperty(
+        name="Soft Edge", description="How soft its edges are", default=0.15, min=0.0, max=1.0, subtype="FACTOR"
+    )
 
     def edit(self, context, obj):
         limb = chosen(obj)
         if self.end <= self.start:
-            raise Refusal(f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb has to end beyond where it begins")
+            raise Refusal(
+                f"From is {self.start:.2f} and To {self.end:.2f}: a part of the limb has to end beyond where it begins"
+            )
         updates.stop_update()
         name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
         region = Region(self.start, self.end, self.side, self.width, self.soft)
@@ -115,7 +135,9 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
 
     group: StringProperty(name="Vertex Group", description="Which one is carried over", default=flesh_map.FLESH)
     source: StringProperty(
-        name="From", description="The mesh that it comes from; empty: the other one that is selected", options={"SKIP_SAVE"}
+        name="From",
+        description="The mesh that it comes from; empty: the other one that is selected",
+        options={"SKIP_SAVE"},
     )
 
     def edit(self, context, obj):
@@ -141,4 +163,3 @@ def chosen(obj) -> saved.ThewLimb:
 
 
 CLASSES = (THEW_OT_limb_add, THEW_OT_limb_remove, THEW_OT_limb_attributes, THEW_OT_limb_paint, THEW_OT_limb_carry)
-

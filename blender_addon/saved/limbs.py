@@ -24,7 +24,9 @@ class ThewLimb(bpy.types.PropertyGroup):
     name: StringProperty(name="Name", description="What the limb is called", update=_named)
     bones: StringProperty(name="Bones", description="The bones that it was made along, one a line", options={"HIDDEN"})
     model: StringProperty(name="Model", description="Its atoms", options={"HIDDEN"})
-    shown: BoolProperty(name="Show", description="Draw the limb's atoms, spokes and boundary in the 3D view", default=True)
+    shown: BoolProperty(
+        name="Show", description="Draw the limb's atoms, spokes and boundary in the 3D view", default=True
+    )
 
     def chain(self) -> list[str]:
         """Names of its bones, the first one nearest to the root."""

@@ -365,7 +365,9 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="The rig chosen in the list", default=0, min=0, options=set())
-    limbs: CollectionProperty(type=saved_limbs.ThewLimb, description="Limbs with coordinates along, around and in depth")
+    limbs: CollectionProperty(
+        type=saved_limbs.ThewLimb, description="Limbs with coordinates along, around and in depth"
+    )
     active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
     keyframed: PointerProperty(
         type=saved_keyframed.ThewKeyframed,

@@ -530,6 +530,11 @@ class MRep:
     def correspond(self, other: MRep, points: ArrayLike) -> _Floats:
         """Points of another figure at points[p,3] of this one -> [p,3]: along, around and in depth alike, joints on joints; NaN where
         a point has no coordinates. Raises MRepError where figures do not correspond."""
+    def lattice(self, skeleton: Skeleton | None = None, layers: int = 2, covers: Surface | None = None) -> Lattice:
+        """A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and
+        prisms in its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of a skeleton whose heads
+        and tails are hubs lie on its edges. Corners move outward along their spokes until all of `covers` lies inside (None: the
+        boundary). Raises MRepError."""
     def fit(
         self,
         target: Surface | Volume,

@@ -10,6 +10,7 @@ mod along;
 mod around;
 mod atom;
 mod boundary;
+mod cells;
 mod chain;
 mod coordinates;
 mod correspondence;
@@ -19,6 +20,7 @@ mod figure;
 mod fit;
 #[cfg(test)]
 mod fixture;
+mod flesh;
 mod legality;
 mod model;
 mod moments;

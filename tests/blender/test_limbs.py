@@ -92,7 +92,9 @@ def test_a_map_is_painted_along_and_on_one_side(character):
     assert bpy.ops.thew.limb_paint(map="STIFFNESS", amount=1.0, start=0.4, end=0.7, soft=0.05) == {"FINISHED"}
     weights = part("scene.flesh_map").read(body, "Stiffness")
     z = positions(body)[:, 2] / 1.8
-    assert (weights[(z > 0.45) & (z < 0.65)] > 0.95).all() and (np.abs(weights[(z < 0.35) | (z > 0.75)] - 0.5) < 1e-6).all()
+    assert (weights[(z > 0.45) & (z < 0.65)] > 0.95).all() and (
+        np.abs(weights[(z < 0.35) | (z > 0.75)] - 0.5) < 1e-6
+    ).all()
     assert bpy.ops.thew.limb_paint(map="FLESH", amount=1.0, width=0.4, side=0.0, soft=0.05) == {"FINISHED"}
     share = part("scene.flesh_map").read(body, "Flesh") > 0.5
     assert 0.2 < share.mean() < 0.6

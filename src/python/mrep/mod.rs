@@ -12,6 +12,7 @@ pub(super) use volume::PyVolume;
 
 use super::arrays::{List, Whole, floats, from_points, points, weights};
 use super::errors::{IntoPy, detached, input};
+use super::lattice::PyLattice;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
@@ -424,6 +425,32 @@ impl PyMRep {
             there.points(&places).map_err(IntoPy::into_py)
         })?;
         Ok(from_points(points.py(), &found))
+    }
+
+    /// A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and prisms
+    /// in its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of a skeleton whose heads and tails
+    /// are hubs lie on its edges. Corners move outward along their spokes until all of `covers` lies inside (None: the boundary). Raises
+    /// MRepError.
+    #[pyo3(
+        signature = (skeleton=None, layers=Whole(2), covers=None),
+        text_signature = "(skeleton=None, layers=2, covers=None)"
+    )]
+    fn lattice(
+        &self,
+        py: Python<'_>,
+        skeleton: Option<&PySkeleton>,
+        layers: Whole,
+        covers: Option<&PySurface>,
+    ) -> PyResult<PyLattice> {
+        let figure = self.figure()?;
+        let skeleton = skeleton.map(|s| s.0.clone());
+        let covers = covers.map(|s| s.0.clone());
+        let lattice = detached(py, || {
+            figure
+                .lattice(skeleton.as_deref(), layers.0, covers.as_deref())
+                .map_err(IntoPy::into_py)
+        })?;
+        Ok(PyLattice(Arc::new(lattice)))
     }
 
     /// The most probable model for a Surface or a Volume, this one being the template [oguz2005, slides 9 to 14].

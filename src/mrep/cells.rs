@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cells in a figure: prisms around its hubs, hexahedra in the layers farther out, tetrahedra in the caps of tubes.
+//!
+//! Hubs are vertices, and the way from hub to hub is an edge. Beyond them vertices lie on *columns*, one for each spoke, in even
+//! steps from the hub out. A fan is cut in two; a cap is not, as what is left between its pieces could be no cell.
+//!
+//! Source: [oguz2005, slides 9 and 23; crouch2007] for hexahedra along medial sheets; prisms at the hubs and what closes a body are
+//! ours.
+
+use super::atom::Role;
+use super::boundary::{Rows, Site, times, vectors};
+use super::figure::{Figure, Kind};
+use super::pieces::{EDGES, Part};
+use crate::Vec3;
+use crate::lattice::Cell;
+use std::collections::HashMap;
+use std::f64::consts::TAU;
+
+/// A line of vertices from a hub outward.
+#[derive(Debug, Clone)]
+pub(super) struct Column {
+    pub hub: Vec3,
+    pub spoke: Vec3,
+    /// How far out the last vertex is, in spokes.
+    pub reach: f64,
+    /// Its vertices from the innermost to the outermost; the hub's own comes before them.
+    vertices: Vec<u32>,
+}
+
+/// A complex of cells whose outer vertices can be moved.
+pub(super) struct Complex {
+    /// Hubs first.
+    pub vertices: Vec<Vec3>,
+    pub cells: Vec<Cell>,
+    pub columns: Vec<Column>,
+    /// Outer faces as columns around them, three or four.
+    pub faces: Vec<Vec<usize>>,
+    layers: usize,
+}
+
+impl Complex {
+    /// The cells of a figure in so many layers.
+    pub fn new(figure: &Figure, layers: usize) -> Self {
+        let mut complex = Self {
+            vertices: figure.atoms().iter().map(|atom| atom.hub).collect(),
+            cells: Vec::new(),
+            columns: Vec::new(),
+            faces: Vec::new(),
+            layers,
+        };
+        match figure.kind() {
+            Kind::Tube { atoms, spokes } => complex.tube(figure, atoms, spokes),
+            Kind::Slab { rows, cols } => complex.slab(figure, rows, cols),
+        }
+        complex.place();
+        complex.orient();
+        complex
+    }
+
+    /// A column from an atom's hub along a spoke.
+    fn column(&mut self, hub: Vec3, spoke: Vec3) -> usize {
+        let first = self.vertices.len() as u32;
+        self.vertices.resize(self.vertices.len() + self.layers, hub);
+        self.columns.push(Column {
+            hub,
+            spoke,
+            reach: 1.0,
+            vertices: (first..first + self.layers as u32).collect(),
+        });
+        self.columns.len() - 1
+    }
+
+    /// Puts all vertices of columns where their reach has them.
+    pub fn place(&mut self) {
+        for column in &self.columns {
+            for (l, &v) in column.vertices.iter().enumerate() {
+                let share = (l + 1) as f64 / self.layers as f64;
+                self.vertices[v as usize] = column.hub + column.spoke * (column.reach * share);
+            }
+        }
+    }
+
+    /// The vertex of a column in a layer.
+    fn at(&self, column: usize, layer: usize) -> u32 {
+        self.columns[column].vertices[layer]
+    }
+
+    /// The outermost vertex of a column.
+    pub fn outer(&self, column: usize) -> u32 {
+        self.at(column, self.layers - 1)
+    }
+
+    /// Between two hubs, each with two columns: a prism, then hexahedra.
+    fn sector(&mut self, [a, b]: [u32; 2], [a0, a1, b0, b1]: [usize; 4]) {
+        let corner = |c: usize| self.at(c, 0);
+        let prism = [a, corner(a0), corner(a1), b, corner(b0), corner(b1)];
+        self.cells.push(Cell::Prism(prism));
+        self.outward([a0, a1, b0, b1]);
+        self.faces.push(vec![a0, a1, b1, b0]);
+    }
+
+    /// Hexahedra outward of four columns; corners run a0, a1, b0, b1.
+    fn outward(&mut self, [a0, a1, b0, b1]: [usize; 4]) {
+        for l in 1..self.layers {
+            let at = |c: usize, l: usize| self.at(c, l);
+            // Outward, from 0 to 1, from a to b.
+            let hexahedron = [
+                at(a0, l - 1),
+                at(a0, l),
+                at(a1, l - 1),
+                at(a1, l),
+                at(b0, l - 1),
+                at(b0, l),
+                at(b1, l - 1),
+                at(b1, l),
+            ];
+            self.cells.push(Cell::Hexahedron(hexahedron));
+        }
+    }
+
+    fn tube(&mut self, figure: &Figure, atoms: usize, spokes: usize) {
+        let vectors: Vec<Vec<Vec3>> = (figure.atoms().iter().enumerate())
+            .map(|(i, atom)| atom.vectors(figure.kind().role(i)))
+            .collect();
+        let mut rings = Vec::new();
+        for of in &vectors {
+            let ring: Vec<usize> = (0..spokes)
+                .map(|q| self.column(of[0], of[Role::spoke(q)]))
+                .collect();
+            rings.push(ring);
+        }
+        for i in 1..atoms {
+            for q in 0..spokes {
+                let r = (q + 1) % spokes;
+                let (a, b) = (&rings[i - 1], &rings[i]);
+                let columns = [a[q], a[r], b[q], b[r]];
+                self.sector([i as u32 - 1, i as u32], columns);
+            }
+        }
+        for end in [0, atoms - 1] {
+            let pole = self.column(vectors[end][0], vectors[end][Role::end_spoke(spokes)]);
+            for q in 0..spokes {
+                let (a, b) = (rings[end][q], rings[end][(q + 1) % spokes]);
+                let inner = [a, b, pole].map(|c| self.at(c, 0));
+                self.cells.push(Cell::Tetrahedron([
+                    end as u32, inner[0], inner[1], inner[2],
+                ]));
+                for l in 1..self.layers {
+                    let at = |c: usize, l: usize| self.at(c, l);
+                    let prism = [
+                        at(a, l - 1),
+                        at(b, l - 1),
+                        at(pole, l - 1),
+                        at(a, l),
+                        at(b, l),
+                        at(pole, l),
+                    ];
+                    self.cells.push(Cell::Prism(prism));
+                }
+                self.faces.push(vec![a, b, pole]);
+            }
+        }
+    }
+
+    fn slab(&mut self, figure: &Figure, rows: usize, cols: usize) {
+        let vectors = vectors(figure);
+        let maps = Rows::new(figure);
+        let hub = |atom: usize| figure.atoms()[atom].hub;
+        let spoke = |atom: usize, q: usize| vectors[maps.first()[atom] + Role::spoke(q)];
+        let sides: Vec<Vec<usize>> = (0..2)
+            .map(|q| {
+                (0..rows * cols)
+                    .map(|atom| self.column(hub(atom), spoke(atom, q)))
+                    .collect()
+            })
+            .collect();
+        for side in &sides {
+            for i in 1..rows {
+                for j in 1..cols {
+                    let at = |i: usize, j: usize| i * cols + j;
+                    let around = [at(i - 1, j - 1), at(i - 1, j), at(i, j - 1), at(i, j)];
+                    let [a0, a1, b0, b1] = around.map(|atom| side[atom]);
+                    let hubs = around.map(|atom| atom as u32);
+                    let first = [a0, a1, b0, b1].map(|c| self.at(c, 0));
+                    let hexahedron = [
+                        hubs[0], first[0], hubs[1], first[1], hubs[2], first[2], hubs[3], first[3],
+                    ];
+                    self.cells.push(Cell::Hexahedron(hexahedron));
+                    self.outward([a0, a1, b0, b1]);
+                    self.faces.push(vec![a0, a1, b1, b0]);
+                }
+            }
+        }
+        // Around the border from the upper spoke over the end spoke to the lower one, in quarters.
+        let mut fans: HashMap<usize, Vec<usize>> = HashMap::new();
+        for edge in EDGES {
+            let atoms = edge.atoms(rows, cols);
+            let last = (atoms.len() - 1) as f64;
+            for (k, &atom) in atoms.iter().enumerate() {
+                if fans.contains_key(&atom) {
+                    continue;
+                }
+                let mut column = |up: bool, t: f64| {
+                    let site = Site {
+                        part: Part::Rim { edge, up },
+                        s: k as f64 / last,
+                        t,
+                    };
+                    let tip = times(&maps.map([maps.row(&site, 0, 0)].into_iter()), &vectors)[0];
+                    self.column(hub(atom), tip - hub(atom))
+                };
+                let inner = [column(true, 0.5), column(true, 1.0), column(false, 0.5)];
+                fans.insert(
+                    atom,
+                    [&[sides[0][atom]], &inner[..], &[sides[1][atom]]].concat(),
+                );
+            }
+            for pair in atoms.windows(2) {
+                let (a, b) = (fans[&pair[0]].clone(), fans[&pair[1]].clone());
+                for k in 1..a.len() {
+                    self.sector(
+                        [pair[0] as u32, pair[1] as u32],
+                        [a[k - 1], a[k], b[k - 1], b[k]],
+                    );
+                }
+            }
+        }
+    }
+
+    /// Turns cells right side out.
+    fn orient(&mut self) {
+        for cell in &mut self.cells {
+            let corners: Vec<Vec3> = cell
+                .corners()
+                .iter()
+                .map(|v| self.vertices[*v as usize])
+                .collect();
+            if cell.volume(&corners) >= 0.0 {
+                continue;
+            }
+            match cell {
+                Cell::Tetrahedron(c) => c.swap(1, 2),
+                Cell::Prism(c) => {
+                    c.swap(1, 2);
+                    c.swap(4, 5);
+                }
+                Cell::Hexahedron(c) => *c = [2, 3, 0, 1, 6, 7, 4, 5].map(|k| c[k]),
+            }
+        }
+    }
+
+    /// Outer faces as triangles of columns.
+    pub fn triangles(&self) -> Vec<[usize; 3]> {
+        let cut = |face: &Vec<usize>| match face[..] {
+            [a, b, c, d] => vec![[a, b, c], [a, c, d]],
+            [a, b, c] => vec![[a, b, c]],
+            _ => Vec::new(),
+        };
+        self.faces.iter().flat_map(cut).collect()
+    }
+
+    /// Angle from spoke to spoke around a tube: how much farther out corners have to be than what lies between them.
+    pub fn circumscribed(spokes: usize) -> f64 {
+        1.0 / (0.5 * TAU / spokes as f64).cos()
+    }
+}
