@@ -54,7 +54,7 @@ def slices(studio: Studio, volume: thew.Volume, place: np.ndarray) -> None:
     """Three slices of the picture, where they lie."""
     values, low = volume.values, volume.origin
     shown = np.clip((values - OUTSIDE) / (INSIDE - OUTSIDE) * 0.8 + 0.1, 0, 1)
-    middle = [int(round((0.0 - low[0]) / SPACING[0])), int(round((0.0 - low[1]) / SPACING[1])), shown.shape[2] // 2 + 2]
+    middle = [round((0.0 - low[0]) / SPACING[0]), round((0.0 - low[1]) / SPACING[1]), shown.shape[2] // 2 + 2]
     for axis, index in enumerate(middle):
         sheet = np.take(shown, index, axis)
         across = [a for a in range(3) if a != axis]

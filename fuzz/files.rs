@@ -6,8 +6,10 @@ use crate::shots::{clips_of_scene, shot, touching};
 use crate::targets::{brick, use_body, use_mesh};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use thew::Vec3;
 use thew::clip::Clip;
 use thew::dynamics::Method;
+use thew::mrep::{Atom, Boundary, Figure, Model};
 use thew::present::{CarriedSurfaces, SurfaceId};
 use thew::progress::Silent;
 use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
@@ -173,6 +175,55 @@ pub fn rig_file(bytes: &[u8]) {
         }
     }
     let _ = rig::load(&path, Some(brick()), &Silent);
+}
+
+/// Models as text files: what is read can be written, read again and worked with.
+pub fn mrep_file(bytes: &[u8]) {
+    for name in ["mrep.toml", "srep.json"] {
+        let path = written(name, bytes);
+        let Ok(model) = Model::load(&path, 1.0) else {
+            continue;
+        };
+        let copy = written("copy.mrep.toml", b"");
+        model.save(&copy).expect("what was read can be written");
+        assert_eq!(Model::load(&copy, 1.0).expect("and read again"), model);
+        for (_, figure) in model.figures() {
+            let atoms = figure.kind().atoms() * figure.kind().spokes();
+            let _ = figure.legality();
+            if atoms <= 200 {
+                let boundary = Boundary::new(figure, 1).expect("a boundary of few vertices");
+                let _ = figure.coordinates(&boundary.positions(figure));
+                let _ = figure.lattice(None, 1, None);
+            }
+        }
+    }
+}
+
+pub fn mrep_seeds() -> Vec<Vec<u8>> {
+    let frame = thew::Mat3::identity();
+    let tube: Vec<Atom> = (0..4)
+        .map(|i| Atom::new(Vec3::x() * f64::from(i), 0.3, frame, 1.5, 5))
+        .collect();
+    let slab: Vec<Atom> = (0..9)
+        .map(|i| {
+            Atom::new(
+                Vec3::new(f64::from(i / 3), f64::from(i % 3), 0.0),
+                0.3,
+                frame,
+                1.2,
+                2,
+            )
+        })
+        .collect();
+    let tube = Figure::tube(tube).expect("a tube");
+    let slab = Figure::slab(3, 3, slab).expect("a slab");
+    let both = Model::new(vec![("a".into(), tube), ("b".into(), slab.clone())]).expect("a model");
+    let path = written("seed.srep.json", b"");
+    Model::from(slab).save(&path).expect("it can be saved");
+    vec![
+        both.written().into_bytes(),
+        std::fs::read(&path).expect("it is there"),
+    ]
 }
 
 pub fn rig_seeds() -> Vec<Vec<u8>> {

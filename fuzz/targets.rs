@@ -53,7 +53,20 @@ const TOML: &[&str] = &[
     "=",
 ];
 
-pub const TARGETS: [Target; 12] = [
+const MODELS: &[&str] = &[
+    "[[figure]]",
+    "[[figure.atom]]",
+    "nan",
+    "1e308",
+    "-1",
+    "0.0",
+    "kind = \"slab\"",
+    "{\"CoordinateSystem\": \"LPS\", \"Value\": [0, 0, 0]}",
+    "[1, 2, 3]",
+    "\n",
+];
+
+pub const TARGETS: [Target; 13] = [
     Target {
         name: "body_file",
         run: files::body_file,
@@ -88,6 +101,13 @@ pub const TARGETS: [Target; 12] = [
         seeds: files::rig_seeds,
         words: TOML,
         inputs: 600,
+    },
+    Target {
+        name: "mrep_file",
+        run: files::mrep_file,
+        seeds: files::mrep_seeds,
+        words: MODELS,
+        inputs: 400,
     },
     Target {
         name: "tet_files",

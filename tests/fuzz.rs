@@ -35,7 +35,7 @@ macro_rules! each {
     };
 }
 
-each! { body_file clip_file shot_file state rig_file tet_files surface skeleton meshes enclose motion spacetime }
+each! { body_file clip_file shot_file state rig_file mrep_file tet_files surface skeleton meshes enclose motion spacetime }
 
 #[test]
 fn every_target_is_run() {

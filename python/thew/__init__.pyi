@@ -465,6 +465,13 @@ class MRep:
     @staticmethod
     def join(mreps: Iterable[MRep], names: Iterable[str] | None = None) -> MRep:
         """Several models as one, each under a name of its own (None: those they have, or numbers)."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes a file: .mrep.toml, or of a single slab .srep.json (an s-rep as SlicerSALT has them) [liu2021]. It is whole or as it
+        was before. Raises StorageError, MRepFileError."""
+    @staticmethod
+    def load(path: str | PathLike[str], scale: float = 1.0) -> MRep:
+        """Reads a file, .mrep.toml or .srep.json; scale: metres per unit of it (s-reps are in millimetres as a rule: 0.001). Raises
+        MRepFileError naming line or place, StorageError."""
     @property
     def kind(self) -> str:
         """Either "slab" or "tube"."""

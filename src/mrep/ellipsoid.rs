@@ -10,6 +10,15 @@ use crate::{Mat3, Vec3};
 /// nearly 180°, which fold.
 const ROUNDING: f64 = 0.6;
 
+/// A place of an even grid in the unit circle, its border at `reach` and a little beyond at the corners: across the columns, across
+/// the rows.
+pub(super) fn squeezed([i, j]: [usize; 2], [rows, cols]: [usize; 2], reach: f64) -> [f64; 2] {
+    let even = |k: usize, n: usize| 2.0 * k as f64 / (n.max(2) - 1) as f64 - 1.0;
+    let (s, t) = (even(j, cols), even(i, rows));
+    let squeeze = |s: f64, t: f64| s * (1.0 - ROUNDING * t * t / 2.0).sqrt() * reach;
+    [squeeze(s, t), squeeze(t, s)]
+}
+
 /// The medial sheet of an ellipsoid with half axes a ≥ b > c along x, y and z, by rows along y and columns along x, its border at
 /// `reach` of the sheet's. Spokes and end spokes reach the ellipsoid exactly.
 ///
@@ -24,10 +33,7 @@ pub(super) fn slab(
     let mut atoms = Vec::new();
     for i in 0..rows {
         for j in 0..cols {
-            let even = |k: usize, n: usize| 2.0 * k as f64 / (n.max(2) - 1) as f64 - 1.0;
-            let (s, t) = (even(j, cols), even(i, rows));
-            let squeeze = |s: f64, t: f64| s * (1.0 - ROUNDING * t * t / 2.0).sqrt() * reach;
-            let (x, y) = (squeeze(s, t), squeeze(t, s));
+            let [x, y] = squeezed([i, j], [rows, cols], reach);
             // Scaled so that the sheet's own border is the unit circle.
             let hub = Vec3::new(x * (a * a - c * c) / a, y * (b * b - c * c) / b, 0.0);
             let foot = Vec3::new(x * a, y * b, c * (1.0 - x * x - y * y).sqrt());

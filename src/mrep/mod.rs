@@ -17,6 +17,7 @@ mod correspondence;
 mod ellipsoid;
 mod error;
 mod figure;
+mod file;
 mod fit;
 #[cfg(test)]
 mod fixture;
@@ -27,6 +28,7 @@ mod moments;
 mod pieces;
 mod rotation;
 mod spline;
+mod srep;
 mod statistics;
 #[cfg(test)]
 mod tests;

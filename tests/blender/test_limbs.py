@@ -54,7 +54,7 @@ def test_a_limb_lies_where_the_character_lies_and_follows_its_pose(character):
     body.parent = armature
     bpy.context.scene.frame_set(1)
     limb = limb_add(body)
-    points, edges, spokes, hubs = part("ui.limb_overlay").lines(body, limb)
+    _, edges, spokes, hubs = part("ui.limb_overlay").lines(body, limb)
     assert len(edges) and len(spokes) % 2 == 0
     np.testing.assert_allclose(hubs[0], [3.0, 0.0, 1.0], atol=1e-5)
     np.testing.assert_allclose(hubs[-1], [3.0, 0.0, 1.0 + 2 * 1.8], atol=1e-5)

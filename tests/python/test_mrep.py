@@ -304,7 +304,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence():
         model.points([[0.5, 0.5, 0.5, 0.5]])
     with pytest.raises(thew.InputError, match="no 'skin'"):
         model.fit(surface, stages=["skin"])
-    with pytest.raises(thew.InputError, match="a thew.Volume, got int"):
+    with pytest.raises(thew.InputError, match=r"a thew\.Volume, got int"):
         model.fit(3)
     with pytest.raises(thew.InputError, match="no atom 21"):
         model.fit(surface, held=[21])
@@ -432,8 +432,26 @@ def test_flesh_in_it_bends_by_every_method(method):
         x = simulation.lattice_positions()[: len(lattice.vertices)]
         for cell in lattice.cells:
             corners = x[np.asarray(cell)]
-            if len(cell) == 8:
-                sides = corners[[1, 2, 4]] - corners[0]
-            else:
-                sides = corners[[1, 2, 3]] - corners[0]
+            sides = corners[[1, 2, 4 if len(cell) == 8 else 3]] - corners[0]
             assert np.linalg.det(sides) > 0
+
+
+def test_files_give_back_what_was_written(tmp_path):
+    both = thew.MRep.join([template(), straight()], names=["body", "tail"])
+    both.save(tmp_path / "both.mrep.toml")
+    again = thew.MRep.load(tmp_path / "both.mrep.toml")
+    assert again == both and again.names == ["body", "tail"]
+    small = thew.MRep.load(tmp_path / "both.mrep.toml", scale=0.01).figures[0]
+    np.testing.assert_allclose(small.hubs, 0.01 * template().hubs, atol=1e-15)
+    template().save(tmp_path / "body.srep.json")
+    slab = thew.MRep.load(tmp_path / "body.srep.json")
+    np.testing.assert_allclose(slab.boundary(2).vertices, template().boundary(2).vertices, atol=1e-9)
+    with pytest.raises(thew.MRepFileError, match="tube"):
+        straight().save(tmp_path / "tail.srep.json")
+    (tmp_path / "bad.mrep.toml").write_text((tmp_path / "both.mrep.toml").read_text().replace("cols = 7", "cols = 'x'"))
+    with pytest.raises(thew.MRepFileError, match=r"bad\.mrep\.toml', line \d+"):
+        thew.MRep.load(tmp_path / "bad.mrep.toml")
+    with pytest.raises(thew.StorageError, match="no such file"):
+        thew.MRep.load(tmp_path / "none.mrep.toml")
+    with pytest.raises(thew.MRepFileError, match="rename it"):
+        thew.MRep.load(tmp_path / "body.obj")

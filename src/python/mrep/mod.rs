@@ -25,6 +25,7 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 /// A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of all that lies inside [oguz2005; pizer2003].
@@ -195,6 +196,22 @@ impl PyMRep {
     fn join(mreps: List<Py<Self>>, names: Option<List<String>>) -> PyResult<Self> {
         let all: Vec<&Self> = mreps.0.iter().map(|m| m.get()).collect();
         atoms::joined(&all, names.map(|n| n.0)).map(Into::into)
+    }
+
+    /// Writes a file: .mrep.toml, or of a single slab .srep.json (an s-rep as SlicerSALT has them) [liu2021]. It is whole or as it was
+    /// before. Raises StorageError, MRepFileError.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let model = self.model.clone();
+        detached(py, || model.save(&path).map_err(IntoPy::into_py))
+    }
+
+    /// Reads a file, .mrep.toml or .srep.json; scale: metres per unit of it (s-reps are in millimetres as a rule: 0.001). Raises
+    /// MRepFileError naming line or place, StorageError.
+    #[staticmethod]
+    #[pyo3(signature = (path, scale=1.0))]
+    fn load(py: Python<'_>, path: PathBuf, scale: f64) -> PyResult<Self> {
+        let model = detached(py, || Model::load(&path, scale).map_err(IntoPy::into_py))?;
+        Ok(model.into())
     }
 
     /// Either "slab" or "tube".

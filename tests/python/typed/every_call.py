@@ -97,6 +97,7 @@ class Scene:
         self.NonlinearSimulation = thew.NonlinearSimulation(bar, BAR, self.fixed, 1 / 60)
 
         bar.write(folder / "bar.veg")
+        self.MRep.save(folder / "one.mrep.toml")
         body.save(folder / "arm.thew")
         thew.save_rigs(folder / "arm.toml", [self.Rig])
 
@@ -131,6 +132,8 @@ CALLS: dict[str, Call] = {
     "MRep.chain_weights": lambda s: thew.MRep.chain_weights(s.Skeleton, s.weights, s.Skeleton.names),
     "MRep.slab_around": lambda s: thew.MRep.slab_around(s.Volume),
     "MRep.join": lambda s: thew.MRep.join([s.MRep, slab()], names=["a", "b"]),
+    "MRep.save": lambda s: s.MRep.save(s.folder / "slab.mrep.toml"),
+    "MRep.load": lambda s: thew.MRep.load(s.folder / "one.mrep.toml"),
     "MRep.boundary": lambda s: s.MRep.boundary(1),
     "MRep.boundary_coordinates": lambda s: s.MRep.boundary_coordinates(1),
     "MRep.tolerance": lambda s: s.MRep.tolerance(1),
