@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures with known medial sheets for tests.
+//! Figures with known medial sheets, and limbs with known radii, for tests.
 
 use super::atom::Atom;
 use super::figure::Figure;
+use crate::surface::shapes::Shape;
 use crate::{Mat3, Vec3};
-use std::f64::consts::TAU;
+use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// The medial sheet of an ellipsoid with half axes a ≥ b > c, in its first two axes, by rows along b and columns along a: a square
 /// grid squeezed into the ellipse, its border at `reach` of the sheet's. Spokes and end spokes reach the ellipsoid exactly.
@@ -62,4 +63,76 @@ pub fn helix(atoms: usize, spokes: usize) -> Figure {
         )
     };
     Figure::tube((0..atoms).map(along).collect()).expect("a helix is a tube")
+}
+
+/// A limb of radius `r` around a row of joints: cylinders that meet in mitres, half balls at both ends, of `around` corners.
+pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
+    let ways: Vec<Vec3> = (joints.windows(2))
+        .map(|w| (w[1] - w[0]).normalize())
+        .collect();
+    let last = joints.len() - 1;
+    let any = ways[0].cross(&Vec3::new(0.3, 0.5, -0.8)).normalize();
+    // The corners of a cylinder go on along the next one from where the mitre cuts them.
+    let mut corners: Vec<Vec3> = (0..around)
+        .map(|k| {
+            let (sin, cos) = (TAU * k as f64 / around as f64).sin_cos();
+            (any * cos + ways[0].cross(&any) * sin) * r
+        })
+        .collect();
+    let mut rings: Vec<Vec<Vec3>> = Vec::new();
+    let cap = |corners: &[Vec3], centre: Vec3, way: Vec3, turn: f64| -> Vec<Vec3> {
+        let (sin, cos) = turn.sin_cos();
+        corners
+            .iter()
+            .map(|c| centre + c * cos + way * (r * sin))
+            .collect()
+    };
+    let quarter = around / 4;
+    let turn = |k: usize| FRAC_PI_2 * k as f64 / quarter as f64;
+    for k in (1..quarter).rev() {
+        rings.push(cap(&corners, joints[0], -ways[0], turn(k)));
+    }
+    for (k, joint) in joints.iter().enumerate() {
+        let before = ways[k.max(1) - 1];
+        let after = ways[k.min(last - 1)];
+        let mitre = before + after;
+        let cut = |c: &Vec3| c - before * (c.dot(&mitre) / before.dot(&mitre));
+        let ring: Vec<Vec3> = corners.iter().map(cut).collect();
+        corners = ring.iter().map(|c| c - after * c.dot(&after)).collect();
+        rings.push(ring.iter().map(|c| joint + c).collect());
+        if k < last {
+            let long = (joints[k + 1] - joint).norm();
+            for i in 1..12 {
+                let shift = after * (long * f64::from(i) / 12.0);
+                rings.push(corners.iter().map(|c| joint + c + shift).collect());
+            }
+        }
+    }
+    for k in 1..quarter {
+        rings.push(cap(&corners, joints[last], ways[last - 1], turn(k)));
+    }
+    let mut vertices = rings.concat();
+    let mut triangles = Vec::new();
+    let at = |i: usize, k: usize| (i * around + k % around) as u32;
+    for i in 1..rings.len() {
+        for k in 0..around {
+            let [a, b, c, d] = [at(i - 1, k), at(i - 1, k + 1), at(i, k + 1), at(i, k)];
+            triangles.extend([[a, b, c], [a, c, d]]);
+        }
+    }
+    for (end, centre, way) in [
+        (0, joints[0], -ways[0]),
+        (rings.len() - 1, joints[last], ways[last - 1]),
+    ] {
+        let pole = vertices.len() as u32;
+        vertices.push(centre + way * r);
+        for k in 0..around {
+            let (a, b) = (at(end, k), at(end, k + 1));
+            triangles.push(if end == 0 { [pole, b, a] } else { [pole, a, b] });
+        }
+    }
+    Shape {
+        vertices,
+        triangles,
+    }
 }

@@ -8,14 +8,18 @@
 
 mod atom;
 mod boundary;
+mod chain;
 mod coordinates;
 mod error;
 mod figure;
 #[cfg(test)]
 mod fixture;
+mod frames;
 mod legality;
 mod pieces;
+mod skin;
 mod spline;
+mod spokes;
 #[cfg(test)]
 mod tests;
 
