@@ -17,8 +17,6 @@ const TURNED_BACK: f64 = 0.2;
 /// So many radii below the end of the skin the outermost hubs are at least, as far as that takes no more of half a bone than this.
 const COVER: f64 = 0.6;
 const DRAWN_BACK: f64 = 0.7;
-/// Directions are means over so many radii to both sides: frames that turn faster make spokes cross.
-const REACH: f64 = 0.7;
 
 impl Figure {
     /// A tube along `bones` (indices, from the first to the last), to the skin that follows them: hubs at the joints and between.
@@ -124,7 +122,7 @@ fn measured(
     let frames = frames::along(&directions).ok_or_else(turned_back)?;
     let mut axis = Axis { hubs, frames };
     let lengths = Lengths::measure(&skin, &axis, spokes).ok_or_else(missed)?;
-    let directions = eased(&axis.hubs, &lengths.radii());
+    let directions = frames::eased(&axis.hubs, &lengths.radii());
     axis.frames = frames::along(&directions).ok_or_else(turned_back)?;
     let lengths = Lengths::measure(&skin, &axis, spokes).ok_or_else(missed)?;
     let inner = (1..bones.len()).map(|k| k * atoms_per_bone).collect();
@@ -169,35 +167,6 @@ fn directions(ways: &[Vec3], atoms_per_bone: usize) -> Vec<Vec3> {
     }
     all.extend(ways.last());
     all
-}
-
-/// Mean directions of the row of hubs, over some radii to both sides of each; beyond its ends it goes straight on.
-fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
-    let steps: Vec<f64> = hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect();
-    // Where it is at some way from a hub, ahead (1) or back (−1).
-    let walk = |from: usize, far: f64, ahead: bool| {
-        let (mut at, mut left) = (from, far);
-        loop {
-            let next = if ahead { at + 1 } else { at.wrapping_sub(1) };
-            let Some(there) = hubs.get(next) else {
-                let inner = if ahead { at - 1 } else { at + 1 };
-                return hubs[at] + (hubs[at] - hubs[inner]).normalize() * left;
-            };
-            let step = steps[at.min(next)];
-            if left <= step {
-                return hubs[at].lerp(there, left / step);
-            }
-            (at, left) = (next, left - step);
-        }
-    };
-    let one = |(i, r): (usize, &f64)| {
-        let chord = walk(i, REACH * r, true) - walk(i, REACH * r, false);
-        let next = (i + 1).min(hubs.len() - 1);
-        // A way that comes back to where it was has no chord.
-        let step = hubs[next.max(1)] - hubs[next.max(1) - 1];
-        chord.try_normalize(0.2 * r).unwrap_or(step.normalize())
-    };
-    radii.iter().enumerate().map(one).collect()
 }
 
 /// Refuses bones that are no chain.

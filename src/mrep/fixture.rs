@@ -7,42 +7,9 @@ use crate::surface::shapes::Shape;
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// The medial sheet of an ellipsoid with half axes a ≥ b > c, in its first two axes, by rows along b and columns along a: a square
-/// grid squeezed into the ellipse, its border at `reach` of the sheet's. Spokes and end spokes reach the ellipsoid exactly.
-pub fn ellipsoid([a, b, c]: [f64; 3], rows: usize, cols: usize, reach: f64) -> Figure {
-    let mut atoms = Vec::new();
-    for i in 0..rows {
-        for j in 0..cols {
-            let even = |k: usize, n: usize| 2.0 * k as f64 / (n - 1) as f64 - 1.0;
-            let (s, t) = (even(j, cols), even(i, rows));
-            let squeeze = |s: f64, t: f64| s * (1.0 - 0.6 * t * t / 2.0).sqrt();
-            let (x, y) = (squeeze(s, t) * reach, squeeze(t, s) * reach);
-            // Scaled so that the sheet's own border is the unit circle.
-            let hub = Vec3::new(x * (a * a - c * c) / a, y * (b * b - c * c) / b, 0.0);
-            let foot = Vec3::new(x * a, y * b, c * (1.0 - x * x - y * y).sqrt());
-            let spoke = foot - hub;
-            let flat = Vec3::new(spoke.x, spoke.y, 0.0);
-            let b_axis = flat.try_normalize(1e-9).unwrap_or(Vec3::x());
-            let n = Vec3::z();
-            let r = spoke.norm();
-            // How far it is from the hub along b to the ellipsoid.
-            let scaled = |v: Vec3| Vec3::new(v.x / a, v.y / b, v.z / c);
-            let (h, d) = (scaled(hub), scaled(b_axis));
-            let (hd, dd) = (h.dot(&d), d.norm_squared());
-            let far = (-hd + (hd * hd + dd * (1.0 - h.norm_squared())).sqrt()) / dd;
-            atoms.push(Atom {
-                end: far / r,
-                ..Atom::new(
-                    hub,
-                    r,
-                    Mat3::from_columns(&[b_axis, n.cross(&b_axis), n]),
-                    (spoke.z / r).asin(),
-                    2,
-                )
-            });
-        }
-    }
-    Figure::slab(rows, cols, atoms).expect("an ellipsoid has a medial sheet")
+/// The medial sheet of an ellipsoid with half axes a ≥ b > c, its border at `reach` of the sheet's.
+pub fn ellipsoid(axes: [f64; 3], rows: usize, cols: usize, reach: f64) -> Figure {
+    super::ellipsoid::slab(axes, rows, cols, reach).expect("an ellipsoid has a medial sheet")
 }
 
 /// A tube along a helix, its radius swelling once.

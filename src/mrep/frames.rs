@@ -7,6 +7,8 @@ use crate::{Mat3, Vec3};
 const UPRIGHT: f64 = 0.9;
 /// Bends that add up to less, radians, do not say which way a chain bends.
 const LEAST_BEND: f64 = 0.1;
+/// Directions are means over so many radii to both sides: frames that turn faster make spokes cross.
+const REACH: f64 = 0.7;
 
 /// The turn that takes one unit vector to another the shortest way; none of opposite ones.
 fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
@@ -50,6 +52,35 @@ pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
         before = *b;
     }
     Some(frames)
+}
+
+/// Mean directions of the row of hubs, over some radii to both sides of each; beyond its ends it goes straight on.
+pub(super) fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
+    let steps: Vec<f64> = hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect();
+    // Where it is at some way from a hub, ahead (1) or back (−1).
+    let walk = |from: usize, far: f64, ahead: bool| {
+        let (mut at, mut left) = (from, far);
+        loop {
+            let next = if ahead { at + 1 } else { at.wrapping_sub(1) };
+            let Some(there) = hubs.get(next) else {
+                let inner = if ahead { at - 1 } else { at + 1 };
+                return hubs[at] + (hubs[at] - hubs[inner]).normalize() * left;
+            };
+            let step = steps[at.min(next)];
+            if left <= step {
+                return hubs[at].lerp(there, left / step);
+            }
+            (at, left) = (next, left - step);
+        }
+    };
+    let one = |(i, r): (usize, &f64)| {
+        let chord = walk(i, REACH * r, true) - walk(i, REACH * r, false);
+        let next = (i + 1).min(hubs.len() - 1);
+        // A way that comes back to where it was has no chord.
+        let step = hubs[next.max(1)] - hubs[next.max(1) - 1];
+        chord.try_normalize(0.2 * r).unwrap_or(step.normalize())
+    };
+    radii.iter().enumerate().map(one).collect()
 }
 
 #[cfg(test)]

@@ -6,22 +6,28 @@
 //!
 //! Sources: [oguz2005] on the whole; [pizer2003] m-reps; [thall2004] implied boundaries; [damon2003] legality.
 
+mod around;
 mod atom;
 mod boundary;
 mod chain;
 mod coordinates;
+mod ellipsoid;
 mod error;
 mod figure;
 #[cfg(test)]
 mod fixture;
 mod frames;
+mod geodesic;
 mod legality;
+mod moments;
 mod pieces;
+mod rings;
 mod skin;
 mod spline;
 mod spokes;
 #[cfg(test)]
 mod tests;
+mod tube;
 
 pub use atom::Atom;
 pub use boundary::Boundary;

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! First figures of bodies without bones: a slab in the ellipsoid that a body is most like, a tube along its rings.
+
+use super::ellipsoid;
+use super::error::MRepError;
+use super::figure::{Figure, Kind};
+use super::moments::Ellipsoid;
+use crate::surface::Surface;
+
+/// How far a slab's border goes of the way to the end of the ellipsoid's sheet.
+const REACH: f64 = 0.8;
+/// How many times as long as wide the ellipsoid may be, and which part of its width it may be thick; where the slab folds, less. The
+/// sheet of a longer one has its border's spokes turn too fast at its ends, that of a thicker one nearly is a line.
+const SHAPES: [[f64; 2]; 4] = [[2.2, 0.75], [1.8, 0.6], [1.5, 0.5], [1.2, 0.4]];
+/// Legality that a first figure has to have.
+const LEAST_LEGALITY: f64 = 0.035;
+
+impl Figure {
+    /// A slab in a body: the medial sheet of the ellipsoid that has its centre and second moments, its columns along the longest axis
+    /// and its rows along the next.
+    ///
+    /// The axes' signs are those in which the body is skewed, so that the slab goes along when the body is turned. Where the two shorter axes are alike
+    /// (as in a tube) the sheet lies across one of them, as narrow as it has to be.
+    ///
+    /// # Errors
+    /// A surface that bounds no volume; too few or too many atoms.
+    pub fn slab_around(surface: &Surface, rows: usize, cols: usize) -> Result<Self, MRepError> {
+        // Before anything is measured.
+        Kind::Slab { rows, cols }.check()?;
+        let Ellipsoid { centre, axes, half } = Ellipsoid::of(surface)?;
+        let mut best: Option<(f64, Figure)> = None;
+        for [longest, thickest] in SHAPES {
+            let slab = within(half.map(|x| x / half[0]), rows, cols, longest, thickest)?;
+            let legality = slab.legality();
+            if best.as_ref().is_none_or(|(most, _)| legality > *most) {
+                best = Some((legality, slab));
+            }
+            if legality >= LEAST_LEGALITY {
+                break;
+            }
+        }
+        match best {
+            Some((legality, slab)) if legality > 0.0 => {
+                Ok(slab.transformed(half[0], &axes, centre))
+            }
+            _ => Err(MRepError::Target(format!(
+                "a slab of {rows} rows and {cols} columns folds in this body: take fewer, the more along its longest axis"
+            ))),
+        }
+    }
+}
+
+/// A slab in an ellipsoid with half axes a ≥ b ≥ c that is at most so many times as long as wide and such a part of its width thick;
+/// what it lacks in length its hubs are moved apart.
+fn within(
+    [a, b, c]: [f64; 3],
+    rows: usize,
+    cols: usize,
+    longest: f64,
+    thickest: f64,
+) -> Result<Figure, MRepError> {
+    let short = a.min(longest * b);
+    let slab = ellipsoid::slab([short, b, c.min(thickest * b)], rows, cols, REACH)?;
+    let mut atoms = slab.atoms().to_vec();
+    let far = atoms.iter().fold(0.0_f64, |far, atom| far.max(atom.hub.x));
+    let stretch = 1.0 + (a - short) / far;
+    atoms.iter_mut().for_each(|atom| atom.hub.x *= stretch);
+    Figure::slab(rows, cols, atoms)
+}
