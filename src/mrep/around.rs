@@ -16,7 +16,7 @@ const SHAPES: [[f64; 2]; 4] = [[2.2, 0.75], [1.8, 0.6], [1.5, 0.5], [1.2, 0.4]];
 const LEAST_LEGALITY: f64 = 0.035;
 
 impl Figure {
-    /// A slab in a body: the medial sheet of the ellipsoid that has its centre and second moments, its columns along the longest axis
+    /// A slab in a body: the medial sheet of the ellipsoid that has its centre, axes and volume, its columns along the longest axis
     /// and its rows along the next.
     ///
     /// The axes' signs are those in which the body is skewed, so that the slab goes along when the body is turned. Where the two shorter axes are alike

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The ellipsoid that a body is most like: the same volume's centre, and the same second moments.
+//! The ellipsoid that a body is most like: its centre, its axes and their ratios by the second moments, its volume.
 
 use super::error::MRepError;
+use crate::sets::DisjointSets;
 use crate::surface::{Surface, TriangleRole};
 use crate::{Mat3, Vec3};
+use std::collections::BTreeMap;
+use std::f64::consts::TAU;
 
-/// What is missing of a skin, as its areas' sum over its area, up to which the rest tells the moments.
-const GAPS: f64 = 0.03;
 /// Skewness along an axis from which on it decides the axis's sign.
 const LEAST_SKEW: f64 = 1e-4;
 
@@ -44,19 +45,55 @@ fn cubes(triangles: &[[Vec3; 3]], axis: &Vec3) -> f64 {
     triangles.iter().map(one).sum()
 }
 
+/// Triangles over the holes of a mesh: from the rim of each to its middle.
+fn lids(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
+    // What is left of each edge's directions.
+    let mut edges: BTreeMap<[u32; 2], i32> = BTreeMap::new();
+    for t in triangles {
+        for k in 0..3 {
+            let (a, b) = (t[k], t[(k + 1) % 3]);
+            *edges.entry([a.min(b), a.max(b)]).or_default() += if a < b { 1 } else { -1 };
+        }
+    }
+    let rims: Vec<([u32; 2], i32)> = edges.into_iter().filter(|(_, n)| *n != 0).collect();
+    let mut sets = DisjointSets::new(vertices.len());
+    for ([a, b], _) in &rims {
+        sets.join(*a, *b);
+    }
+    let mut middles: BTreeMap<u32, (Vec3, f64)> = BTreeMap::new();
+    for ([a, b], _) in &rims {
+        let [p, q] = [a, b].map(|v| vertices[*v as usize]);
+        let sum = middles.entry(sets.root(*a)).or_default();
+        sum.0 += (p + q) * (0.5 * (p - q).norm());
+        sum.1 += (p - q).norm();
+    }
+    let lid = |([a, b], left): ([u32; 2], i32)| {
+        let (sum, length) = middles.get(&sets.root(a)).copied().unwrap_or_default();
+        let [p, q] = [a, b].map(|v| vertices[v as usize]);
+        let one = if left > 0 {
+            [q, p, sum / length]
+        } else {
+            [p, q, sum / length]
+        };
+        std::iter::repeat_n(one, left.unsigned_abs() as usize)
+    };
+    rims.into_iter().flat_map(lid).collect()
+}
+
 impl Ellipsoid {
-    /// Of the volume that a surface's skin bounds. The axes' signs are those of the two strongest skewnesses, so that they go along with
+    /// Of the volume that a surface's skin bounds, holes closed by cones to their middles. The axes' signs are those of the two strongest skewnesses, so that they go along with
     /// the body; where it is symmetric, those of the largest coordinates.
     ///
     /// # Errors
-    /// A surface that bounds no volume, or lacks so much that its moments are not known.
+    /// A surface that bounds no volume.
     pub fn of(surface: &Surface) -> Result<Self, MRepError> {
         let welded = surface.welded();
         let skin = surface.triangle_roles().iter().zip(&welded.triangles);
         let skin = skin.filter(|(role, _)| **role == TriangleRole::Skin);
-        let mut triangles: Vec<[Vec3; 3]> = skin
-            .map(|(_, t)| t.map(|v| welded.vertices[v as usize]))
-            .collect();
+        let skin: Vec<[u32; 3]> = skin.map(|(_, t)| *t).collect();
+        let corners = skin.iter().map(|t| t.map(|v| welded.vertices[v as usize]));
+        let mut triangles: Vec<[Vec3; 3]> = corners.collect();
+        triangles.extend(lids(&welded.vertices, &skin));
         let refuse = |what: &str| Err(MRepError::Target(what.into()));
         if triangles.is_empty() {
             return refuse(
@@ -65,19 +102,13 @@ impl Ellipsoid {
         }
         // About the middle of the skin and in its size, so that gaps and rounding matter least.
         let size = surface.size();
-        let (mut middle, mut area, mut open) = (Vec3::zeros(), 0.0, Vec3::zeros());
+        let (mut middle, mut area) = (Vec3::zeros(), 0.0);
         for [a, b, c] in &triangles {
-            let n = (b - a).cross(&(c - a)) * 0.5;
-            area += n.norm();
-            open += n;
-            middle += (a + b + c) * (n.norm() / 3.0);
+            let own = (b - a).cross(&(c - a)).norm();
+            area += own;
+            middle += (a + b + c) * (own / 3.0);
         }
         middle /= area;
-        if open.norm() > GAPS * area {
-            return refuse(
-                "the surface is too open for its volume to be known: close its holes before a figure is put into it",
-            );
-        }
         let shift = |triangles: &mut [[Vec3; 3]], origin: Vec3, scale: f64| {
             let moved = triangles.iter_mut().flatten();
             moved.for_each(|x| *x = (*x - origin) / scale);
@@ -115,6 +146,9 @@ impl Ellipsoid {
                 axes[k] = -axes[k];
             }
         }
+        let half = variances.map(|x| (5.0 * x).sqrt());
+        // Limbs reach far and fill little.
+        let fill = (volume / (2.0 / 3.0 * TAU * half.iter().product::<f64>())).cbrt();
         let mut axes = Mat3::from_columns(&axes);
         if axes.determinant() < 0.0 {
             let least = strongest[2];
@@ -124,7 +158,7 @@ impl Ellipsoid {
         Ok(Self {
             centre: middle + centre * size,
             axes,
-            half: variances.map(|x| (5.0 * x).sqrt() * size),
+            half: half.map(|x| x * fill * size),
         })
     }
 }
@@ -157,15 +191,29 @@ mod tests {
     }
 
     #[test]
+    fn holes_are_closed_by_their_middles() {
+        let whole = sphere(1.0, 40).mapped(|p| Vec3::new(2.0 * p.x, 1.5 * p.y, p.z));
+        let mut open = whole.clone();
+        let low = |t: &[u32; 3]| t.iter().any(|&v| whole.vertices[v as usize].z < -0.9);
+        open.triangles.retain(|t| !low(t));
+        let of = |shape: &crate::surface::shapes::Shape| {
+            let surface = Surface::new(shape.vertices.clone(), shape.triangles.clone());
+            Ellipsoid::of(&surface.unwrap()).unwrap()
+        };
+        let (whole, open) = (of(&whole), of(&open));
+        assert!((whole.centre - open.centre).norm() < 0.05);
+        for (a, b) in whole.half.iter().zip(&open.half) {
+            assert!((a / b - 1.0).abs() < 0.05);
+        }
+        assert!((whole.half[0] - 2.0).abs() < 0.01);
+    }
+
+    #[test]
     fn what_has_no_volume_is_refused() {
         let refused = |shape: crate::surface::shapes::Shape| {
             let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
             Ellipsoid::of(&surface).err().unwrap().to_string()
         };
         assert!(refused(plane(4)).contains("sheet"));
-        let mut bowl = sphere(1.0, 20);
-        bowl.triangles.truncate(bowl.triangles.len() / 2);
-        let said = refused(bowl);
-        assert!(said.contains("open") || said.contains("sheet"), "{said}");
     }
 }

@@ -146,8 +146,30 @@ impl Lengths {
     /// # Errors
     /// One that cannot be legal: the axis turns back on itself.
     pub fn tube(&self, axis: &Axis, joints: &[usize]) -> Result<Figure, MRepError> {
-        let [gentle, rounder, round] = GENTLE.map(|range| move || self.within(range, axis, joints));
-        gentle().or_else(|_| rounder()).or_else(|_| round())
+        let mut best = None;
+        for range in GENTLE {
+            let figure = legal(self.within(range, axis, joints)?);
+            let worst = figure.worst();
+            let done = worst.legality >= LEAST_LEGALITY;
+            if best
+                .as_ref()
+                .is_none_or(|(_, least)| worst.legality > *least)
+            {
+                best = Some((figure, worst.legality));
+            }
+            if done {
+                break;
+            }
+        }
+        match best {
+            Some((figure, legality)) if legality > 0.0 => Ok(figure),
+            Some((figure, legality)) => Err(MRepError::Folded {
+                legality,
+                what: figure.worst().sentence(&figure),
+            }),
+            // There is a range.
+            None => Err(MRepError::Bones("the chain has no tube".into())),
+        }
     }
 
     /// The tube with relative lengths in a range.
@@ -176,18 +198,17 @@ impl Lengths {
         }
         let figure = Figure::tube(atoms.clone())?;
         let joints = joints.iter().map(|&i| figure.knots()[i]).collect();
-        let figure = Figure::tube_with(atoms, Some(figure.knots().to_vec()), joints)?;
-        legal(figure)
+        Figure::tube_with(atoms, Some(figure.knots().to_vec()), joints)
     }
 }
 
-/// Shortens spokes where they cross until none do.
-fn legal(mut figure: Figure) -> Result<Figure, MRepError> {
+/// Shortens spokes where they cross, until none do or it is of no use.
+fn legal(mut figure: Figure) -> Figure {
     let count = figure.kind().spokes();
     for round in 0..ROUNDS {
         let folds = figure.folds(LEAST_LEGALITY);
         if folds.is_empty() {
-            return Ok(figure);
+            return figure;
         }
         let mut atoms = figure.atoms().to_vec();
         let last = atoms.len() - 1;
@@ -228,14 +249,7 @@ fn legal(mut figure: Figure) -> Result<Figure, MRepError> {
         atoms[last].end *= ends[1];
         figure = figure.with_atoms(atoms);
     }
-    let worst = figure.worst();
-    if worst.legality > 0.0 {
-        return Ok(figure);
-    }
-    Err(MRepError::Folded {
-        legality: worst.legality,
-        what: worst.sentence(&figure),
-    })
+    figure
 }
 
 /// Shortens spokes that are longer than a gentle slope from those before and after them allows.
