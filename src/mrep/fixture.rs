@@ -103,3 +103,50 @@ pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
         triangles,
     }
 }
+
+/// A body along x with a tail and four legs, each a tube: joined.
+pub fn creature() -> super::model::Model {
+    let tube = |row: &[Vec3], radii: [f64; 2]| {
+        let n = 7;
+        let along = super::tube::lengths(row);
+        let total = along[along.len() - 1];
+        let hubs: Vec<Vec3> = (0..n)
+            .map(|i| super::tube::at(row, &along, total * i as f64 / (n - 1) as f64))
+            .collect();
+        let frames = super::frames::along(&super::frames::eased(&hubs, &[0.3; 7]));
+        let atoms = hubs.iter().zip(frames.expect("no turns")).enumerate();
+        let atom = |(i, (hub, frame)): (usize, (&Vec3, Mat3))| {
+            let share = i as f64 / (n - 1) as f64;
+            let r = radii[0] + (radii[1] - radii[0]) * share;
+            Atom::new(*hub, r, frame, FRAC_PI_2, 8)
+        };
+        Figure::tube(atoms.map(atom).collect()).expect("a tube")
+    };
+    let at = Vec3::new;
+    let body = tube(&[at(-1.0, 0.0, 0.0), at(1.0, 0.0, 0.05)], [0.45, 0.4]);
+    let mut figures = vec![
+        body,
+        tube(&[at(1.0, 0.0, 0.1), at(2.4, 0.0, 0.5)], [0.2, 0.08]),
+    ];
+    for (k, x) in [-0.9, 0.9].into_iter().enumerate() {
+        for y in [-0.25, 0.27] {
+            let long = 1.2 + 0.1 * k as f64 + 0.2 * y;
+            let leg = [
+                at(x, y, -0.1),
+                at(x, 1.3 * y, -0.75),
+                at(x + 0.3, 1.3 * y, -long),
+            ];
+            figures.push(tube(&leg, [0.17, 0.12]));
+        }
+    }
+    let names = [
+        "body",
+        "tail",
+        "hind right",
+        "hind left",
+        "fore right",
+        "fore left",
+    ];
+    let names = names.iter().map(|n| n.to_string()).collect();
+    super::model::Model::join(figures, names).expect("names")
+}

@@ -8,6 +8,7 @@
 
 mod around;
 mod atom;
+mod bones;
 mod boundary;
 mod chain;
 mod coordinates;
@@ -19,6 +20,8 @@ mod fixture;
 mod frames;
 mod geodesic;
 mod legality;
+mod marching;
+mod model;
 mod moments;
 mod pieces;
 mod rings;
@@ -30,7 +33,9 @@ mod tests;
 mod tube;
 
 pub use atom::Atom;
+pub use bones::{SuggestedBones, suggest_bones};
 pub use boundary::Boundary;
 pub use coordinates::{Coordinates, FARTHEST_DEPTH};
 pub use error::MRepError;
 pub use figure::{Figure, Kind};
+pub use model::Model;
