@@ -67,3 +67,50 @@ fn within(
     atoms.iter_mut().for_each(|atom| atom.hub.x *= stretch);
     Figure::slab(rows, cols, atoms)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Boundary;
+    use super::*;
+    use crate::Vec3;
+    use crate::surface::shapes::{Shape, cuboid, sphere};
+
+    fn surface(shape: &Shape) -> Surface {
+        Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
+    }
+
+    #[test]
+    fn a_slab_lies_in_its_body() {
+        let egg = sphere(1.0, 40).mapped(|p| {
+            Vec3::new(
+                2.0 * p.x,
+                (1.2 + 0.2 * p.x) * p.y + 0.1 * p.y * p.y,
+                0.6 * p.z,
+            )
+        });
+        // As wide as it is high: the slab has to lie somewhere.
+        let round = sphere(1.0, 40).mapped(|p| Vec3::new(2.0 * p.x, 0.7 * p.y, 0.7 * p.z));
+        let block = cuboid(Vec3::new(2.0, 1.0, 0.4));
+        for shape in [egg, round, sphere(1.0, 30), block] {
+            let skin = surface(&shape);
+            for (rows, cols) in [(3, 7), (2, 2), (5, 9)] {
+                let figure = Figure::slab_around(&skin, rows, cols).unwrap();
+                assert!(
+                    figure.legality() > 0.03,
+                    "{rows} {cols} {}",
+                    figure.legality()
+                );
+                for atom in figure.atoms() {
+                    assert!(skin.contains(atom.hub));
+                }
+                if rows > 2 {
+                    let boundary = Boundary::new(&figure, 2).unwrap();
+                    let mesh =
+                        Surface::new(boundary.positions(&figure), boundary.triangles.clone());
+                    let share = mesh.unwrap().volume() / skin.volume();
+                    assert!((0.6..1.2).contains(&share), "{share}");
+                }
+            }
+        }
+    }
+}

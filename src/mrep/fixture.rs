@@ -150,3 +150,18 @@ pub fn creature() -> super::model::Model {
     let names = names.iter().map(|n| n.to_string()).collect();
     super::model::Model::join(figures, names).expect("names")
 }
+
+/// How far two figures are apart, in radii.
+pub fn apart(a: &Figure, b: &Figure) -> f64 {
+    let each = a.atoms().iter().zip(b.atoms()).map(|(a, b)| {
+        let lengths = a.lengths.iter().zip(&b.lengths).map(|(x, y)| (x - y).abs());
+        let numbers = [
+            (a.hub - b.hub).norm() / a.radius,
+            (a.radius / b.radius - 1.0).abs(),
+            (a.frame - b.frame).amax(),
+            (a.end - b.end).abs(),
+        ];
+        lengths.chain(numbers).fold(0.0, f64::max)
+    });
+    each.fold(0.0, f64::max)
+}

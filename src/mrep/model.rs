@@ -122,7 +122,7 @@ impl Model {
     }
 }
 
-/// Mean of an figure's radii.
+/// Mean of a figure's radii.
 fn mean_radius(figure: &Figure) -> f64 {
     let atoms = figure.atoms();
     atoms.iter().map(|a| a.radius).sum::<f64>() / atoms.len() as f64
@@ -158,14 +158,14 @@ fn blended(
     let spacing = (thinnest / f64::from(1u32 << level)).max(coarsest);
     let pad = Vec3::repeat(width + 2.0 * spacing);
     let (lo, hi) = (lo - pad, hi + pad);
+    // Grids know distances well enough where they do not count, and quickly.
+    let near = width + 2.0 * spacing;
     let mut grids = Vec::new();
     for (i, surface) in surfaces.iter().enumerate() {
         let done = 0.8 * i as f64 / surfaces.len() as f64;
         step(progress, done, "measuring distances from the figures")?;
-        // Nodes half as far apart as those of the mesh.
-        let around = 2.0 * width + 2.0 * spacing;
         let silent = &crate::progress::Silent;
-        grids.push(DistanceGrid::new(surface, 0.5 * spacing, around, silent)?);
+        grids.push(DistanceGrid::new(surface, spacing, near, silent)?);
     }
     step(progress, 0.8, "blending the figures")?;
     let nodes = (hi - lo).map(|x| (x / spacing).ceil() as usize + 1);
@@ -178,7 +178,18 @@ fn blended(
     let distances: Vec<Vec<f64>> = (0..count)
         .into_par_iter()
         .with_min_len(256)
-        .map(|k| grids.iter().map(|grid| grid.at(place(k))).collect())
+        .map(|k| {
+            let p = place(k);
+            let one = |(grid, surface): (&DistanceGrid, &Surface)| {
+                let rough = grid.at(p);
+                if rough.abs() < near {
+                    surface.signed_distance(p)
+                } else {
+                    rough
+                }
+            };
+            grids.iter().zip(&surfaces).map(one).collect()
+        })
         .collect();
     let overlaps = overlaps(&distances, figures.len(), DEEP * thinnest, &place);
     let value = |(k, all): (usize, &Vec<f64>)| {

@@ -100,9 +100,9 @@ impl Rings {
         let mut sums: BTreeMap<(usize, u32), (Vec3, f64, [usize; 2])> = BTreeMap::new();
         for (t, corners) in mesh.triangles.iter().enumerate() {
             let [lo, hi] = bands.range[t];
-            for level in lo..hi {
+            for (level, value) in levels.iter().enumerate().take(hi).skip(lo) {
                 let number = bands.number(t, level);
-                let ends = crossing(mesh, corners, values, &band, level, levels[level]);
+                let ends = crossing(mesh, corners, values, &band, level, *value);
                 let length = (ends[1] - ends[0]).norm();
                 let above = bands.number(t, level + 1);
                 let both = [number, above].map(|n| pieces[n] as usize);

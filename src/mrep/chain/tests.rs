@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Limbs of known radius, limbs beside and inside of other bodies, other places and orders, and bones that carry no tube.
 
-use super::super::fixture::limb;
+use super::super::fixture::{apart, limb};
 use super::*;
 use crate::Mat3;
 use crate::surface::shapes::{Random, Shape, cuboid};
@@ -145,21 +145,6 @@ fn gaps_are_filled_from_neighbours() {
     for length in made.unwrap().atoms().iter().flat_map(|a| a.lengths.clone()) {
         assert!((length - 1.0).abs() < 0.1, "{length}");
     }
-}
-
-/// How far two figures are apart, in radii.
-fn apart(a: &Figure, b: &Figure) -> f64 {
-    let each = a.atoms().iter().zip(b.atoms()).map(|(a, b)| {
-        let lengths = a.lengths.iter().zip(&b.lengths).map(|(x, y)| (x - y).abs());
-        let numbers = [
-            (a.hub - b.hub).norm() / a.radius,
-            (a.radius / b.radius - 1.0).abs(),
-            (a.frame - b.frame).amax(),
-            (a.end - b.end).abs(),
-        ];
-        lengths.chain(numbers).fold(0.0, f64::max)
-    });
-    each.fold(0.0, f64::max)
 }
 
 #[test]

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tubes in snakes, slabs in eggs and bodies, other places and orders, and bodies that are none.
+//! Tubes in bodies that bend, other places and orders (slabs as well), and bodies that are no tubes.
 
 use super::super::Boundary;
+use super::super::fixture::apart;
 use super::*;
 use crate::Mat3;
-use crate::surface::shapes::{Random, Shape, cuboid, plane, sphere, torus};
+use crate::surface::shapes::{Random, Shape, plane, sphere, torus};
 
 fn surface(shape: &Shape) -> Surface {
     Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
@@ -87,55 +88,6 @@ fn a_tube_follows_a_body_that_bends_and_becomes_thinner() {
             assert!(out < 0.025, "{turns} {out}");
         }
     }
-}
-
-#[test]
-fn a_slab_lies_in_its_body() {
-    let egg = sphere(1.0, 40).mapped(|p| {
-        Vec3::new(
-            2.0 * p.x,
-            (1.2 + 0.2 * p.x) * p.y + 0.1 * p.y * p.y,
-            0.6 * p.z,
-        )
-    });
-    // As wide as it is high: the slab has to lie somewhere.
-    let round = sphere(1.0, 40).mapped(|p| Vec3::new(2.0 * p.x, 0.7 * p.y, 0.7 * p.z));
-    let block = cuboid(Vec3::new(2.0, 1.0, 0.4));
-    for shape in [egg, round, sphere(1.0, 30), block] {
-        let skin = surface(&shape);
-        for (rows, cols) in [(3, 7), (2, 2), (5, 9)] {
-            let figure = Figure::slab_around(&skin, rows, cols).unwrap();
-            assert!(
-                figure.legality() > 0.03,
-                "{rows} {cols} {}",
-                figure.legality()
-            );
-            for atom in figure.atoms() {
-                assert!(skin.contains(atom.hub));
-            }
-            if rows > 2 {
-                let boundary = Boundary::new(&figure, 2).unwrap();
-                let mesh = Surface::new(boundary.positions(&figure), boundary.triangles.clone());
-                let share = mesh.unwrap().volume() / skin.volume();
-                assert!((0.6..1.2).contains(&share), "{share}");
-            }
-        }
-    }
-}
-
-/// How far two figures are apart, in radii.
-fn apart(a: &Figure, b: &Figure) -> f64 {
-    let each = a.atoms().iter().zip(b.atoms()).map(|(a, b)| {
-        let lengths = a.lengths.iter().zip(&b.lengths).map(|(x, y)| (x - y).abs());
-        let numbers = [
-            (a.hub - b.hub).norm() / a.radius,
-            (a.radius / b.radius - 1.0).abs(),
-            (a.frame - b.frame).amax(),
-            (a.end - b.end).abs(),
-        ];
-        lengths.chain(numbers).fold(0.0, f64::max)
-    });
-    each.fold(0.0, f64::max)
 }
 
 #[test]
