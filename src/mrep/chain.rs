@@ -14,7 +14,8 @@ use crate::surface::Surface;
 const NO_LENGTH: f64 = 1e-6;
 /// Neighbours whose directions add up to less turn back on each other.
 const TURNED_BACK: f64 = 0.2;
-/// So many radii below the end of the skin the outermost hubs are at least, as far as that takes no more of half a bone than this.
+/// So many radii below the end of the skin the outermost hubs are at least, as far as that takes no more than this part of the way
+/// there from where their bone is inside.
 const COVER: f64 = 0.6;
 const DRAWN_BACK: f64 = 0.7;
 
@@ -24,7 +25,7 @@ impl Figure {
     /// Each bone has `atoms_per_bone` atoms from its head on, evenly spaced; the last one's tail has one more. Bones go from head to
     /// head, the last to its tail. b points along the bones and bisects at joints; n of the first atom points where the chain bends
     /// or, where it hardly does, up (z; to the front, −y, if the chain begins upright), those after it turn as little as they can.
-    /// Where the skin ends at or before the first head or the last tail, that hub is drawn back along its bone, at most to its middle.
+    /// Where the skin ends at or before the first head or the last tail, that hub is drawn back along its bone.
     ///
     /// Spokes are as long as rays to the skin, the skin of other bones left out and gaps filled from neighbours; gently: relative
     /// lengths stay within 0.7 and 1.4, and spokes that would cross are shortened until none do (legality above 0.03). Ends reach the skin
@@ -93,18 +94,22 @@ fn measured(
     let last = joints.len() - 1;
     for (end, inner, facing) in [(0, 1, -1.0), (last, last - 1, 1.0)] {
         let frame = upright[end];
-        let middle = (joints[end] + joints[inner]) * 0.5;
-        let half = (joints[end] - joints[inner]).norm() * 0.5;
         let [way, side] = [0, 1].map(|k| frame.column(k).into_owned());
-        let reach = skin.exit(&middle, &(way * facing), &side);
-        let Some(reach) = reach.filter(|exit| exit.trust >= 0.5) else {
+        let bone = joints[end] - joints[inner];
+        // From the bone's middle or, where that is outside already, from near its joint.
+        let reached = [0.5, 0.1].iter().find_map(|share| {
+            let from = joints[inner] + bone * *share;
+            let exit = skin.exit(&from, &(way * facing), &side)?;
+            (exit.trust >= 0.5).then_some((from, exit.distance, bone.norm() * (1.0 - share)))
+        });
+        let Some((from, reach, most)) = reached else {
             continue;
         };
-        let radii = around(&skin, &middle, &frame, spokes);
+        let radii = around(&skin, &from, &frame, spokes);
         let radius = median(radii.iter().flatten().map(|e| e.distance).collect());
-        let least = (1.0 - DRAWN_BACK) * half;
-        let kept = (reach.distance - COVER * radius).clamp(least, half);
-        joints[end] = middle + way * (facing * kept);
+        let least = (1.0 - DRAWN_BACK) * most;
+        let kept = (reach - COVER * radius).clamp(least, most);
+        joints[end] = from + way * (facing * kept);
     }
     let mut hubs = Vec::new();
     for pair in joints.windows(2) {
