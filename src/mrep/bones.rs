@@ -5,7 +5,6 @@
 
 use super::error::MRepError;
 use super::limbs::{Limb, hang, limbs};
-use super::rings::Ring;
 use super::tube::{at, lengths, main_piece};
 use crate::Vec3;
 use crate::skeleton::Skeleton;

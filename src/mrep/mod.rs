@@ -4,6 +4,10 @@
 //! [`Atom`]s in a grid or a row are a [`Figure`]; its [`Boundary`] is implied by their spokes. What lies inside has coordinates
 //! along, across, around and in depth ([`Figure::coordinates`]), which belong to the flesh: they stay where the figure moves.
 //!
+//! First figures come from what is there: [`Figure::from_skeleton`] along bones and the skin that follows them,
+//! [`Figure::slab_around`] and [`Figure::tube_around`] in bodies without, which [`suggest_bones`] gives some. A [`Model`] is several
+//! figures with one boundary.
+//!
 //! Sources: [oguz2005] on the whole; [pizer2003] m-reps; [thall2004] implied boundaries; [damon2003] legality.
 
 mod around;
