@@ -39,7 +39,14 @@ impl SuggestedBones {
             let t = ((place - self.heads[b]).dot(&way) / way.norm_squared()).clamp(0.0, 1.0);
             (place - self.heads[b] - way * t).norm()
         };
-        let nearest = among.reduce(|best, b| if far(b) < far(best) { b } else { best });
+        // Near a joint both of its bones are as near: then the first, whatever rounding says.
+        let nearest = among.reduce(|best, b| {
+            if far(b) < far(best) * (1.0 - 1e-9) {
+                b
+            } else {
+                best
+            }
+        });
         nearest.map(|b| b as u32)
     }
 
