@@ -463,6 +463,14 @@ class MRep:
         """A slab around the body in a surface or a volume, as a template: that of the ellipsoid with its moments; columns along its
         longest axis. Raises MRepError where there is no body."""
     @staticmethod
+    def tube_around(surface: Surface, atoms: int = 9, spokes: int = 8) -> MRep:
+        """A tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises
+        MRepError where there is no such body."""
+    @staticmethod
+    def suggest_bones(surface: Surface) -> Skeleton:
+        """Bones for a mesh that has none: along the middles of rings of equal distance, limbs hanging from the trunk [biasotti2008].
+        Raises MRepError."""
+    @staticmethod
     def join(mreps: Iterable[MRep], names: Iterable[str] | None = None) -> MRep:
         """Several models as one, each under a name of its own (None: those they have, or numbers)."""
     def save(self, path: str | PathLike[str]) -> None:
@@ -511,8 +519,10 @@ class MRep:
     @property
     def size(self) -> float:
         """Diagonal of the box around hubs and spokes, metres."""
-    def boundary(self, level: int = 2) -> Surface:
-        """The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Raises MRepError."""
+    def boundary(self, level: int = 2, blend: float = 0.5, progress: _Progress | None = None) -> Surface:
+        """The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Of several figures one
+        around all of them, with edges of about the thinnest one's radius over 2^level; where they overlap it is blended over `blend`
+        times the thinner one's radius. Raises MRepError, Cancelled."""
     def boundary_coordinates(self, level: int = 2) -> _Floats:
         """Coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, [p,4]."""
     def tolerance(self, level: int = 2, ratio: float = 0.1) -> _Floats:

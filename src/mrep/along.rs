@@ -7,22 +7,13 @@
 use super::atom::Atom;
 use super::error::MRepError;
 use super::figure::Figure;
+use super::skin::Skin;
 use crate::{Mat3, Vec3};
-use parry3d_f64::math::Vector;
-use parry3d_f64::query::Ray;
-use parry3d_f64::query::details::local_ray_intersection_with_triangle;
 use rayon::prelude::*;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// Triangles that rays are cast at, counter-clockwise from outside.
-pub(super) struct Skin {
-    corners: Vec<[Vec3; 3]>,
-    /// How much each corner counts, from 0 to 1: a place that counts less than [`LEAST_SHARE`] is not hit.
-    shares: Vec<[f64; 3]>,
-}
-
-/// Least share of a place that is still part of the skin.
-const LEAST_SHARE: f64 = 0.3;
+/// Least trust in a ray that counts.
+const LEAST_TRUST: f64 = 0.3;
 /// Relative lengths of spokes that a first tube keeps to.
 const LENGTHS: [f64; 2] = [0.5, 1.6];
 /// Over how much of the radius corners of the line may be rounded.
@@ -32,34 +23,10 @@ const FARTHEST: f64 = 2.5;
 /// Legality of a first tube.
 const LEAST_LEGALITY: f64 = 0.2;
 
-impl Skin {
-    /// Of triangles with shares of their corners; those that count nowhere are left out.
-    pub fn new(triangles: impl Iterator<Item = ([Vec3; 3], [f64; 3])>) -> Self {
-        let counts = |shares: &[f64; 3]| shares.iter().any(|s| *s >= LEAST_SHARE);
-        let (corners, shares) = triangles.filter(|(_, shares)| counts(shares)).unzip();
-        Self { corners, shares }
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.corners.is_empty()
-    }
-
-    /// How far it is along a unit direction to where a ray first leaves the skin.
-    pub fn exit(&self, origin: &Vec3, direction: &Vec3) -> Option<f64> {
-        let glam = |v: &Vec3| Vector::new(v.x, v.y, v.z);
-        let ray = Ray::new(glam(origin), glam(direction));
-        let hit = |(corners, shares): (&[Vec3; 3], &[f64; 3])| {
-            let [a, b, c] = corners;
-            if (b - a).cross(&(c - a)).dot(direction) <= 0.0 {
-                return None;
-            }
-            let (hit, at) = local_ray_intersection_with_triangle(glam(a), glam(b), glam(c), &ray)?;
-            let share: f64 = at.to_array().iter().zip(shares).map(|(x, s)| x * s).sum();
-            (share >= LEAST_SHARE).then_some(hit.time_of_impact)
-        };
-        let hits = self.corners.iter().zip(&self.shares).filter_map(hit);
-        hits.min_by(f64::total_cmp)
-    }
+/// How far it is along a unit direction to where a ray leaves the skin; `aside` is at right angles to it.
+fn exit(skin: &Skin<'_>, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Option<f64> {
+    let exit = skin.exit(origin, direction, aside)?;
+    (exit.trust >= LEAST_TRUST).then_some(exit.distance)
 }
 
 /// Directions along a line at its points: those of the segments around, which count the less the farther they are, with a deviation
@@ -141,7 +108,7 @@ impl Line {
     ///
     /// # Errors
     /// No ray meets the skin; numbers that make no tube.
-    pub fn tube(&self, skin: &Skin) -> Result<Figure, MRepError> {
+    pub fn tube(&self, skin: &Skin<'_>) -> Result<Figure, MRepError> {
         let radius = median(&self.radii(skin)?);
         // Now that it is known how thick it is, corners are rounded by as much as lets the most of the body stay.
         let mut best: Option<(f64, Figure)> = None;
@@ -171,7 +138,7 @@ impl Line {
     ///
     /// # Errors
     /// No ray meets the skin.
-    pub fn radii(&self, skin: &Skin) -> Result<Vec<f64>, MRepError> {
+    pub fn radii(&self, skin: &Skin<'_>) -> Result<Vec<f64>, MRepError> {
         let lengths = self.lengths(&frames(&self.hubs, 1e-3 * self.spacing()), skin)?;
         Ok(lengths.iter().map(|row| median(row)).collect())
     }
@@ -183,12 +150,12 @@ impl Line {
     }
 
     /// Lengths of the spokes of each atom.
-    fn lengths(&self, frames: &[Mat3], skin: &Skin) -> Result<Vec<Vec<f64>>, MRepError> {
+    fn lengths(&self, frames: &[Mat3], skin: &Skin<'_>) -> Result<Vec<Vec<f64>>, MRepError> {
         let reach = |(hub, frame): (&Vec3, &Mat3)| -> Vec<Option<f64>> {
             let spoke = |q: usize| {
                 let (sin, cos) = (TAU * q as f64 / self.spokes as f64).sin_cos();
                 let direction = frame.column(2) * cos + frame.column(1) * sin;
-                skin.exit(hub, &direction)
+                exit(skin, hub, &direction, &frame.column(0).into_owned())
             };
             (0..self.spokes).map(spoke).collect()
         };
@@ -204,7 +171,7 @@ impl Line {
         &self,
         frames: &[Mat3],
         lengths: &[Vec<f64>],
-        skin: &Skin,
+        skin: &Skin<'_>,
     ) -> Result<Figure, MRepError> {
         let last = self.hubs.len() - 1;
         let atom = |(i, lengths): (usize, &Vec<f64>)| {
@@ -216,7 +183,8 @@ impl Line {
                 _ => None,
             };
             // Where no skin closes the end, it goes on inside the body for half a radius.
-            let end = ahead.and_then(|ahead| skin.exit(&self.hubs[i], &ahead));
+            let aside = frames[i].column(1).into_owned();
+            let end = ahead.and_then(|ahead| exit(skin, &self.hubs[i], &ahead, &aside));
             let end = end.map_or(0.5, |far| (far / radius).clamp(0.3, 2.0));
             Atom {
                 end,

@@ -1,47 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! First slabs for bodies without bones: that of the ellipsoid with the body's moments.
+//! First figures of bodies without bones: a slab in the ellipsoid that a body is most like, a tube along its rings.
 
 use super::ellipsoid;
 use super::error::MRepError;
-use super::figure::Figure;
+use super::extent::Ellipsoid;
+use super::figure::{Figure, Kind};
 use super::moments::Moments;
 use super::volume::Volume;
 use crate::surface::Surface;
-use crate::{Mat3, Vec3};
 
-/// Where the border of the sheet lies between the middle (0) and the sheet's own border (1).
+/// How far a slab's border goes of the way to the end of the ellipsoid's sheet.
 const REACH: f64 = 0.8;
-/// Most of the thickness over the width: rounder bodies have no sheet, but can be described by one.
-const THICKEST: f64 = 0.8;
+/// How many times as long as wide the ellipsoid may be, and which part of its width it may be thick; where the slab folds, less. The
+/// sheet of a longer one has its border's spokes turn too fast at its ends, that of a thicker one nearly is a line.
+const SHAPES: [[f64; 2]; 4] = [[2.2, 0.75], [1.8, 0.6], [1.5, 0.5], [1.2, 0.4]];
+/// Legality that a first figure has to have.
+const LEAST_LEGALITY: f64 = 0.035;
 
 impl Figure {
-    /// A slab around a body, along its longest axes: columns along the longest, rows across. It goes along with the body.
+    /// A slab in a body: the medial sheet of the ellipsoid that has its centre, axes and volume, its columns along the longest axis
+    /// and its rows along the next.
+    ///
+    /// The axes' signs are those in which the body is skewed, so that the slab goes along when the body is turned. Where the two shorter axes are alike
+    /// (as in a tube) the sheet lies across one of them, as narrow as it has to be.
     ///
     /// # Errors
-    /// Numbers of atoms that make no slab; a surface that has no extent in some direction.
+    /// A surface that bounds no volume; too few or too many atoms.
     pub fn slab_around(surface: &Surface, rows: usize, cols: usize) -> Result<Self, MRepError> {
-        let welded = surface.welded();
-        let (vertices, triangles) = (&welded.vertices, &welded.triangles);
-        let solid = surface
-            .report()
-            .closed
-            .then(|| Moments::of_solid(vertices, triangles));
-        // Half axes of an ellipsoid of these moments: five times the spread of a solid, three times that of a skin.
-        let (moments, factor) = match solid.flatten() {
-            Some(moments) => (Some(moments), 5.0),
-            None => {
-                let centres = triangles.iter().map(|t| {
-                    let [a, b, c] = t.map(|v| vertices[v as usize]);
-                    ((a + b + c) / 3.0, 0.5 * (b - a).cross(&(c - a)).norm())
-                });
-                (Moments::of_points(centres), 3.0)
-            }
-        };
-        let corners = triangles.iter().map(|t| {
-            let [a, b, c] = t.map(|v| vertices[v as usize]);
-            ((a + b + c) / 3.0, 0.5 * (b - a).cross(&(c - a)).norm())
-        });
-        slab(moments, factor, corners, rows, cols)
+        // Before anything is measured.
+        Kind::Slab { rows, cols }.check()?;
+        slab_in(&Ellipsoid::of(surface)?, rows, cols)
     }
 
     /// A slab around what is not background in a volume: beyond the level that parts its values best.
@@ -53,58 +41,119 @@ impl Figure {
         rows: usize,
         cols: usize,
     ) -> Result<Self, MRepError> {
-        // Noise would be parted like the body.
+        /// Noise would be parted like the body.
         const BLUR: f64 = 1.5;
-        let blurred = volume.blurred(BLUR * volume.voxel());
-        let voxels = blurred.body().ok_or_else(|| {
+        Kind::Slab { rows, cols }.check()?;
+        let body = volume.blurred(BLUR * volume.voxel()).body();
+        let moments = body.and_then(|body| Moments::of_points(body.iter().map(|p| (*p, 1.0))));
+        let moments = moments.ok_or_else(|| {
             MRepError::Target(
                 "no body can be told from its surroundings in the volume: its values are all alike, or what they show is cut off by its \
                  border; make a template by hand"
                     .into(),
             )
         })?;
-        let points = voxels.iter().map(|p| (*p, 1.0));
-        slab(Moments::of_points(points.clone()), 5.0, points, rows, cols)
+        let (axes, spreads) = moments.axes();
+        // A solid ellipsoid's half axes; a layer of voxels has a thickness.
+        let thickness = volume.voxel();
+        let half = spreads
+            .map(|s| (5.0 * s).sqrt().max(0.5 * thickness))
+            .into();
+        let ellipsoid = Ellipsoid {
+            centre: moments.centre,
+            axes,
+            half,
+        };
+        slab_in(&ellipsoid, rows, cols)
     }
 }
 
-fn slab(
-    moments: Option<Moments>,
-    factor: f64,
-    points: impl Iterator<Item = (Vec3, f64)> + Clone,
+/// A slab in an ellipsoid, as long and thin as it is legal.
+fn slab_in(
+    Ellipsoid { centre, axes, half }: &Ellipsoid,
     rows: usize,
     cols: usize,
 ) -> Result<Figure, MRepError> {
-    let flat = || {
-        MRepError::Target(
-            "the body has no extent in some direction: a slab needs a thickness; give a closed surface".into(),
-        )
-    };
-    let moments = moments.ok_or_else(flat)?;
-    let (axes, spreads) = moments.axes();
-    let [a, b, c]: [f64; 3] = spreads.map(|s| (factor * s).sqrt()).into();
-    if c.is_nan() || c <= 1e-6 * a {
-        return Err(flat());
+    let mut best: Option<(f64, Figure)> = None;
+    for [longest, thickest] in SHAPES {
+        let slab = within(half.map(|x| x / half[0]), rows, cols, longest, thickest)?;
+        let legality = slab.legality();
+        if best.as_ref().is_none_or(|(most, _)| legality > *most) {
+            best = Some((legality, slab));
+        }
+        if legality >= LEAST_LEGALITY {
+            break;
+        }
     }
-    let axes = directed(&axes, &moments.centre, points);
-    // A sheet needs a direction in which it is longer than thick.
-    let c = c.min(THICKEST * b);
-    let figure = ellipsoid::slab([a, b, c], rows, cols, REACH)?;
-    Ok(figure.transformed(1.0, &axes, moments.centre))
+    match best {
+        Some((legality, slab)) if legality > 0.0 => Ok(slab.transformed(half[0], axes, *centre)),
+        _ => Err(MRepError::Target(format!(
+            "a slab of {rows} rows and {cols} columns folds in this body: take fewer, the more along its longest axis"
+        ))),
+    }
 }
 
-/// The axes with their signs from the third moments, so that the same body moved has the same axes moved: each looks to where the body
-/// has its longer end.
-fn directed(axes: &Mat3, centre: &Vec3, points: impl Iterator<Item = (Vec3, f64)>) -> Mat3 {
-    let mut third = Vec3::zeros();
-    for (p, weight) in points {
-        let along = axes.transpose() * (p - centre);
-        third += along.map(|x| x * x * x) * weight;
+/// A slab in an ellipsoid with half axes a ≥ b ≥ c that is at most so many times as long as wide and such a part of its width thick;
+/// what it lacks in length its hubs are moved apart.
+fn within(
+    [a, b, c]: [f64; 3],
+    rows: usize,
+    cols: usize,
+    longest: f64,
+    thickest: f64,
+) -> Result<Figure, MRepError> {
+    let short = a.min(longest * b);
+    let slab = ellipsoid::slab([short, b, c.min(thickest * b)], rows, cols, REACH)?;
+    let mut atoms = slab.atoms().to_vec();
+    let far = atoms.iter().fold(0.0_f64, |far, atom| far.max(atom.hub.x));
+    let stretch = 1.0 + (a - short) / far;
+    atoms.iter_mut().for_each(|atom| atom.hub.x *= stretch);
+    Figure::slab(rows, cols, atoms)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Boundary;
+    use super::*;
+    use crate::Vec3;
+    use crate::surface::shapes::{Shape, cuboid, sphere};
+
+    fn surface(shape: &Shape) -> Surface {
+        Surface::new(shape.vertices.clone(), shape.triangles.clone()).unwrap()
     }
-    let sign = |x: f64| if x < 0.0 { -1.0 } else { 1.0 };
-    let (a, b) = (
-        axes.column(0) * sign(third.x),
-        axes.column(1) * sign(third.y),
-    );
-    Mat3::from_columns(&[a, b, a.cross(&b)])
+
+    #[test]
+    fn a_slab_lies_in_its_body() {
+        let egg = sphere(1.0, 40).mapped(|p| {
+            Vec3::new(
+                2.0 * p.x,
+                (1.2 + 0.2 * p.x) * p.y + 0.1 * p.y * p.y,
+                0.6 * p.z,
+            )
+        });
+        // As wide as it is high: the slab has to lie somewhere.
+        let round = sphere(1.0, 40).mapped(|p| Vec3::new(2.0 * p.x, 0.7 * p.y, 0.7 * p.z));
+        let block = cuboid(Vec3::new(2.0, 1.0, 0.4));
+        for shape in [egg, round, sphere(1.0, 30), block] {
+            let skin = surface(&shape);
+            for (rows, cols) in [(3, 7), (2, 2), (5, 9)] {
+                let figure = Figure::slab_around(&skin, rows, cols).unwrap();
+                assert!(
+                    figure.legality() > 0.03,
+                    "{rows} {cols} {}",
+                    figure.legality()
+                );
+                for atom in figure.atoms() {
+                    assert!(skin.contains(atom.hub));
+                }
+                if rows > 2 {
+                    let boundary = Boundary::new(&figure, 2).unwrap();
+                    let mesh =
+                        Surface::new(boundary.positions(&figure), boundary.triangles.clone());
+                    let share = mesh.unwrap().volume() / skin.volume();
+                    assert!((0.6..1.2).contains(&share), "{share}");
+                }
+            }
+        }
+    }
 }

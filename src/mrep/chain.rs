@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tubes along chains of bones: an arm, a leg, a tail, a neck.
 
-use super::along::{Line, Skin};
+use super::along::Line;
 use super::error::MRepError;
 use super::figure::Figure;
+use super::skin::Skin;
 use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
@@ -41,13 +42,6 @@ impl Figure {
         settings: ChainSettings,
     ) -> Result<Self, MRepError> {
         let chain = ordered(skeleton, bones)?;
-        if skin.len() != surface.vertices().len() {
-            return Err(MRepError::Length {
-                what: "the table of skin weights",
-                found: skin.len(),
-                expected: surface.vertices().len(),
-            });
-        }
         if !(1..=64).contains(&settings.atoms_per_bone) {
             return Err(MRepError::Count {
                 what: "the number of atoms per bone",
@@ -56,25 +50,9 @@ impl Figure {
                 most: 64,
             });
         }
-        let shares = chain_shares(skin, &chain);
-        let welded = surface.welded();
-        let triangles = welded
-            .triangles
-            .iter()
-            .zip(&welded.source)
-            .map(|(t, source)| {
-                let given = surface.triangles()[*source as usize];
-                // The welded triangle may have turned over: corners find their shares by place.
-                let corners = t.map(|v| welded.vertices[v as usize]);
-                let share = |corner: u32| {
-                    let same = given
-                        .iter()
-                        .find(|v| welded.of_vertex[**v as usize] == corner);
-                    same.map_or(0.0, |v| shares[*v as usize])
-                };
-                (corners, t.map(share))
-            });
-        let skin = Skin::new(triangles);
+        let mut follows = vec![false; skeleton.len()];
+        chain.iter().for_each(|b| follows[*b as usize] = true);
+        let skin = Skin::of_bones(surface, skin, &follows)?;
         if skin.is_empty() {
             return Err(MRepError::Bones(format!(
                 "no skin follows the bones {}: give others, or the weights of this mesh",

@@ -30,6 +30,7 @@ pub(super) fn slab(
     cols: usize,
     reach: f64,
 ) -> Result<Figure, MRepError> {
+    super::figure::Kind::Slab { rows, cols }.check()?;
     let mut atoms = Vec::new();
     for i in 0..rows {
         for j in 0..cols {

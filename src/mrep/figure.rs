@@ -89,7 +89,8 @@ impl Kind {
         pairs
     }
 
-    fn check(self) -> Result<(), MRepError> {
+    /// Refuses too few or too many of either.
+    pub(super) fn check(self) -> Result<(), MRepError> {
         let within = |what, found, least, most| {
             if (least..=most).contains(&found) {
                 return Ok(());

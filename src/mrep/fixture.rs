@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures with known medial sheets for tests.
+//! Figures with known medial sheets, and limbs with known radii, for tests.
 
 use super::atom::Atom;
 use super::figure::Figure;
+use crate::surface::shapes::Shape;
 use crate::{Mat3, Vec3};
-use std::f64::consts::TAU;
+use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// The slab of an ellipsoid with half axes a ≥ b > c along x, y and z.
+/// The medial sheet of an ellipsoid with half axes a ≥ b > c, its border at `reach` of the sheet's.
 pub fn ellipsoid(axes: [f64; 3], rows: usize, cols: usize, reach: f64) -> Figure {
     super::ellipsoid::slab(axes, rows, cols, reach).expect("an ellipsoid has a medial sheet")
 }
@@ -29,4 +30,138 @@ pub fn helix(atoms: usize, spokes: usize) -> Figure {
         )
     };
     Figure::tube((0..atoms).map(along).collect()).expect("a helix is a tube")
+}
+
+/// A limb of radius `r` around a row of joints: cylinders that meet in mitres, half balls at both ends, of `around` corners.
+pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
+    let ways: Vec<Vec3> = (joints.windows(2))
+        .map(|w| (w[1] - w[0]).normalize())
+        .collect();
+    let last = joints.len() - 1;
+    let any = ways[0].cross(&Vec3::new(0.3, 0.5, -0.8)).normalize();
+    // The corners of a cylinder go on along the next one from where the mitre cuts them.
+    let mut corners: Vec<Vec3> = (0..around)
+        .map(|k| {
+            let (sin, cos) = (TAU * k as f64 / around as f64).sin_cos();
+            (any * cos + ways[0].cross(&any) * sin) * r
+        })
+        .collect();
+    let mut rings: Vec<Vec<Vec3>> = Vec::new();
+    let cap = |corners: &[Vec3], centre: Vec3, way: Vec3, turn: f64| -> Vec<Vec3> {
+        let (sin, cos) = turn.sin_cos();
+        corners
+            .iter()
+            .map(|c| centre + c * cos + way * (r * sin))
+            .collect()
+    };
+    let quarter = around / 4;
+    let turn = |k: usize| FRAC_PI_2 * k as f64 / quarter as f64;
+    for k in (1..quarter).rev() {
+        rings.push(cap(&corners, joints[0], -ways[0], turn(k)));
+    }
+    for (k, joint) in joints.iter().enumerate() {
+        let before = ways[k.max(1) - 1];
+        let after = ways[k.min(last - 1)];
+        let mitre = before + after;
+        let cut = |c: &Vec3| c - before * (c.dot(&mitre) / before.dot(&mitre));
+        let ring: Vec<Vec3> = corners.iter().map(cut).collect();
+        corners = ring.iter().map(|c| c - after * c.dot(&after)).collect();
+        rings.push(ring.iter().map(|c| joint + c).collect());
+        if k < last {
+            let long = (joints[k + 1] - joint).norm();
+            for i in 1..12 {
+                let shift = after * (long * f64::from(i) / 12.0);
+                rings.push(corners.iter().map(|c| joint + c + shift).collect());
+            }
+        }
+    }
+    for k in 1..quarter {
+        rings.push(cap(&corners, joints[last], ways[last - 1], turn(k)));
+    }
+    let mut vertices = rings.concat();
+    let mut triangles = Vec::new();
+    let at = |i: usize, k: usize| (i * around + k % around) as u32;
+    for i in 1..rings.len() {
+        for k in 0..around {
+            let [a, b, c, d] = [at(i - 1, k), at(i - 1, k + 1), at(i, k + 1), at(i, k)];
+            triangles.extend([[a, b, c], [a, c, d]]);
+        }
+    }
+    for (end, centre, way) in [
+        (0, joints[0], -ways[0]),
+        (rings.len() - 1, joints[last], ways[last - 1]),
+    ] {
+        let pole = vertices.len() as u32;
+        vertices.push(centre + way * r);
+        for k in 0..around {
+            let (a, b) = (at(end, k), at(end, k + 1));
+            triangles.push(if end == 0 { [pole, b, a] } else { [pole, a, b] });
+        }
+    }
+    Shape {
+        vertices,
+        triangles,
+    }
+}
+
+/// A body along x with a tail and four legs, each a tube: joined.
+pub fn creature() -> super::model::Model {
+    let tube = |row: &[Vec3], radii: [f64; 2]| {
+        let n = 7;
+        let along = super::tube::lengths(row);
+        let total = along[along.len() - 1];
+        let hubs: Vec<Vec3> = (0..n)
+            .map(|i| super::tube::at(row, &along, total * i as f64 / (n - 1) as f64))
+            .collect();
+        let frames = super::frames::along(&super::frames::eased(&hubs, &[0.3; 7]));
+        let atoms = hubs.iter().zip(frames.expect("no turns")).enumerate();
+        let atom = |(i, (hub, frame)): (usize, (&Vec3, Mat3))| {
+            let share = i as f64 / (n - 1) as f64;
+            let r = radii[0] + (radii[1] - radii[0]) * share;
+            Atom::new(*hub, r, frame, FRAC_PI_2, 8)
+        };
+        Figure::tube(atoms.map(atom).collect()).expect("a tube")
+    };
+    let at = Vec3::new;
+    let body = tube(&[at(-1.0, 0.0, 0.0), at(1.0, 0.0, 0.05)], [0.45, 0.4]);
+    let mut figures = vec![
+        body,
+        tube(&[at(1.0, 0.0, 0.1), at(2.4, 0.0, 0.5)], [0.2, 0.08]),
+    ];
+    for (k, x) in [-0.9, 0.9].into_iter().enumerate() {
+        for y in [-0.25, 0.27] {
+            let long = 1.2 + 0.1 * k as f64 + 0.2 * y;
+            let leg = [
+                at(x, y, -0.1),
+                at(x, 1.3 * y, -0.75),
+                at(x + 0.3, 1.3 * y, -long),
+            ];
+            figures.push(tube(&leg, [0.17, 0.12]));
+        }
+    }
+    let names = [
+        "body",
+        "tail",
+        "hind right",
+        "hind left",
+        "fore right",
+        "fore left",
+    ];
+    let names = names.iter().map(|n| n.to_string()).collect();
+    super::model::Model::join(figures, names).expect("names")
+}
+
+/// How far two figures are apart, in radii.
+pub fn apart(a: &Figure, b: &Figure) -> f64 {
+    let each = a.atoms().iter().zip(b.atoms()).map(|(a, b)| {
+        let lengths = a.lengths.iter().zip(&b.lengths).map(|(x, y)| (x - y).abs());
+        let numbers = [
+            (a.hub - b.hub).norm() / a.radius,
+            (a.radius / b.radius - 1.0).abs(),
+            (a.frame - b.frame).amax(),
+            (a.end - b.end).abs(),
+        ];
+        lengths.chain(numbers).fold(0.0, f64::max)
+    });
+    each.fold(0.0, f64::max)
 }

@@ -32,14 +32,16 @@ pub(super) fn at(piece: &Piece, s: f64, t: f64, depth: f64) -> f64 {
     if span > 0.0 { det / span } else { 0.0 }
 }
 
-fn worst(piece: &Piece) -> Worst {
-    let mut worst = Worst {
-        legality: f64::INFINITY,
-        at: [0.0; 4],
-    };
+/// The worst place of each interval between atoms and spokes.
+fn worst_of_intervals(piece: &Piece) -> Vec<Worst> {
+    let mut all = Vec::new();
     let [s, t] = piece.knots();
     for s in s.windows(2) {
         for t in t.windows(2) {
+            let mut worst = Worst {
+                legality: f64::INFINITY,
+                at: [0.0; 4],
+            };
             for a in SHARES {
                 for b in SHARES {
                     let (s, t) = (s[0] + a * (s[1] - s[0]), t[0] + b * (t[1] - t[0]));
@@ -58,20 +60,31 @@ fn worst(piece: &Piece) -> Worst {
                     }
                 }
             }
+            all.push(worst);
         }
     }
-    worst
+    all
 }
 
 impl Figure {
     pub(super) fn worst(&self) -> Worst {
         let pieces = Piece::all(self);
-        let all: Vec<Worst> = pieces.par_iter().map(worst).collect();
+        let all: Vec<Worst> = pieces
+            .par_iter()
+            .flat_map_iter(worst_of_intervals)
+            .collect();
         let least = |a: Worst, b: Worst| if b.legality < a.legality { b } else { a };
         all.into_iter().reduce(least).unwrap_or(Worst {
             legality: -1.0,
             at: [0.0; 4],
         })
+    }
+
+    /// The worst place of each interval that is less legal than `least`.
+    pub(super) fn folds(&self, least: f64) -> Vec<Worst> {
+        let pieces = Piece::all(self);
+        let all = pieces.par_iter().flat_map_iter(worst_of_intervals);
+        all.filter(|worst| worst.legality < least).collect()
     }
 
     /// How far the volume is from a fold, at most 1: above zero the coordinates of all its points are unique near each, at zero

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Several figures under names: what a file holds, and what is joined.
 
+use super::blend::blended;
+use super::boundary::Boundary;
 use super::error::MRepError;
 use super::figure::Figure;
+use crate::progress::Progress;
 use crate::{Mat3, Vec3};
+
+/// Finest level of a boundary around several figures.
+const HIGHEST: u32 = 6;
 
 /// Figures with a name each.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +40,21 @@ impl Model {
             }
         }
         Ok(Self { figures })
+    }
+
+    /// Figures under as many names.
+    ///
+    /// # Errors
+    /// As [`Self::new`]; more or fewer names than figures.
+    pub fn join(figures: Vec<Figure>, names: Vec<String>) -> Result<Self, MRepError> {
+        if names.len() != figures.len() {
+            return Err(MRepError::Length {
+                what: "the list of names",
+                found: names.len(),
+                expected: figures.len(),
+            });
+        }
+        Self::new(names.into_iter().zip(figures).collect())
     }
 
     /// The figures with their names.
@@ -75,6 +96,52 @@ impl Model {
         Ok(Self { figures })
     }
 
+    /// One closed mesh around all figures: vertices, and triangles counter-clockwise from outside.
+    ///
+    /// Where figures overlap they are blended over `blend` times the thinner one's mean radius (0: creases); those that are only beside
+    /// each other are not. At `level` l the mesh has edges of about the thinnest figure's mean radius over 2^l, or of what four million
+    /// nodes of a grid allow. The boundary of one figure alone is its own.
+    ///
+    /// # Errors
+    /// A blend that is negative or above 4, a level above 6, a stop by the progress.
+    pub fn boundary(
+        &self,
+        level: u32,
+        blend: f64,
+        progress: &dyn Progress,
+    ) -> Result<(Vec<Vec3>, Vec<[u32; 3]>), MRepError> {
+        if !(0.0..=4.0).contains(&blend) {
+            return Err(MRepError::Setting {
+                name: "the blend",
+                value: blend.to_string(),
+                range: "between 0 and 4",
+            });
+        }
+        let [(_, first), rest @ ..] = &self.figures[..] else {
+            return Ok(Default::default());
+        };
+        if rest.is_empty() {
+            let boundary = Boundary::new(first, level)?;
+            return Ok((boundary.positions(first), boundary.triangles));
+        }
+        if level > HIGHEST {
+            return Err(MRepError::Setting {
+                name: "the level of a boundary around several figures",
+                value: level.to_string(),
+                range: "at most 6",
+            });
+        }
+        // In the axes and the size of an atom, so that the grid goes along with the model.
+        let atom = &first.atoms()[0];
+        let (turn, size) = (atom.frame.transpose(), atom.radius);
+        let figures: Vec<Figure> = (self.figures.iter())
+            .map(|(_, figure)| figure.transformed(1.0 / size, &turn, -(turn * atom.hub) / size))
+            .collect();
+        let (vertices, triangles) = blended(&figures, level, blend, progress)?;
+        let back = |p: Vec3| atom.frame * p * size + atom.hub;
+        Ok((vertices.into_iter().map(back).collect(), triangles))
+    }
+
     /// The only figure.
     ///
     /// # Errors
@@ -101,3 +168,6 @@ impl From<Figure> for Model {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

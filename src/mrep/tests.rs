@@ -291,6 +291,6 @@ fn a_slab_around_a_body_lies_in_it_and_goes_along_with_it() {
         Figure::slab_around(&flat, 3, 5)
             .unwrap_err()
             .to_string()
-            .contains("no extent")
+            .contains("no volume")
     );
 }

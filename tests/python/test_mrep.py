@@ -258,8 +258,12 @@ def test_several_figures_are_one_model_and_asked_one_by_one():
     both = thew.MRep.join([template(), straight()], names=["body", "tail"])
     assert both.names == ["body", "tail"] and [f.kind for f in both.figures] == ["slab", "tube"]
     assert both.check() == [] and pickle.loads(pickle.dumps(both)) == both
-    with pytest.raises(thew.MRepError, match="2 figures \\(body, tail\\): take one"):
-        both.boundary()
+    with pytest.raises(thew.MRepError, match=r"2 figures \(body, tail\): take one"):
+        both.coordinates([[0.0, 0, 0]])
+    # One boundary around both, larger where they meet than creases would make it.
+    volumes = [both.boundary(1, blend=blend).volume for blend in (0.0, 1.0)]
+    report = both.boundary(1).report()
+    assert report.closed and report.manifold and report.components == 1 and volumes[0] < volumes[1] < 1.2 * volumes[0]
     with pytest.raises(thew.MRepError, match="two figures are called"):
         thew.MRep.join([template(), straight()], names=["a", "a"])
     with pytest.raises(thew.InputError, match="one for each of 2"):
@@ -455,3 +459,26 @@ def test_files_give_back_what_was_written(tmp_path):
         thew.MRep.load(tmp_path / "none.mrep.toml")
     with pytest.raises(thew.MRepFileError, match="rename it"):
         thew.MRep.load(tmp_path / "body.obj")
+
+
+def test_a_tube_around_a_bent_body_and_bones_in_it():
+    hubs = np.zeros((13, 3))
+    turn = np.linspace(0, 2.5, 13)
+    hubs[:, 0], hubs[:, 1] = 2 * np.cos(turn), 2 * np.sin(turn)
+    b = np.stack([-np.sin(turn), np.cos(turn), 0 * turn], -1)
+    n = np.broadcast_to([0.0, 0, 1], b.shape)
+    snake = thew.MRep.tube(
+        hubs, np.linspace(0.4, 0.25, 13), np.stack([b, np.cross(n, b), n], -1), np.full(13, np.pi / 2)
+    )
+    surface = snake.boundary(3)
+    tube = thew.MRep.tube_around(surface, atoms=9, spokes=8)
+    assert tube.shape == (9, 8) and tube.legality() > 0.1
+    assert (surface.winding_number(tube.hubs) > 0.5).all()
+    np.testing.assert_allclose(np.linalg.norm(tube.hubs[:, :2], axis=1), 2.0, atol=0.05)
+    fit = tube.fit(surface)
+    assert fit.report.mean < 2e-3 * surface.size and fit.report.dice > 0.98
+    bones = thew.MRep.suggest_bones(surface)
+    assert (
+        len(bones.names) >= 2 and bones.parents[0] == -1 and (bones.parents[1:] < np.arange(1, len(bones.names))).all()
+    )
+    assert (surface.winding_number(0.5 * (bones.heads + bones.tails)) > 0.5).all()

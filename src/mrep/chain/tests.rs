@@ -108,7 +108,8 @@ fn a_tube_along_an_arm_has_its_hubs_on_the_bones_and_its_radius() {
                 .lengths
                 .iter()
                 .map(|x| (x * atom.radius / radius - 1.0).abs());
-            let most = if angle == 0.0 { 0.02 } else { 0.15 };
+            // The last hub lies in the end of the skin, where rays along it tell nothing.
+            let most = if angle == 0.0 && i < 9 { 0.02 } else { 0.15 };
             assert!(far.fold(0.0, f64::max) < most, "{angle} {i} {atom:?}");
         }
         // The first spoke looks to where it bends: upward here; so it does by itself in a straight arm.

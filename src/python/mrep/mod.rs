@@ -18,6 +18,7 @@ use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::mrep::{
     Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, chain_weights,
+    suggest_bones,
 };
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
@@ -68,11 +69,15 @@ impl PyMRep {
     }
 
     fn implied(&self, py: Python<'_>, level: i64) -> PyResult<Boundary> {
-        let figure = self.figure()?;
-        let level = u32::try_from(level)
-            .map_err(|_| input(format!("level: expected 0 or a small number, got {level}")))?;
+        let (figure, level) = (self.figure()?, self::level(level)?);
         detached(py, || Boundary::new(figure, level).map_err(IntoPy::into_py))
     }
+}
+
+/// How finely something is cut.
+fn level(level: i64) -> PyResult<u32> {
+    let refused = |_| input(format!("level: expected 0 or a small number, got {level}"));
+    u32::try_from(level).map_err(refused)
 }
 
 /// Rows of four numbers.
@@ -188,6 +193,36 @@ impl PyMRep {
             figure.map_err(IntoPy::into_py)
         })?;
         Ok(figure.into())
+    }
+
+    /// A tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises MRepError
+    /// where there is no such body.
+    #[staticmethod]
+    #[pyo3(
+        signature = (surface, atoms=Whole(9), spokes=Whole(8)),
+        text_signature = "(surface, atoms=9, spokes=8)"
+    )]
+    fn tube_around(
+        py: Python<'_>,
+        surface: &PySurface,
+        atoms: Whole,
+        spokes: Whole,
+    ) -> PyResult<Self> {
+        let figure = detached(py, || {
+            Figure::tube_around(&surface.0, atoms.0, spokes.0).map_err(IntoPy::into_py)
+        })?;
+        Ok(figure.into())
+    }
+
+    /// Bones for a mesh that has none, as a Skeleton: along the middles of rings of equal distance, limbs hanging from the trunk
+    /// [biasotti2008]. Raises MRepError.
+    #[staticmethod]
+    fn suggest_bones(py: Python<'_>, surface: &PySurface) -> PyResult<PySkeleton> {
+        let skeleton = detached(py, || {
+            let bones = suggest_bones(&surface.0).map_err(IntoPy::into_py)?;
+            bones.skeleton().map_err(IntoPy::into_py)
+        })?;
+        Ok(PySkeleton(Arc::new(skeleton)))
     }
 
     /// Several models as one, each under a name of its own (None: those they have, or numbers).
@@ -317,13 +352,24 @@ impl PyMRep {
         Ok(self.figure()?.size())
     }
 
-    /// The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Raises MRepError.
-    #[pyo3(signature = (level=2))]
-    fn boundary(&self, py: Python<'_>, level: i64) -> PyResult<PySurface> {
-        let boundary = self.implied(py, level)?;
-        let figure = self.figure()?;
-        let surface = detached(py, || {
-            Surface::new(boundary.positions(figure), boundary.triangles).map_err(IntoPy::into_py)
+    /// The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Of several figures one around
+    /// all of them, with edges of about the thinnest one's radius over 2^level; where they overlap it is blended over `blend` times
+    /// the thinner one's radius. Raises MRepError, Cancelled.
+    #[pyo3(signature = (level=2, blend=0.5, progress=None))]
+    fn boundary(
+        &self,
+        py: Python<'_>,
+        level: i64,
+        blend: f64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PySurface> {
+        let level = self::level(level)?;
+        let surface = with_progress(py, progress, |progress| {
+            let (vertices, triangles) = self
+                .model
+                .boundary(level, blend, progress)
+                .map_err(IntoPy::into_py)?;
+            Surface::new(vertices, triangles).map_err(IntoPy::into_py)
         })?;
         Ok(PySurface(Arc::new(surface)))
     }

@@ -131,6 +131,8 @@ CALLS: dict[str, Call] = {
     "MRep.from_skeleton": lambda s: thew.MRep.from_skeleton(s.Surface, s.Skeleton, s.weights, s.Skeleton.names),
     "MRep.chain_weights": lambda s: thew.MRep.chain_weights(s.Skeleton, s.weights, s.Skeleton.names),
     "MRep.slab_around": lambda s: thew.MRep.slab_around(s.Volume),
+    "MRep.tube_around": lambda s: thew.MRep.tube_around(s.Surface, atoms=5),
+    "MRep.suggest_bones": lambda s: thew.MRep.suggest_bones(s.Surface),
     "MRep.join": lambda s: thew.MRep.join([s.MRep, slab()], names=["a", "b"]),
     "MRep.save": lambda s: s.MRep.save(s.folder / "slab.mrep.toml"),
     "MRep.load": lambda s: thew.MRep.load(s.folder / "one.mrep.toml"),

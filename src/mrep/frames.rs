@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Frames along a row of points that turn about it as little as they can.
+
+use crate::{Mat3, Vec3};
+
+/// Directions as upright as this are upright: where to roll to is then taken across.
+const UPRIGHT: f64 = 0.9;
+/// Bends that add up to less, radians, do not say which way a chain bends.
+const LEAST_BEND: f64 = 0.1;
+/// Directions are means over so many radii to both sides: frames that turn faster make spokes cross.
+const REACH: f64 = 0.7;
+
+/// The turn that takes one unit vector to another the shortest way; none of opposite ones.
+fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
+    let (axis, cos) = (from.cross(to), from.dot(to));
+    let cross = axis.cross_matrix();
+    (1.0 + cos > 1e-12).then(|| Mat3::identity() + cross + cross * cross / (1.0 + cos))
+}
+
+/// Frames with columns b (given, unit vectors), b⊥ and n, each turned from the one before the shortest way; none where one is
+/// opposite to the next.
+///
+/// The first n points where the row bends: to the sum of all bends, taken back to the first point. Where those come to less than
+/// 0.1 radians it points up (z), or, where the first b is itself nearly upright, to the front (−y).
+pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
+    let first = directions.first()?;
+    let (mut bend, mut back) = (Vec3::zeros(), Mat3::identity());
+    for pair in directions.windows(2) {
+        // Where the tip of b goes to, as far as the angle.
+        let (cos, sin) = (pair[0].dot(&pair[1]), pair[0].cross(&pair[1]).norm());
+        let way = (pair[1] - pair[0] * cos).try_normalize(0.0);
+        bend += back * way.unwrap_or_default() * sin.atan2(cos);
+        back *= shortest(&pair[0], &pair[1])?.transpose();
+    }
+    let across = |v: Vec3| v - first * first.dot(&v);
+    let bend = across(bend);
+    let towards = if bend.norm() >= LEAST_BEND {
+        bend
+    } else if first.z.abs() < UPRIGHT {
+        across(Vec3::z())
+    } else {
+        across(-Vec3::y())
+    };
+    let mut n = towards.normalize();
+    let mut frames = Vec::with_capacity(directions.len());
+    let mut before = *first;
+    for b in directions {
+        n = shortest(&before, b)? * n;
+        // Rounding adds up over many turns.
+        n = (n - b * b.dot(&n)).normalize();
+        frames.push(Mat3::from_columns(&[*b, n.cross(b), n]));
+        before = *b;
+    }
+    Some(frames)
+}
+
+/// Mean directions of the row of hubs, over some radii to both sides of each; beyond its ends it goes straight on.
+pub(super) fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
+    let steps: Vec<f64> = hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect();
+    // Where it is at some way from a hub, ahead (1) or back (−1).
+    let walk = |from: usize, far: f64, ahead: bool| {
+        let (mut at, mut left) = (from, far);
+        loop {
+            let next = if ahead { at + 1 } else { at.wrapping_sub(1) };
+            let Some(there) = hubs.get(next) else {
+                let inner = if ahead { at - 1 } else { at + 1 };
+                return hubs[at] + (hubs[at] - hubs[inner]).normalize() * left;
+            };
+            let step = steps[at.min(next)];
+            if left <= step {
+                return hubs[at].lerp(there, left / step);
+            }
+            (at, left) = (next, left - step);
+        }
+    };
+    let one = |(i, r): (usize, &f64)| {
+        let chord = walk(i, REACH * r, true) - walk(i, REACH * r, false);
+        let next = (i + 1).min(hubs.len() - 1);
+        // A way that comes back to where it was has no chord.
+        let step = hubs[next.max(1)] - hubs[next.max(1) - 1];
+        chord.try_normalize(0.2 * r).unwrap_or(step.normalize())
+    };
+    radii.iter().enumerate().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::Rotation3;
+
+    #[test]
+    fn frames_are_rotations_that_point_where_the_row_bends() {
+        let directions: Vec<Vec3> = (0..9)
+            .map(|i| {
+                let (sin, cos) = (0.15 * f64::from(i)).sin_cos();
+                Vec3::new(cos, -sin, 0.0)
+            })
+            .collect();
+        for (frame, b) in along(&directions).unwrap().iter().zip(&directions) {
+            let off = (frame.transpose() * frame - Mat3::identity()).amax();
+            assert!(off < 1e-14 && (frame.determinant() - 1.0).abs() < 1e-14);
+            assert!((frame.column(0) - b).norm() < 1e-15);
+            // In a plane nothing turns about the row: n is b turned by a right angle.
+            let inner = Vec3::new(b.y, -b.x, 0.0);
+            assert!((frame.column(2) - inner).norm() < 1e-12, "{frame}");
+        }
+    }
+
+    #[test]
+    fn straight_rows_look_up_and_upright_ones_to_the_front() {
+        let n = |b: Vec3| along(&[b, b]).unwrap()[0].column(2).into_owned();
+        assert!((n(Vec3::x()) - Vec3::z()).norm() < 1e-15);
+        assert!((n(-Vec3::z()) + Vec3::y()).norm() < 1e-15);
+        assert!(along(&[Vec3::x(), -Vec3::x()]).is_none());
+    }
+
+    #[test]
+    fn a_bent_row_turns_with_its_frames() {
+        let turn = Rotation3::new(Vec3::new(1.0, -0.4, 2.0));
+        let row: Vec<Vec3> = (0..7)
+            .map(|i| Vec3::new(1.0, 0.2 * f64::from(i), 0.03 * f64::from(i * i)).normalize())
+            .collect();
+        let turned: Vec<Vec3> = row.iter().map(|b| turn * b).collect();
+        let pairs = along(&row)
+            .unwrap()
+            .into_iter()
+            .zip(along(&turned).unwrap());
+        for (a, b) in pairs {
+            assert!((turn.matrix() * a - b).amax() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Distances along a surface from one of its vertices.
+//!
+//! From vertex to vertex as waves go: over a triangle's edge as from a source in its plane that explains the distances at the edge's
+//! ends, else along the edges themselves. What becomes nearer is looked at again, so that obtuse triangles do no harm. Good to a few
+//! percent, which rings need.
+//!
+//! Source: [kimmel1998] for the wave over triangles; the update is that of a point source.
+
+use crate::Vec3;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Gains smaller than this part of a distance are rounding.
+const ROUNDING: f64 = 1e-13;
+
+/// Triangles, and which meet at each vertex.
+pub(super) struct Mesh {
+    pub vertices: Vec<Vec3>,
+    pub triangles: Vec<[u32; 3]>,
+    /// Row starts of `at`.
+    first: Vec<u32>,
+    at: Vec<u32>,
+}
+
+impl Mesh {
+    pub fn new(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Self {
+        let mut first = vec![0u32; vertices.len() + 1];
+        for v in triangles.iter().flatten() {
+            first[*v as usize + 1] += 1;
+        }
+        for v in 0..vertices.len() {
+            first[v + 1] += first[v];
+        }
+        let (mut next, mut at) = (first.clone(), vec![0; 3 * triangles.len()]);
+        for (t, corners) in (0u32..).zip(&triangles) {
+            for v in corners {
+                at[next[*v as usize] as usize] = t;
+                next[*v as usize] += 1;
+            }
+        }
+        Self {
+            vertices,
+            triangles,
+            first,
+            at,
+        }
+    }
+
+    fn around(&self, v: u32) -> &[u32] {
+        &self.at[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
+    }
+
+    /// Distance of each vertex from a source; infinite where no way leads.
+    pub fn distances(&self, source: u32) -> Vec<f64> {
+        let mut far = vec![f64::INFINITY; self.vertices.len()];
+        far[source as usize] = 0.0;
+        // Distances are not negative: their bits are in order.
+        let mut heap = BinaryHeap::from([Reverse((0u64, source))]);
+        while let Some(Reverse((bits, v))) = heap.pop() {
+            if f64::from_bits(bits) > far[v as usize] {
+                continue;
+            }
+            for &t in self.around(v) {
+                let corners = self.triangles[t as usize];
+                let k = corners.iter().position(|c| *c == v).unwrap_or(0);
+                let [b, c] = [corners[(k + 1) % 3], corners[(k + 2) % 3]];
+                for (known, to) in [(b, c), (c, b)] {
+                    let found = self.over([v, known, to], &far);
+                    let old = far[to as usize];
+                    if found < old - ROUNDING * found {
+                        far[to as usize] = found;
+                        heap.push(Reverse((found.to_bits(), to)));
+                    }
+                }
+            }
+        }
+        far
+    }
+
+    /// Distance of a triangle's third corner, by those of the first and second.
+    fn over(&self, [a, b, c]: [u32; 3], far: &[f64]) -> f64 {
+        let [p, q, x] = [a, b, c].map(|v| self.vertices[v as usize]);
+        let (at_p, at_q) = (far[a as usize], far[b as usize]);
+        let along_edges = (at_p + (x - p).norm()).min(at_q + (x - q).norm());
+        let edge = q - p;
+        let long = edge.norm();
+        if !at_q.is_finite() || long == 0.0 {
+            return along_edges;
+        }
+        let way = (x - p).dot(&edge) / long;
+        let height = ((x - p).norm_squared() - way * way).max(0.0).sqrt();
+        // The source in the plane, on the other side of the edge.
+        let foot = (at_p * at_p - at_q * at_q + long * long) / (2.0 * long);
+        let below = at_p * at_p - foot * foot;
+        if below < 0.0 || height == 0.0 {
+            return along_edges;
+        }
+        let below = below.sqrt();
+        let crossing = foot + (way - foot) * below / (below + height);
+        if (0.0..=long).contains(&crossing) {
+            (way - foot).hypot(height + below)
+        } else {
+            along_edges
+        }
+    }
+
+    /// Area of a third of the triangles around each vertex.
+    pub fn areas(&self) -> Vec<f64> {
+        let mut areas = vec![0.0; self.vertices.len()];
+        for t in &self.triangles {
+            let [a, b, c] = t.map(|v| self.vertices[v as usize]);
+            let area = (b - a).cross(&(c - a)).norm() / 6.0;
+            t.iter().for_each(|v| areas[*v as usize] += area);
+        }
+        areas
+    }
+}
+
+/// The vertex with the largest value, of alike ones the first; 0 of none.
+pub(super) fn farthest(values: &[f64]) -> u32 {
+    let finite = (0u32..).zip(values).filter(|(_, x)| x.is_finite());
+    let farther = |a: (u32, f64), (v, x): (u32, &f64)| if *x > a.1 { (v, *x) } else { a };
+    finite.fold((0, f64::NEG_INFINITY), farther).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::shapes::{plane, sphere};
+
+    #[test]
+    fn on_a_plane_distances_are_straight() {
+        let plane = plane(12);
+        let mesh = Mesh::new(plane.vertices, plane.triangles);
+        for source in [0, 5, 80] {
+            let far = mesh.distances(source);
+            for (x, d) in mesh.vertices.iter().zip(&far) {
+                let straight = (x - mesh.vertices[source as usize]).norm();
+                assert!(
+                    (d - straight).abs() < 0.02 * straight + 1e-12,
+                    "{d} {straight}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn on_a_ball_distances_are_arcs() {
+        let ball = sphere(1.0, 40);
+        let mesh = Mesh::new(ball.vertices, ball.triangles);
+        let far = mesh.distances(700);
+        let from = mesh.vertices[700];
+        for (x, d) in mesh.vertices.iter().zip(&far) {
+            assert!(
+                (d - from.angle(x)).abs() < 0.03 * (0.2 + d),
+                "{d} {}",
+                from.angle(x)
+            );
+        }
+        let opposite = mesh.vertices[farthest(&far) as usize];
+        assert!((opposite + from).norm() < 0.1);
+    }
+}

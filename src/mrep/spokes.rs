@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A tube from hubs and frames, its spokes as long as rays to the skin: gaps filled, gentle, legal.
+
+use super::atom::Atom;
+use super::error::MRepError;
+use super::figure::Figure;
+use super::membrane::fill;
+use super::skin::{Exit, Skin};
+use crate::{Mat3, Vec3};
+use std::f64::consts::{FRAC_PI_2, TAU};
+
+/// Relative lengths at first, and where the tube stays folded with those: rounder.
+const GENTLE: [[f64; 2]; 3] = [[0.7, 1.4], [0.85, 1.2], [1.0, 1.0]];
+/// End factor where the body goes on beyond the figure, and its range where a ray tells.
+const STUMP: f64 = 0.5;
+const ENDS: [f64; 2] = [0.3, 2.0];
+/// Half the angle of the cone of rays beyond an end, radians.
+const CONE: f64 = 0.35;
+/// Farther out than this part of the radius no half ellipsoid is taken through a point.
+const FLATTEST: f64 = 0.8;
+/// Legality that a first figure has to have: what a fit keeps.
+const LEAST_LEGALITY: f64 = 0.035;
+/// What spokes that cross are shortened by at a time, and how often at most.
+const SHORTER: f64 = 0.93;
+const ROUNDS: usize = 80;
+/// Where spokes are shortened, lengths change along the tube by this part of the way at most: splines through hubs that are close to
+/// each other and lengths that are not overshoot far behind them. Where that is not enough, by the second.
+const STEEPEST: [f64; 2] = [0.8, 0.25];
+
+/// Hubs and frames of a tube.
+pub(super) struct Axis {
+    pub hubs: Vec<Vec3>,
+    pub frames: Vec<Mat3>,
+}
+
+impl Axis {
+    /// From each hub to the next.
+    fn steps(&self) -> Vec<f64> {
+        self.hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect()
+    }
+}
+
+/// Lengths of spokes, and of rays beyond both ends, with how far each is to be trusted.
+pub(super) struct Lengths {
+    /// `[atom][spoke]`, filled.
+    filled: Vec<Vec<f64>>,
+    /// Length beyond the first and the last hub.
+    beyond: [Exit; 2],
+}
+
+/// Direction of spoke `q` of `count`, and the one at right angles to it and to b.
+pub(super) fn spoke(frame: &Mat3, q: usize, count: usize) -> [Vec3; 2] {
+    let (sin, cos) = (TAU * q as f64 / count as f64).sin_cos();
+    let [side, n] = [1, 2].map(|k| frame.column(k).into_owned());
+    [n * cos + side * sin, side * cos - n * sin]
+}
+
+/// A little between all directions across a spoke: rays through an edge are turned there.
+fn aside(frame: &Mat3, across: &Vec3) -> Vec3 {
+    frame.column(0) * 0.8 + across * 0.6
+}
+
+/// Rays around one hub.
+pub(super) fn around(skin: &Skin, hub: &Vec3, frame: &Mat3, count: usize) -> Vec<Option<Exit>> {
+    let one = |q: usize| {
+        let [direction, across] = spoke(frame, q, count);
+        skin.exit(hub, &direction, &aside(frame, &across))
+    };
+    (0..count).map(one).collect()
+}
+
+/// How far the skin reaches from a hub along b (`facing` 1) or against it (−1): the median over a narrow cone, of half ellipsoids of
+/// `radius` across through where its rays leave; trusted as far as its rays are.
+fn beyond(skin: &Skin, hub: &Vec3, frame: &Mat3, facing: f64, count: usize, radius: f64) -> Exit {
+    let b = frame.column(0) * facing;
+    let (sin, cos) = CONE.sin_cos();
+    let centre = skin.exit(hub, &b, &aside(frame, &frame.column(1).into_owned()));
+    let ring = (0..count).map(|q| {
+        let [direction, across] = spoke(frame, q, count);
+        let exit = skin.exit(hub, &(b * cos + direction * sin), &across)?;
+        let out = (exit.distance * sin / radius).min(FLATTEST);
+        Some(Exit {
+            distance: exit.distance * cos / (1.0 - out * out).sqrt(),
+            ..exit
+        })
+    });
+    let exits: Vec<Option<Exit>> = ring.chain([centre]).collect();
+    let told: Vec<f64> = (exits.iter().flatten())
+        .filter(|exit| exit.trust > 0.0)
+        .map(|exit| exit.distance)
+        .collect();
+    let trust = exits.iter().flatten().map(|exit| exit.trust).sum::<f64>();
+    Exit {
+        distance: median(told),
+        trust: trust / exits.len() as f64,
+    }
+}
+
+/// The middle one, or the mean of the middle two; zero of none.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n => 0.5 * (values[(n - 1) / 2] + values[n / 2]),
+    }
+}
+
+impl Lengths {
+    /// Sends the rays of all spokes; none where none of them tells anything.
+    pub fn measure(skin: &Skin, axis: &Axis, spokes: usize) -> Option<Self> {
+        let exits: Vec<Vec<Option<Exit>>> = (axis.hubs.iter().zip(&axis.frames))
+            .map(|(hub, frame)| around(skin, hub, frame, spokes))
+            .collect();
+        let told = exits.iter().flatten().flatten();
+        if told.filter(|exit| exit.trust >= 0.5).count() == 0 {
+            return None;
+        }
+        let filled = fill(&exits, &axis.steps());
+        let ends = [(0, -1.0), (axis.hubs.len() - 1, 1.0)].map(|(i, facing)| {
+            let radius = median(filled[i].clone());
+            beyond(skin, &axis.hubs[i], &axis.frames[i], facing, spokes, radius)
+        });
+        Some(Self {
+            filled,
+            beyond: ends,
+        })
+    }
+
+    /// The median at each hub.
+    pub fn radii(&self) -> Vec<f64> {
+        self.filled.iter().map(|x| median(x.clone())).collect()
+    }
+
+    /// The tube: gentle, and shrunk until it is legal.
+    ///
+    /// # Errors
+    /// One that cannot be legal: the axis turns back on itself.
+    pub fn tube(&self, axis: &Axis, joints: &[usize]) -> Result<Figure, MRepError> {
+        let mut best = None;
+        for range in GENTLE {
+            let figure = legal(self.within(range, axis, joints)?);
+            let worst = figure.worst();
+            let done = worst.legality >= LEAST_LEGALITY;
+            if best
+                .as_ref()
+                .is_none_or(|(_, least)| worst.legality > *least)
+            {
+                best = Some((figure, worst.legality));
+            }
+            if done {
+                break;
+            }
+        }
+        match best {
+            Some((figure, legality)) if legality > 0.0 => Ok(figure),
+            Some((figure, legality)) => Err(MRepError::Folded {
+                legality,
+                what: figure.worst().sentence(&figure),
+            }),
+            // There is a range.
+            None => Err(MRepError::Bones("the chain has no tube".into())),
+        }
+    }
+
+    /// The tube with relative lengths in a range.
+    fn within(
+        &self,
+        [least, most]: [f64; 2],
+        axis: &Axis,
+        joints: &[usize],
+    ) -> Result<Figure, MRepError> {
+        let mut atoms: Vec<Atom> = (self.filled.iter())
+            .zip(axis.hubs.iter().zip(&axis.frames))
+            .map(|(lengths, (hub, frame))| {
+                let radius = median(lengths.clone());
+                let relative = lengths.iter().map(|x| (x / radius).clamp(least, most));
+                Atom {
+                    lengths: relative.collect(),
+                    ..Atom::new(*hub, radius, *frame, FRAC_PI_2, lengths.len())
+                }
+            })
+            .collect();
+        let last = atoms.len() - 1;
+        for (i, exit) in [0, last].into_iter().zip(&self.beyond) {
+            let [least, most] = ENDS;
+            let told = (exit.distance / atoms[i].radius).clamp(least, most);
+            atoms[i].end = STUMP + exit.trust * (told - STUMP);
+        }
+        let figure = Figure::tube(atoms.clone())?;
+        let joints = joints.iter().map(|&i| figure.knots()[i]).collect();
+        Figure::tube_with(atoms, Some(figure.knots().to_vec()), joints)
+    }
+}
+
+/// Shortens spokes where they cross, until none do or it is of no use.
+fn legal(mut figure: Figure) -> Figure {
+    let count = figure.kind().spokes();
+    for round in 0..ROUNDS {
+        let folds = figure.folds(LEAST_LEGALITY);
+        if folds.is_empty() {
+            return figure;
+        }
+        let mut atoms = figure.atoms().to_vec();
+        let last = atoms.len() - 1;
+        let mut factors = vec![vec![1.0_f64; count]; atoms.len()];
+        let mut ends = [1.0_f64; 2];
+        for fold in folds {
+            let [u, _, around, _] = fold.at;
+            let i = figure.knots().partition_point(|&k| k <= u);
+            let (i, j) = (i.saturating_sub(1).min(last), i.min(last));
+            if u < 0.0 {
+                ends[0] = SHORTER;
+            } else if u > 1.0 {
+                ends[1] = SHORTER;
+            }
+            let q = around / TAU * count as f64;
+            for k in [q.floor() as usize % count, q.ceil() as usize % count] {
+                factors[i][k] = SHORTER;
+                factors[j][k] = SHORTER;
+            }
+        }
+        for (i, atom) in atoms.iter_mut().enumerate() {
+            for q in 0..count {
+                // Neighbours go along by half, or the shortened ones would be dents.
+                let beside = [(q + 1) % count, (q + count - 1) % count].map(|k| factors[i][k]);
+                let along = [i.saturating_sub(1), (i + 1).min(last)].map(|k| factors[k][q]);
+                let near = beside.into_iter().chain(along).fold(1.0, f64::min);
+                atom.lengths[q] *= factors[i][q].min(near.sqrt());
+            }
+        }
+        flatten(&mut atoms, STEEPEST[usize::from(2 * round > ROUNDS)]);
+        for atom in &mut atoms {
+            let middle = median(atom.lengths.clone());
+            atom.radius *= middle;
+            atom.end /= middle;
+            atom.lengths.iter_mut().for_each(|x| *x /= middle);
+        }
+        atoms[0].end *= ends[0];
+        atoms[last].end *= ends[1];
+        figure = figure.with_atoms(atoms);
+    }
+    figure
+}
+
+/// Shortens spokes that are longer than a gentle slope from those before and after them allows.
+fn flatten(atoms: &mut [Atom], steepest: f64) {
+    let n = atoms.len();
+    for (i, j) in (1..n)
+        .map(|i| (i - 1, i))
+        .chain((1..n).rev().map(|i| (i, i - 1)))
+    {
+        let step = (atoms[j].hub - atoms[i].hub).norm();
+        let from = atoms[i].clone();
+        let radius = atoms[j].radius;
+        for (to, from_length) in atoms[j].lengths.iter_mut().zip(&from.lengths) {
+            *to = to.min((from_length * from.radius + steepest * step) / radius);
+        }
+    }
+}
