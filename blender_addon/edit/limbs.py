@@ -14,7 +14,8 @@ from ..logic.native import core
 from ..saved.limbs import ThewLimb
 from ..scene import flesh_map
 from ..scene import limbs as scene_limbs
-from ..scene.reading import armature_of
+from ..scene.mesh import basis_positions, triangles_of
+from ..scene.reading import armature_of, check_editable
 
 
 def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, float]:
@@ -39,6 +40,15 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     limb.name = free_name(bones[0], taken) if bones[0] in taken else bones[0]
     obj.thew.active_limb = len(obj.thew.limbs) - 1
     return limb, fit.report.mean / surface.size
+
+
+def suggest_bones(context, obj: bpy.types.Object) -> bpy.types.Object:
+    """An armature for a mesh that has none, where it stands: bones along the middles of its limbs."""
+    check_editable(obj)
+    skeleton = core().MRep.suggest_bones(
+        core().Surface(basis_positions(obj.data).astype(np.float64), triangles_of(obj.data))
+    )
+    return scene_limbs.new_armature(context, obj, skeleton)
 
 
 def model_of(limb: ThewLimb):

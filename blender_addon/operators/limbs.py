@@ -154,6 +154,20 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
         return f"“{self.group}” is carried to {count} vertices of {', '.join(f'“{name}”' for name in names)}."
 
 
+class THEW_OT_suggest_bones(Quick, bpy.types.Operator):
+    bl_idname = "thew.suggest_bones"
+    bl_label = "Suggest Bones"
+    bl_description = (
+        "Make an armature for a mesh without bones: along the middles of its limbs and trunk. Look it over, then parent the mesh to it with "
+        "automatic weights"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def edit(self, context, obj):
+        armature = edit.suggest_bones(context, obj)
+        return f"{describe(armature)} has {len(armature.data.bones)} bones: look them over, then parent {describe(obj)} to it."
+
+
 def chosen(obj) -> saved.ThewLimb:
     """The limb that is chosen; a `Refusal` where none is."""
     limb = saved.active(obj)
@@ -162,4 +176,11 @@ def chosen(obj) -> saved.ThewLimb:
     return limb
 
 
-CLASSES = (THEW_OT_limb_add, THEW_OT_limb_remove, THEW_OT_limb_attributes, THEW_OT_limb_paint, THEW_OT_limb_carry)
+CLASSES = (
+    THEW_OT_limb_add,
+    THEW_OT_limb_remove,
+    THEW_OT_limb_attributes,
+    THEW_OT_limb_paint,
+    THEW_OT_limb_carry,
+    THEW_OT_suggest_bones,
+)

@@ -58,6 +58,29 @@ def pose_maps(obj: bpy.types.Object, bones: list[str]) -> np.ndarray:
     return np.array(maps)
 
 
+def new_armature(context, obj: bpy.types.Object, skeleton) -> bpy.types.Object:
+    """An armature with a skeleton's bones, given in the space of `obj`, where that stands; it becomes the active object."""
+    data = bpy.data.armatures.new(f"{obj.name} Bones")
+    armature = bpy.data.objects.new(data.name, data)
+    context.collection.objects.link(armature)
+    armature.matrix_world = obj.matrix_world
+    armature.show_in_front = True
+    for other in context.view_layer.objects:
+        other.select_set(other == armature)
+    context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    made = []
+    for name, parent, head, tail in zip(skeleton.names, skeleton.parents, skeleton.heads, skeleton.tails, strict=True):
+        bone = data.edit_bones.new(name)
+        bone.head, bone.tail = head.tolist(), tail.tolist()
+        if parent >= 0:
+            bone.parent = made[parent]
+            bone.use_connect = bool(np.linalg.norm(head - skeleton.tails[parent]) < 1e-6 * np.linalg.norm(tail - head))
+        made.append(bone)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return armature
+
+
 def write(obj: bpy.types.Object, values: dict[str, np.ndarray]) -> None:
     """Put values [n] into point attributes of the mesh, which are made where they are missing; the active one stays active."""
     attributes = obj.data.attributes

@@ -28,10 +28,15 @@ class Panel:
     @classmethod
     def poll(cls, context):
         obj = target.of(context)
-        return obj is not None and obj.type == "MESH" and armature_of(obj) is not None
+        return obj is not None and obj.type == "MESH"
 
     def draw(self, context):
         layout, obj = self.layout, target.of(context)
+        if armature_of(obj) is None:
+            words = "This mesh has no armature: limbs are made along bones"
+            draw_text(layout.column(align=True), words, letters(context), icon="INFO")
+            layout.operator("thew.suggest_bones", icon="ARMATURE_DATA")
+            return
         row = layout.row()
         row.template_list("THEW_UL_limbs", "", obj.thew, "limbs", obj.thew, "active_limb", rows=2)
         column = row.column(align=True)

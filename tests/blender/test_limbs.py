@@ -150,6 +150,24 @@ def test_a_damaged_limb_is_a_sentence_and_is_not_drawn(character):
         assert refused(bpy.ops.thew.limb_attributes)
 
 
+def test_bones_are_suggested_for_a_mesh_without_any(scene):
+    body = make_body(make_armature(), rings=40, sides=20)
+    body.modifiers.clear()
+    body.location, body.scale = (1.0, 2.0, 0.0), (2.0, 2.0, 2.0)
+    bpy.context.view_layer.update()
+    activate(body)
+    assert bpy.ops.thew.suggest_bones() == {"FINISHED"}
+    armature = bpy.context.view_layer.objects.active
+    assert armature.type == "ARMATURE" and len(armature.data.bones) >= 2
+    for bone in armature.data.bones:
+        middle = armature.matrix_world @ ((bone.head_local + bone.tail_local) / 2)
+        assert np.hypot(middle.x - 1.0, middle.y - 2.0) < 0.3 and -0.1 < middle.z < 3.8
+    roots = [bone for bone in armature.data.bones if bone.parent is None]
+    assert len(roots) == 1
+    bpy.ops.mesh.primitive_plane_add()
+    assert "volume" in refused(bpy.ops.thew.suggest_bones)
+
+
 @pytest.mark.skipif(data_folder("characters") is None, reason="no THEW_DATA")
 def test_an_arm_of_a_real_character_has_coordinates(addon):
     load(data_folder("characters") / "m2m_human.glb")
