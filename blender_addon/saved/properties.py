@@ -369,11 +369,7 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
         type=saved_limbs.ThewLimb, description="Limbs with coordinates along, around and in depth"
     )
     active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
-    keyframed: PointerProperty(
-        type=saved_keyframed.ThewKeyframed,
-        name="Keyframed Flesh",
-        description="Shape keys that are reached at times, and the flesh that moves between them",
-    )
+    keyframed: PointerProperty(type=saved_keyframed.ThewKeyframed, description="Shape keys that are reached at times")
     made: PointerProperty(type=ThewMade)
 
     def height(self) -> float:
