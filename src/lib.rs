@@ -49,7 +49,7 @@
 //! | [`shell`] | discrete shells: the elastic energy of any triangle mesh, its derivatives, shapes relaxed |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
-//! | [`mrep`] | medial models: atoms with spokes, implied boundaries, coordinates along, around and in depth |
+//! | [`mrep`] | medial models: atoms with spokes, implied boundaries, coordinates along, around and in depth, fits |
 //! | [`present`] | what is shown of a state: carried surfaces, the artist's skin, modes, in the world's space or an object's |
 //! | [`clip`] | a simulated clip: the unit of preview and bake |
 //! | [`shot`] | a body, its poses, rigs and settings in one file: what a machine without a scene simulates |

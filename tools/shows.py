@@ -40,7 +40,7 @@ EXAMPLES = {file.stem.split("_")[0]: file.stem for file in sorted((ROOT / "examp
     for said, name in (("capell_", "rig-"), ("mrep_", "mrep-"), ("spacetime_", "spacetime-"))
     for file in sorted((ROOT / "examples").glob(f"{said}*.py"))
 }
-"""The modules of the figures, by short name: those of docs/modal-warping.md, docs/rigging.md, docs/medial-models.md and docs/spacetime.md."""
+"""The modules of the figures, by short name: those of docs/modal-warping.md, docs/rigging.md, docs/methods/medial-models.md and docs/spacetime.md."""
 
 
 def examples(names: list[str], output: Path | None, fast: bool) -> None:

@@ -87,8 +87,8 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Moves, turns and scales the whole from each of the starts, and goes on from what became the most probable; answers its
-    /// energies. `seen` makes the target ready for where a figure lies.
+    /// Moves, turns and scales the whole from the most probable of the starts; answers its energies. `seen` makes the target ready for
+    /// where a figure lies.
     pub fn similarity<L: Likelihood>(
         &mut self,
         starts: &[Figure],
@@ -96,10 +96,9 @@ impl<'a> Stages<'a> {
         from: f64,
         to: f64,
     ) -> Result<Vec<f64>, MRepError> {
-        let mut best: Option<(Figure, Vec<f64>)> = None;
+        let mut best: Option<(f64, &Figure, L)> = None;
         let mut refused = None;
         let folds = self.folds();
-        let share = (to - from) / starts.len() as f64;
         for (k, start) in starts.iter().enumerate() {
             let likelihood = match seen(start) {
                 Ok(likelihood) => likelihood,
@@ -110,22 +109,24 @@ impl<'a> Stages<'a> {
                     continue;
                 }
             };
-            let part = self.part(from + share * k as f64, from + share * (k + 1) as f64);
-            let mut energies = Vec::new();
-            let posterior = self.posterior(&likelihood, &folds);
-            let figure = similarity::minimise(&posterior, start.clone(), &mut energies, &part)?;
+            let energy = self
+                .posterior(&likelihood, &folds)
+                .state(start.clone())
+                .reported();
             // Other starts have to be better by more than rounding, or results would depend on it.
-            let after = |energies: &[f64]| energies.last().copied().unwrap_or(f64::INFINITY);
             if best
                 .as_ref()
-                .is_none_or(|(_, known)| after(&energies) < 0.999 * after(known))
+                .is_none_or(|(known, ..)| energy < 0.999 * known)
             {
-                best = Some((figure, energies));
+                best = Some((energy, start, likelihood));
             }
         }
-        let Some((figure, energies)) = best else {
+        let Some((_, start, likelihood)) = best else {
             return Err(refused.unwrap_or(MRepError::Target("there is nothing to fit".into())));
         };
+        let (part, mut energies) = (self.part(from, to), Vec::new());
+        let posterior = self.posterior(&likelihood, &folds);
+        let figure = similarity::minimise(&posterior, start.clone(), &mut energies, &part)?;
         self.figure = figure;
         Ok(energies)
     }
