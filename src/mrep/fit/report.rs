@@ -35,14 +35,7 @@ impl Report {
     pub(super) fn new(target: &Target<'_>, boundary: &Boundary, shape: &Shape) -> Self {
         let mesh = Mesh::new(shape, &boundary.triangles, target);
         let welded = target.surface.welded();
-        let far = |p: &Vec3| {
-            let (triangle, barycentric) = mesh.nearest(p)?;
-            let corners = boundary.triangles[triangle as usize];
-            let at: Vec3 = (0..3)
-                .map(|k| shape.positions[corners[k] as usize] * barycentric[k])
-                .sum();
-            Some((p - at).norm())
-        };
+        let far = |p: &Vec3| mesh.distance(p);
         let distances: Vec<Option<f64>> = welded
             .vertices
             .par_iter()
@@ -109,7 +102,7 @@ fn overlap(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
 }
 
 /// Points that both bodies are asked at.
-const POINTS: usize = 10_000;
+const POINTS: usize = 8_000;
 
 /// Twice the shared volume over the sum of both.
 fn dice(target: &Surface, shape: &Shape, triangles: &[[u32; 3]]) -> f64 {

@@ -17,7 +17,7 @@ use super::super::figure::Figure;
 use super::evidence::{Evidence, Likelihood};
 use super::offsets::{Observation, Seen};
 use crate::aabb;
-use crate::surface::{Surface, closest_leaf_towards};
+use crate::surface::{Surface, closest_leaf, closest_leaf_towards};
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use rayon::prelude::*;
@@ -257,6 +257,13 @@ impl<'a> Mesh<'a> {
             &self.shape.positions,
             self.triangles,
         )
+    }
+
+    /// How far a point is from it.
+    pub fn distance(&self, p: &Vec3) -> Option<f64> {
+        let corners = |t: u32| self.triangles[t as usize].map(|v| self.shape.positions[v as usize]);
+        let (_, square, _) = closest_leaf(&self.tree, p, f64::INFINITY, corners)?;
+        Some(square.sqrt())
     }
 
     fn piece(&self, triangle: u32, barycentric: [f64; 3]) -> Piece {
