@@ -5,7 +5,7 @@
 //! a sparse matrix, and derivatives by products with others. At level l each interval between atoms, and each fan, is cut into
 //! 2^l parts; sides of a fan are interpolated with its edge's weights, which keeps the mesh closed.
 //!
-//! Source: [oguz2005, slides 6 to 8]; [thall2004] for boundaries interpolated through spokes, here by splines.
+//! Source: [oguz2005, slides 6 to 8]; `[thall2004]` for boundaries interpolated through spokes, here by splines.
 
 use super::atom::Role;
 use super::error::MRepError;

@@ -5,7 +5,7 @@
 //! ends, else along the edges themselves. What becomes nearer is looked at again, so that obtuse triangles do no harm. Good to a few
 //! percent, which rings need.
 //!
-//! Source: [kimmel1998] for the wave over triangles; the update is that of a point source.
+//! Source: `[kimmel1998]` for the wave over triangles; the update is that of a point source.
 
 use crate::Vec3;
 use std::cmp::Reverse;

@@ -2,7 +2,7 @@
 //! The surface where a function on a grid is zero: marching tetrahedra.
 //!
 //! Each cube is six tetrahedra around its diagonal, which fit those of the next cubes: the mesh is closed and without edges of more than two
-//! triangles, as long as the function is positive on the grid's outside. [payne1990]
+//! triangles, as long as the function is positive on the grid's outside. `[payne1990]`
 
 use crate::Vec3;
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@
 //! [`Figure::slab_around`] and [`Figure::tube_around`] in bodies without, which [`suggest_bones`] gives some. A [`Model`] is several
 //! figures with one boundary.
 //!
-//! Sources: [oguz2005] on the whole; [pizer2003] m-reps; [thall2004] implied boundaries; [damon2003] legality.
+//! Sources: `[oguz2005]` on the whole; `[pizer2003]` m-reps; `[thall2004]` implied boundaries; `[damon2003]` legality.
 
 mod along;
 mod around;

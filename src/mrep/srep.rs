@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! s-reps as files of SlicerSALT hold them, in JSON: slabs by rows and columns of skeletal points with a spoke up, one down, and on the
-//! border one to the crest. [liu2021]
+//! border one to the crest. `[liu2021]`
 //!
 //! `RectangularGridSRep` has `Rows`, `Cols` and `Skeleton[row][col]` of `UpSpoke`, `DownSpoke` and, on the border, `CrestSpoke`, each with a
 //! `SkeletalPoint` and a `Direction` that holds its length: `{"CoordinateSystem": "LPS" or "RAS", "Value": [x, y, z]}`, or in older

@@ -218,7 +218,7 @@ impl Volume {
     }
 }
 
-/// The level between values that leaves the least spread on both sides of it [otsu1979]; none where all are alike.
+/// The level between values that leaves the least spread on both sides of it `[otsu1979]`; none where all are alike.
 fn parting_level(values: &[f32]) -> Option<f32> {
     const BINS: usize = 256;
     let (least, most) = values

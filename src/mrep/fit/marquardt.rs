@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The most probable figure: damped steps [marquardt1963] that lower the energy and fold nothing.
+//! The most probable figure: damped steps `[marquardt1963]` that lower the energy and fold nothing.
 
 use super::super::boundary::{Boundary, vectors};
 use super::super::figure::Figure;
