@@ -496,7 +496,7 @@ impl PyMRep {
     /// MRepError.
     #[pyo3(
         signature = (skeleton=None, layers=Whole(2), covers=None),
-        text_signature = "(skeleton=None, layers=2, covers=None)"
+        text_signature = "($self, skeleton=None, layers=2, covers=None)"
     )]
     fn lattice(
         &self,
@@ -523,7 +523,7 @@ impl PyMRep {
     /// family: an MRepFamily, as what is expected instead of the template's neighbourhoods. Raises MRepError, Cancelled.
     #[pyo3(
         signature = (target, stages=None, prior=1.0, held=None, weights=None, family=None, progress=None),
-        text_signature = "(target, stages=('similarity', 'atoms', 'boundary'), prior=1.0, held=None, weights=None, family=None, progress=None)"
+        text_signature = "($self, target, stages=('similarity', 'atoms', 'boundary'), prior=1.0, held=None, weights=None, family=None, progress=None)"
     )]
     #[allow(clippy::too_many_arguments)]
     fn fit(
