@@ -80,41 +80,36 @@ pub(crate) fn closest_leaf_towards(
     towards: &Vec3,
     corners: impl Fn(u32) -> [Vec3; 3],
 ) -> Option<(u32, f64, [f64; 3])> {
-    /// Squared distances that differ by less are alike.
+    /// Squared distances that differ by less, relatively, are alike.
     const ALIKE: f64 = 1e-9;
-    let (leaf, square, barycentric) = closest_leaf(bvh, p, f64::INFINITY, &corners)?;
-    let farthest = square * (1.0 + ALIKE) + f64::MIN_POSITIVE;
-    let (q, towards) = (glam(p), glam(towards));
-    let near = |node: &BvhNode, _: f64| {
-        if outside(node, q) <= farthest {
-            f64::MIN
-        } else {
-            f64::MAX
-        }
-    };
-    let alike = bvh.find_best(f64::MAX, near, |leaf, _| {
+    let (q, towards) = (glam(p), glam(towards).normalize_or_zero());
+    let near = |node: &BvhNode, _: f64| outside(node, q) * (1.0 - ALIKE);
+    let (leaf, best) = bvh.find_best(f64::INFINITY, near, |leaf, _| {
         let [a, b, c] = corners(leaf).map(|x| glam(&x));
         let found = Candidate::of(&Triangle::new(a, b, c), q)?;
-        (found.distance2 <= farthest).then(|| Tied {
-            along: (found.point - q).dot(towards),
+        let distance = found.distance2.sqrt();
+        let along = if distance > 0.0 {
+            (found.point - q).dot(towards) / distance
+        } else {
+            0.0
+        };
+        Some(Tied {
+            cost: found.distance2 * (1.0 + ALIKE * along),
             found,
         })
-    });
-    Some(match alike {
-        Some((leaf, tied)) => (leaf, tied.found.distance2, tied.found.barycentric),
-        None => (leaf, square, barycentric),
-    })
+    })?;
+    Some((leaf, best.found.distance2, best.found.barycentric))
 }
 
-/// A candidate among equally near ones.
+/// A candidate whose cost tells equally near ones apart.
 struct Tied {
-    along: f64,
+    cost: f64,
     found: Candidate,
 }
 
 impl BvhLeafCost for Tied {
     fn cost(&self) -> f64 {
-        self.along
+        self.cost
     }
 }
 
