@@ -40,17 +40,18 @@ use crate::{Mat3, Vec3};
 use serde::Deserialize;
 use std::fmt::Write;
 use std::path::Path;
+use toml::Spanned;
 
 /// Version of the format.
 const FORMAT: i64 = 1;
 /// Longest file that is read, bytes.
-const LONGEST: u64 = 1 << 28;
+const LONGEST: u64 = 1 << 25;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    format: i64,
-    figure: Vec<FigureTable>,
+    format: Spanned<i64>,
+    figure: Vec<Spanned<FigureTable>>,
 }
 
 #[derive(Deserialize)]
@@ -173,32 +174,31 @@ impl Model {
 
     /// A model from the text of a file; else the line, and what is wrong there.
     fn parsed(text: &str) -> Result<Self, (Option<usize>, String)> {
-        let file: File = toml::from_str(text).map_err(|e| {
-            let line = |span: std::ops::Range<usize>| {
-                1 + text.as_bytes()[..span.start.min(text.len())]
-                    .iter()
-                    .filter(|b| **b == b'\n')
-                    .count()
-            };
-            (e.span().map(line), e.message().trim().replace('\n', "; "))
-        })?;
-        if file.format != FORMAT {
+        let line = |span: std::ops::Range<usize>| {
+            let before = &text.as_bytes()[..span.start.min(text.len())];
+            1 + before.iter().filter(|b| **b == b'\n').count()
+        };
+        let file: File = toml::from_str(text)
+            .map_err(|e| (e.span().map(line), e.message().trim().replace('\n', "; ")))?;
+        let format = *file.format.get_ref();
+        if format != FORMAT {
             let what = format!(
-                "it has format {}, and this version of Thew reads {FORMAT}: update Thew to read it",
-                file.format
+                "it has format {format}, and this version of Thew reads {FORMAT}: update Thew to read it"
             );
-            return Err((None, what));
+            return Err((Some(line(file.format.span())), what));
         }
         let several = file.figure.len() > 1;
         let mut figures = Vec::new();
         for (i, table) in file.figure.into_iter().enumerate() {
+            let at = line(table.span());
+            let table = table.into_inner();
             let name = table.name.clone().unwrap_or_else(|| match several {
                 true => format!("figure {}", i + 1),
                 false => "figure".into(),
             });
             let figure = table
                 .figure()
-                .map_err(|what| (None, format!("figure '{name}': {what}")))?;
+                .map_err(|what| (Some(at), format!("figure '{name}': {what}")))?;
             figures.push((name, figure));
         }
         Self::new(figures).map_err(|e| (None, e.to_string()))
@@ -214,6 +214,18 @@ impl FigureTable {
             self.atom.iter().map(|table| table.atom(spokes)).collect()
         };
         let found = self.atom.len();
+        let foreign = match &self.kind[..] {
+            "slab" => vec![
+                ("atoms", self.atoms.is_some()),
+                ("spokes", self.spokes.is_some()),
+                ("knots", self.knots.is_some()),
+                ("joints", self.joints.is_some()),
+            ],
+            _ => vec![("rows", self.rows.is_some()), ("cols", self.cols.is_some())],
+        };
+        if let Some((key, _)) = foreign.into_iter().find(|(_, there)| *there) {
+            return Err(format!("a {} has no key '{key}'", self.kind));
+        }
         let made = match &self.kind[..] {
             "slab" => {
                 let (rows, cols) = (count(self.rows, "rows")?, count(self.cols, "cols")?);

@@ -4,18 +4,21 @@
 //!
 //! `RectangularGridSRep` has `Rows`, `Cols` and `Skeleton[row][col]` of `UpSpoke`, `DownSpoke` and, on the border, `CrestSpoke`, each with a
 //! `SkeletalPoint` and a `Direction` that holds its length: `{"CoordinateSystem": "LPS" or "RAS", "Value": [x, y, z]}`, or in older
-//! files the three numbers alone, which are LPS. LPS (left, posterior, superior) has x and y the other way round than RAS, which is
-//! what a model here is in.
+//! files the three numbers alone, which were written as they were in memory: in RAS. LPS (left, posterior, superior) has x and y the
+//! other way round than RAS, which is what a model here is in.
 //!
-//! `EllipticalSRep` has `CrestPoints`, `Steps` and `Skeleton[crest point][step]`, from the spine (0) to the fold (`Steps`): a
-//! sheet in polar coordinates. It is read at the places of a grid that is squeezed into the sheet, between its four nearest ones.
+//! `EllipticalSRep` has `CrestPoints`, `Steps` and `Skeleton[crest point][step]`, from the spine (0) to the fold (`Steps`). It is read
+//! at the places of a grid that is squeezed into the sheet: `srep/elliptical.rs`.
 //!
-//! From spokes to atoms: b is their bisector, θ half the angle between them, r the mean of their lengths; the crest spoke's length is
-//! the end factor, and its direction is taken to be b. Where both spokes point away from each other their bisector is the crest spoke's
-//! part across them, or, inside, the neighbours'. Files have millimetres as a rule: read them with a scale of 0.001.
+//! From spokes to atoms: b is their bisector, θ half the angle between them, r the mean of their lengths. The end factor is the way from
+//! the hub to the crest spoke's tip over r, wherever that spoke begins; its direction is taken to be b. Where both spokes point away
+//! from each other, or lean away from the crest, θ is a right angle and b the crest spoke's part across them; inside it is what the
+//! neighbours have, else the way to the next column. An s-rep says nothing of how r and relative lengths share a length, nor of
+//! an inner atom's end factor or its b where θ is a right angle. Files have millimetres as a rule: read them with a scale of 0.001.
+
+mod elliptical;
 
 use super::atom::{Atom, Role};
-use super::ellipsoid;
 use super::figure::{Figure, Kind};
 use crate::{Mat3, Vec3};
 use serde_json::{Value, json};
@@ -31,6 +34,8 @@ struct Point {
 
 /// Rows and columns that elliptical s-reps are read at.
 const GRID: [usize; 2] = [5, 9];
+/// Spokes whose sum is smaller than this share of them point away from each other.
+const OPPOSITE: f64 = 1e-6;
 /// Most points along either side of a file.
 const MOST: usize = 512;
 
@@ -46,7 +51,8 @@ pub(super) fn parsed(text: &str) -> Result<Figure, String> {
         let (around, steps) = (count(ellipse, "CrestPoints")?, count(ellipse, "Steps")?);
         let points = points(ellipse, around, steps + 1, "EllipticalSRep")?;
         let [rows, cols] = GRID;
-        return figure(rows, cols, &resampled(&points, around, steps, rows, cols));
+        let points = elliptical::resampled(&points, around, steps, rows, cols)?;
+        return figure(rows, cols, &points);
     }
     Err("it has neither a RectangularGridSRep nor an EllipticalSRep: it is no s-rep".into())
 }
@@ -92,11 +98,18 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
                     .ok_or_else(|| format!("row {i}, column {j} of 'Skeleton' has no '{key}'"))
             };
             let ((a, up), (b, down)) = (needed("UpSpoke")?, needed("DownSpoke")?);
+            // Spokes begin in one place; what is off by rounding still ends where it says.
+            let apart = (b - a).norm();
+            if apart > 1e-3 * up.norm().max(down.norm()) {
+                return Err(format!(
+                    "'UpSpoke' and 'DownSpoke' at row {i}, column {j} begin in different places"
+                ));
+            }
             out.push(Point {
-                hub: (a + b) / 2.0,
+                hub: a,
                 up,
-                down,
-                crest: spoke("CrestSpoke")?.map(|(_, direction)| direction),
+                down: b - a + down,
+                crest: spoke("CrestSpoke")?.map(|(start, direction)| start - a + direction),
             });
         }
     }
@@ -106,7 +119,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
 /// Three numbers in RAS.
 fn vector(value: &Value) -> Option<Vec3> {
     let lps = match value.get("CoordinateSystem") {
-        None => true,
+        None => false,
         Some(system) => match system.as_str()? {
             "LPS" => true,
             "RAS" => false,
@@ -123,75 +136,61 @@ fn vector(value: &Value) -> Option<Vec3> {
 }
 
 fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> {
-    /// Spokes whose sum is smaller than this share of them point away from each other.
-    const OPPOSITE: f64 = 1e-6;
-    let border = |i: usize| Kind::Slab { rows, cols }.role(i).closes();
-    let bisector = |point: &Point| -> Option<Vec3> {
-        let sum = point.up.normalize() + point.down.normalize();
-        if sum.norm() > OPPOSITE {
-            return Some(sum.normalize());
-        }
-        let across = point.up.normalize() - point.down.normalize();
-        let n = across.normalize();
-        let crest = point.crest?;
-        (crest - n * crest.dot(&n)).try_normalize(OPPOSITE * crest.norm())
-    };
+    let kind = Kind::Slab { rows, cols };
+    kind.check().map_err(|e| e.to_string())?;
+    let at = |i: usize| format!("row {}, column {}", i / cols, i % cols);
+    let mut known = Vec::with_capacity(points.len());
     for (i, point) in points.iter().enumerate() {
-        let lengths = [point.up.norm(), point.down.norm()];
-        if lengths.iter().any(|x| *x <= 0.0)
-            || (border(i) && point.crest.is_some_and(|c| c == Vec3::zeros()))
+        let border = kind.role(i).closes();
+        let crest = point.crest.filter(|_| border);
+        if [Some(point.up), Some(point.down), crest]
+            .iter()
+            .flatten()
+            .any(|spoke| spoke.norm() <= 0.0)
         {
+            return Err(format!("a spoke at {} has no length", at(i)));
+        }
+        if border && crest.is_none() {
             return Err(format!(
-                "a spoke at row {}, column {} has no length",
-                i / cols,
-                i % cols
+                "{} is on the border, but has no 'CrestSpoke'",
+                at(i)
             ));
         }
-        if border(i) && point.crest.is_none() {
+        let (sum, n) = point.sum_and_normal().ok_or_else(|| {
+            format!(
+                "'UpSpoke' and 'DownSpoke' at {} point the same way: there is no sheet between them",
+                at(i)
+            )
+        })?;
+        let against = crest.is_some_and(|crest| sum.dot(&crest) < 0.0);
+        // More than half a right angle from where the sheet goes on: no lean, but a file that is wrong.
+        if against && sum.norm() > 1.0 {
             return Err(format!(
-                "row {}, column {} is on the border, but has no 'CrestSpoke'",
-                i / cols,
-                i % cols
+                "'CrestSpoke' at {} points away from 'UpSpoke' and 'DownSpoke'",
+                at(i)
             ));
         }
-    }
-    let known: Vec<Option<Vec3>> = points.iter().map(bisector).collect();
-    let atoms = points.iter().enumerate().map(|(i, point)| {
-        let (up, down) = (point.up.normalize(), point.down.normalize());
-        let n = (up - down).try_normalize(OPPOSITE);
-        let b = known[i].unwrap_or_else(|| {
-            // The direction that neighbours have, or any across.
-            let n = n.unwrap_or(Vec3::z());
-            let near = known
-                .iter()
-                .flatten()
-                .map(|b| b - n * b.dot(&n))
-                .sum::<Vec3>();
-            let any = n.cross(&Vec3::x());
-            let any = if any.norm() > 0.1 {
-                any
-            } else {
-                n.cross(&Vec3::y())
-            };
-            near.try_normalize(1e-3).unwrap_or(any.normalize())
-        });
-        let n = n.unwrap_or_else(|| {
-            let any = b.cross(&Vec3::x());
-            (if any.norm() > 0.1 {
-                any
-            } else {
-                b.cross(&Vec3::y())
+        known.push(if sum.norm() > OPPOSITE && !against {
+            Some(sum.normalize())
+        } else {
+            crest.and_then(|crest| {
+                (crest - n * crest.dot(&n)).try_normalize(OPPOSITE * crest.norm())
             })
-            .normalize()
         });
+    }
+    let axes = spread(kind, points, &known).ok_or(
+        "the spokes of some points are opposite, and no neighbour tells how the sheet lies there",
+    )?;
+    let atoms = points.iter().zip(axes).map(|(point, b)| {
+        let (sum, n) = point.sum_and_normal().unwrap_or((b, Vec3::z()));
         // As the spokes have it: b first, then what is left of n.
         let n = (n - b * b.dot(&n)).normalize();
-        let angle = 0.5 * up.dot(&down).clamp(-1.0, 1.0).acos();
-        let angle = if up.dot(&down) < -0.5 {
-            // Exact for angles near a right one, where the cosine is not.
-            std::f64::consts::FRAC_PI_2 - (0.5 * (up + down).norm()).min(1.0).asin()
+        let straight = sum.norm() <= OPPOSITE || sum.dot(&b) <= 0.0;
+        let angle = if straight {
+            std::f64::consts::FRAC_PI_2
         } else {
-            angle
+            let across = point.up.normalize() - point.down.normalize();
+            across.norm().atan2(sum.norm())
         };
         let (above, below) = (point.up.norm(), point.down.norm());
         let radius = 0.5 * (above + below);
@@ -202,7 +201,7 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
                 point.hub,
                 radius,
                 Mat3::from_columns(&[b, n.cross(&b), n]),
-                angle.max(1e-3),
+                angle,
                 2,
             )
         }
@@ -210,47 +209,54 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
     Figure::slab(rows, cols, atoms.collect()).map_err(|e| e.to_string())
 }
 
-/// Points of a polar sheet at the places of a squeezed grid: rows along its short side, columns along the long one, which begins at the
-/// first crest point.
-fn resampled(
-    points: &[Point],
-    around: usize,
-    steps: usize,
-    rows: usize,
-    cols: usize,
-) -> Vec<Point> {
-    let at = |c: usize, s: usize| &points[(c % around) * (steps + 1) + s];
-    let mut out = Vec::new();
-    for i in 0..rows {
-        for j in 0..cols {
-            let [x, y] = ellipsoid::squeezed([i, j], [rows, cols], 1.0);
-            let border = i == 0 || j == 0 || i + 1 == rows || j + 1 == cols;
-            let angle = y.atan2(x).rem_euclid(std::f64::consts::TAU) / std::f64::consts::TAU;
-            // The grid's border lies on the fold.
-            let radius = if border { 1.0 } else { x.hypot(y).min(1.0) };
-            let (c, s) = (angle * around as f64, radius * steps as f64);
-            let (c0, s0) = (
-                c.floor() as usize,
-                (s.floor() as usize).min(steps.saturating_sub(1)),
-            );
-            let (cf, sf) = (c - c0 as f64, s - s0 as f64);
-            let mix = |of: &dyn Fn(&Point) -> Vec3| {
-                let row = |s: usize| of(at(c0, s)) * (1.0 - cf) + of(at(c0 + 1, s)) * cf;
-                row(s0) * (1.0 - sf) + row((s0 + 1).min(steps)) * sf
-            };
-            let crest = |p: &Point| p.crest.unwrap_or_default();
-            out.push(Point {
-                hub: mix(&|p| p.hub),
-                up: mix(&|p| p.up),
-                down: mix(&|p| p.down),
-                crest: border.then(|| {
-                    let (a, b) = (crest(at(c0, steps)), crest(at(c0 + 1, steps)));
-                    a * (1.0 - cf) + b * cf
-                }),
-            });
+impl Point {
+    /// Sum of both spokes' directions, and the direction of their difference, if there is one.
+    fn sum_and_normal(&self) -> Option<(Vec3, Vec3)> {
+        let (up, down) = (self.up.normalize(), self.down.normalize());
+        Some((up + down, (up - down).try_normalize(OPPOSITE)?))
+    }
+}
+
+/// Every atom's b: those that are not known have what their neighbours have, ring by ring, or point to the next column or row.
+fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Vec3>> {
+    /// Neighbours whose mean is shorter than this do not agree.
+    const AGREED: f64 = 1e-3;
+    let mut near = vec![Vec::new(); points.len()];
+    let mut way = vec![[Vec3::zeros(); 2]; points.len()];
+    for [a, b] in kind.neighbours() {
+        near[a].push(b);
+        near[b].push(a);
+        for i in [a, b] {
+            way[i][usize::from(b - a > 1)] += points[b].hub - points[a].hub;
         }
     }
-    out
+    let across = |i: usize, v: Vec3| {
+        let n = points[i].sum_and_normal().map_or(Vec3::zeros(), |(_, n)| n);
+        v - n * v.dot(&n)
+    };
+    let mut known = known.to_vec();
+    while known.iter().any(Option::is_none) {
+        let found: Vec<(usize, Vec3)> = (0..points.len())
+            .filter(|&i| known[i].is_none())
+            .filter_map(|i| {
+                let told: Vec<Vec3> = near[i].iter().filter_map(|&k| known[k]).collect();
+                let mean = across(i, told.iter().sum::<Vec3>()) / told.len().max(1) as f64;
+                let ways = way[i].iter().map(|&w| {
+                    let b = across(i, w);
+                    b.try_normalize(OPPOSITE * w.norm())
+                });
+                let b = mean.try_normalize(AGREED).or_else(|| ways.flatten().next());
+                b.filter(|_| !told.is_empty()).map(|b| (i, b))
+            })
+            .collect();
+        if found.is_empty() {
+            return None;
+        }
+        for (i, b) in found {
+            known[i] = Some(b);
+        }
+    }
+    known.into_iter().collect()
 }
 
 /// The text of a file for a slab, in RAS; else why there is none.
@@ -279,3 +285,6 @@ pub(super) fn written(figure: &Figure) -> Result<String, String> {
     let all = json!({"RectangularGridSRep": {"Rows": rows, "Cols": cols, "Skeleton": skeleton}});
     serde_json::to_string_pretty(&all).map_err(|e| e.to_string())
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,10 +5,26 @@ use super::super::fixture::{ellipsoid, helix};
 use super::*;
 use proptest::prelude::*;
 
-fn folder() -> std::path::PathBuf {
-    let folder = std::env::temp_dir().join(format!("thew-mrep-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
+/// A folder that is gone when it is dropped.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let name = format!("thew-mrep-{}-{test}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn join(&self, name: &str) -> std::path::PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 fn model() -> Model {
@@ -28,7 +44,8 @@ fn model() -> Model {
 
 #[test]
 fn what_was_written_comes_back_to_the_last_bit() {
-    let path = folder().join("both.mrep.toml");
+    let folder = Folder::new("bits");
+    let path = folder.join("both.mrep.toml");
     model().save(&path).unwrap();
     assert_eq!(Model::load(&path, 1.0).unwrap(), model());
     let small = Model::load(&path, 1e-3).unwrap();
@@ -38,87 +55,9 @@ fn what_was_written_comes_back_to_the_last_bit() {
 }
 
 #[test]
-fn a_slab_goes_through_an_s_rep_and_back() {
-    let slab = ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8);
-    let path = folder().join("body.srep.json");
-    Model::from(slab.clone()).save(&path).unwrap();
-    let back = Model::load(&path, 1.0).unwrap();
-    for (i, (a, b)) in slab
-        .atoms()
-        .iter()
-        .zip(back.one().unwrap().atoms())
-        .enumerate()
-    {
-        assert!((a.hub - b.hub).norm() < 1e-12 && (a.radius - b.radius).abs() < 1e-12);
-        assert!(
-            (a.angle - b.angle).abs() < 1e-9,
-            "{i} {} {}",
-            a.angle,
-            b.angle
-        );
-        if slab.kind().role(i).closes() {
-            assert!(
-                (a.frame - b.frame).amax() < 1e-9 && (a.end - b.end).abs() < 1e-12,
-                "{i} {a:?} {b:?}"
-            );
-        } else {
-            // What is exactly across may turn about n, which no s-rep tells.
-            assert!((a.frame.column(2) - b.frame.column(2)).norm() < 1e-9);
-        }
-    }
-    let said = Model::from(helix(5, 6))
-        .save(&path)
-        .unwrap_err()
-        .to_string();
-    assert!(said.contains("tube"), "{said}");
-}
-
-#[test]
-fn lps_and_old_files_are_turned_round() {
-    let plain = |v: [f64; 3]| format!("[{}, {}, {}]", -v[0], -v[1], v[2]);
-    let named = |v: [f64; 3]| format!("{{\"CoordinateSystem\": \"LPS\", \"Value\": {}}}", plain(v));
-    for vector in [&plain as &dyn Fn([f64; 3]) -> String, &named] {
-        let spoke = |p: [f64; 3], d: [f64; 3]| {
-            format!(
-                "{{\"SkeletalPoint\": {}, \"Direction\": {}}}",
-                vector(p),
-                vector(d)
-            )
-        };
-        let point = |x: f64, y: f64| {
-            let p = [x, y, 0.0];
-            let (a, b) = (x - 0.5, y - 0.5);
-            format!(
-                "{{\"UpSpoke\": {}, \"DownSpoke\": {}, \"CrestSpoke\": {}}}",
-                spoke(p, [0.1 * a, 0.1 * b, 0.3]),
-                spoke(p, [0.1 * a, 0.1 * b, -0.3]),
-                spoke(p, [0.4 * a, 0.4 * b, 0.0])
-            )
-        };
-        let rows: Vec<String> = (0..2)
-            .map(|i| {
-                format!(
-                    "[{}, {}]",
-                    point(f64::from(i), 0.0),
-                    point(f64::from(i), 1.0)
-                )
-            })
-            .collect();
-        let text = format!(
-            "{{\"RectangularGridSRep\": {{\"Rows\": 2, \"Cols\": 2, \"Skeleton\": [{}]}}}}",
-            rows.join(",")
-        );
-        let figure = srep::parsed(&text).unwrap();
-        assert!((figure.atoms()[2].hub - Vec3::new(1.0, 0.0, 0.0)).norm() < 1e-12);
-        assert!(
-            figure.atoms()[0].frame.column(0).x < -0.5 && figure.atoms()[0].frame.column(2).z > 0.9
-        );
-    }
-}
-
-#[test]
 fn damaged_files_are_told_by_line_or_place() {
-    let path = folder().join("damaged.mrep.toml");
+    let folder = Folder::new("damaged");
+    let path = folder.join("damaged.mrep.toml");
     let whole = model().written();
     let said = |text: &str| {
         std::fs::write(&path, text).unwrap();
@@ -128,15 +67,28 @@ fn damaged_files_are_told_by_line_or_place() {
     assert!(said(&whole.replace("\nangle", "\nangel")).contains("angel"));
     assert!(said(&whole.replace("atoms = 5", "atoms = 4")).contains("4 atoms, but there are 5"));
     assert!(said(&whole.replace("kind = \"tube\"", "kind = \"tub\"")).contains("'tub'"));
-    assert!(said(&whole.replace("format = 1", "format = 9")).contains("format 9"));
+    let format = said(&whole.replace("format = 1", "format = 9"));
+    assert!(
+        format.contains("format 9") && format.contains("line 2"),
+        "{format}"
+    );
+    let foreign = said(&whole.replace("kind = \"slab\"", "kind = \"slab\"\nspokes = 2"));
+    let at = 1 + whole[..whole.find("name = \"body\"").unwrap()]
+        .matches('\n')
+        .count();
+    let near = (at - 1..=at).any(|line| foreign.contains(&format!("line {line}")));
+    assert!(
+        near && foreign.contains("a slab has no key 'spokes'"),
+        "{foreign}"
+    );
     assert!(said(&whole[..whole.len() / 2]).contains("damaged.mrep.toml"));
     assert!(said(&whole.replacen("r = 0.5", "r = nan", 1)).contains("radius"));
     assert!(said("").contains("format"));
-    let other = Model::load(&folder().join("x.obj"), 1.0)
+    let other = Model::load(&folder.join("x.obj"), 1.0)
         .unwrap_err()
         .to_string();
     assert!(other.contains(".mrep.toml"));
-    let none = Model::load(&folder().join("none.mrep.toml"), 1.0).unwrap_err();
+    let none = Model::load(&folder.join("none.mrep.toml"), 1.0).unwrap_err();
     assert!(matches!(none, MRepError::Disk { .. }));
     for (text, part) in [
         ("{", "no JSON"),
