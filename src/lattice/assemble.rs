@@ -2,7 +2,7 @@
 //! From the chosen tetrahedra to the lattice: numbers, virtual copies, the bones' vertices.
 
 use super::bones::Segment;
-use super::enclose::Mesh;
+use super::builder::Mesh;
 use super::fill::FAR;
 use super::segments::Protected;
 use super::{BoneChains, Cell, Lattice, LatticeError, split};

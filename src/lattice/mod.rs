@@ -31,6 +31,7 @@
 mod assemble;
 mod balls;
 mod bones;
+mod builder;
 pub mod cell;
 mod check;
 mod delaunay;

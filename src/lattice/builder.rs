@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! From bones and a surface to tetrahedra: points, Delaunay, the choice of cells, improvement, Steiner points.
+
+use super::bones::Segment;
+use super::delaunay::delaunay;
+use super::fill::{OUTWARD, Points, SizeField};
+use super::improve::Climb;
+use super::segments::{Protected, protect};
+use super::tetrahedron::{quality, volume};
+use super::{LatticeError, keep};
+use crate::Vec3;
+use crate::aabb;
+use crate::progress::{Part, Progress, step};
+use crate::surface::{DistanceGrid, Surface};
+use std::collections::BTreeSet;
+
+/// Wanted dihedral angle, and the one below which a Steiner point is tried, radians.
+const GOAL: f64 = 30.0 * std::f64::consts::PI / 180.0;
+const SLIVER: f64 = 15.0 * std::f64::consts::PI / 180.0;
+/// Joints closer than this part of `h` that are not one: between them there are slivers whatever is done.
+const HOPELESS: f64 = 0.05;
+
+/// A tetrahedralisation of the whole box and the cells chosen from it.
+pub(super) struct Mesh {
+    /// The skeleton whose points come first. It is the mesh's own: later rounds may cut bones, which
+    /// numbers all points anew, and yet not be kept.
+    pub skeleton: Protected,
+    pub x: Vec<Vec3>,
+    pub tets: Vec<[u32; 4]>,
+    pub keep: Vec<bool>,
+    /// Worst quality of a kept one.
+    pub worst: f64,
+}
+
+pub(super) struct Builder<'a> {
+    surface: &'a Surface,
+    skeleton: Protected,
+    size: SizeField,
+    grid: DistanceGrid,
+    points: Points,
+    h: f64,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(
+        surface: &'a Surface,
+        segments: &'a [Segment],
+        h: f64,
+        progress: &dyn Progress,
+    ) -> Result<Self, LatticeError> {
+        let skeleton = protect(segments, h);
+        let corners: [Vec3; 2] = surface.bounds().into();
+        let (lo, hi) = aabb::bounds(skeleton.points.iter().chain(&corners));
+        let step_bound = Vec3::repeat(2.2 * h);
+        let (lo, hi) = (lo - step_bound, hi + step_bound);
+        step(progress, 0.02, "measuring distances")?;
+        let spacing = (h / 5.0).max((hi - lo).max() / 200.0);
+        let rim = Vec3::repeat(0.4 * h);
+        let part = Part {
+            whole: progress,
+            from: 0.02,
+            to: 0.15,
+        };
+        let grid = DistanceGrid::with_bounds(surface, lo - rim, hi + rim, spacing, &part)?;
+        let size = SizeField::new(&skeleton, h);
+        step(progress, 0.15, "filling with points")?;
+        let points = Points::fill(&skeleton, &size, &grid, lo, hi);
+        Ok(Self {
+            surface,
+            skeleton,
+            size,
+            grid,
+            points,
+            h,
+        })
+    }
+
+    pub fn fill(&mut self, progress: &dyn Progress) -> Result<(), LatticeError> {
+        step(progress, 0.2, "relaxing the points")?;
+        self.points
+            .relax(&self.skeleton, &self.size, 6)
+            .map_err(LatticeError::Failed)?;
+        self.points.warp(&self.skeleton, &self.size, &self.grid);
+        Ok(())
+    }
+
+    /// Delaunay, keep, improve; Steiner points where slivers are left; the best of five rounds.
+    pub fn tetrahedralise(&mut self, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
+        let mut best: Option<Mesh> = None;
+        for round in 0..5 {
+            let part = Part {
+                whole: progress,
+                from: 0.35 + 0.07 * f64::from(round),
+                to: 0.42 + 0.07 * f64::from(round),
+            };
+            step(&part, 0.0, "building cells")?;
+            let tets = self.conforming()?;
+            let mesh = self.improve(tets, &part)?;
+            let slivers: Vec<usize> = (0..mesh.tets.len())
+                .filter(|&t| mesh.keep[t] && quality(&corners(&mesh, t)) < SLIVER)
+                .collect();
+            let steiner = self.steiner(&mesh, &slivers);
+            if best.as_ref().is_none_or(|b| mesh.worst > b.worst) {
+                best = Some(mesh);
+            }
+            if steiner.is_empty() || round == 4 {
+                break;
+            }
+            if let Some(b) = &best {
+                // Go on from where the climb has brought the points.
+                let n = self.points.x.len();
+                if b.x.len() == n {
+                    self.points.x.copy_from_slice(&b.x);
+                }
+            }
+            self.points.insert(&steiner);
+            let all: Vec<usize> = (0..self.skeleton.edges.len()).collect();
+            self.points.push_out(&self.skeleton, &all, 1.08);
+        }
+        best.ok_or_else(|| LatticeError::Failed("no cells".into()))
+    }
+
+    /// A Delaunay tetrahedralisation that has every sub-segment as an edge.
+    fn conforming(&mut self) -> Result<Vec<[u32; 4]>, LatticeError> {
+        for attempt in 0..8 {
+            let tets: Vec<[u32; 4]> = delaunay(&self.points.x)
+                .map_err(|e| LatticeError::Failed(e.to_string()))?
+                .into_iter()
+                .filter(|t| {
+                    let x = t.map(|v| self.points.x[v as usize]);
+                    volume(&x) > 1e-9 * self.size.smallest.powi(3)
+                })
+                .collect();
+            let fixed = self.points.fixed as u32;
+            let mut edges = BTreeSet::new();
+            for t in &tets {
+                for i in 0..4 {
+                    for j in 0..4 {
+                        if t[i] < t[j] && t[j] < fixed {
+                            edges.insert((t[i], t[j]));
+                        }
+                    }
+                }
+            }
+            let missing: Vec<usize> = (0..self.skeleton.edges.len())
+                .filter(|&e| {
+                    let (a, b, _) = self.skeleton.edges[e];
+                    !edges.contains(&(a.min(b), a.max(b)))
+                })
+                .collect();
+            if missing.is_empty() {
+                return Ok(tets);
+            }
+            if attempt < 4 {
+                self.points.push_out(&self.skeleton, &missing, 1.35);
+            } else {
+                self.cut(&missing);
+            }
+        }
+        Err(LatticeError::Failed(
+            "its bones lie too close to one another".into(),
+        ))
+    }
+
+    /// Cuts sub-segments in halves: bones that nearly coincide never get empty balls otherwise.
+    fn cut(&mut self, edges: &[usize]) {
+        for &e in edges {
+            let (a, b, s) = self.skeleton.edges[e];
+            let new = self.skeleton.points.len() as u32;
+            let x = (self.skeleton.points[a as usize] + self.skeleton.points[b as usize]) / 2.0;
+            self.skeleton.points.push(x);
+            self.points.x.insert(self.points.fixed, x);
+            self.points.fixed += 1;
+            self.skeleton.edges[e] = (a, new, s);
+            self.skeleton.edges.push((new, b, s));
+            for chain in &mut self.skeleton.chains {
+                let at = chain
+                    .windows(2)
+                    .position(|w| w.contains(&a) && w.contains(&b));
+                if let Some(i) = at {
+                    chain.insert(i + 1, new);
+                }
+            }
+        }
+        self.skeleton.find_balls();
+    }
+
+    fn improve(&self, tets: Vec<[u32; 4]>, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
+        let mut x = self.points.x.clone();
+        let select =
+            |x: &[Vec3]| keep::select(x, &tets, self.surface, &self.grid, &self.skeleton, self.h);
+        let mut chosen = select(&x);
+        for round in 0..3 {
+            step(progress, 0.1 + 0.3 * f64::from(round), "improving cells")?;
+            let mut step_bound = vec![0.0; x.len()];
+            let mut floor = vec![f64::NEG_INFINITY; x.len()];
+            for i in self.points.free() {
+                step_bound[i] = self.size.at(x[i]);
+                // What lies outside of the surface stays there, so that the choice of cells keeps.
+                if self.grid.at(x[i]) > 0.3 * OUTWARD * step_bound[i] {
+                    floor[i] = 0.5 * OUTWARD * step_bound[i];
+                }
+            }
+            let allowed =
+                |v: usize, p: Vec3| floor[v] == f64::NEG_INFINITY || self.grid.at(p) >= floor[v];
+            Climb {
+                tets: &tets,
+                keep: &chosen,
+                step_bound: &step_bound,
+                allowed: &allowed,
+                goal: GOAL,
+            }
+            .run(&mut x, 12);
+            let again = select(&x);
+            let settled = again == chosen;
+            chosen = again;
+            if settled {
+                break;
+            }
+        }
+        let mut mesh = Mesh {
+            skeleton: self.skeleton.clone(),
+            x,
+            tets,
+            keep: chosen,
+            worst: f64::INFINITY,
+        };
+        for t in 0..mesh.tets.len() {
+            if mesh.keep[t] {
+                mesh.worst = mesh.worst.min(quality(&corners(&mesh, t)));
+            }
+        }
+        Ok(mesh)
+    }
+
+    /// The middle of the longest edge that is not a bone's, for every sliver.
+    fn steiner(&self, mesh: &Mesh, slivers: &[usize]) -> Vec<Vec3> {
+        let bones: BTreeSet<(u32, u32)> = self
+            .skeleton
+            .edges
+            .iter()
+            .map(|&(a, b, _)| (a.min(b), a.max(b)))
+            .collect();
+        let fixed = self.skeleton.points.len() as u32;
+        let mut new: Vec<Vec3> = Vec::new();
+        for &t in slivers {
+            let corner = mesh.tets[t];
+            if holds_a_gap(mesh, &corner, fixed, HOPELESS * self.h) {
+                return Vec::new();
+            }
+            let mut longest = (0.0, Vec3::zeros());
+            for i in 0..4 {
+                for j in i + 1..4 {
+                    let e = (corner[i].min(corner[j]), corner[i].max(corner[j]));
+                    let (p, q) = (mesh.x[e.0 as usize], mesh.x[e.1 as usize]);
+                    if !bones.contains(&e) && (p - q).norm() > longest.0 {
+                        longest = ((p - q).norm(), (p + q) / 2.0);
+                    }
+                }
+            }
+            let apart = new
+                .iter()
+                .all(|p| (p - longest.1).norm() > 0.25 * self.size.smallest);
+            if longest.0 > 0.0 && apart {
+                new.push(longest.1);
+            }
+        }
+        new
+    }
+}
+
+/// Whether two skeleton points of a tetrahedron are so close that other points only make more like it.
+fn holds_a_gap(mesh: &Mesh, corners: &[u32; 4], fixed: u32, gap: f64) -> bool {
+    let bones: Vec<Vec3> = corners
+        .iter()
+        .filter(|&&v| v < fixed)
+        .map(|&v| mesh.x[v as usize])
+        .collect();
+    let near = |i: usize| bones[..i].iter().any(|p| (p - bones[i]).norm() < gap);
+    (1..bones.len()).any(near)
+}
+
+fn corners(mesh: &Mesh, t: usize) -> [Vec3; 4] {
+    mesh.tets[t].map(|v| mesh.x[v as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::assemble::assemble;
+    use super::super::bones;
+    use super::*;
+    use crate::progress::Silent;
+    use crate::skeleton::Skeleton;
+
+    #[test]
+    fn bones_cut_in_a_round_that_is_not_kept_leave_the_kept_mesh_alone() {
+        let (lo, hi) = (Vec3::new(-0.3, -0.3, 0.0), Vec3::new(0.3, 0.3, 2.0));
+        let corner = |i: usize| {
+            let pick = |k: usize| if i >> k & 1 == 1 { hi[k] } else { lo[k] };
+            Vec3::new(pick(0), pick(1), pick(2))
+        };
+        let faces = [
+            [0, 2, 3, 1],
+            [4, 5, 7, 6],
+            [0, 1, 5, 4],
+            [2, 6, 7, 3],
+            [0, 4, 6, 2],
+            [1, 3, 7, 5],
+        ];
+        let surface = Surface::new(
+            (0..8).map(corner).collect(),
+            faces
+                .iter()
+                .flat_map(|f| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]])
+                .collect(),
+        )
+        .expect("a box");
+        let at = |z: f64| Vec3::new(0.0, 0.0, z);
+        let skeleton = Skeleton::new(
+            vec!["lower".into(), "upper".into()],
+            vec![None, Some(0)],
+            vec![at(0.2), at(1.0)],
+            vec![at(1.0), at(1.8)],
+        )
+        .expect("two bones");
+        let h = surface.size() / 8.0;
+        let segments = bones::select(&surface, &skeleton, None, h, &mut Vec::new());
+        let mut builder = Builder::new(&surface, &segments, h, &Silent).expect("not cancelled");
+        builder.fill(&Silent).expect("fills");
+        let mesh = builder.tetrahedralise(&Silent).expect("has cells");
+        builder.cut(&[0, 1]);
+        let lattice =
+            assemble(&mesh, &surface, &segments, h, Vec::new(), &Silent).expect("is a lattice");
+        assert_eq!(lattice.check(&surface, &skeleton), vec![]);
+        for chain in &lattice.bones().chains {
+            for &v in chain {
+                let x = lattice.vertices()[v as usize];
+                assert_eq!((x.x, x.y), (0.0, 0.0), "vertex {v} is not on the bones");
+            }
+        }
+    }
+}
