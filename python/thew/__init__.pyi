@@ -552,6 +552,17 @@ class MRep:
         prisms in its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of a skeleton whose heads
         and tails are hubs lie on its edges. Corners move outward along their spokes until all of `covers` lies inside (None: the
         boundary). Raises MRepError."""
+    def enclose(
+        self,
+        surface: Surface,
+        skeleton: Skeleton,
+        skin_weights: ArrayLike | None = None,
+        cells_across: float = 12.0,
+        progress: _Progress | None = None,
+    ) -> Lattice:
+        """A lattice around a whole character: prisms along the limbs of this model, joined in faces to tetrahedra around the rest,
+        with every used bone on edges. Arguments as in `Lattice.enclose`; `notes` of the lattice tell which limbs were left to
+        tetrahedra, and why. Raises Cancelled, InputError, MotionError."""
     def fit(
         self,
         target: Surface | Volume,

@@ -5,7 +5,7 @@
 use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
-use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, StoredEmbedding};
+use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, Parts, StoredEmbedding};
 use crate::range::{all_sound, is_sound};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::matrix::StoredMatrix;
@@ -38,6 +38,7 @@ pub(crate) struct StoredBody {
     cells: Vec<Cell>,
     bones: BoneChains,
     flesh: Option<Flesh>,
+    parts: Option<Parts>,
     #[serde(deserialize_with = "texts")]
     names: Vec<String>,
     parents: Vec<Option<u32>>,
@@ -83,6 +84,7 @@ impl Body {
             cells: self.lattice.cells().to_vec(),
             bones: self.lattice.bones().clone(),
             flesh: self.lattice.flesh.clone(),
+            parts: self.lattice.parts.clone(),
             names: self.skeleton.names().to_vec(),
             parents: self.skeleton.parents().to_vec(),
             heads: self.skeleton.heads().to_vec(),
@@ -202,10 +204,15 @@ impl StoredBody {
             "its surface is not the one in its lattice",
         ))?;
         let flesh_fits = self.flesh.as_ref().is_none_or(|f| f.fits(c));
-        fits(flesh_fits, "its flesh does not fit its lattice")?;
+        let parts_fit = self.parts.as_ref().is_none_or(|p| p.fits(c));
+        fits(
+            flesh_fits && parts_fit,
+            "its flesh does not fit its lattice",
+        )?;
         let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
             .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
         lattice.flesh = self.flesh;
+        lattice.parts = self.parts;
         let held: Vec<bool> = self.bone_of_vertex.iter().map(Option::is_some).collect();
         let pattern = Pattern::new(
             self.elements.all_corners(),

@@ -48,12 +48,13 @@ pub(super) fn assemble(
             *n
         }));
     }
-    let edges: Vec<(u32, u32, u32)> = mesh
-        .skeleton
-        .edges
-        .iter()
-        .map(|&(a, b, s)| (a, b, segments[s as usize].bone))
-        .collect();
+    let of_bones = mesh.skeleton.edges.iter();
+    let of_bones = of_bones.map(|&(a, b, s)| (a, b, segments[s as usize].bone));
+    // The edges of given faces keep their numbers as bones do; they are none's.
+    let of_faces = mesh.skeleton.faces.iter();
+    let of_faces = of_faces.flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
+    let of_faces = of_faces.map(|(a, b)| (a.min(b), a.max(b), u32::MAX));
+    let edges: Vec<(u32, u32, u32)> = of_bones.chain(of_faces).collect();
     let split = split::split(
         split::SplitInput {
             vertices: &vertices,

@@ -33,7 +33,7 @@ impl Ball {
         }
     }
 
-    fn holds(&self, p: Vec3) -> bool {
+    pub fn holds(&self, p: Vec3) -> bool {
         (p - self.centre).norm() < self.radius * ON_SPHERE
     }
 }
@@ -41,6 +41,24 @@ impl Ball {
 /// The ball on an edge as diameter.
 pub(crate) fn smallest(points: &[Vec3], a: u32, b: u32) -> Ball {
     Ball::through(points[a as usize], points[b as usize], Vec3::zeros())
+}
+
+/// The smallest ball with the corners of a triangle on it: an empty one makes the triangle a face of the Delaunay tetrahedralisation.
+pub(crate) fn around(a: Vec3, b: Vec3, c: Vec3) -> Ball {
+    let (p, q) = (b - a, c - a);
+    let n = p.cross(&q);
+    let twice = 2.0 * n.norm_squared();
+    let to = (n.cross(&p) * q.norm_squared() + q.cross(&n) * p.norm_squared()) / twice;
+    // A triangle without area has none; one that is far away from everything takes its place.
+    let to = if to.iter().all(|x| x.is_finite()) {
+        to
+    } else {
+        Vec3::zeros()
+    };
+    Ball {
+        centre: a + to,
+        radius: to.norm(),
+    }
 }
 
 /// Points in the ball on an edge as diameter.
@@ -90,6 +108,17 @@ mod tests {
         let points = [Vec3::zeros(), Vec3::x(), Vec3::new(0.5, 0.6, 0.0)];
         let ball = empty(&points, 0, 1).expect("empty");
         assert_eq!((ball.centre, ball.radius), (Vec3::x() / 2.0, 0.5));
+    }
+
+    #[test]
+    fn a_triangle_lies_on_the_smallest_ball_around_it() {
+        let [a, b, c] = [[1.0, 0.2, 0.0], [-0.3, 0.7, 0.4], [0.1, -0.9, 2.0]].map(Vec3::from);
+        let ball = around(a, b, c);
+        for x in [a, b, c] {
+            assert!(((x - ball.centre).norm() - ball.radius).abs() < 1e-12);
+        }
+        let normal = (b - a).cross(&(c - a));
+        assert!(normal.dot(&(ball.centre - a)).abs() < 1e-12);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! From bones and a surface to tetrahedra: points, Delaunay, the choice of cells, improvement, Steiner points.
 
+use super::balls::Ball;
 use super::bones::Segment;
 use super::delaunay::delaunay;
 use super::fill::{OUTWARD, Points, SizeField};
@@ -44,11 +45,20 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     pub fn new(
         surface: &'a Surface,
-        segments: &'a [Segment],
+        segments: &[Segment],
+        faces: &[[Vec3; 3]],
         h: f64,
         progress: &dyn Progress,
     ) -> Result<Self, LatticeError> {
-        let skeleton = protect(segments, h);
+        let skeleton = protect(segments, faces, h);
+        let crowded = |ball: &Ball| skeleton.points.iter().any(|p| ball.holds(*p));
+        let faces = (0..).zip(&skeleton.face_balls);
+        let crowded: Vec<usize> = (faces.filter(|(_, b)| crowded(b)))
+            .map(|(i, _)| i)
+            .collect();
+        if !crowded.is_empty() {
+            return Err(LatticeError::Joined(crowded));
+        }
         let corners: [Vec3; 2] = surface.bounds().into();
         let (lo, hi) = aabb::bounds(skeleton.points.iter().chain(&corners));
         let step_bound = Vec3::repeat(2.2 * h);
@@ -142,6 +152,7 @@ impl<'a> Builder<'a> {
                     }
                 }
             }
+            let faces = self.missing_faces(&tets);
             let missing: Vec<usize> = (0..self.skeleton.edges.len())
                 .filter(|&e| {
                     let (a, b, _) = self.skeleton.edges[e];
@@ -149,7 +160,11 @@ impl<'a> Builder<'a> {
                 })
                 .collect();
             if missing.is_empty() {
-                return Ok(tets);
+                match faces {
+                    faces if faces.is_empty() => return Ok(tets),
+                    faces if attempt >= 4 => return Err(LatticeError::Joined(faces)),
+                    _ => {}
+                }
             }
             if attempt < 4 {
                 self.points.push_out(&self.skeleton, &missing, 1.35);
@@ -160,6 +175,25 @@ impl<'a> Builder<'a> {
         Err(LatticeError::Failed(
             "its bones lie too close to one another".into(),
         ))
+    }
+
+    /// Given faces that are none of these tetrahedra's.
+    fn missing_faces(&self, tets: &[[u32; 4]]) -> Vec<usize> {
+        let sorted = |mut f: [u32; 3]| {
+            f.sort_unstable();
+            f
+        };
+        let wanted: BTreeSet<[u32; 3]> = self.skeleton.faces.iter().map(|&f| sorted(f)).collect();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let of = |t: &[u32; 4]| [0, 1, 2, 3].map(|i| sorted([1, 2, 3].map(|k| t[(i + k) % 4])));
+        let there: BTreeSet<[u32; 3]> = (tets.iter().flat_map(of))
+            .filter(|f| wanted.contains(f))
+            .collect();
+        let faces = (0..).zip(&self.skeleton.faces);
+        let missing = faces.filter(|(_, f)| !there.contains(&sorted(**f)));
+        missing.map(|(i, _)| i).collect()
     }
 
     /// Cuts sub-segments in halves: bones that nearly coincide never get empty balls otherwise.
@@ -218,6 +252,11 @@ impl<'a> Builder<'a> {
                 break;
             }
         }
+        let (surface, skeleton) = (self.surface, &self.skeleton);
+        let crossed = keep::crossed_faces(&x, &tets, surface, &self.grid, skeleton, self.h);
+        if !crossed.is_empty() {
+            return Err(LatticeError::Joined(crossed));
+        }
         let mut mesh = Mesh {
             skeleton: self.skeleton.clone(),
             x,
@@ -233,13 +272,13 @@ impl<'a> Builder<'a> {
         Ok(mesh)
     }
 
-    /// The middle of the longest edge that is not a bone's, for every sliver.
+    /// The middle of the longest edge that is neither a bone's nor a given face's, for every sliver.
     fn steiner(&self, mesh: &Mesh, slivers: &[usize]) -> Vec<Vec3> {
-        let bones: BTreeSet<(u32, u32)> = self
-            .skeleton
-            .edges
-            .iter()
-            .map(|&(a, b, _)| (a.min(b), a.max(b)))
+        let of_bones = self.skeleton.edges.iter().map(|&(a, b, _)| (a, b));
+        let of_faces = (self.skeleton.faces.iter()).flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
+        let bones: BTreeSet<(u32, u32)> = of_bones
+            .chain(of_faces)
+            .map(|(a, b)| (a.min(b), a.max(b)))
             .collect();
         let fixed = self.skeleton.points.len() as u32;
         let mut new: Vec<Vec3> = Vec::new();
@@ -325,7 +364,8 @@ mod tests {
         .expect("two bones");
         let h = surface.size() / 8.0;
         let segments = bones::select(&surface, &skeleton, None, h, &mut Vec::new());
-        let mut builder = Builder::new(&surface, &segments, h, &Silent).expect("not cancelled");
+        let mut builder =
+            Builder::new(&surface, &segments, &[], h, &Silent).expect("not cancelled");
         builder.fill(&Silent).expect("fills");
         let mesh = builder.tetrahedralise(&Silent).expect("has cells");
         builder.cut(&[0, 1]);

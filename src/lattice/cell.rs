@@ -78,6 +78,15 @@ const HEXAHEDRON_FACES: [&[usize]; 6] = [
 ];
 
 impl Cell {
+    /// The same cell of vertices with other numbers.
+    pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
+        match self {
+            Self::Tetrahedron(c) => Self::Tetrahedron(c.map(number)),
+            Self::Prism(c) => Self::Prism(c.map(number)),
+            Self::Hexahedron(c) => Self::Hexahedron(c.map(number)),
+        }
+    }
+
     /// A cell from 4, 6 or 8 corners; none for another number.
     pub fn from_corners(corners: &[u32]) -> Option<Self> {
         match corners.len() {

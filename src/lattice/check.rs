@@ -3,7 +3,8 @@
 //! two cells]:
 //!
 //! 1. two cells meet in a common face, edge or vertex or not at all. After virtual-node splitting copies of
-//!    a cell overlap in space: cells with the same corner positions are copies and may;
+//!    a cell overlap in space: cells with the same corner positions are copies and may. So may cells along limbs and those of the
+//!    rest, which are parts of their own;
 //! 2. every used bone is a union of edges;
 //! 3. the domain Ω lies inside the cells;
 //! 4. every vertex of a cell has valence 3 in it (three distinct edges, a corner that is not turned over), and
@@ -142,6 +143,13 @@ impl Lattice {
         found
     }
 
+    /// The first violation of condition 4.
+    pub(crate) fn first_fault(&self) -> Option<Violation> {
+        let mut found = Vec::new();
+        self.check_cells(&mut found);
+        found.into_iter().next()
+    }
+
     /// Condition 4, and the orientation that all else relies on. Tells for each cell whether it holds.
     fn check_cells(&self, found: &mut Vec<Violation>) -> Vec<bool> {
         let of_cell = |cell: usize| {
@@ -254,7 +262,8 @@ impl Lattice {
         self.cells.iter().flat_map(of_cell).collect()
     }
 
-    /// Size of the cells where nothing makes them smaller: the 0.9 quantile of their longest edges.
+    /// Size of the cells where nothing makes them smaller: the 0.9 quantile of their longest edges,
+    /// with limbs the 0.98 quantile.
     pub(super) fn cell_size(&self) -> f64 {
         let longest = |(cell, c): (usize, &Cell)| {
             let x = self.corners(cell as u32);
@@ -263,7 +272,9 @@ impl Lattice {
         };
         let mut all: Vec<f64> = self.cells.iter().enumerate().map(longest).collect();
         all.sort_by(f64::total_cmp);
-        all.get(9 * all.len() / 10).copied().unwrap_or(0.0)
+        // Cells along limbs, and around their ends, are as small as the model has them.
+        let last = if self.parts.is_some() { 98 } else { 90 };
+        all.get(last * all.len() / 100).copied().unwrap_or(0.0)
     }
 
     /// Condition 3: samples of every triangle, and no flesh behind a free face.
@@ -307,7 +318,12 @@ impl Lattice {
                 .map(|&v| self.vertices[v as usize])
                 .sum::<Vec3>()
                 / face.len() as f64;
-            if surface.contains(centre) && surface.signed_distance(centre) < -1e-3 * size {
+            // Cells of another part may go on there.
+            let goes_on = |c: u32| self.parted(cell, c as usize) && self.holds(c, centre);
+            if surface.contains(centre)
+                && surface.signed_distance(centre) < -1e-3 * size
+                && !self.locator.boxes_around(centre).any(goes_on)
+            {
                 found.push(Violation::Opening { face, cell });
             }
         }

@@ -6,10 +6,11 @@
 //! points; cut apart by virtual nodes where separate parts of the body share a cell [molino2004].
 
 use super::assemble::assemble;
-use super::bones;
+use super::bones::{self, Segment};
 use super::builder::Builder;
 use super::unit::Own;
 use super::{Lattice, LatticeError};
+use crate::Vec3;
 use crate::progress::{Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{OwnUnit, Surface};
@@ -44,12 +45,7 @@ impl Lattice {
         settings: EncloseSettings,
         progress: &dyn Progress,
     ) -> Result<Self, LatticeError> {
-        if !(2.0..=64.0).contains(&settings.cells_across) {
-            return Err(LatticeError::CellsAcross(settings.cells_across));
-        }
-        if let Some(skin) = skin {
-            check_weights(surface, skeleton, skin)?;
-        }
+        check_settings(surface, skeleton, skin, settings)?;
         step(progress, 0.0, "finding the bones")?;
         let unit = OwnUnit::of(surface);
         let own = unit.convert(surface, skeleton)?;
@@ -74,10 +70,35 @@ fn enclose_own(
     let h = own.surface.size() / settings.cells_across;
     let mut notes = Vec::new();
     let segments = bones::select(&own.surface, &own.skeleton, skin, h, &mut notes);
-    let mut builder = Builder::new(&own.surface, &segments, h, progress)?;
+    enclose_segments(&own.surface, &segments, &[], h, notes, progress)
+}
+
+/// Builds a lattice around a surface and segments of bones, both in their own unit, with given faces.
+pub(super) fn enclose_segments(
+    surface: &Surface,
+    segments: &[Segment],
+    faces: &[[Vec3; 3]],
+    h: f64,
+    notes: Vec<String>,
+    progress: &dyn Progress,
+) -> Result<Lattice, LatticeError> {
+    let mut builder = Builder::new(surface, segments, faces, h, progress)?;
     builder.fill(progress)?;
     let mesh = builder.tetrahedralise(progress)?;
-    assemble(&mesh, &own.surface, &segments, h, notes, progress)
+    assemble(&mesh, surface, segments, h, notes, progress)
+}
+
+/// Refuses what no lattice can be built with.
+pub(super) fn check_settings(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    skin: Option<&SkinWeights>,
+    settings: EncloseSettings,
+) -> Result<(), LatticeError> {
+    if !(2.0..=64.0).contains(&settings.cells_across) {
+        return Err(LatticeError::CellsAcross(settings.cells_across));
+    }
+    skin.map_or(Ok(()), |skin| check_weights(surface, skeleton, skin))
 }
 
 fn check_weights(

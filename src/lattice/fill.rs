@@ -28,6 +28,11 @@ impl SizeField {
             let l = 1.15 * skeleton.length(e);
             samples.extend([(x, l), ((x + y) / 2.0, l), (y, l)]);
         }
+        for face in &skeleton.faces {
+            let [a, b, c] = face.map(|v| skeleton.points[v as usize]);
+            let l = 1.15 * (a - b).norm().max((b - c).norm()).max((c - a).norm());
+            samples.extend([(a, l), (b, l), (c, l), ((a + b + c) / 3.0, l)]);
+        }
         Self {
             samples,
             h,
@@ -153,24 +158,32 @@ impl Points {
         self.outer.extend(new.iter().map(|_| false));
     }
 
-    /// Moves free points out of the sub-segments' balls, widened by `clear`.
+    /// Moves free points out of the balls of sub-segments and of all given faces, widened by `clear`.
     pub(crate) fn push_out(&mut self, skeleton: &Protected, edges: &[usize], clear: f64) {
         let free = self.free();
         for _ in 0..4 {
             let mut moved = false;
-            for &e in edges {
-                let Ball { centre, radius } = skeleton.balls[e];
+            let of_edges = edges.iter().map(|&e| {
+                let (a, b, _) = skeleton.edges[e];
+                let (p, q) = (skeleton.points[a as usize], skeleton.points[b as usize]);
+                let axis = (q - p).normalize();
+                let across = axis.cross(&Vec3::new(axis.y, axis.z, -axis.x));
+                (skeleton.balls[e], across)
+            });
+            let of_faces = skeleton.faces.iter().zip(&skeleton.face_balls);
+            let of_faces = of_faces.map(|(face, ball)| {
+                let [a, b, c] = face.map(|v| skeleton.points[v as usize]);
+                (*ball, (b - a).cross(&(c - a)))
+            });
+            for (Ball { centre, radius }, across) in of_edges.chain(of_faces) {
                 let radius = radius * clear;
                 for x in &mut self.x[free.clone()] {
                     let d = *x - centre;
                     let r2 = d.norm_squared();
                     if r2 < radius * radius {
-                        let direction = d.try_normalize(1e-12 * radius).unwrap_or_else(|| {
-                            let (a, b, _) = skeleton.edges[e];
-                            let (p, q) = (skeleton.points[a as usize], skeleton.points[b as usize]);
-                            let axis = (q - p).normalize();
-                            axis.cross(&Vec3::new(axis.y, axis.z, -axis.x)).normalize()
-                        });
+                        let direction = d
+                            .try_normalize(1e-12 * radius)
+                            .unwrap_or_else(|| across.normalize());
                         *x = centre + direction * (radius * 1.01);
                         moved = true;
                     }

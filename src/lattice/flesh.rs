@@ -13,7 +13,7 @@ use crate::surface::{OwnUnit, Surface};
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A point may lie this far in front of skin, as a cosine, and still be behind it (skin is curved).
-const IN_FRONT: f64 = 0.3;
+pub(super) const IN_FRONT: f64 = 0.3;
 
 /// The flesh of cells that have copies.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -92,6 +92,19 @@ impl Flesh {
         }
         self.vertex_owner = vertex_owner;
         self.digest = digest(given);
+        self
+    }
+
+    /// The flesh of more cells, which have no copies, and the cells that hold the welded vertices of the surface around all.
+    pub(super) fn widened(
+        mut self,
+        cells: usize,
+        vertex_owner: Vec<u32>,
+        surface: &Surface,
+    ) -> Self {
+        self.group.extend(std::iter::repeat_n(NONE, cells));
+        self.vertex_owner = vertex_owner;
+        self.digest = digest(surface);
         self
     }
 

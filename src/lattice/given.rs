@@ -3,7 +3,7 @@
 
 use super::segments::WELD;
 use super::tetrahedron::closest_on_segment;
-use super::{BoneChains, Flesh, Lattice, LatticeError};
+use super::{BoneChains, Flesh, Lattice, LatticeError, Parts};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::store;
@@ -15,18 +15,20 @@ impl Lattice {
     /// # Errors
     /// [`LatticeError::Copies`] for those of a lattice with other cells.
     pub fn with_copies(mut self, copies: &[u8]) -> Result<Self, LatticeError> {
-        let flesh: Flesh = store::unpack(copies).ok_or(LatticeError::Copies)?;
-        if !flesh.fits(self.cells.len()) {
+        let (flesh, parts): (Flesh, Option<Parts>) =
+            store::unpack(copies).ok_or(LatticeError::Copies)?;
+        let cells = self.cells.len();
+        if !(flesh.fits(cells) && parts.as_ref().is_none_or(|p| p.fits(cells))) {
             return Err(LatticeError::Copies);
         }
-        self.flesh = Some(flesh);
+        (self.flesh, self.parts) = (Some(flesh), parts);
         Ok(self)
     }
 
     /// Whose flesh is whose where virtual-node splitting has left several cells in one place, for
     /// [`with_copies`](Self::with_copies); none for a lattice that was given as it is.
     pub fn copies(&self) -> Option<Vec<u8>> {
-        store::pack(self.flesh.as_ref()?)
+        store::pack(&(self.flesh.as_ref()?, &self.parts))
     }
 
     /// The bones of a skeleton that lie on edges all along: where a chain of vertices, each as near to the bone

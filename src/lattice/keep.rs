@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Which tetrahedra of the box become cells: those that meet the surface or lie in Ω, and one around every
-//! sub-segment. The tetrahedra tile space, so the surface is contained by construction.
+//! sub-segment, and one on the fleshy side of every given face. The tetrahedra tile space, so the surface is contained by construction.
 
 use super::segments::Protected;
 use super::tetrahedron::meets_triangle;
@@ -25,8 +25,68 @@ pub(crate) fn select(
             meets(&t.map(|v| x[v as usize]), surface, grid, h, near)
         })
         .collect();
+    beside_faces(x, tets, skeleton, |t, _, fleshy| keep[t] = fleshy);
     around_bones(tets, skeleton, &mut keep, x.len());
     keep
+}
+
+/// Given faces behind which there is skin, so that a tetrahedron is needed where none may be.
+pub(crate) fn crossed_faces(
+    x: &[Vec3],
+    tets: &[[u32; 4]],
+    surface: &Surface,
+    grid: &DistanceGrid,
+    skeleton: &Protected,
+    h: f64,
+) -> Vec<usize> {
+    let mut found = Vec::new();
+    beside_faces(x, tets, skeleton, |t, face, fleshy| {
+        let needed = || {
+            meets(
+                &tets[t].map(|v| x[v as usize]),
+                surface,
+                grid,
+                h,
+                &mut Vec::new(),
+            )
+        };
+        if !fleshy && needed() {
+            found.push(face);
+        }
+    });
+    found
+}
+
+/// Tells of each tetrahedron at a given face which one that is, and whether it is on the side of the flesh. Of the two there the one
+/// there is kept, and the other is not.
+fn beside_faces(
+    x: &[Vec3],
+    tets: &[[u32; 4]],
+    skeleton: &Protected,
+    mut tell: impl FnMut(usize, usize, bool),
+) {
+    if skeleton.faces.is_empty() {
+        return;
+    }
+    let sorted = |mut f: [u32; 3]| {
+        f.sort_unstable();
+        f
+    };
+    let numbered = (0..).zip(&skeleton.faces);
+    let given: BTreeMap<[u32; 3], (usize, [u32; 3])> =
+        numbered.map(|(i, &f)| (sorted(f), (i, f))).collect();
+    for (t, corners) in tets.iter().enumerate() {
+        for i in 0..4 {
+            let face = sorted([1, 2, 3].map(|k| corners[(i + k) % 4]));
+            let Some((number, face)) = given.get(&face) else {
+                continue;
+            };
+            let [a, b, c] = face.map(|v| x[v as usize]);
+            let apex = x[corners[i] as usize];
+            let fleshy = (b - a).cross(&(c - a)).dot(&(apex - a)) > 0.0;
+            tell(t, *number, fleshy);
+        }
+    }
 }
 
 fn meets(

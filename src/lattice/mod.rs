@@ -43,7 +43,9 @@ mod improve;
 mod keep;
 #[cfg(test)]
 mod limb;
+mod parts;
 mod segments;
+mod sew;
 mod split;
 mod tetrahedron;
 pub(crate) use tetrahedron::{quality, volume};
@@ -58,7 +60,9 @@ pub use check::Violation;
 pub use embedding::Embedding;
 pub(crate) use embedding::StoredEmbedding;
 pub use enclose::EncloseSettings;
-pub(crate) use flesh::Flesh;
+pub(crate) use flesh::{Flesh, NONE};
+pub(crate) use parts::Parts;
+pub(crate) use sew::Limbs;
 
 use crate::Vec3;
 use crate::range::{self, FARTHEST};
@@ -119,6 +123,11 @@ pub enum LatticeError {
     /// Skin weights that do not fit the surface or the skeleton.
     #[error("{0}")]
     Weights(String),
+    /// Given cells could not be joined to tetrahedra: those of their faces for which it failed.
+    #[error(
+        "cells that are given cannot be joined to others: their faces {0:?} lie too near to bones or other cells"
+    )]
+    Joined(Vec<usize>),
     /// Construction came to no valid lattice.
     #[error("no lattice could be built around this mesh ({0}); try fewer or more cells across")]
     Failed(String),
@@ -133,6 +142,7 @@ pub struct Lattice {
     locator: embed::Locator,
     notes: Vec<String>,
     pub(crate) flesh: Option<Flesh>,
+    pub(crate) parts: Option<Parts>,
 }
 
 impl Lattice {
@@ -171,6 +181,7 @@ impl Lattice {
             locator,
             notes: Vec::new(),
             flesh: None,
+            parts: None,
         })
     }
 
@@ -194,6 +205,11 @@ impl Lattice {
         &self.notes
     }
 
+    /// More to say to the artist.
+    pub(crate) fn add_notes(&mut self, notes: Vec<String>) {
+        self.notes.extend(notes);
+    }
+
     /// Corner positions of a cell in the first (at most eight) entries.
     pub fn corners(&self, cell: u32) -> [Vec3; 8] {
         let mut x = [Vec3::zeros(); 8];
@@ -203,9 +219,10 @@ impl Lattice {
         x
     }
 
-    /// The copy of `cell` whose flesh is at `point`: the cell itself unless virtual-node splitting has
-    /// left several cells with its geometry.
+    /// Of the cells that hold `point`, of which `cell` is one, the one whose flesh is there: the cell itself unless virtual-node
+    /// splitting has left several cells with its geometry, or cells along a limb overlap it.
     pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
+        let cell = self.in_part(cell, point);
         self.flesh.as_ref().map_or(cell, |f| f.owner(cell, point))
     }
 }

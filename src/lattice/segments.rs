@@ -24,6 +24,10 @@ pub(crate) struct Protected {
     pub chains: Vec<Vec<u32>>,
     /// Edges whose ball could not be emptied before they became too short.
     pub unresolved: usize,
+    /// Triangles that have to be faces of the cells, flesh on the side that their corners run round counter-clockwise.
+    pub faces: Vec<[u32; 3]>,
+    /// For each triangle, a ball to keep out of.
+    pub face_balls: Vec<Ball>,
 }
 
 impl Protected {
@@ -48,8 +52,9 @@ pub(crate) const WELD: f64 = 0.02;
 /// Sub-segments are not cut below this part of `h`.
 const SHORTEST: f64 = 0.06;
 
-/// Cuts segments until all balls are empty.
-pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {
+/// Cuts segments until all balls are empty. `faces`: triangles that have to be faces of the cells; where a bone meets one it ends at
+/// a corner.
+pub(crate) fn protect(segments: &[Segment], faces: &[[Vec3; 3]], h: f64) -> Protected {
     let weld = WELD * h;
     let (points, ends) = join(segments, weld);
     let mut p = Protected {
@@ -57,6 +62,12 @@ pub(crate) fn protect(segments: &[Segment], h: f64) -> Protected {
         ..Default::default()
     };
     crossings(&mut p.points, segments, &ends, weld);
+    for face in faces {
+        let corners = face.map(|x| point_at(&mut p.points, x, 1e-6 * h));
+        let [a, b, c] = corners.map(|v| p.points[v as usize]);
+        p.face_balls.push(balls::around(a, b, c));
+        p.faces.push(corners);
+    }
     for &(a, b) in &ends {
         let chain = through_joints(&p.points, a, b, weld);
         let mut cut = vec![chain[0]];
@@ -299,7 +310,7 @@ mod tests {
             let tail = [2.0 * r.cos(), 2.0 * r.sin(), 0.3];
             segments.push(segment(1 + i as u32, [0.0; 3], tail));
         }
-        let p = protect(&segments, 0.8);
+        let p = protect(&segments, &[], 0.8);
         assert_protected(&p, &segments, 0.8);
         assert!(p.edges.len() < 120, "{}", p.edges.len());
     }
@@ -310,7 +321,7 @@ mod tests {
             segment(0, [0.0; 3], [2.0, 0.0, 0.0]),
             segment(1, [1.0, 0.004, 0.0], [1.0, 2.0, 0.0]),
         ];
-        let p = protect(&segments, 0.5);
+        let p = protect(&segments, &[], 0.5);
         assert_protected(&p, &segments, 0.5);
         assert!(p.chains[0].contains(&p.chains[1][0]));
     }
@@ -321,14 +332,14 @@ mod tests {
             segment(0, [-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]),
             segment(1, [0.1, -1.0, 0.0], [0.1, 1.0, 0.003]),
         ];
-        let p = protect(&segments, 0.5);
+        let p = protect(&segments, &[], 0.5);
         assert_protected(&p, &segments, 0.5);
         assert!(p.chains[0].iter().any(|v| p.chains[1].contains(v)));
     }
 
     #[test]
     fn a_bone_without_length_is_a_point() {
-        let p = protect(&[segment(0, [1.0; 3], [1.0; 3])], 0.5);
+        let p = protect(&[segment(0, [1.0; 3], [1.0; 3])], &[], 0.5);
         assert_eq!(
             (p.chains[0].len(), p.edges.len(), p.points.len()),
             (1, 0, 1)

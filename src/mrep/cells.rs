@@ -35,26 +35,62 @@ pub(super) struct Complex {
     pub columns: Vec<Column>,
     /// Outer faces as columns around them, three or four.
     pub faces: Vec<Vec<usize>>,
+    /// Triangles at the open ends of a tube, the rest of the body on the side where corners run round counter-clockwise; of each end.
+    pub ends: Vec<Vec<[u32; 3]>>,
+    /// The columns around each open end.
+    rims: Vec<Vec<usize>>,
     layers: usize,
+}
+
+/// How far along a tube cells go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Span {
+    /// The first atom, and whether it is closed by a cap.
+    pub first: (usize, bool),
+    /// The same of the last.
+    pub last: (usize, bool),
 }
 
 impl Complex {
     /// The cells of a figure in so many layers.
     pub fn new(figure: &Figure, layers: usize) -> Self {
-        let mut complex = Self {
-            vertices: figure.atoms().iter().map(|atom| atom.hub).collect(),
-            cells: Vec::new(),
-            columns: Vec::new(),
-            faces: Vec::new(),
-            layers,
-        };
+        let mut complex = Self::empty(figure, layers);
         match figure.kind() {
-            Kind::Tube { atoms, spokes } => complex.tube(figure, atoms, spokes),
+            Kind::Tube { atoms, spokes } => {
+                let span = Span {
+                    first: (0, true),
+                    last: (atoms - 1, true),
+                };
+                complex.tube(figure, span, spokes);
+            }
             Kind::Slab { rows, cols } => complex.slab(figure, rows, cols),
         }
         complex.place();
         complex.orient();
         complex
+    }
+
+    /// The cells of a piece of a tube in one layer, so that its open ends are triangles; nothing of a slab.
+    pub fn piece(figure: &Figure, span: Span) -> Self {
+        let mut complex = Self::empty(figure, 1);
+        if let Kind::Tube { spokes, .. } = figure.kind() {
+            complex.tube(figure, span, spokes);
+        }
+        complex.place();
+        complex.orient();
+        complex
+    }
+
+    fn empty(figure: &Figure, layers: usize) -> Self {
+        Self {
+            vertices: figure.atoms().iter().map(|atom| atom.hub).collect(),
+            cells: Vec::new(),
+            columns: Vec::new(),
+            faces: Vec::new(),
+            ends: Vec::new(),
+            rims: Vec::new(),
+            layers,
+        }
     }
 
     /// A column from an atom's hub along a spoke.
@@ -76,6 +112,47 @@ impl Complex {
             for (l, &v) in column.vertices.iter().enumerate() {
                 let share = (l + 1) as f64 / self.layers as f64;
                 self.vertices[v as usize] = column.hub + column.spoke * (column.reach * share);
+            }
+        }
+    }
+
+    /// Moves corners around open ends outward until no corner lies in the circle through the hub and two others that follow each
+    /// other: then the triangles there are those of a Delaunay triangulation. They are where their inverses about the hub are the
+    /// corners of a convex polygon.
+    pub fn even_ends(&mut self) {
+        /// A corner moves by this share of its distance.
+        const STEP: f64 = 0.02;
+        /// Sine of the least turn at a corner of the inverses, as a share of that of a regular polygon.
+        const CONVEX: f64 = 0.1;
+        const ROUNDS: usize = 400;
+        for rim in &self.rims {
+            let n = rim.len();
+            let least = CONVEX * (TAU / n as f64).sin();
+            let normal = (self.columns[rim[0]].spoke).cross(&self.columns[rim[1 % n]].spoke);
+            for _ in 0..ROUNDS {
+                let inverse = |columns: &[Column], q: usize| {
+                    let column = &columns[rim[q % n]];
+                    column.spoke / (column.reach * column.spoke.norm_squared())
+                };
+                let mut even = true;
+                for q in 0..n {
+                    let [a, b, c] = [q + n - 1, q, q + 1].map(|k| inverse(&self.columns, k));
+                    let turn = (b - a).cross(&(c - b)).dot(&normal);
+                    if turn > least * (b - a).norm() * (c - b).norm() * normal.norm() {
+                        continue;
+                    }
+                    even = false;
+                    // The neighbour that is nearer to the hub.
+                    let other = if a.norm() > c.norm() {
+                        q + n - 1
+                    } else {
+                        q + 1
+                    };
+                    self.columns[rim[other % n]].reach *= 1.0 + STEP;
+                }
+                if even {
+                    break;
+                }
             }
         }
     }
@@ -118,29 +195,48 @@ impl Complex {
         }
     }
 
-    fn tube(&mut self, figure: &Figure, atoms: usize, spokes: usize) {
+    fn tube(&mut self, figure: &Figure, span: Span, spokes: usize) {
         let vectors: Vec<Vec<Vec3>> = (figure.atoms().iter().enumerate())
             .map(|(i, atom)| atom.vectors(figure.kind().role(i)))
             .collect();
         let mut rings = Vec::new();
-        for of in &vectors {
+        let (from, to) = (span.first.0, span.last.0);
+        for of in &vectors[from..=to] {
             let ring: Vec<usize> = (0..spokes)
                 .map(|q| self.column(of[0], of[Role::spoke(q)]))
                 .collect();
             rings.push(ring);
         }
-        for i in 1..atoms {
+        for i in from + 1..=to {
             for q in 0..spokes {
                 let r = (q + 1) % spokes;
-                let (a, b) = (&rings[i - 1], &rings[i]);
+                let (a, b) = (&rings[i - 1 - from], &rings[i - from]);
                 let columns = [a[q], a[r], b[q], b[r]];
                 self.sector([i as u32 - 1, i as u32], columns);
             }
         }
-        for end in [0, atoms - 1] {
+        for (end, closed) in [span.first, span.last] {
+            let ring = &rings[end - from];
+            if !closed {
+                let away = if end == from { 1.0 } else { -1.0 };
+                let b = figure.atoms()[end].frame.column(0) * away;
+                let face = |q: usize| {
+                    let [a, c] = [ring[q], ring[(q + 1) % spokes]];
+                    let normal = self.columns[a].spoke.cross(&self.columns[c].spoke);
+                    let face = [end as u32, self.outer(a), self.outer(c)];
+                    if normal.dot(&b) < 0.0 {
+                        face
+                    } else {
+                        [face[0], face[2], face[1]]
+                    }
+                };
+                self.ends.push((0..spokes).map(face).collect());
+                self.rims.push(ring.clone());
+                continue;
+            }
             let pole = self.column(vectors[end][0], vectors[end][Role::end_spoke(spokes)]);
             for q in 0..spokes {
-                let (a, b) = (rings[end][q], rings[end][(q + 1) % spokes]);
+                let (a, b) = (ring[q], ring[(q + 1) % spokes]);
                 let inner = [a, b, pole].map(|c| self.at(c, 0));
                 self.cells.push(Cell::Tetrahedron([
                     end as u32, inner[0], inner[1], inner[2],

@@ -66,7 +66,7 @@ impl Figure {
     }
 
     /// Moves outer vertices until all points lie inside.
-    fn cover(&self, complex: &mut Complex, points: &[Vec3]) -> Result<(), MRepError> {
+    pub(super) fn cover(&self, complex: &mut Complex, points: &[Vec3]) -> Result<(), MRepError> {
         const ROUNDS: usize = 60;
         /// Farther out than this many spokes the figure is not what lies inside.
         const FARTHEST: f64 = 3.0;
@@ -83,6 +83,7 @@ impl Figure {
         }
         let triangles = complex.triangles();
         for _ in 0..ROUNDS {
+            complex.even_ends();
             complex.place();
             let lattice = self.built(complex)?;
             let corners =

@@ -60,18 +60,27 @@ impl Lattice {
                     .near(i)
                     .into_iter()
                     .filter(move |&j| j > i)
-                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && overlap(i, j))
+                    .filter(|&j| geometry.cells[i] != geometry.cells[j] && !self.parted(i, j))
+                    .filter(|&j| overlap(i, j))
                     .map(move |j| Violation::Overlap(i, j))
                     .collect::<Vec<_>>()
             })
             .collect();
         found.extend(overlaps);
+        let parts = self.parts_of_vertices();
+        let foreign = |v: usize, cell: u32| {
+            let mine = self.parts.as_ref().map(|p| p.of(cell as usize));
+            let of = parts.as_ref().map(|p| &p[v]);
+            of.zip(mine).is_some_and(|(of, mine)| !of.contains(&mine))
+        };
         let hanging: Vec<Violation> = (0..self.vertices.len())
             .into_par_iter()
             .flat_map_iter(|v| {
                 let p = self.vertices[v];
+                let foreign = &foreign;
                 self.locator
                     .boxes_around(p)
+                    .filter(move |&c| !foreign(v, c))
                     .filter(|&c| !geometry.cells[c as usize].contains(&geometry.vertices[v]))
                     .filter(|&c| self.holds(c, p))
                     .map(|cell| Violation::Hanging {

@@ -10,12 +10,13 @@ pub(super) use family::PyMRepFamily;
 pub(super) use fit::{PyMRepFit, PyMRepReport};
 pub(super) use volume::PyVolume;
 
-use super::arrays::{List, Whole, floats, from_points, points, weights};
+use super::arrays::{List, Whole, floats, from_points, points, real, weights};
 use super::errors::{IntoPy, detached, input};
 use super::lattice::PyLattice;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
+use crate::lattice::EncloseSettings;
 use crate::mrep::{
     Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, chain_weights,
     suggest_bones,
@@ -512,6 +513,36 @@ impl PyMRep {
             figure
                 .lattice(skeleton.as_deref(), layers.0, covers.as_deref())
                 .map_err(IntoPy::into_py)
+        })?;
+        Ok(PyLattice(Arc::new(lattice)))
+    }
+
+    /// A lattice around a whole character: prisms along the limbs of this model, joined in faces to tetrahedra around the rest, with
+    /// every used bone on edges. Arguments as in `Lattice.enclose`; `notes` of the lattice tell which limbs were left to tetrahedra, and
+    /// why. Raises Cancelled, InputError, MotionError.
+    #[pyo3(
+        signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None),
+        text_signature = "($self, surface, skeleton, skin_weights=None, cells_across=12.0, progress=None)"
+    )]
+    fn enclose(
+        &self,
+        py: Python<'_>,
+        surface: &PySurface,
+        skeleton: &PySkeleton,
+        skin_weights: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = real)] cells_across: f64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PyLattice> {
+        let n = surface.0.vertices().len();
+        let skin = skin_weights
+            .map(|w| weights(w, "skin_weights", n, skeleton.0.len()))
+            .transpose()?;
+        let lattice = with_progress(py, progress, |progress| {
+            let settings = EncloseSettings { cells_across };
+            let (surface, skeleton) = (&surface.0, &skeleton.0);
+            let lattice =
+                (self.model).enclose(surface, skeleton, skin.as_ref(), settings, progress);
+            lattice.map_err(IntoPy::into_py)
         })?;
         Ok(PyLattice(Arc::new(lattice)))
     }

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Lattices of two kinds of cells: those along limbs as they are given, and around the rest tetrahedra that share faces with them.
+//!
+//! The rest is enclosed as any character is, with the limbs' last faces given: no point comes near them, so that they are faces of
+//! the Delaunay tetrahedralisation. What virtual-node splitting does to the rest it does as ever; the limbs' cells are not split.
+
+use super::bones::{self, Segment};
+use super::enclose::{EncloseSettings, check_settings, enclose_segments};
+use super::flesh::NONE;
+use super::parts::{Parts, SkinSample};
+use super::tetrahedron::closest_on_segment;
+use super::unit::Own;
+use super::{BoneChains, Cell, Lattice, LatticeError};
+use crate::Vec3;
+use crate::progress::{Part, Progress, step};
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::{OwnUnit, Surface};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Cells along limbs, and the character without those limbs, all in the character's space.
+pub(crate) struct Limbs {
+    pub vertices: Vec<Vec3>,
+    pub cells: Vec<Cell>,
+    /// The part of each cell, from one on.
+    pub part: Vec<u16>,
+    /// Triangles in which they are joined to the rest, whose flesh is on the side where the corners run round counter-clockwise.
+    pub faces: Vec<[u32; 3]>,
+    /// Pieces of bones on their edges: the bone, and vertices from head to tail.
+    pub bones: Vec<(u32, Vec<u32>)>,
+    /// Bones whose skin is theirs.
+    pub inner_bones: Vec<u32>,
+    /// The rest.
+    pub rest: Surface,
+    /// For each welded vertex of the character the vertex of the rest that it is; [`NONE`] of those that are in a limb.
+    pub in_rest: Vec<u32>,
+    /// For each welded vertex of the character the part that it belongs to, 0 for the rest.
+    pub part_of_skin: Vec<u16>,
+}
+
+impl Lattice {
+    /// Builds a lattice around a character of which limbs have cells already.
+    ///
+    /// # Errors
+    /// As [`Lattice::enclose`]; [`LatticeError::Joined`].
+    pub(crate) fn enclose_around(
+        limbs: &Limbs,
+        surface: &Surface,
+        skeleton: &Skeleton,
+        skin: Option<&SkinWeights>,
+        settings: EncloseSettings,
+        progress: &dyn Progress,
+    ) -> Result<Self, LatticeError> {
+        check_settings(surface, skeleton, skin, settings)?;
+        step(progress, 0.0, "finding the bones")?;
+        let unit = OwnUnit::of(surface);
+        let whole = unit.convert(surface, skeleton)?;
+        let h = whole.surface.size() / settings.cells_across;
+        let mut notes = Vec::new();
+        let segments = bones::select(&whole.surface, &whole.skeleton, skin, h, &mut notes);
+        let segments = left(segments, limbs, &|p| unit.to_own(p));
+        let rest: Vec<Vec3> = (limbs.rest.vertices().iter())
+            .map(|p| unit.to_own(p))
+            .collect();
+        let rest = Surface::new(rest, limbs.rest.triangles().to_vec())
+            .map_err(|e| LatticeError::Failed(e.to_string()))?;
+        let first = Part {
+            whole: progress,
+            from: 0.0,
+            to: 0.02,
+        };
+        rest.prepare(&first)?;
+        let own = Own {
+            surface: Arc::new(rest),
+            skeleton: whole.skeleton,
+        };
+        let faces: Vec<[Vec3; 3]> = (limbs.faces.iter())
+            .map(|f| f.map(|v| unit.to_own(&limbs.vertices[v as usize])))
+            .collect();
+        let lattice = enclose_segments(&own.surface, &segments, &faces, h, notes, progress)?;
+        let lattice = unit.bring_back(lattice, &own, &limbs.rest, skeleton)?;
+        let near = 1e-6 * h * unit.scale;
+        sewn(lattice, limbs, surface, skeleton, near)
+    }
+}
+
+/// The segments that the rest follows: without the pieces that limbs have.
+fn left(segments: Vec<Segment>, limbs: &Limbs, own: &dyn Fn(&Vec3) -> Vec3) -> Vec<Segment> {
+    /// A piece shorter than this share of its bone is none.
+    const STUB: f64 = 1e-6;
+    let piece = |bone: u32| limbs.bones.iter().find(|(b, _)| *b == bone);
+    let mut out = Vec::new();
+    let mut ends_in_limb = BTreeSet::new();
+    for segment in segments {
+        let Some((_, chain)) = piece(segment.bone).filter(|_| !segment.tip) else {
+            let inner = limbs.inner_bones.contains(&segment.bone);
+            if !(inner || segment.tip && ends_in_limb.contains(&segment.bone)) {
+                out.push(segment);
+            }
+            continue;
+        };
+        let at = |v: Option<&u32>| v.map(|v| own(&limbs.vertices[*v as usize]));
+        let (Some(from), Some(to)) = (at(chain.first()), at(chain.last())) else {
+            continue;
+        };
+        let stub = STUB * (segment.tail - segment.head).norm();
+        if (from - segment.head).norm() > stub {
+            out.push(Segment {
+                tail: from,
+                ..segment.clone()
+            });
+        }
+        if (segment.tail - to).norm() > stub {
+            out.push(Segment {
+                head: to,
+                ..segment
+            });
+        } else {
+            ends_in_limb.insert(segment.bone);
+        }
+    }
+    out
+}
+
+/// A lattice of the rest with the limbs' cells.
+fn sewn(
+    rest: Lattice,
+    limbs: &Limbs,
+    surface: &Surface,
+    skeleton: &Skeleton,
+    near: f64,
+) -> Result<Lattice, LatticeError> {
+    let joined: BTreeSet<u32> = limbs.faces.iter().flatten().copied().collect();
+    let mut vertices = rest.vertices.clone();
+    let mut number = vec![NONE; limbs.vertices.len()];
+    let used: BTreeSet<u32> = (limbs.cells.iter())
+        .flat_map(|c| c.corners().iter().copied())
+        .collect();
+    for v in used {
+        let x = limbs.vertices[v as usize];
+        number[v as usize] = if joined.contains(&v) {
+            // The first of those in one place is no copy.
+            let there = rest.vertices.iter().position(|p| (p - x).norm() <= near);
+            there.map_or(NONE, |i| i as u32)
+        } else {
+            vertices.push(x);
+            vertices.len() as u32 - 1
+        };
+    }
+    let sorted = |mut f: [u32; 3]| {
+        f.sort_unstable();
+        f
+    };
+    let faces: BTreeSet<[u32; 3]> = (rest.cells.iter())
+        .flat_map(|c| c.faces().iter().map(|f| (c, *f)).collect::<Vec<_>>())
+        .filter(|(_, f)| f.len() == 3)
+        .map(|(c, f)| sorted([0, 1, 2].map(|k| c.corners()[f[k]])))
+        .collect();
+    let lost = |i: &usize| {
+        let face = limbs.faces[*i].map(|v| number[v as usize]);
+        !faces.contains(&sorted(face))
+    };
+    let lost: Vec<usize> = (0..limbs.faces.len()).filter(lost).collect();
+    if !lost.is_empty() {
+        return Err(LatticeError::Joined(lost));
+    }
+    let more = limbs
+        .cells
+        .iter()
+        .map(|c| c.renumbered(|v| number[v as usize]));
+    let cells: Vec<Cell> = rest.cells.iter().copied().chain(more).collect();
+    let bones = bones_of(&rest, limbs, &number, skeleton, vertices.len());
+    let mut lattice = Lattice::with_bones(vertices, cells, bones)?;
+    lattice.notes = rest.notes;
+    let first = rest.cells.len() as u32;
+    let of_cell: Vec<u16> = std::iter::repeat_n(0, rest.cells.len())
+        .chain(limbs.part.iter().copied())
+        .collect();
+    let cell_of = |w: usize| match limbs.in_rest[w] {
+        NONE => {
+            let p = surface.welded().vertices[w];
+            let part = limbs.part_of_skin[w];
+            let mine = |c: &u32| of_cell[*c as usize] == part;
+            let mut held = lattice.locator.boxes_around(p).filter(mine);
+            held.find(|&c| c >= first && lattice.holds(c, p))
+                .unwrap_or(NONE)
+        }
+        v => {
+            let owners = rest
+                .flesh
+                .as_ref()
+                .and_then(|f| f.vertex_owner(&limbs.rest));
+            let welded = limbs.rest.welded().of_vertex[v as usize];
+            owners.map_or(NONE, |o| o.get(welded as usize).copied().unwrap_or(NONE))
+        }
+    };
+    let owners: Vec<u32> = (0..surface.welded().vertices.len()).map(cell_of).collect();
+    lattice.flesh = rest
+        .flesh
+        .map(|f| f.widened(limbs.cells.len(), owners, surface));
+    let spacing = 0.5 * lattice.cell_size();
+    let parts = Parts::new(&lattice, of_cell, &samples(surface, limbs, spacing));
+    lattice.parts = Some(parts);
+    Ok(lattice)
+}
+
+/// Points of the skin no farther apart than `spacing`, but for triangles that reach from a limb to the rest.
+fn samples(surface: &Surface, limbs: &Limbs, spacing: f64) -> Vec<SkinSample> {
+    let welded = surface.welded();
+    let mut out = Vec::new();
+    for triangle in &welded.triangles {
+        let [part, other, third] = triangle.map(|w| limbs.part_of_skin[w as usize]);
+        let [a, b, c] = triangle.map(|w| welded.vertices[w as usize]);
+        let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else {
+            continue;
+        };
+        if part != other || other != third {
+            continue;
+        }
+        let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
+        let n = ((longest / spacing).ceil() as usize).clamp(1, 16);
+        for i in 0..n {
+            for j in 0..n - i {
+                // Middles of the lower triangles that it is cut into.
+                let [u, v] = [i, j].map(|k| (k as f64 + 1.0 / 3.0) / n as f64);
+                out.push(SkinSample {
+                    position: a + (b - a) * u + (c - a) * v,
+                    normal,
+                    part,
+                });
+            }
+        }
+    }
+    out
+}
+
+/// The bones of the whole lattice: pieces in a limb and pieces in the rest are one chain.
+fn bones_of(
+    rest: &Lattice,
+    limbs: &Limbs,
+    number: &[u32],
+    skeleton: &Skeleton,
+    vertices: usize,
+) -> BoneChains {
+    let mut pieces: BTreeMap<u32, Vec<Vec<u32>>> = BTreeMap::new();
+    let of_rest = rest.bones.used_bones.iter().zip(&rest.bones.chains);
+    for (&bone, chain) in of_rest {
+        pieces.entry(bone).or_default().push(chain.clone());
+    }
+    for (bone, chain) in &limbs.bones {
+        let chain = chain.iter().map(|v| number[*v as usize]).collect();
+        pieces.entry(*bone).or_default().push(chain);
+    }
+    let place = |v: u32| match rest.vertices.get(v as usize) {
+        Some(x) => *x,
+        None => number
+            .iter()
+            .position(|n| *n == v)
+            .map_or_else(Vec3::zeros, |i| limbs.vertices[i]),
+    };
+    let mut out = BoneChains::default();
+    for (bone, pieces) in pieces {
+        let (head, tail) = (
+            skeleton.heads()[bone as usize],
+            skeleton.tails()[bone as usize],
+        );
+        let mut chain: Vec<u32> = pieces.concat();
+        if pieces.len() > 1 {
+            let mut along: Vec<(f64, u32)> = (chain.iter())
+                .map(|&v| (closest_on_segment(head, tail, place(v)).1, v))
+                .collect();
+            along.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            chain = along.into_iter().map(|(_, v)| v).collect();
+            chain.dedup();
+        }
+        out.used_bones.push(bone);
+        out.chains.push(chain);
+    }
+    let tips = &rest.bones.chains[rest.bones.used_bones.len()..];
+    out.chains.extend(tips.iter().cloned());
+    out.tip_bones = rest.bones.tip_bones.clone();
+    out.bone_of_vertex = out.drivers(vertices);
+    // Where several claim a vertex of the rest its own knows which.
+    for (v, bone) in rest.bones.bone_of_vertex.iter().enumerate() {
+        if bone.is_some() {
+            out.bone_of_vertex[v] = *bone;
+        }
+    }
+    out
+}

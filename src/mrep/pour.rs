@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Limbs poured into the lattice of a whole character: prisms along them, tetrahedra everywhere else, joined in faces.
+//!
+//! A limb's cells begin at an atom some way along it, where a disc across the limb parts its skin from the rest, and end at such a
+//! disc or at the limb's tip. Limbs that cannot be parted or filled so are left to tetrahedra, and a note says why.
+//!
+//! Source: [oguz2005, slides 9 and 23; crouch2007] for cells along medial axes; joining them to tetrahedra is ours.
+
+mod piece;
+
+use super::cut::{Disc, Mesh, cut};
+use super::error::MRepError;
+use super::model::Model;
+use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs};
+use crate::progress::{Progress, step};
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
+use piece::{Candidate, Limb};
+
+/// The rest is cut so far before a disc, in cell sizes.
+const ASIDE: f64 = 1e-3;
+impl Model {
+    /// A lattice around a whole character: prisms along the tubes of the model, in pieces whose skin is theirs alone, tetrahedra
+    /// around the rest, with every used bone on edges. It does what [`Lattice::enclose`] does, and says in its notes which limbs were
+    /// left to tetrahedra, and why.
+    ///
+    /// # Errors
+    /// As [`Lattice::enclose`].
+    pub fn enclose(
+        &self,
+        surface: &Surface,
+        skeleton: &Skeleton,
+        skin: Option<&SkinWeights>,
+        settings: EncloseSettings,
+        progress: &dyn Progress,
+    ) -> Result<Lattice, LatticeError> {
+        step(progress, 0.0, "parting limbs")?;
+        let mesh = Mesh::new(surface);
+        let h = surface.size() / settings.cells_across.clamp(2.0, 64.0);
+        let mut notes = Vec::new();
+        let mut limbs: Vec<(&str, Candidate)> = Vec::new();
+        for (name, figure) in self.figures() {
+            match Candidate::new(figure, &mesh, skeleton, skin) {
+                Ok(found) => limbs.push((name, found)),
+                Err(why) => notes.push(left(name, &why)),
+            }
+        }
+        loop {
+            let mut chosen: Vec<(&str, Candidate)> = Vec::new();
+            let mut taken = vec![0u16; surface.welded().vertices.len()];
+            for (name, limb) in limbs {
+                let common = |(mine, taken): (&bool, &u16)| *mine && *taken > 0;
+                if limb.limb.own.iter().zip(&taken).any(common) {
+                    notes.push(left(name, "its skin is another limb's, too"));
+                    continue;
+                }
+                let part = chosen.len() as u16 + 1;
+                for (taken, _) in taken.iter_mut().zip(&limb.limb.own).filter(|o| *o.1) {
+                    *taken = part;
+                }
+                chosen.push((name, limb));
+            }
+            limbs = chosen;
+            if limbs.is_empty() {
+                let mut lattice = Lattice::enclose(surface, skeleton, skin, settings, progress)?;
+                lattice.add_notes(notes);
+                return Ok(lattice);
+            }
+            let parts: Vec<&Limb> = limbs.iter().map(|(_, c)| &c.limb).collect();
+            let joined = poured(&parts, &taken, surface, skin, skeleton, h)?;
+            match Lattice::enclose_around(&joined, surface, skeleton, skin, settings, progress) {
+                Ok(mut lattice) => {
+                    lattice.add_notes(notes);
+                    return Ok(lattice);
+                }
+                Err(LatticeError::Joined(faces)) => {
+                    let mut bad: Vec<Vec<usize>> = vec![Vec::new(); limbs.len()];
+                    for face in faces {
+                        let [limb, end] = of_face(&parts, face);
+                        bad[limb].push(end);
+                    }
+                    let mut others = Vec::new();
+                    for ((name, mut limb), bad) in limbs.into_iter().zip(bad) {
+                        if bad.is_empty() || limb.shorter(&bad) {
+                            others.push((name, limb));
+                        } else {
+                            notes.push(left(
+                                name,
+                                "its ends lie too near to bones or to other limbs",
+                            ));
+                        }
+                    }
+                    limbs = others;
+                }
+                Err(other) => return Err(other),
+            }
+        }
+    }
+}
+
+fn left(name: &str, why: &str) -> String {
+    format!("The limb '{name}' is left to tetrahedra: {why}.")
+}
+
+/// Which limb a face belongs to, and at which of its open ends it is.
+fn of_face(limbs: &[&Limb], mut face: usize) -> [usize; 2] {
+    for (i, limb) in limbs.iter().enumerate() {
+        for (end, faces) in limb.complex.ends.iter().enumerate() {
+            match face.checked_sub(faces.len()) {
+                Some(left) => face = left,
+                None => return [i, end],
+            }
+        }
+    }
+    [0, 0]
+}
+
+/// Limbs and the rest as the lattice takes them.
+fn poured(
+    limbs: &[&Limb],
+    part: &[u16],
+    surface: &Surface,
+    skin: Option<&SkinWeights>,
+    skeleton: &Skeleton,
+    h: f64,
+) -> Result<Limbs, LatticeError> {
+    let failed = |e: MRepError| LatticeError::Failed(e.to_string());
+    let discs: Vec<Vec<Disc>> = limbs.iter().map(|limb| limb.discs.clone()).collect();
+    let pieces = cut(surface, part, &discs, ASIDE * h, h).map_err(failed)?;
+    let rest = Surface::new(pieces.rest.0, pieces.rest.1)
+        .map_err(|e| LatticeError::Failed(format!("nothing is left beside its limbs: {e}")))?;
+    let mut out = Limbs {
+        vertices: Vec::new(),
+        cells: Vec::new(),
+        part: Vec::new(),
+        faces: Vec::new(),
+        bones: Vec::new(),
+        inner_bones: Vec::new(),
+        rest,
+        in_rest: pieces.in_rest,
+        part_of_skin: part.to_vec(),
+    };
+    for (i, limb) in limbs.iter().enumerate() {
+        let first = out.vertices.len() as u32;
+        let moved = |v: u32| v + first;
+        out.vertices.extend(&limb.complex.vertices);
+        out.cells.extend(
+            limb.complex
+                .cells
+                .iter()
+                .map(|c: &Cell| c.renumbered(moved)),
+        );
+        out.part.resize(out.cells.len(), i as u16 + 1);
+        let ends = limb.complex.ends.iter().flatten();
+        out.faces.extend(ends.map(|f| f.map(moved)));
+        let bones = limb.bones.iter();
+        out.bones
+            .extend(bones.map(|(b, chain)| (*b, chain.iter().map(|v| moved(*v)).collect())));
+    }
+    let theirs = |bone: &u32| out.bones.iter().any(|(b, _)| b == bone);
+    out.inner_bones = (0..skeleton.len() as u32)
+        .filter(|bone| !theirs(bone))
+        .filter(|bone| skin.is_some_and(|skin| inner(*bone, skin, surface, part)))
+        .collect();
+    Ok(out)
+}
+
+/// Whether most of the skin that follows a bone is that of limbs.
+fn inner(bone: u32, skin: &SkinWeights, surface: &Surface, part: &[u16]) -> bool {
+    let (mut limbs, mut all) = (0.0, 0.0);
+    for (v, &w) in surface.welded().of_vertex.iter().enumerate() {
+        let Some(part) = part.get(w as usize) else {
+            continue;
+        };
+        let weight: f64 = (skin.row(v).filter(|(b, _)| *b == bone))
+            .map(|(_, w)| w)
+            .sum();
+        all += weight;
+        limbs += if *part > 0 { weight } else { 0.0 };
+    }
+    limbs > 0.5 * all
+}
+
+#[cfg(test)]
+mod tests;

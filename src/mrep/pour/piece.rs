@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Pieces of tubes that can be filled with cells: from a disc across the limb to another, or to its tip.
+
+use super::super::cells::{Complex, Span};
+use super::super::coordinates::Coordinates;
+use super::super::cut::{Disc, Mesh, cut};
+use super::super::figure::{Figure, Kind};
+use crate::Vec3;
+use crate::lattice::Lattice;
+use crate::skeleton::{Skeleton, SkinWeights};
+use std::f64::consts::FRAC_PI_2;
+
+/// Skin within so many times the longest spoke of a hub is cut by its disc.
+const REACH: f64 = 1.5;
+/// Least share of a limb's skin that follows its bones.
+const OWN: f64 = 0.95;
+/// Hubs lie on bones within this part of the figure's size.
+const ON_BONE: f64 = 1e-4;
+/// Points that cells have to hold are no farther apart on the skin than this part of its size.
+const SPACING: f64 = 0.01;
+/// Deepest coordinate of skin that is surely a limb's.
+const SEED_DEPTH: f64 = 1.5;
+
+/// A piece of a tube, filled with cells.
+pub(in crate::mrep) struct Limb {
+    pub discs: Vec<Disc>,
+    pub complex: Complex,
+    /// Bones on hubs, head to tail.
+    pub bones: Vec<(u32, Vec<u32>)>,
+    /// Which welded vertices are its skin.
+    pub own: Vec<bool>,
+}
+
+/// A figure, and the longest piece of it that is left to try.
+pub(super) struct Candidate<'a> {
+    figure: &'a Figure,
+    seen: Seen<'a>,
+    bones: Vec<(u32, [f64; 2])>,
+    /// Pieces not tried so far, the longest last.
+    later: Vec<Span>,
+    span: Span,
+    pub limb: Limb,
+}
+
+impl<'a> Candidate<'a> {
+    /// # Errors
+    /// Why there is none.
+    pub fn new(
+        figure: &'a Figure,
+        mesh: &'a Mesh<'a>,
+        skeleton: &Skeleton,
+        skin: Option<&SkinWeights>,
+    ) -> Result<Self, String> {
+        let Kind::Tube { atoms, .. } = figure.kind() else {
+            return Err("it is a slab, which has no end to join tetrahedra to".into());
+        };
+        let bones = bones_of(figure, skeleton)?;
+        let seen = Seen::new(figure, mesh, skin, &bones);
+        let mut later = spans(atoms);
+        let mut why =
+            String::from("it has too few atoms between its ends: make it of more per bone");
+        while let Some(span) = later.pop() {
+            match Limb::new(figure, span, &seen, &bones) {
+                Ok(limb) => {
+                    return Ok(Self {
+                        figure,
+                        seen,
+                        bones,
+                        later,
+                        span,
+                        limb,
+                    });
+                }
+                Err(reason) => why = reason,
+            }
+        }
+        Err(why)
+    }
+
+    /// On to another piece, as these of its open ends cannot be joined; false where there is none.
+    pub fn shorter(&mut self, ends: &[usize]) -> bool {
+        let span = self.span;
+        let open: Vec<usize> = [span.first, span.last]
+            .iter()
+            .filter(|(_, closed)| !closed)
+            .map(|(at, _)| *at)
+            .collect();
+        let bad: Vec<usize> = ends.iter().filter_map(|e| open.get(*e).copied()).collect();
+        let fails = |(at, closed): (usize, bool)| !closed && bad.contains(&at);
+        self.later.retain(|s| !fails(s.first) && !fails(s.last));
+        while let Some(span) = self.later.pop() {
+            if let Ok(limb) = Limb::new(self.figure, span, &self.seen, &self.bones) {
+                (self.span, self.limb) = (span, limb);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// All pieces of a tube that do not begin at its first atom, the longest last; of those as long as each other one that ends in the
+/// tip.
+fn spans(atoms: usize) -> Vec<Span> {
+    let mut all = Vec::new();
+    for first in 1..atoms.saturating_sub(1) {
+        for last in first + 1..atoms {
+            all.push(Span {
+                first: (first, false),
+                last: (last, last + 1 == atoms),
+            });
+        }
+    }
+    all.sort_by_key(|s| s.last.0 - s.first.0 + usize::from(s.last.1));
+    all
+}
+
+/// The bones along a figure, each with u where it begins and ends.
+fn bones_of(figure: &Figure, skeleton: &Skeleton) -> Result<Vec<(u32, [f64; 2])>, String> {
+    let near = ON_BONE * figure.size();
+    let hub = |u: f64| {
+        let at = figure.knots().iter().position(|k| (k - u).abs() < 1e-9);
+        at.map(|i| figure.atoms()[i].hub)
+    };
+    let mut out = Vec::new();
+    for pair in figure.joints().windows(2) {
+        let ends = hub(pair[0]).zip(hub(pair[1]));
+        let (head, tail) = ends.ok_or("its joints are no hubs any more")?;
+        let on = |b: &usize| {
+            (skeleton.heads()[*b] - head).norm() <= near
+                && (skeleton.tails()[*b] - tail).norm() <= near
+        };
+        let bone = (0..skeleton.len()).find(on);
+        let bone = bone.ok_or("between two of its joints there is no bone: one ends elsewhere than the next begins, or it was moved")?;
+        out.push((bone as u32, [pair[0], pair[1]]));
+    }
+    match out.is_empty() {
+        true => Err("it was not made along bones".into()),
+        false => Ok(out),
+    }
+}
+
+/// Skin as a figure sees it.
+struct Seen<'a> {
+    mesh: &'a Mesh<'a>,
+    /// u of each welded vertex that has coordinates and is near enough; NaN of others.
+    along: Vec<f64>,
+    /// Whether it follows the figure's bones.
+    follows: Vec<bool>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(
+        figure: &Figure,
+        mesh: &'a Mesh<'a>,
+        skin: Option<&SkinWeights>,
+        bones: &[(u32, [f64; 2])],
+    ) -> Self {
+        let welded = mesh.surface.welded();
+        let coordinates = Coordinates::new(figure).of(&welded.vertices);
+        let along: Vec<f64> = (coordinates.iter())
+            .map(|c| if c[3] <= SEED_DEPTH { c[0] } else { f64::NAN })
+            .collect();
+        let follows = match skin {
+            None => along.iter().map(|u| u.is_finite()).collect(),
+            Some(skin) => {
+                let mut share = vec![(0.0, 0.0); welded.vertices.len()];
+                for (v, &w) in welded.of_vertex.iter().enumerate() {
+                    let Some(share) = share.get_mut(w as usize) else {
+                        continue;
+                    };
+                    for (bone, weight) in skin.row(v) {
+                        share.1 += weight;
+                        if bones.iter().any(|(b, _)| *b == bone) {
+                            share.0 += weight;
+                        }
+                    }
+                }
+                share
+                    .into_iter()
+                    .map(|(own, all)| own >= 0.5 * all && all > 0.0)
+                    .collect()
+            }
+        };
+        Self {
+            mesh,
+            along,
+            follows,
+        }
+    }
+}
+
+impl Limb {
+    /// # Errors
+    /// Why this piece cannot be parted or filled.
+    fn new(
+        figure: &Figure,
+        span: Span,
+        seen: &Seen,
+        bones: &[(u32, [f64; 2])],
+    ) -> Result<Self, String> {
+        let mut atoms = figure.atoms().to_vec();
+        let mut discs = Vec::new();
+        for ((at, closed), way) in [(span.first, 1.0), (span.last, -1.0)] {
+            if closed {
+                continue;
+            }
+            // Across the limb, so that its ends are flat.
+            let atom = &mut atoms[at];
+            atom.angle = FRAC_PI_2;
+            let longest = atom.lengths.iter().copied().fold(0.0, f64::max) * atom.radius;
+            discs.push(Disc {
+                hub: atom.hub,
+                inward: atom.frame.column(0) * way,
+                reach: REACH * longest,
+            });
+        }
+        let figure = figure.with_atoms(atoms);
+        let (from, to) = (figure.knots()[span.first.0], figure.knots()[span.last.0]);
+        let last = if span.last.1 { f64::INFINITY } else { to };
+        let inside = |u: f64| u > from && u < last;
+        let seeds: Vec<bool> = (seen.along.iter().zip(&seen.follows))
+            .map(|(u, follows)| *follows && inside(*u))
+            .collect();
+        let x = &seen.mesh.surface.welded().vertices;
+        let before = |p: &Vec3| {
+            discs
+                .iter()
+                .any(|d| (p - d.hub).dot(&d.inward) < 0.0 && (p - d.hub).norm() <= d.reach)
+        };
+        let seeds: Vec<bool> = seeds.iter().zip(x).map(|(s, p)| *s && !before(p)).collect();
+        let own = seen.mesh.reached(&seeds, &discs);
+        let count =
+            |of: &dyn Fn(usize) -> bool| (0..own.len()).filter(|v| own[*v] && of(*v)).count();
+        let (all, mine) = (count(&|_| true), count(&|v| seen.follows[v]));
+        if all == 0 {
+            return Err("no skin of it lies between its ends".into());
+        }
+        if (mine as f64) < OWN * all as f64 {
+            return Err("its ends do not part its skin from that of other bones".into());
+        }
+        let part: Vec<u16> = own.iter().map(|own| u16::from(*own)).collect();
+        let pieces = cut(
+            seen.mesh.surface,
+            &part,
+            std::slice::from_ref(&discs),
+            0.0,
+            SPACING * seen.mesh.surface.size(),
+        )
+        .map_err(|e| e.to_string())?;
+        let mut complex = Complex::piece(&figure, span);
+        figure
+            .cover(&mut complex, &pieces.limbs[0])
+            .map_err(|e| e.to_string())?;
+        let lattice = Lattice::new(complex.vertices.clone(), complex.cells.clone())
+            .map_err(|e| e.to_string())?;
+        if lattice.first_fault().is_some() {
+            return Err("cells wide enough for its skin would be turned over".into());
+        }
+        let near = 1e-9;
+        let of_bone = |(bone, [head, tail]): &(u32, [f64; 2])| {
+            let chain: Vec<u32> = (span.first.0..=span.last.0)
+                .filter(|i| (head - near..=tail + near).contains(&figure.knots()[*i]))
+                .map(|i| i as u32)
+                .collect();
+            (chain.len() > 1).then_some((*bone, chain))
+        };
+        Ok(Self {
+            discs,
+            complex,
+            bones: bones.iter().filter_map(of_bone).collect(),
+            own,
+        })
+    }
+}
