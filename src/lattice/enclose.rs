@@ -89,7 +89,7 @@ pub(super) fn enclose_segments(
 }
 
 /// Refuses what no lattice can be built with.
-pub(super) fn check_settings(
+pub(crate) fn check_settings(
     surface: &Surface,
     skeleton: &Skeleton,
     skin: Option<&SkinWeights>,

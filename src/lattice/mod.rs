@@ -60,9 +60,11 @@ pub use check::Violation;
 pub use embedding::Embedding;
 pub(crate) use embedding::StoredEmbedding;
 pub use enclose::EncloseSettings;
+pub(crate) use enclose::check_settings;
 pub(crate) use flesh::{Flesh, NONE};
 pub(crate) use parts::Parts;
 pub(crate) use sew::Limbs;
+pub(crate) use unit::Own;
 
 use crate::Vec3;
 use crate::range::{self, FARTHEST};

@@ -9,6 +9,7 @@ use super::flesh::IN_FRONT;
 use super::{Cell, Lattice};
 use crate::Vec3;
 use crate::range;
+use crate::surface::OwnUnit;
 
 /// Which part each cell belongs to, and whose skin is where they overlap.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -16,9 +17,10 @@ pub(crate) struct Parts {
     of_cell: Vec<u16>,
     /// Whether a cell's box meets that of a cell of another part.
     mixed: Vec<bool>,
-    /// Samples of the skin in boxes of such cells, relative to `origin`.
+    /// Samples of the skin in boxes of such cells, relative to `origin`, in units of `scale`.
     positions: Vec<[f32; 3]>,
     origin: [f64; 3],
+    scale: f64,
     /// Unit normals in 127ths.
     normals: Vec<[i8; 3]>,
     /// The part of each sample.
@@ -50,10 +52,18 @@ impl Parts {
             mixed,
             positions: kept.iter().map(|s| relative(s.position)).collect(),
             origin: origin.into(),
+            scale: 1.0,
             normals: kept.iter().map(|s| rounded(s.normal)).collect(),
             parts: kept.iter().map(|s| s.part).collect(),
             of_cell,
         }
+    }
+
+    /// Parts found in a character's own unit, for the character as given.
+    pub(super) fn rescaled(mut self, unit: OwnUnit) -> Self {
+        self.origin = unit.to_given(&Vec3::from(self.origin)).into();
+        self.scale *= unit.scale;
+        self
     }
 
     /// The part of a cell.
@@ -69,6 +79,8 @@ impl Parts {
             && self.normals.len() == samples
             && self.parts.len() == samples
             && range::is_place(&Vec3::from(self.origin))
+            && self.scale > 0.0
+            && range::is_sound(self.scale)
             && self.positions.iter().flatten().all(|x| x.is_finite())
     }
 
@@ -78,7 +90,7 @@ impl Parts {
         if !self.mixed[cell as usize] {
             return own;
         }
-        let p = point - Vec3::from(self.origin);
+        let p = (point - Vec3::from(self.origin)) / self.scale;
         let mut best = (f64::INFINITY, own);
         for (s, position) in self.positions.iter().enumerate() {
             let d = p - Vec3::from(position.map(f64::from));

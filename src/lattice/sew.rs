@@ -5,7 +5,7 @@
 //! the Delaunay tetrahedralisation. What virtual-node splitting does to the rest it does as ever; the limbs' cells are not split.
 
 use super::bones::{self, Segment};
-use super::enclose::{EncloseSettings, check_settings, enclose_segments};
+use super::enclose::{EncloseSettings, enclose_segments};
 use super::flesh::NONE;
 use super::parts::{Parts, SkinSample};
 use super::tetrahedron::closest_on_segment;
@@ -14,11 +14,10 @@ use super::{BoneChains, Cell, Lattice, LatticeError};
 use crate::Vec3;
 use crate::progress::{Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::surface::{OwnUnit, Surface};
+use crate::surface::Surface;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-/// Cells along limbs, and the character without those limbs, all in the character's space.
+/// Cells along limbs, and the character without those limbs.
 pub(crate) struct Limbs {
     pub vertices: Vec<Vec3>,
     pub cells: Vec<Cell>,
@@ -39,53 +38,39 @@ pub(crate) struct Limbs {
 }
 
 impl Lattice {
-    /// Builds a lattice around a character of which limbs have cells already.
+    /// Builds a lattice around a character of which limbs have cells already, all in the character's own unit.
     ///
     /// # Errors
-    /// As [`Lattice::enclose`]; [`LatticeError::Joined`].
+    /// [`LatticeError::Cancelled`], [`LatticeError::Failed`], [`LatticeError::Joined`].
     pub(crate) fn enclose_around(
         limbs: &Limbs,
-        surface: &Surface,
-        skeleton: &Skeleton,
+        own: &Own,
         skin: Option<&SkinWeights>,
         settings: EncloseSettings,
         progress: &dyn Progress,
     ) -> Result<Self, LatticeError> {
-        check_settings(surface, skeleton, skin, settings)?;
-        step(progress, 0.0, "finding the bones")?;
-        let unit = OwnUnit::of(surface);
-        let whole = unit.convert(surface, skeleton)?;
-        let h = whole.surface.size() / settings.cells_across;
+        let (surface, skeleton) = (&own.surface, &own.skeleton);
+        let h = surface.size() / settings.cells_across;
         let mut notes = Vec::new();
-        let segments = bones::select(&whole.surface, &whole.skeleton, skin, h, &mut notes);
-        let segments = left(segments, limbs, &|p| unit.to_own(p));
-        let rest: Vec<Vec3> = (limbs.rest.vertices().iter())
-            .map(|p| unit.to_own(p))
-            .collect();
-        let rest = Surface::new(rest, limbs.rest.triangles().to_vec())
-            .map_err(|e| LatticeError::Failed(e.to_string()))?;
+        step(progress, 0.0, "finding the bones")?;
+        let segments = bones::select(surface, skeleton, skin, h, &mut notes);
+        let segments = left(segments, limbs);
         let first = Part {
             whole: progress,
             from: 0.0,
             to: 0.02,
         };
-        rest.prepare(&first)?;
-        let own = Own {
-            surface: Arc::new(rest),
-            skeleton: whole.skeleton,
-        };
+        limbs.rest.prepare(&first)?;
         let faces: Vec<[Vec3; 3]> = (limbs.faces.iter())
-            .map(|f| f.map(|v| unit.to_own(&limbs.vertices[v as usize])))
+            .map(|f| f.map(|v| limbs.vertices[v as usize]))
             .collect();
-        let lattice = enclose_segments(&own.surface, &segments, &faces, h, notes, progress)?;
-        let lattice = unit.bring_back(lattice, &own, &limbs.rest, skeleton)?;
-        let near = 1e-6 * h * unit.scale;
-        sewn(lattice, limbs, surface, skeleton, near)
+        let lattice = enclose_segments(&limbs.rest, &segments, &faces, h, notes, progress)?;
+        sewn(lattice, limbs, surface, skeleton, 1e-6 * h)
     }
 }
 
 /// The segments that the rest follows: without the pieces that limbs have.
-fn left(segments: Vec<Segment>, limbs: &Limbs, own: &dyn Fn(&Vec3) -> Vec3) -> Vec<Segment> {
+fn left(segments: Vec<Segment>, limbs: &Limbs) -> Vec<Segment> {
     /// A piece shorter than this share of its bone is none.
     const STUB: f64 = 1e-6;
     let piece = |bone: u32| limbs.bones.iter().find(|(b, _)| *b == bone);
@@ -99,7 +84,7 @@ fn left(segments: Vec<Segment>, limbs: &Limbs, own: &dyn Fn(&Vec3) -> Vec3) -> V
             }
             continue;
         };
-        let at = |v: Option<&u32>| v.map(|v| own(&limbs.vertices[*v as usize]));
+        let at = |v: Option<&u32>| v.map(|v| limbs.vertices[*v as usize]);
         let (Some(from), Some(to)) = (at(chain.first()), at(chain.last())) else {
             continue;
         };

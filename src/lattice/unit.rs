@@ -12,14 +12,14 @@ use std::sync::Arc;
 const ON_BONE: f64 = 4.0 * QUANTUM;
 
 /// What a lattice is built around, in its own unit.
-pub(super) struct Own {
+pub(crate) struct Own {
     pub surface: Arc<Surface>,
     pub skeleton: Skeleton,
 }
 
 impl OwnUnit {
     /// The character in its own unit.
-    pub(super) fn convert(
+    pub(crate) fn convert(
         self,
         surface: &Surface,
         skeleton: &Skeleton,
@@ -41,7 +41,7 @@ impl OwnUnit {
     }
 
     /// A lattice built around `own`, about the character as given. Vertices on bones lie exactly on them.
-    pub(super) fn bring_back(
+    pub(crate) fn bring_back(
         self,
         lattice: Lattice,
         own: &Own,
@@ -62,6 +62,7 @@ impl OwnUnit {
         out.flesh = lattice
             .flesh
             .map(|flesh| flesh.rescaled(self, &own.surface, surface));
+        out.parts = lattice.parts.map(|parts| parts.rescaled(self));
         Ok(out)
     }
 

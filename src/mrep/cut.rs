@@ -9,7 +9,7 @@ use crate::lattice::NONE;
 use crate::surface::Surface;
 use std::collections::BTreeMap;
 
-/// A plane across a limb, near a hub.
+/// A plane across a limb, near a hub. What is before it by `aside` or more is the rest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Disc {
     pub hub: Vec3,
@@ -17,6 +17,8 @@ pub(super) struct Disc {
     pub inward: Vec3,
     /// Skin within this distance of the hub is cut.
     pub reach: f64,
+    /// The rest ends so far before the plane, so that nothing of it lies in the plane.
+    pub aside: f64,
 }
 
 impl Disc {
@@ -24,15 +26,33 @@ impl Disc {
         (p - self.hub).dot(&self.inward)
     }
 
-    /// How far from `p` in the limb to `q` in the rest a plane moved outward by `aside` is met; none where it is elsewhere.
-    fn crossing(&self, p: &Vec3, q: &Vec3, aside: f64) -> Option<f64> {
-        let (a, b) = (self.height(p), self.height(q));
+    fn is_near(&self, p: &Vec3) -> bool {
+        (p - self.hub).norm() <= self.reach
+    }
+
+    /// How far from `p` in the limb to `q` in the rest the rest begins, from 0 to 1; none where the disc is elsewhere.
+    fn crossing(&self, p: &Vec3, q: &Vec3) -> Option<f64> {
+        let (a, b) = (self.height(p) + self.aside, self.height(q) + self.aside);
         if !(a >= 0.0 && b < 0.0) {
             return None;
         }
-        let near = |t: f64| (p + (q - p) * t - self.hub).norm() <= self.reach;
         let t = a / (a - b);
-        near(t).then(|| ((a + aside) / (a - b)).min(1.0))
+        self.is_near(&(p + (q - p) * t)).then_some(t)
+    }
+
+    /// Whether a point of a limb's skin is in front of the plane, where its cells are.
+    fn in_front(&self, p: &Vec3) -> bool {
+        self.height(p) >= 0.0 || !self.is_near(p)
+    }
+
+    /// Where from `p` in the limb to `q` in the rest the plane is; `p` where that is behind it.
+    fn on_plane(&self, p: &Vec3, q: &Vec3) -> Vec3 {
+        let (a, b) = (self.height(p), self.height(q));
+        if a <= 0.0 {
+            *p
+        } else {
+            p + (q - p) * (a / (a - b))
+        }
     }
 }
 
@@ -70,7 +90,7 @@ impl<'a> Mesh<'a> {
         let mut todo: Vec<u32> = (0u32..).zip(seeds).filter(|s| *s.1).map(|s| s.0).collect();
         while let Some(v) = todo.pop() {
             for &w in &self.neighbours[v as usize] {
-                let crosses = |d: &Disc| d.crossing(&x[v as usize], &x[w as usize], 0.0).is_some();
+                let crosses = |d: &Disc| d.crossing(&x[v as usize], &x[w as usize]).is_some();
                 if !reached[w as usize] && !discs.iter().any(crosses) {
                     reached[w as usize] = true;
                     todo.push(w);
@@ -91,8 +111,8 @@ pub(super) struct Pieces {
     pub in_rest: Vec<u32>,
 }
 
-/// Cuts a surface. `part`: 0 for the rest, else one more than the limb, of each welded vertex; `discs` of each limb. The rest is cut by
-/// `aside` before the discs; no two points of a triangle are farther apart than `spacing` in what limbs get.
+/// Cuts a surface. `part`: 0 for the rest, else one more than the limb, of each welded vertex; `discs` of each limb. No two points of a
+/// triangle are farther apart than `spacing` in what limbs get.
 ///
 /// # Errors
 /// Triangles that reach from one limb to another, or that no disc parts.
@@ -100,7 +120,6 @@ pub(super) fn cut(
     surface: &Surface,
     part: &[u16],
     discs: &[Vec<Disc>],
-    aside: f64,
     spacing: f64,
 ) -> Result<Pieces, MRepError> {
     let welded = surface.welded();
@@ -144,16 +163,15 @@ pub(super) fn cut(
                 return Ok(found);
             }
             let (p, q) = (x[limb_vertex as usize], x[other as usize]);
-            let met = |d: &Disc| Some([d.crossing(&p, &q, 0.0)?, d.crossing(&p, &q, aside)?]);
-            let met = (0..)
-                .zip(&discs[limb_number])
-                .find_map(|(i, d)| Some((i, met(d)?)));
-            let (disc, [here, there]) = met.ok_or_else(|| {
+            let met = |(i, d): (usize, &Disc)| Some((i, d.crossing(&p, &q)?));
+            let met = (0..).zip(&discs[limb_number]).find_map(met);
+            let (disc, there) = met.ok_or_else(|| {
                 MRepError::Target("its ends do not part its skin from the rest".into())
             })?;
-            limbs[limb_number].push(p + (q - p) * here);
+            let here = discs[limb_number][disc].on_plane(&p, &q);
+            limbs[limb_number].push(here);
             vertices.push(p + (q - p) * there);
-            let found = (vertices.len() as u32 - 1, disc, p + (q - p) * here);
+            let found = (vertices.len() as u32 - 1, disc, here);
             on_edge.insert((limb_vertex, other), found);
             Ok(found)
         };
@@ -173,10 +191,15 @@ pub(super) fn cut(
         }
         let centre = *centres.entry((limb_number, disc)).or_insert_with(|| {
             let d = &discs[limb_number][disc];
-            vertices.push(d.hub - d.inward * aside);
+            vertices.push(d.hub - d.inward * d.aside);
             vertices.len() as u32 - 1
         });
         triangles.push([to, from, centre]);
+    }
+    for (points, discs) in limbs.iter_mut().zip(discs) {
+        // On the plane but for rounding is on it.
+        let lift = |p: &Vec3, d: &Disc| p + d.inward * (1e-9 * d.reach);
+        points.retain(|p| discs.iter().all(|d| d.in_front(&lift(p, d))));
     }
     Ok(Pieces {
         limbs,
@@ -212,6 +235,7 @@ mod tests {
             hub: Vec3::new(0.31, 0.0, 0.0),
             inward: Vec3::x(),
             reach: 2.0,
+            aside: 0.0,
         };
         let mesh = Mesh::new(&surface);
         let x = &surface.welded().vertices;
@@ -221,7 +245,7 @@ mod tests {
             assert_eq!(p.x >= 0.31, *reached);
         }
         let part: Vec<u16> = reached.iter().map(|r| u16::from(*r)).collect();
-        let pieces = cut(&surface, &part, &[vec![disc]], 0.0, 0.1).unwrap();
+        let pieces = cut(&surface, &part, &[vec![disc]], 0.1).unwrap();
         let (vertices, triangles) = pieces.rest;
         assert!(vertices.iter().all(|p| p.x <= 0.31 + 1e-12));
         assert!(pieces.limbs[0].iter().all(|p| p.x >= 0.31 - 1e-12));
@@ -252,7 +276,7 @@ mod tests {
         let part: Vec<u16> = (surface.welded().vertices.iter())
             .map(|p| u16::from(p.x > 0.3))
             .collect();
-        let said = cut(&surface, &part, &[vec![]], 0.0, 0.1)
+        let said = cut(&surface, &part, &[vec![]], 0.1)
             .map(|_| ())
             .unwrap_err();
         assert!(said.to_string().contains("do not part"));

@@ -3,6 +3,8 @@
 
 use super::atom::Atom;
 use super::figure::Figure;
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
 use crate::surface::shapes::Shape;
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, TAU};
@@ -164,4 +166,76 @@ pub fn apart(a: &Figure, b: &Figure) -> f64 {
         lengths.chain(numbers).fold(0.0, f64::max)
     });
     each.fold(0.0, f64::max)
+}
+
+/// An arm of three bones in the plane of x and z that bends upward by `angle` at each joint, of a radius that shrinks along it; its
+/// skin beyond the first joint follows the bones, what lies before it a body.
+pub fn arm(angle: f64, map: impl Fn(Vec3) -> Vec3) -> (Surface, Skeleton, SkinWeights) {
+    let directions: Vec<Vec3> = (0..4)
+        .map(|k| {
+            Vec3::new(
+                (angle * f64::from(k)).cos(),
+                0.0,
+                (angle * f64::from(k)).sin(),
+            )
+        })
+        .collect();
+    let mut ends = vec![Vec3::new(-1.0, 0.0, 0.0)];
+    for d in &directions {
+        ends.push(ends[ends.len() - 1] + d);
+    }
+    let place = |s: f64| {
+        let k = (s.max(0.0) as usize).min(3);
+        ends[k] + directions[k] * (s - k as f64)
+    };
+    let (rows, around) = (120, 24);
+    let (mut vertices, mut triangles, mut table) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..=rows {
+        let s = 4.0 * i as f64 / rows as f64;
+        // The direction between those of neighbours, so that rings do not cross at the joints.
+        let along = (place((s + 0.3).min(4.0)) - place((s - 0.3).max(0.0))).normalize();
+        let across = along.cross(&Vec3::y());
+        for j in 0..around {
+            let (sin, cos) = (TAU * j as f64 / around as f64).sin_cos();
+            vertices.push(map(
+                place(s) + (across * -cos + Vec3::y() * sin) * (0.3 - 0.03 * s)
+            ));
+            let bone = (s.min(3.999)) as usize;
+            table.push(
+                (0..4)
+                    .map(|b| f64::from(u8::from(b == bone)))
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+    let at = |i: usize, j: usize| (i * around + j % around) as u32;
+    for i in 0..rows {
+        for j in 0..around {
+            triangles.push([at(i, j), at(i + 1, j + 1), at(i + 1, j)]);
+            triangles.push([at(i, j), at(i, j + 1), at(i + 1, j + 1)]);
+        }
+    }
+    for (i, flip) in [(0, true), (rows, false)] {
+        let middle = vertices.len() as u32;
+        vertices.push(map(place(4.0 * i as f64 / rows as f64)));
+        table.push(
+            (0..4)
+                .map(|b| f64::from(u8::from(b == if i == 0 { 0 } else { 3 })))
+                .collect(),
+        );
+        for j in 0..around {
+            let (a, b) = (at(i, j), at(i, j + 1));
+            triangles.push(if flip { [middle, b, a] } else { [middle, a, b] });
+        }
+    }
+    let names = ["body", "upper", "lower", "hand"]
+        .map(String::from)
+        .to_vec();
+    let parents = vec![None, Some(0), Some(1), Some(2)];
+    let ends: Vec<Vec3> = ends.into_iter().map(map).collect();
+    let skeleton = Skeleton::new(names, parents, ends[..4].to_vec(), ends[1..].to_vec()).unwrap();
+    let n = vertices.len();
+    let surface = Surface::new(vertices, triangles).unwrap();
+    let weights = SkinWeights::from_dense(n, 4, &table.concat()).unwrap();
+    (surface, skeleton, weights)
 }

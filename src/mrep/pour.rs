@@ -10,15 +10,15 @@ mod piece;
 
 use super::cut::{Disc, Mesh, cut};
 use super::error::MRepError;
+use super::figure::Figure;
 use super::model::Model;
-use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs};
+use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, check_settings};
 use crate::progress::{Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::surface::Surface;
+use crate::surface::{OwnUnit, QUANTUM, Surface};
+use crate::{Mat3, Vec3};
 use piece::{Candidate, Limb};
 
-/// The rest is cut so far before a disc, in cell sizes.
-const ASIDE: f64 = 1e-3;
 impl Model {
     /// A lattice around a whole character: prisms along the tubes of the model, in pieces whose skin is theirs alone, tetrahedra
     /// around the rest, with every used bone on edges. It does what [`Lattice::enclose`] does, and says in its notes which limbs were
@@ -34,20 +34,34 @@ impl Model {
         settings: EncloseSettings,
         progress: &dyn Progress,
     ) -> Result<Lattice, LatticeError> {
+        check_settings(surface, skeleton, skin, settings)?;
         step(progress, 0.0, "parting limbs")?;
-        let mesh = Mesh::new(surface);
-        let h = surface.size() / settings.cells_across.clamp(2.0, 64.0);
+        // In a unit of the character's own, in which near ties fall alike at every scale.
+        let unit = OwnUnit::of(surface);
+        let own = unit.convert(surface, skeleton)?;
+        let moved = |figure: &Figure| {
+            figure.transformed(
+                unit.scale.recip(),
+                &Mat3::identity(),
+                -unit.origin / unit.scale,
+            )
+        };
+        let figures: Vec<(&str, Figure)> = (self.figures().iter())
+            .map(|(name, figure)| (&name[..], moved(figure)))
+            .collect();
+        let mesh = Mesh::new(&own.surface);
+        let h = own.surface.size() / settings.cells_across;
         let mut notes = Vec::new();
         let mut limbs: Vec<(&str, Candidate)> = Vec::new();
-        for (name, figure) in self.figures() {
-            match Candidate::new(figure, &mesh, skeleton, skin) {
+        for (name, figure) in &figures {
+            match Candidate::new(figure, &mesh, &own.skeleton, skin, h) {
                 Ok(found) => limbs.push((name, found)),
                 Err(why) => notes.push(left(name, &why)),
             }
         }
         loop {
             let mut chosen: Vec<(&str, Candidate)> = Vec::new();
-            let mut taken = vec![0u16; surface.welded().vertices.len()];
+            let mut taken = vec![0u16; own.surface.welded().vertices.len()];
             for (name, limb) in limbs {
                 let common = |(mine, taken): (&bool, &u16)| *mine && *taken > 0;
                 if limb.limb.own.iter().zip(&taken).any(common) {
@@ -67,9 +81,10 @@ impl Model {
                 return Ok(lattice);
             }
             let parts: Vec<&Limb> = limbs.iter().map(|(_, c)| &c.limb).collect();
-            let joined = poured(&parts, &taken, surface, skin, skeleton, h)?;
-            match Lattice::enclose_around(&joined, surface, skeleton, skin, settings, progress) {
-                Ok(mut lattice) => {
+            let joined = poured(&parts, &taken, &own, skin, h)?;
+            match Lattice::enclose_around(&joined, &own, skin, settings, progress) {
+                Ok(lattice) => {
+                    let mut lattice = unit.bring_back(lattice, &own, surface, skeleton)?;
                     lattice.add_notes(notes);
                     return Ok(lattice);
                 }
@@ -119,15 +134,16 @@ fn of_face(limbs: &[&Limb], mut face: usize) -> [usize; 2] {
 fn poured(
     limbs: &[&Limb],
     part: &[u16],
-    surface: &Surface,
+    own: &Own,
     skin: Option<&SkinWeights>,
-    skeleton: &Skeleton,
     h: f64,
 ) -> Result<Limbs, LatticeError> {
+    let (surface, skeleton) = (&own.surface, &own.skeleton);
+    let snapped = |p: &Vec3| p.map(|x| (x / QUANTUM).round() * QUANTUM);
     let failed = |e: MRepError| LatticeError::Failed(e.to_string());
     let discs: Vec<Vec<Disc>> = limbs.iter().map(|limb| limb.discs.clone()).collect();
-    let pieces = cut(surface, part, &discs, ASIDE * h, h).map_err(failed)?;
-    let rest = Surface::new(pieces.rest.0, pieces.rest.1)
+    let pieces = cut(surface, part, &discs, h).map_err(failed)?;
+    let rest = Surface::new(pieces.rest.0.iter().map(snapped).collect(), pieces.rest.1)
         .map_err(|e| LatticeError::Failed(format!("nothing is left beside its limbs: {e}")))?;
     let mut out = Limbs {
         vertices: Vec::new(),
@@ -143,7 +159,8 @@ fn poured(
     for (i, limb) in limbs.iter().enumerate() {
         let first = out.vertices.len() as u32;
         let moved = |v: u32| v + first;
-        out.vertices.extend(&limb.complex.vertices);
+        out.vertices
+            .extend(limb.complex.vertices.iter().map(snapped));
         out.cells.extend(
             limb.complex
                 .cells

@@ -18,7 +18,7 @@ pub(crate) const QUANTUM: f64 = 1.0 / (1u64 << 30) as f64;
 /// Shift and scale between a character as given and in its own unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnUnit {
-    origin: Vec3,
+    pub origin: Vec3,
     /// Given units per own unit.
     pub scale: f64,
 }

@@ -18,6 +18,8 @@ const OWN: f64 = 0.95;
 const ON_BONE: f64 = 1e-4;
 /// Points that cells have to hold are no farther apart on the skin than this part of its size.
 const SPACING: f64 = 0.01;
+/// The rest ends so far before a disc, in cell sizes.
+const ASIDE: f64 = 1e-3;
 /// Deepest coordinate of skin that is surely a limb's.
 const SEED_DEPTH: f64 = 1.5;
 
@@ -36,6 +38,7 @@ pub(super) struct Candidate<'a> {
     figure: &'a Figure,
     seen: Seen<'a>,
     bones: Vec<(u32, [f64; 2])>,
+    h: f64,
     /// Pieces not tried so far, the longest last.
     later: Vec<Span>,
     span: Span,
@@ -50,6 +53,7 @@ impl<'a> Candidate<'a> {
         mesh: &'a Mesh<'a>,
         skeleton: &Skeleton,
         skin: Option<&SkinWeights>,
+        h: f64,
     ) -> Result<Self, String> {
         let Kind::Tube { atoms, .. } = figure.kind() else {
             return Err("it is a slab, which has no end to join tetrahedra to".into());
@@ -60,12 +64,13 @@ impl<'a> Candidate<'a> {
         let mut why =
             String::from("it has too few atoms between its ends: make it of more per bone");
         while let Some(span) = later.pop() {
-            match Limb::new(figure, span, &seen, &bones) {
+            match Limb::new(figure, span, &seen, &bones, h) {
                 Ok(limb) => {
                     return Ok(Self {
                         figure,
                         seen,
                         bones,
+                        h,
                         later,
                         span,
                         limb,
@@ -89,7 +94,7 @@ impl<'a> Candidate<'a> {
         let fails = |(at, closed): (usize, bool)| !closed && bad.contains(&at);
         self.later.retain(|s| !fails(s.first) && !fails(s.last));
         while let Some(span) = self.later.pop() {
-            if let Ok(limb) = Limb::new(self.figure, span, &self.seen, &self.bones) {
+            if let Ok(limb) = Limb::new(self.figure, span, &self.seen, &self.bones, self.h) {
                 (self.span, self.limb) = (span, limb);
                 return true;
             }
@@ -197,6 +202,7 @@ impl Limb {
         span: Span,
         seen: &Seen,
         bones: &[(u32, [f64; 2])],
+        h: f64,
     ) -> Result<Self, String> {
         let mut atoms = figure.atoms().to_vec();
         let mut discs = Vec::new();
@@ -212,6 +218,7 @@ impl Limb {
                 hub: atom.hub,
                 inward: atom.frame.column(0) * way,
                 reach: REACH * longest,
+                aside: ASIDE * h,
             });
         }
         let figure = figure.with_atoms(atoms);
@@ -243,7 +250,6 @@ impl Limb {
             seen.mesh.surface,
             &part,
             std::slice::from_ref(&discs),
-            0.0,
             SPACING * seen.mesh.surface.size(),
         )
         .map_err(|e| e.to_string())?;
