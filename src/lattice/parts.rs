@@ -123,6 +123,11 @@ impl Lattice {
         found.unwrap_or(cell)
     }
 
+    /// The part that a cell belongs to, 0 where there are none.
+    pub(crate) fn part(&self, cell: usize) -> u16 {
+        self.parts.as_ref().map_or(0, |parts| parts.of(cell))
+    }
+
     /// Whether two cells belong to different parts, which may overlap.
     pub(super) fn parted(&self, i: usize, j: usize) -> bool {
         let parts = self.parts.as_ref();

@@ -12,7 +12,9 @@ use super::cut::{Disc, Mesh, cut};
 use super::error::MRepError;
 use super::figure::Figure;
 use super::model::Model;
-use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, check_settings};
+use crate::lattice::{
+    Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, Violation, check_settings,
+};
 use crate::progress::{Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{OwnUnit, QUANTUM, Surface};
@@ -52,41 +54,30 @@ impl Model {
         let mesh = Mesh::new(&own.surface);
         let h = own.surface.size() / settings.cells_across;
         let mut notes = Vec::new();
-        let mut limbs: Vec<(&str, Candidate)> = Vec::new();
+        let mut limbs: Named = Vec::new();
         for (name, figure) in &figures {
             match Candidate::new(figure, &mesh, &own.skeleton, skin, h) {
                 Ok(found) => limbs.push((name, found)),
                 Err(why) => notes.push(left(name, &why)),
             }
         }
-        loop {
-            let mut chosen: Vec<(&str, Candidate)> = Vec::new();
-            let mut taken = vec![0u16; own.surface.welded().vertices.len()];
-            for (name, limb) in limbs {
-                let common = |(mine, taken): (&bool, &u16)| *mine && *taken > 0;
-                if limb.limb.own.iter().zip(&taken).any(common) {
-                    notes.push(left(name, "its skin is another limb's, too"));
-                    continue;
-                }
-                let part = chosen.len() as u16 + 1;
-                for (taken, _) in taken.iter_mut().zip(&limb.limb.own).filter(|o| *o.1) {
-                    *taken = part;
-                }
-                chosen.push((name, limb));
-            }
-            limbs = chosen;
-            if limbs.is_empty() {
-                let mut lattice = Lattice::enclose(surface, skeleton, skin, settings, progress)?;
-                lattice.add_notes(notes);
-                return Ok(lattice);
-            }
+        while !limbs.is_empty() {
+            let taken;
+            (limbs, taken) = apart(limbs, own.surface.welded().vertices.len(), &mut notes);
             let parts: Vec<&Limb> = limbs.iter().map(|(_, c)| &c.limb).collect();
-            let joined = poured(&parts, &taken, &own, skin, h)?;
-            match Lattice::enclose_around(&joined, &own, skin, settings, progress) {
-                Ok(lattice) => {
-                    let mut lattice = unit.bring_back(lattice, &own, surface, skeleton)?;
-                    lattice.add_notes(notes);
-                    return Ok(lattice);
+            let built = poured(&parts, &taken, &own, skin, h)
+                .and_then(|all| Lattice::enclose_around(&all, &own, skin, settings, progress))
+                .and_then(|lattice| unit.bring_back(lattice, &own, surface, skeleton));
+            match built {
+                Ok(mut lattice) => {
+                    step(progress, 1.0, "checking limbs")?;
+                    let wrong = at_fault(&lattice, surface, skeleton, &taken, limbs.len());
+                    if wrong.is_empty() {
+                        lattice.add_notes(notes);
+                        return Ok(lattice);
+                    }
+                    let why = "its cells would not hold all of the flesh around them";
+                    limbs = without(limbs, &wrong, why, &mut notes);
                 }
                 Err(LatticeError::Joined(faces)) => {
                     let mut bad: Vec<Vec<usize>> = vec![Vec::new(); limbs.len()];
@@ -94,23 +85,100 @@ impl Model {
                         let [limb, end] = of_face(&parts, face);
                         bad[limb].push(end);
                     }
-                    let mut others = Vec::new();
-                    for ((name, mut limb), bad) in limbs.into_iter().zip(bad) {
-                        if bad.is_empty() || limb.shorter(&bad) {
-                            others.push((name, limb));
-                        } else {
-                            notes.push(left(
-                                name,
-                                "its ends lie too near to bones or to other limbs",
-                            ));
+                    let mut stuck = Vec::new();
+                    for (i, bad) in bad.iter().enumerate().filter(|(_, bad)| !bad.is_empty()) {
+                        if !limbs[i].1.shorter(bad) {
+                            stuck.push(i);
                         }
                     }
-                    limbs = others;
+                    let why = "its ends lie too near to bones or to other limbs";
+                    limbs = without(limbs, &stuck, why, &mut notes);
+                }
+                Err(LatticeError::Failed(why)) => {
+                    let last = limbs.len() - 1;
+                    limbs = without(limbs, &[last], &why, &mut notes);
                 }
                 Err(other) => return Err(other),
             }
         }
+        let mut lattice = Lattice::enclose(surface, skeleton, skin, settings, progress)?;
+        lattice.add_notes(notes);
+        Ok(lattice)
     }
+}
+
+/// Limbs with a name each.
+type Named<'a> = Vec<(&'a str, Candidate<'a>)>;
+
+/// Those limbs whose skin is theirs alone, and for each welded vertex one more than the limb that it belongs to, or 0.
+fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Named<'a>, Vec<u16>) {
+    let mut taken = vec![0u16; vertices];
+    let mut chosen: Named = Vec::new();
+    for (name, limb) in limbs {
+        let own = &limb.limb.own;
+        if own
+            .iter()
+            .zip(&taken)
+            .any(|(mine, taken)| *mine && *taken > 0)
+        {
+            notes.push(left(name, "its skin is another limb's, too"));
+            continue;
+        }
+        let part = chosen.len() as u16 + 1;
+        for (taken, _) in taken.iter_mut().zip(own).filter(|o| *o.1) {
+            *taken = part;
+        }
+        chosen.push((name, limb));
+    }
+    (chosen, taken)
+}
+
+/// All limbs but some, which are left to tetrahedra.
+fn without<'a>(limbs: Named<'a>, some: &[usize], why: &str, notes: &mut Vec<String>) -> Named<'a> {
+    let mut kept = Vec::new();
+    for (i, (name, limb)) in limbs.into_iter().enumerate() {
+        if some.contains(&i) {
+            notes.push(left(name, why));
+        } else {
+            kept.push((name, limb));
+        }
+    }
+    kept
+}
+
+/// Limbs at which the lattice is not what it has to be; where it cannot be told which, all.
+fn at_fault(
+    lattice: &Lattice,
+    surface: &Surface,
+    skeleton: &Skeleton,
+    part: &[u16],
+    limbs: usize,
+) -> Vec<usize> {
+    // The parts are those of the character's own unit, whose welding may differ by rounding.
+    let welded = surface.welded();
+    let same = welded.vertices.len() == part.len();
+    let of_triangle = |t: u32| {
+        let corners = surface.triangles()[t as usize];
+        let of = corners.map(|v| part[welded.of_vertex[v as usize] as usize]);
+        of.into_iter().max().unwrap_or(0)
+    };
+    let mut found = Vec::new();
+    for violation in lattice.check(surface, skeleton) {
+        let part = match violation {
+            Violation::Opening { cell, .. } | Violation::Inverted { cell, .. } => {
+                lattice.part(cell)
+            }
+            Violation::Uncontained { triangle, .. } if same => of_triangle(triangle),
+            _ => 0,
+        };
+        match part {
+            0 => return (0..limbs).collect(),
+            part => found.push(usize::from(part) - 1),
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 fn left(name: &str, why: &str) -> String {
