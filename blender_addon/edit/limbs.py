@@ -29,7 +29,9 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
             f"The bone “{unknown[0]}” carries nothing of {describe(obj)}: select bones whose vertex groups it has, or give it weights"
         )
     surface = thew.Surface(character.rest, character.triangles)
+    # As flesh has them: tails that mean something.
     skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
+    skeleton = skeleton.refit_tails(surface, character.weights)
     start = thew.MRep.from_skeleton(surface, skeleton, character.weights, bones, atoms, spokes)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     fit = start.fit(surface, held=np.arange(start.shape[0]), weights=weights, stages=["atoms"])

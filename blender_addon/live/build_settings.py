@@ -70,6 +70,7 @@ class BuildSettings:
     device: str
     rigs: tuple = ()  # see `fingerprints.fingerprint`
     contact: ContactSettings | None = None  # as it is asked for; see `touches`
+    limbs: tuple[tuple[str, str], ...] = ()  # names and models of those that the lattice is made of
 
     @property
     def static_method(self) -> str:
@@ -114,6 +115,7 @@ class BuildSettings:
             s.elastic_joints, s.motion_start, groups.frames(obj, scene), frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
             ContactSettings.of(obj, scene),
+            tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
         )  # fmt: skip
 
 

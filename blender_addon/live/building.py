@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..logic import modal
+from ..logic import limbs, modal
 from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
 from ..logic.native import core
@@ -123,7 +123,9 @@ def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()
         rigs,
     )
     new.place = placed(character, bind_pose, build_settings)
-    new.lattice_key = hashed(character.digest, bind_pose, new.place.metres_per_unit, build_settings.cells_across)
+    new.lattice_key = hashed(
+        character.digest, bind_pose, new.place.metres_per_unit, build_settings.cells_across, build_settings.limbs
+    )
     new.automatic_key = hashed(
         new.lattice_key, build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
     )
@@ -168,11 +170,19 @@ def enclose(new: Built) -> Task:
         place.points(transform(bind_pose.armature_matrix, ends)) for ends in (character.heads, character.tails)
     )
 
+    models = [
+        limbs.placed(
+            thew, limbs.unpacked(thew, text), lambda points: place.points(transform(bind_pose.mesh_matrix, points))
+        )
+        for _, text in new.build_settings.limbs
+    ]
+
     def made(progress):
         surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
         skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
         skeleton = skeleton.refit_tails(surface, character.weights)
-        lattice = thew.Lattice.enclose(
+        model = thew.MRep.join(models, [name for name, _ in new.build_settings.limbs]) if models else thew.Lattice
+        lattice = model.enclose(
             surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
         )
         return surface, skeleton, lattice, lattice.check(surface, skeleton)

@@ -78,24 +78,30 @@ def bones_of(knots: np.ndarray, joints: np.ndarray) -> np.ndarray:
 
 
 def posed(thew, model, maps: np.ndarray):
-    """The tube with each atom carried by the map [4, 4] of its bone; maps [bones of the chain, 4, 4], rigid but for a scale."""
+    """The tube with each atom carried by the map [4, 4] of its bone; maps [bones of the chain, 4, 4], rigid but for a scale and,
+    perhaps, a mirror."""
     which = bones_of(model.knots, model.joints)
     linear, shift = maps[which][:, :3, :3], maps[which][:, :3, 3]
     scale = np.cbrt(np.abs(np.linalg.det(linear)))
     left, _, right = np.linalg.svd(linear / scale[:, None, None])
     turns = left @ right
-    turns[np.linalg.det(turns) < 0.0] *= -1.0
     hubs = np.einsum("nij,nj->ni", linear, model.hubs) + shift
+    frames, lengths = turns @ model.frames, model.lengths.copy()
+    # In a mirror the second axis points the other way, and spokes follow each other the other way round.
+    mirrored = np.linalg.det(turns) < 0.0
+    frames[mirrored, :, 1] *= -1.0
+    lengths[mirrored] = np.roll(lengths[mirrored][:, ::-1], 1, axis=1)
     return thew.MRep.tube(
-        hubs,
-        model.radii * scale,
-        turns @ model.frames,
-        model.angles,
-        model.lengths,
-        tuple(model.ends),
-        model.knots,
-        model.joints,
+        hubs, model.radii * scale, frames, model.angles, lengths, tuple(model.ends), model.knots, model.joints
     )
+
+
+def placed(thew, model, points):
+    """The tube in another space: `points` maps places [n, 3] there, by a similarity."""
+    origin, *ends = points(np.concatenate([np.zeros((1, 3)), np.eye(3)]))
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = np.stack(ends, axis=1) - origin[:, None], origin
+    return posed(thew, model, np.tile(matrix, (len(model.joints) - 1, 1, 1)))
 
 
 def spoke_lines(model) -> np.ndarray:

@@ -368,6 +368,14 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
     limbs: CollectionProperty(
         type=saved_limbs.ThewLimb, description="Limbs with coordinates along, around and in depth"
     )
+    limb_lattice: BoolProperty(
+        name="Lattice from Limbs",
+        description="Fill the limbs of the list with cells that follow them, and join those to the cells of the rest: around a limb "
+        "they are as even as its atoms. What cannot be filled so stays as it is, and Details says why",
+        default=False,
+        options=set(),
+        update=changed,
+    )
     active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
     keyframed: PointerProperty(type=saved_keyframed.ThewKeyframed, description="Shape keys that are reached at times")
     made: PointerProperty(type=ThewMade)

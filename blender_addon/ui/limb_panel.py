@@ -51,6 +51,7 @@ class Panel:
         layout.operator("thew.limb_attributes", icon="SPREADSHEET")
         layout.operator("thew.limb_paint", icon="BRUSH_DATA")
         layout.operator("thew.limb_carry", icon="COPYDOWN")
+        layout.prop(obj.thew, "limb_lattice")
 
 
 class THEW_PT_limbs_sidebar(Panel, bpy.types.Panel):

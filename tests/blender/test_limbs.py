@@ -178,3 +178,63 @@ def test_an_arm_of_a_real_character_has_coordinates(addon):
     mine = number == 1
     assert mine.sum() > 50 and along[mine].min() < 0.1 and along[mine].max() > 0.9
     assert np.abs(depth[mine] - 1.0).mean() < 0.1
+
+
+def cells(obj) -> list[int]:
+    """How many corners each cell of its lattice has."""
+    return [len(cell) for cell in part("live.session").register.flesh(obj).lattice.cells]
+
+
+def test_the_lattice_is_made_of_limbs(character, tmp_path):
+    body, _ = character
+    limb_add(body, "Spine\nHead")
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    assert set(cells(body)) == {4}
+    body.thew.limb_lattice = True
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    flesh = part("live.session").register.flesh(body)
+    assert cells(body).count(6) >= 8, flesh.lattice.notes
+    assert flesh.defects == []
+    assert set(flesh.lattice.used_bones) == {0, 1, 2}
+    # It plays, and a saved file makes the same again.
+    bpy.context.scene.frame_set(6)
+    shown = part("live.session").register.flesh(body).lattice.vertices
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "limbs.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "limbs.blend"))
+    body = bpy.data.objects["Body"]
+    assert body.thew.limb_lattice
+    activate(body)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    np.testing.assert_allclose(part("live.session").register.flesh(body).lattice.vertices, shown, atol=1e-9)
+    # Without the limb there are tetrahedra again.
+    assert bpy.ops.thew.limb_remove() == {"FINISHED"}
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert set(cells(body)) == {4}
+
+
+def test_limbs_that_cannot_be_filled_are_told_in_the_details(character):
+    body, _ = character
+    limb_add(body, "Spine\nHead")
+    body.thew.limbs[0].model = body.thew.limbs[0].model.replace("[0.0, 0.0, 1.2", "[0.3, 0.0, 1.2")
+    body.thew.limb_lattice = True
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    limb = body.thew.limbs[0]
+    if set(cells(body)) == {4}:
+        assert f"“{limb.name}”" in body.thew.made.notes or f"'{limb.name}'" in body.thew.made.notes
+    limb.model = "{"
+    assert "damaged" in refused(bpy.ops.thew.simulate)
+
+
+def test_mirrored_and_scaled_characters_have_their_limbs_in_place(scene):
+    body = make_body(make_armature(scale=2.0), scale=2.0, rings=25, sides=16)
+    armature = body.modifiers[0].object
+    for scale in ((1.0, 1.0, 1.0), (-1.0, 1.0, 1.0)):
+        body.scale = armature.scale = scale
+        bpy.context.view_layer.update()
+        body.thew.limbs.clear()
+        limb = limb_add(body, "Spine\nHead")
+        points, _, _, _ = part("ui.limb_overlay").lines(body, limb)
+        world = positions(body) @ np.array(body.matrix_world)[:3, :3].T + np.array(body.matrix_world)[:3, 3]
+        inner = (points[:, 2] > 2.0) & (points[:, 2] < 3.0)
+        nearest = np.linalg.norm(points[inner][:, None] - world[None], axis=2).min(axis=1)
+        assert nearest.max() < 0.2
