@@ -170,19 +170,15 @@ def enclose(new: Built) -> Task:
         place.points(transform(bind_pose.armature_matrix, ends)) for ends in (character.heads, character.tails)
     )
 
-    models = [
-        limbs.placed(
-            thew, limbs.unpacked(thew, text), lambda points: place.points(transform(bind_pose.mesh_matrix, points))
-        )
-        for _, text in new.build_settings.limbs
-    ]
+    model = limbs.joined(
+        thew, new.build_settings.limbs, lambda points: place.points(transform(bind_pose.mesh_matrix, points))
+    )
 
     def made(progress):
         surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
         skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
         skeleton = skeleton.refit_tails(surface, character.weights)
-        model = thew.MRep.join(models, [name for name, _ in new.build_settings.limbs]) if models else thew.Lattice
-        lattice = model.enclose(
+        lattice = (model or thew.Lattice).enclose(
             surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
         )
         return surface, skeleton, lattice, lattice.check(surface, skeleton)

@@ -104,6 +104,14 @@ def placed(thew, model, points):
     return posed(thew, model, np.tile(matrix, (len(model.joints) - 1, 1, 1)))
 
 
+def joined(thew, named, points):
+    """The tubes of `named` (names and texts) as one model in another space, see `placed`; None of none."""
+    if not named:
+        return None
+    models = [placed(thew, unpacked(thew, text), points) for _, text in named]
+    return thew.MRep.join(models, [name for name, _ in named])
+
+
 def spoke_lines(model) -> np.ndarray:
     """Pairs of points, hub and tip, of every spoke, [2 k, 3]."""
     count = model.shape[1]

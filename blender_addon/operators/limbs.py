@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
+from ..edit import limb_shape
 from ..edit import limbs as edit
 from ..live import updates
 from ..logic.errors import Refusal
@@ -41,6 +42,7 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
             raise Refusal("Nothing is active: select the skinned mesh")
         names = self.bones.split("\n") if self.bones else scene_limbs.selected_bones(obj)
         limb, miss = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
+        limb_shape.touched(obj)
         return f"Limb “{limb.name}”: its boundary misses the skin by {100.0 * miss:.2f} % of the character's size on the mean."
 
 
@@ -55,6 +57,7 @@ class THEW_OT_limb_remove(Quick, bpy.types.Operator):
         name = limb.name
         obj.thew.limbs.remove(obj.thew.active_limb)
         obj.thew.active_limb = max(0, min(obj.thew.active_limb, len(obj.thew.limbs) - 1))
+        limb_shape.touched(obj)
         return f"Removed the limb “{name}”."
 
 

@@ -7,9 +7,10 @@ A model is a text in the object's own space at rest (`logic.limbs`), so that it 
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
 from ..logic.names import free_name
+from .edited import changed
 
 
 def _named(self, _context):
@@ -38,6 +39,21 @@ def active(obj: bpy.types.Object | None) -> ThewLimb | None:
     if obj is None or not 0 <= obj.thew.active_limb < len(obj.thew.limbs):
         return None
     return obj.thew.limbs[obj.thew.active_limb]
+
+
+class LimbProperties:
+    """The limbs of a mesh, as part of its settings."""
+
+    limbs: CollectionProperty(type=ThewLimb, description="Limbs with coordinates along, around and in depth")
+    limb_lattice: BoolProperty(
+        name="Lattice from Limbs",
+        description="Fill the limbs of the list with cells that follow them, and join those to the cells of the rest: around a limb "
+        "they are as even as its atoms. What cannot be filled so stays as it is, and Details says why",
+        default=False,
+        options=set(),
+        update=changed,
+    )
+    active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
 
 
 CLASSES = (ThewLimb,)

@@ -70,7 +70,7 @@ def _toggled(self, _context):
         call(self.id_data)
 
 
-class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
+class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup):
     """The artist's settings for one mesh."""
 
     enabled: BoolProperty(
@@ -365,18 +365,6 @@ class ThewSettings(ContactProperties, bpy.types.PropertyGroup):
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")
     active_rig: IntProperty(name="Rig", description="The rig chosen in the list", default=0, min=0, options=set())
-    limbs: CollectionProperty(
-        type=saved_limbs.ThewLimb, description="Limbs with coordinates along, around and in depth"
-    )
-    limb_lattice: BoolProperty(
-        name="Lattice from Limbs",
-        description="Fill the limbs of the list with cells that follow them, and join those to the cells of the rest: around a limb "
-        "they are as even as its atoms. What cannot be filled so stays as it is, and Details says why",
-        default=False,
-        options=set(),
-        update=changed,
-    )
-    active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
     keyframed: PointerProperty(type=saved_keyframed.ThewKeyframed, description="Shape keys that are reached at times")
     made: PointerProperty(type=ThewMade)
 

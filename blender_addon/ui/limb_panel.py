@@ -48,6 +48,9 @@ class Panel:
             draw_text(layout.column(align=True), words, letters(context), icon="INFO")
             layout.operator("thew.limb_add", icon="ADD")
             return
+        row = layout.row(align=True)
+        row.operator("thew.limb_drag", icon="HANDLE_ALIGNED")
+        row.operator("thew.limb_fit", icon="MOD_SHRINKWRAP")
         layout.operator("thew.limb_attributes", icon="SPREADSHEET")
         layout.operator("thew.limb_paint", icon="BRUSH_DATA")
         layout.operator("thew.limb_carry", icon="COPYDOWN")

@@ -36,6 +36,14 @@ class View:
             view3d_utils.region_2d_to_location_3d(self.region, self.space.region_3d, self.mouse, point.tolist())
         )
 
+    def pixels(self, points: np.ndarray) -> np.ndarray:
+        """Where points [n, 3] are seen, [n, 2] from the view's corner as the mouse is; NaN behind the eye."""
+        matrix = np.array(self.space.region_3d.perspective_matrix)
+        seen = np.c_[points, np.ones(len(points))] @ matrix.T
+        front = seen[:, 3] > 0.0
+        depth = np.where(front, seen[:, 3], np.nan)[:, None]
+        return (seen[:, :2] / depth + 1.0) * 0.5 * np.array([self.region.width, self.region.height])
+
     def axes(self) -> np.ndarray:
         """Towards the eye, and to the right, [2, 3]."""
         turn = np.array(self.space.region_3d.view_matrix.to_3x3())

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of a limb's medial model can be taken hold of: its hubs and the tips of its spokes, and what it is after they are dragged.
+
+A drag never goes so far that the boundary folds: it stops at the last place where it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import limbs
+
+#: A spoke keeps this share of its length at least, and grows to so many times it at most, in one drag.
+SHORTEST, LONGEST = 0.05, 20.0
+#: Halvings of a way that folds.
+HALVINGS = 12
+
+
+@dataclass(frozen=True)
+class Handle:
+    """A hub (spoke -1) or the tip of a spoke of an atom."""
+
+    atom: int
+    spoke: int = -1
+
+
+def handles(model) -> tuple[list[Handle], np.ndarray]:
+    """All handles of a tube, hubs first, and where they are, [h, 3]."""
+    atoms, spokes = model.shape
+    tips = limbs.spoke_lines(model)[1::2]
+    listed = [Handle(atom) for atom in range(atoms)]
+    listed += [Handle(atom, spoke) for atom in range(atoms) for spoke in range(spokes)]
+    return listed, np.concatenate([model.hubs, tips])
+
+
+def dragged(thew, model, handle: Handle, target: np.ndarray, whole: bool = False):
+    """(the tube with a handle at `target`, or on the way there; whether it stopped because it would fold). A hub goes where it is put
+    and its spokes with it; a tip goes along its spoke, `whole`: with all spokes of its atom."""
+    hub = model.hubs[handle.atom]
+    if handle.spoke < 0:
+        return within(model, lambda share: moved(thew, model, handle.atom, share * (target - hub)))
+    tip = model.points([[model.knots[handle.atom], 0.0, 2.0 * np.pi * handle.spoke / model.shape[1], 1.0]])[0]
+    spoke = tip - hub
+    factor = float(np.clip((target - hub) @ spoke / (spoke @ spoke), SHORTEST, LONGEST))
+    which = -1 if whole else handle.spoke
+
+    def change(share: float):
+        return stretched(thew, model, handle.atom, which, 1.0 + share * (factor - 1.0))
+
+    return within(model, change)
+
+
+def within(model, change: Callable[[float], object]):
+    """(`change` of the largest share of a way that does not fold; whether that is less than all)."""
+    least = min(0.0, model.legality())
+
+    def made(share: float):
+        try:
+            new = change(share)
+        except ValueError:  # no figure at all
+            return None
+        return new if new.legality() > least else None
+
+    whole = made(1.0)
+    if whole is not None:
+        return whole, False
+    best, low, high = model, 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        new = made(middle)
+        if new is None:
+            high = middle
+        else:
+            best, low = new, middle
+    return best, True
+
+
+def moved(thew, model, atom: int, offset: np.ndarray):
+    """The tube with a hub moved by `offset`."""
+    hubs = model.hubs.copy()
+    hubs[atom] += offset
+    return remade(thew, model, hubs=hubs)
+
+
+def stretched(thew, model, atom: int, spoke: int, factor: float):
+    """The tube with a spoke of an atom `factor` times as long; -1: all of them."""
+    radii, lengths = model.radii.copy(), model.lengths.copy()
+    if spoke < 0:
+        radii[atom] *= factor
+    else:
+        lengths[atom, spoke] *= factor
+    return remade(thew, model, radii=radii, lengths=lengths)
+
+
+def remade(thew, model, **changes):
+    """The tube with other arrays."""
+    kept = {name: changes.get(name, getattr(model, name)) for name in limbs.ARRAYS}
+    return thew.MRep.tube(
+        kept["hubs"], kept["radii"], kept["frames"], kept["angles"], kept["lengths"],
+        ends=tuple(kept["ends"]), knots=kept["knots"], joints=kept["joints"],
+    )  # fmt: skip

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The shape of a limb: dragged by its atoms and spokes with the mouse, changed by numbers, fitted again."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+from bpy.props import BoolProperty, FloatProperty, FloatVectorProperty, IntProperty
+
+from ..edit import limb_shape
+from ..edit.limbs import model_of
+from ..live import updates
+from ..logic.errors import Refusal
+from ..logic.limb_handles import Handle
+from ..saved import limbs as saved
+from ..scene import windows
+from ..ui import viewing
+from .flesh import Quick
+from .limbs import chosen
+from .modal_tool import ModalTool
+
+KEYS = "Drag a point: hubs move, tips lengthen spokes (Shift: all of the atom)   Ctrl+Z: back   Enter: done   Esc: as it was"
+#: A handle is taken within so many pixels of the mouse.
+NEAR = 14.0
+HUB, TIP, TAKEN = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5, 1.0)
+
+
+class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
+    bl_idname = "thew.limb_drag"
+    bl_label = "Drag Atoms"
+    bl_description = (
+        "Take hubs and tips of spokes of the chosen limb with the mouse; its boundary follows, and stops where it would fold. Enter keeps "
+        "what was done, Esc puts it back"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    def execute(self, context):
+        return self.refuse(
+            None, Refusal("Atoms are dragged with the mouse: press Drag Atoms, and then on a point in a 3D view")
+        )
+
+    def stand(self, context, obj):
+        limb = chosen(obj)
+        limb.shown = True
+        return SimpleNamespace(obj=obj, index=obj.thew.active_limb, name=limb.name, first=limb.model)
+
+    def limb(self) -> saved.ThewLimb:
+        """The limb in hand; a `Refusal` where it is there no more."""
+        obj, index = self._stand.obj, self._stand.index
+        if index >= len(obj.thew.limbs) or obj.thew.limbs[index].name != self._stand.name:
+            raise Refusal(f"The limb “{self._stand.name}” is not there any more")
+        return obj.thew.limbs[index]
+
+    def take(self, context) -> None:
+        model_of(self.limb())  # refuses a damaged one
+        self._handle, self._start, self._depth, self._over = None, None, None, -1
+        self._before: list[str] = []
+        self.held.callback(viewing.Drawn(self.marks).end)
+        context.workspace.status_text_set(f"Thew: {KEYS}")
+        windows.redraw()
+
+    def modal(self, context, event):
+        """One event; Esc takes back the drag that goes on, else all."""
+        if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS" and self._handle is not None:
+            self.limb().model = self._before.pop()
+            self.let_go(context)
+            return {"RUNNING_MODAL"}
+        return ModalTool.modal(self, context, event)
+
+    def handle(self, context, event):
+        if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
+            return self.finish(context)
+        view = viewing.under(context, event)
+        if event.type == "MOUSEMOVE":
+            if self._handle is not None:
+                if view is not None:
+                    self.drag(context, view, event.shift)
+                return {"RUNNING_MODAL"}
+            over = self.nearest(view)[0]
+            if over != self._over:
+                self._over = over
+                windows.redraw()
+            return {"PASS_THROUGH"}
+        if event.type == "LEFTMOUSE" and event.value == "PRESS" and view is not None:
+            return self.press(view)
+        if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._handle is not None:
+            self.let_go(context)
+            return {"RUNNING_MODAL"}
+        return {"RUNNING_MODAL"} if self._handle is not None else {"PASS_THROUGH"}
+
+    def nearest(self, view) -> tuple[int, np.ndarray]:
+        """The handle under the mouse, -1 for none, and where it is."""
+        if view is None:
+            return -1, np.zeros(3)
+        _, points = limb_shape.handles(self._stand.obj, self.limb(), model_of(self.limb()))
+        seen = view.pixels(points)
+        away = np.linalg.norm(seen - np.array(view.mouse), axis=1)
+        away[np.isnan(away)] = np.inf
+        best = int(away.argmin())
+        return (best, points[best]) if away[best] <= NEAR else (-1, np.zeros(3))
+
+    def press(self, view):
+        """Take hold of a handle."""
+        limb = self.limb()
+        best, place = self.nearest(view)
+        if best < 0:
+            return {"PASS_THROUGH"}
+        self._start = model_of(limb)
+        self._handle = limb_shape.handles(self._stand.obj, limb, self._start)[0][best]
+        self._depth, self._over = place, best
+        self._before.append(limb.model)
+        return {"RUNNING_MODAL"}
+
+    def drag(self, context, view, whole: bool) -> None:
+        stopped = limb_shape.drag(
+            self._stand.obj, self.limb(), self._start, self._handle, view.beside(self._depth), whole
+        )
+        said = "Here the boundary would fold: it stays at the last place where it does not." if stopped else KEYS
+        context.workspace.status_text_set(f"Thew: {said}")
+        windows.redraw()
+
+    def let_go(self, context) -> None:
+        self._handle, self._start = None, None
+        context.workspace.status_text_set(f"Thew: {KEYS}")
+        windows.redraw()
+
+    def take_back(self) -> None:
+        if self._before:
+            self.limb().model = self._before.pop()
+            self._handle = None
+            windows.redraw()
+
+    def put_back(self) -> None:
+        self.limb().model = self._stand.first
+
+    def finish(self, context):
+        """Keep what was done."""
+        changed = self.limb().model != self._stand.first
+        self.end(context)
+        if not changed:
+            return {"CANCELLED"}
+        limb_shape.touched(self._stand.obj)
+        return {"FINISHED"}
+
+    def marks(self):
+        """Handles, the one under the mouse in green."""
+        try:
+            limb = self.limb()
+            listed, points = limb_shape.handles(self._stand.obj, limb, model_of(limb))
+        except (Refusal, ReferenceError, ValueError):
+            return []
+        hubs = np.array([handle.spoke < 0 for handle in listed])
+        drawn = [(points[~hubs], TIP, 6.0), (points[hubs], HUB, 9.0)]
+        if 0 <= self._over < len(points):
+            drawn.append((points[self._over][None], TAKEN, 12.0))
+        return drawn
+
+
+class THEW_OT_limb_move(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_move"
+    bl_label = "Move Atom"
+    bl_description = "Move an atom of the chosen limb, and make its spokes longer or shorter, by numbers"
+    bl_options = {"REGISTER", "UNDO"}
+
+    atom: IntProperty(name="Atom", description="Which one, from the root of the limb", default=0, min=0)
+    offset: FloatVectorProperty(
+        name="Offset", description="How far its hub moves, in the mesh's own space", size=3, subtype="TRANSLATION"
+    )
+    spoke: IntProperty(name="Spoke", description="Which spoke is lengthened, -1 for all", default=-1, min=-1)
+    factor: FloatProperty(
+        name="Factor", description="What its length is multiplied with", default=1.0, min=0.01, max=100.0
+    )
+
+    def edit(self, context, obj):
+        limb = chosen(obj)
+        updates.stop_update()
+        limb_shape.move(obj, limb, Handle(self.atom, self.spoke), np.array(self.offset), self.factor)
+        return f"“{limb.name}”: atom {self.atom} is moved."
+
+
+class THEW_OT_limb_fit(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_fit"
+    bl_label = "Fit Again"
+    bl_description = (
+        "Fit the boundary of the chosen limb to the skin that follows its bones, from where its atoms are now"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    hold: BoolProperty(name="Hold Hubs", description="Leave hubs where they are: on the bones", default=True)
+
+    def edit(self, context, obj):
+        limb = chosen(obj)
+        updates.stop_update()
+        miss = limb_shape.fit(context, obj, limb, self.hold)
+        return f"Limb “{limb.name}”: its boundary misses the skin by {100.0 * miss:.2f} % of the character's size on the mean."
+
+
+CLASSES = (THEW_OT_limb_drag, THEW_OT_limb_move, THEW_OT_limb_fit)
