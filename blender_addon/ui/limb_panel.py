@@ -53,7 +53,9 @@ class Panel:
         row.operator("thew.limb_fit", icon="MOD_SHRINKWRAP")
         layout.operator("thew.limb_attributes", icon="SPREADSHEET")
         layout.operator("thew.limb_paint", icon="BRUSH_DATA")
-        layout.operator("thew.limb_carry", icon="COPYDOWN")
+        row = layout.row(align=True)
+        row.operator("thew.limb_carry", icon="COPYDOWN")
+        row.operator("thew.limb_rigs", icon="FORCE_FORCE")
         layout.prop(obj.thew, "limb_lattice")
 
 

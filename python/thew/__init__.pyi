@@ -442,6 +442,11 @@ class MRep:
         radius; knots[n]: where the atoms are in u, from 0 to 1 (None: by the distances between hubs); joints: where bones meet in u.
         Raises MRepError naming the first atom that is none."""
     @staticmethod
+    def template(name: Literal["limb", "tail", "torso", "head"]) -> MRep:
+        """A first figure by its name, one metre long around the origin: "limb" and "tail" are tubes along z from below; "torso" is a
+        slab, its columns up z, its rows along x, its sheet facing the front (-y); "head" one with rows along y, between left and right.
+        A fit moves and scales it onto its body. Raises MRepError for another name."""
+    @staticmethod
     def from_skeleton(
         surface: Surface,
         skeleton: Skeleton,
@@ -449,11 +454,13 @@ class MRep:
         bones: Iterable[str],
         atoms_per_bone: int = 3,
         spokes: int = 8,
+        template: Literal["limb", "tail", "torso", "head"] = "limb",
     ) -> MRep:
         """A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a
         leg, a tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight
         one up (z). atoms_per_bone at most: bones that are short for their thickness get fewer. A start: fit it with all its hubs
-        `held` and `weights` from `chain_weights`. Raises MRepError naming the bones."""
+        `held` and `weights` from `chain_weights`. template: "limb", "tail", or "torso", "head": slabs of 5 rows and 7 columns in the
+        skin that follows any bones, their hubs not on these. Raises MRepError naming the bones."""
     @staticmethod
     def chain_weights(skeleton: Skeleton, skin_weights: ArrayLike, bones: Iterable[str]) -> _Floats:
         """How much each vertex counts in a fit to the skin of a chain of bones, [n], from 0 where they have half of the say or less

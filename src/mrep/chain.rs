@@ -119,6 +119,48 @@ fn chain_shares(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
     (0..skin.len()).map(share).collect()
 }
 
+/// The skin that follows bones more than others, as a surface of its own.
+pub(super) fn skin_of(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    skin: &SkinWeights,
+    bones: &[u32],
+) -> Result<Surface, MRepError> {
+    if let Some(bone) = bones.iter().find(|b| **b as usize >= skeleton.len()) {
+        return Err(MRepError::Bones(format!(
+            "there is no bone {bone}: the skeleton has {}",
+            skeleton.len()
+        )));
+    }
+    let mut follows = vec![false; skeleton.len()];
+    bones.iter().for_each(|b| follows[*b as usize] = true);
+    // Refuses weights of another mesh.
+    Skin::of_bones(surface, skin, &follows)?;
+    let shares = chain_shares(skin, bones);
+    let mut number = vec![u32::MAX; shares.len()];
+    let mut vertices = Vec::new();
+    let mut triangles = Vec::new();
+    for triangle in surface.triangles() {
+        if triangle.iter().any(|v| shares[*v as usize] < 0.5) {
+            continue;
+        }
+        triangles.push(triangle.map(|v| {
+            let number = &mut number[v as usize];
+            if *number == u32::MAX {
+                *number = vertices.len() as u32;
+                vertices.push(surface.vertices()[v as usize]);
+            }
+            *number
+        }));
+    }
+    Surface::new(vertices, triangles).map_err(|_| {
+        MRepError::Bones(format!(
+            "no skin follows the bones {}: give others, or the weights of this mesh",
+            names(skeleton, bones)
+        ))
+    })
+}
+
 fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
     let quoted = |b: &u32| format!("'{}'", skeleton.names()[*b as usize]);
     bones.iter().map(quoted).collect::<Vec<_>>().join(", ")

@@ -5,7 +5,8 @@
 //! along, across, around and in depth ([`Figure::coordinates`]), which belong to the flesh: they stay where the figure moves.
 //!
 //! First figures come from what is there: [`Figure::from_skeleton`] along bones and the skin that follows them,
-//! [`Figure::slab_around`] and [`Figure::tube_around`] in bodies without, which [`suggest_bones`] gives some. A [`Model`] is several
+//! [`Figure::slab_around`] and [`Figure::tube_around`] in bodies without, which [`suggest_bones`] gives some, or as a
+//! [`Template`]. A [`Model`] is several
 //! figures with one boundary.
 //!
 //! Sources: `[oguz2005]` on the whole; `[pizer2003]` m-reps; `[thall2004]` implied boundaries; `[damon2003]` legality.
@@ -47,6 +48,7 @@ mod spline;
 mod spokes;
 mod srep;
 mod statistics;
+mod template;
 #[cfg(test)]
 mod tests;
 mod tube;
@@ -63,4 +65,5 @@ pub use figure::{Figure, Kind};
 pub use fit::{Fit, FitSettings, Levels, Report, Stage};
 pub use model::Model;
 pub use statistics::Statistics;
+pub use template::Template;
 pub use volume::Volume;

@@ -18,8 +18,8 @@ use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::lattice::EncloseSettings;
 use crate::mrep::{
-    Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, chain_weights,
-    suggest_bones,
+    Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, Template,
+    chain_weights, suggest_bones,
 };
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
@@ -131,15 +131,26 @@ impl PyMRep {
         Ok(atoms::tube(hubs, radii, frames, angles, lengths, ends, knots, joints.0)?.into())
     }
 
+    /// A first figure by its name, one metre long around the origin: "limb" and "tail" are tubes along z from below; "torso" is a slab, its columns
+    /// up z, its rows along x, its sheet facing the front (-y); "head" one with rows along y, between left and right. A fit moves and scales it onto
+    /// its body. Raises MRepError for another name.
+    #[staticmethod]
+    fn template(name: &str) -> PyResult<Self> {
+        let made = Template::by_name(name).and_then(Figure::template);
+        Ok(made.map_err(IntoPy::into_py)?.into())
+    }
+
     /// A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg, a
     /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up (z).
     /// atoms_per_bone at most: bones that are short for their thickness get fewer. A start: fit it with `held` all its hubs and `weights`
-    /// `chain_weights` of the bones. Raises MRepError naming the bones.
+    /// `chain_weights` of the bones. template: "limb", "tail", or "torso", "head": slabs of 5 rows and 7 columns in the skin that follows any
+    /// bones, their hubs not on these. Raises MRepError naming the bones.
     #[staticmethod]
     #[pyo3(
-        signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8)),
-        text_signature = "(surface, skeleton, skin_weights, bones, atoms_per_bone=3, spokes=8)"
+        signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8), template="limb"),
+        text_signature = "(surface, skeleton, skin_weights, bones, atoms_per_bone=3, spokes=8, template='limb')"
     )]
+    #[allow(clippy::too_many_arguments)]
     fn from_skeleton(
         py: Python<'_>,
         surface: &PySurface,
@@ -148,7 +159,9 @@ impl PyMRep {
         bones: List<String>,
         atoms_per_bone: Whole,
         spokes: Whole,
+        template: &str,
     ) -> PyResult<Self> {
+        let template = Template::by_name(template).map_err(IntoPy::into_py)?;
         let n = surface.0.vertices().len();
         let skin = weights(skin_weights, "skin_weights", n, skeleton.0.len())?;
         let bones = atoms::bones(&skeleton.0, &bones.0)?;
@@ -157,7 +170,8 @@ impl PyMRep {
             spokes: spokes.0,
         };
         let figure = detached(py, || {
-            Figure::from_skeleton(&surface.0, &skeleton.0, &skin, &bones, settings)
+            let (surface, skeleton) = (&surface.0, &skeleton.0);
+            Figure::from_skeleton_as(template, surface, skeleton, &skin, &bones, settings)
                 .map_err(IntoPy::into_py)
         })?;
         Ok(figure.into())
