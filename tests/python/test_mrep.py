@@ -3,6 +3,7 @@
 
 import pickle
 
+import glb
 import numpy as np
 import pytest
 import thew
@@ -409,23 +410,35 @@ def test_a_lattice_along_a_limb_is_sound_and_bones_lie_on_it():
     assert {len(c) for c in lattice.cells} == {4, 6, 8}
 
 
-@pytest.mark.parametrize(
-    "method", ["hyperelastic", "linear", "modal", "neohookean", "nonlinear", "warped", "warped_vertex"]
-)
-def test_flesh_in_it_bends_by_every_method(method):
-    surface, skeleton, weights, lattice = arm()
+def whole_arm():
+    """The body with an arm of `limb`, and a lattice around all of it with prisms along the arm."""
+    surface, skeleton, weights = limb()
+    tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
+    counts = thew.MRep.chain_weights(skeleton, weights, ["upper", "lower"])
+    tube = tube.fit(surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep
+    lattice = thew.MRep.join([tube], names=["arm"]).enclose(surface, skeleton, weights, cells_across=9)
+    return surface, skeleton, weights, lattice
+
+
+METHODS = ["hyperelastic", "linear", "modal", "neohookean", "nonlinear", "warped", "warped_vertex"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("made", [arm, whole_arm])
+def test_flesh_in_it_bends_by_every_method(made, method):
+    surface, skeleton, weights, lattice = made()
     body = thew.Body(surface, skeleton, lattice, thew.Material(), weights)
     assert abs(body.volume / surface.volume - 1) < 0.03
-    pose = np.stack([np.eye(4)] * 2)
-    turn = rotation([0.0, np.radians(46), 0.0])
-    pose[1, :3, :3], pose[1, :3, 3] = turn, [0.4, 0, 0] - turn @ [0.4, 0, 0]
+    last = len(skeleton.names) - 1
+    joint = skeleton.heads[last]
+    pose = np.stack([np.eye(4)] * (last + 1))
     simulation = thew.Simulation(body, method)
-    simulation.reset(np.stack([np.eye(4)] * 2))
+    simulation.reset(pose)
     steps = 20
     for k in range(1, steps + 1):
-        part = rotation([0.0, np.radians(46) * k / steps, 0.0])
+        turn = rotation([0.0, np.radians(46) * k / steps, 0.0])
         now = pose.copy()
-        now[1, :3, :3], now[1, :3, 3] = part, [0.4, 0, 0] - part @ [0.4, 0, 0]
+        now[last, :3, :3], now[last, :3, 3] = turn, joint - turn @ joint
         simulation.advance(now, 1 / 48)
     shape = simulation.positions()
     assert np.isfinite(shape).all()
@@ -433,11 +446,86 @@ def test_flesh_in_it_bends_by_every_method(method):
     if method != "linear":  # which swells where it turns
         assert 0.9 < bent.volume / surface.volume < 1.1
     if method in ("hyperelastic", "neohookean", "nonlinear"):
+        assert simulation.inverted_cells() == 0
         x = simulation.lattice_positions()[: len(lattice.vertices)]
         for cell in lattice.cells:
             corners = x[np.asarray(cell)]
             sides = corners[[1, 2, 4 if len(cell) == 8 else 3]] - corners[0]
             assert np.linalg.det(sides) > 0
+
+
+def test_a_limb_is_poured_into_the_lattice_of_the_whole(tmp_path):
+    surface, skeleton, weights, lattice = whole_arm()
+    assert {len(c) for c in lattice.cells} == {4, 6} and not any("left" in note for note in lattice.notes)
+    assert lattice.check(surface, skeleton) == [] and list(lattice.used_bones) == [0, 1, 2]
+    # Given back as arrays, or read from a file, it makes the same body.
+    bones = lattice.bone_of_vertex
+    given = thew.Lattice(
+        lattice.vertices,
+        lattice.cells,
+        lattice.used_bones,
+        lattice.bone_edges,
+        lattice.tip_bones,
+        bones,
+        lattice.copies,
+    )
+    one, other = (thew.Body(surface, skeleton, each, thew.Material(), weights) for each in (lattice, given))
+    one.save(tmp_path / "body.thew")
+    q = np.random.default_rng(0).standard_normal((one.dofs, 3)) * 1e-3
+    for again in (other, thew.Body.load(tmp_path / "body.thew")):
+        assert again.volume == one.volume
+        np.testing.assert_array_equal(again.shown(q), one.shown(q))
+        points = surface.vertices[::7] * 0.9
+        np.testing.assert_array_equal(again.lattice.embed(points)[0], lattice.embed(points)[0])
+    with pytest.raises(thew.InputError, match=r"skin.weights"):
+        thew.MRep.join([straight()], names=["a"]).enclose(surface, skeleton, weights[:-1])
+    plain = straight().enclose(surface, skeleton, weights, cells_across=9)
+    assert any("is left to tetrahedra" in note for note in plain.notes)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        template().enclose(surface, skeleton, weights, progress=stop)
+
+
+@pytest.mark.parametrize(
+    ("name", "chains", "poured"),
+    [
+        ("m2m_human", [["upperarm_l", "lowerarm_l"], ["upperarm_r", "lowerarm_r"], ["thigh_l", "calf_l"]], 3),
+        ("m2m_spider", [["leg_b_1_l", "leg_b_2_l", "leg_b_3_l"], ["leg_c_1_l", "leg_c_2_l", "leg_c_3_l"]], 1),
+    ],
+)
+def test_limbs_of_real_characters_are_poured(name, chains, poured):
+    character = glb.character(name)
+    skeleton = character.skeleton.refit_tails(character.surface, character.weights)
+    tubes = []
+    for bones in chains:
+        tube = thew.MRep.from_skeleton(character.surface, skeleton, character.weights, bones)
+        counts = thew.MRep.chain_weights(skeleton, character.weights, bones)
+        tubes.append(tube.fit(character.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep)
+    model = thew.MRep.join(tubes, names=[bones[0] for bones in chains])
+    lattice = model.enclose(character.surface, skeleton, character.weights)
+    left = [note for note in lattice.notes if "is left to tetrahedra" in note]
+    assert len(chains) - len(left) >= poured, left
+    assert lattice.check(character.surface, skeleton) == []
+    assert sum(len(cell) == 6 for cell in lattice.cells) >= 8 * poured
+
+
+def test_templates_have_names_and_fit_their_bodies():
+    for name in ("limb", "tail", "torso", "head"):
+        model = thew.MRep.template(name)
+        assert model.kind == ("tube" if name in ("limb", "tail") else "slab") and model.legality() > 0.1
+        body = model.boundary(3)
+        moved = thew.Surface(body.vertices @ rotation([0.3, 0.2, 0.1]).T * 2 + [1, 0, 0], body.triangles)
+        fit = model.fit(moved, stages=["similarity", "atoms"])
+        assert fit.report.mean < 0.01 * moved.size
+    with pytest.raises(thew.MRepError, match="one of limb, tail, torso, head"):
+        thew.MRep.template("wing")
+    surface, skeleton, weights = limb()
+    torso = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper"], template="torso")
+    assert torso.shape == (5, 7) and torso.legality() > 0.03
+    assert ((torso.hubs[..., 0] > 0.8) & (torso.hubs[..., 0] < 2.2)).all()
 
 
 def test_files_give_back_what_was_written(tmp_path):

@@ -129,6 +129,8 @@ CALLS: dict[str, Call] = {
     "MRep.slab": lambda s: slab(),
     "MRep.tube": lambda s: thew.MRep.tube(s.corners, [0.1] * 4, [np.eye(3)] * 4, [1.5] * 4),
     "MRep.from_skeleton": lambda s: thew.MRep.from_skeleton(s.Surface, s.Skeleton, s.weights, s.Skeleton.names),
+    "MRep.template": lambda s: thew.MRep.template("tail"),
+    "MRep.enclose": lambda s: s.MRep.enclose(s.Surface, s.Skeleton, s.weights, cells_across=6.0),
     "MRep.chain_weights": lambda s: thew.MRep.chain_weights(s.Skeleton, s.weights, s.Skeleton.names),
     "MRep.slab_around": lambda s: thew.MRep.slab_around(s.Volume),
     "MRep.tube_around": lambda s: thew.MRep.tube_around(s.Surface, atoms=5),
