@@ -71,13 +71,17 @@ impl Model {
             match built {
                 Ok(mut lattice) => {
                     step(progress, 1.0, "checking limbs")?;
-                    let wrong = at_fault(&lattice, surface, skeleton, &taken, limbs.len());
+                    let ends = (0..).zip(&parts).flat_map(|(i, limb)| {
+                        let hubs = limb.discs.iter().map(|d| unit.to_given(&d.hub));
+                        hubs.map(move |hub| (i, hub)).collect::<Vec<_>>()
+                    });
+                    let ends: Vec<_> = ends.collect();
+                    let (wrong, why) = at_fault(&lattice, surface, skeleton, &taken, &ends);
                     if wrong.is_empty() {
                         lattice.add_notes(notes);
                         return Ok(lattice);
                     }
-                    let why = "its cells would not hold all of the flesh around them";
-                    limbs = without(limbs, &wrong, why, &mut notes);
+                    limbs = without(limbs, &wrong, &why, &mut notes);
                 }
                 Err(LatticeError::Joined(faces)) => {
                     let mut bad: Vec<Vec<usize>> = vec![Vec::new(); limbs.len()];
@@ -146,39 +150,67 @@ fn without<'a>(limbs: Named<'a>, some: &[usize], why: &str, notes: &mut Vec<Stri
     kept
 }
 
-/// Limbs at which the lattice is not what it has to be; where it cannot be told which, all.
+/// Limbs at which the lattice is not what it has to be: those whose cells or skin it is, else those whose ends are nearest; and what is
+/// wrong first. `ends`: places with the limb that ends there.
 fn at_fault(
     lattice: &Lattice,
     surface: &Surface,
     skeleton: &Skeleton,
     part: &[u16],
-    limbs: usize,
-) -> Vec<usize> {
+    ends: &[(usize, Vec3)],
+) -> (Vec<usize>, String) {
+    let found = lattice.check(surface, skeleton);
+    let Some(first) = found.first() else {
+        return Default::default();
+    };
+    let why = format!("the whole would not be sound there ({first})");
     // The parts are those of the character's own unit, whose welding may differ by rounding.
     let welded = surface.welded();
     let same = welded.vertices.len() == part.len();
     let of_triangle = |t: u32| {
-        let corners = surface.triangles()[t as usize];
-        let of = corners.map(|v| part[welded.of_vertex[v as usize] as usize]);
-        of.into_iter().max().unwrap_or(0)
+        let of = surface.triangles()[t as usize]
+            .map(|v| part.get(welded.of_vertex[v as usize] as usize).copied());
+        of.into_iter().flatten().max().unwrap_or(0)
     };
-    let mut found = Vec::new();
-    for violation in lattice.check(surface, skeleton) {
-        let part = match violation {
-            Violation::Opening { cell, .. } | Violation::Inverted { cell, .. } => {
-                lattice.part(cell)
+    let of_cell = |cell: usize| {
+        let corners = lattice.cells()[cell].corners();
+        let place = |v: &u32| lattice.vertices()[*v as usize];
+        let sum: Vec3 = corners.iter().map(place).sum();
+        (lattice.part(cell), sum / corners.len() as f64)
+    };
+    let of_vertex = |v: u32| (0, lattice.vertices()[v as usize]);
+    let nearest = |p: Vec3| {
+        let far = |end: &&(usize, Vec3)| (end.1 - p).norm_squared();
+        let best = ends.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
+        best.map_or(0, |end| end.0)
+    };
+    let mut limbs: Vec<usize> = Vec::new();
+    for violation in &found {
+        let (part, place) = match violation {
+            Violation::Uncontained { at, triangle } => {
+                (if same { of_triangle(*triangle) } else { 0 }, *at)
             }
-            Violation::Uncontained { triangle, .. } if same => of_triangle(triangle),
-            _ => 0,
+            Violation::Opening { cell, .. }
+            | Violation::Inverted { cell, .. }
+            | Violation::Folded { cell, .. }
+            | Violation::RepeatedCorner { cell, .. }
+            | Violation::Hanging { cell, .. }
+            | Violation::Overlap(_, cell)
+            | Violation::Duplicate(_, cell) => of_cell(*cell),
+            Violation::OffBone { vertex, .. } | Violation::MissingEdge { to: vertex, .. } => {
+                of_vertex(*vertex)
+            }
+            Violation::FaceShared { face, .. } => of_vertex(face[0]),
+            Violation::Chains(_) => (0, Vec3::zeros()),
         };
-        match part {
-            0 => return (0..limbs).collect(),
-            part => found.push(usize::from(part) - 1),
-        }
+        limbs.push(match part {
+            0 => nearest(place),
+            part => usize::from(part) - 1,
+        });
     }
-    found.sort_unstable();
-    found.dedup();
-    found
+    limbs.sort_unstable();
+    limbs.dedup();
+    (limbs, why)
 }
 
 fn left(name: &str, why: &str) -> String {
