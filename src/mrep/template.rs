@@ -231,7 +231,7 @@ mod tests {
                     atom.hub
                 );
             }
-            assert!(share.iter().any(|s| *s == 1.0));
+            assert!(share.contains(&1.0));
         }
         let none = SkinWeights::from_dense(1, 4, &[1.0, 0.0, 0.0, 0.0]).unwrap();
         let torso = Template::Torso;

@@ -7,7 +7,6 @@ use super::*;
 use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
-use std::f64::consts::TAU;
 
 fn tube(arm: &(Surface, Skeleton, SkinWeights), bones: &[u32]) -> Result<Figure, MRepError> {
     Figure::from_skeleton(&arm.0, &arm.1, &arm.2, bones, ChainSettings::default())

@@ -3,10 +3,10 @@
 
 use super::super::chain::ChainSettings;
 use super::super::fixture::{arm, creature, ellipsoid};
-use super::super::{Atom, Boundary, Figure};
+use super::super::{Atom, Figure};
 use super::*;
+use crate::Vec3;
 use crate::progress::Silent;
-use crate::{Mat3, Vec3};
 
 const SETTINGS: EncloseSettings = EncloseSettings { cells_across: 10.0 };
 
@@ -247,8 +247,4 @@ fn cells_of_a_boundary_without_weights_are_poured_too() {
         .unwrap();
     assert!(prisms(&lattice) > 0, "{:?}", lattice.notes());
     assert_eq!(lattice.check(&surface, &skeleton), []);
-    let _ = (
-        Boundary::new(&model.figures()[0].1, 1).unwrap(),
-        Mat3::identity(),
-    );
 }
