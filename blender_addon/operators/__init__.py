@@ -11,6 +11,7 @@ from . import (
     keyframed,
     keyframed_list,
     keyframed_model,
+    limb_rigs,
     limbs,
     place,
     preset,
@@ -42,6 +43,7 @@ CLASSES = (
     *keyframed_list.CLASSES,
     *keyframed_model.CLASSES,
     *limbs.CLASSES,
+    *limb_rigs.CLASSES,
 )
 
 #: What the toolbar of the 3D view has, a group each.

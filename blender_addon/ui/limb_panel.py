@@ -50,7 +50,9 @@ class Panel:
             return
         layout.operator("thew.limb_attributes", icon="SPREADSHEET")
         layout.operator("thew.limb_paint", icon="BRUSH_DATA")
-        layout.operator("thew.limb_carry", icon="COPYDOWN")
+        row = layout.row(align=True)
+        row.operator("thew.limb_carry", icon="COPYDOWN")
+        row.operator("thew.limb_carry_rigs", icon="FORCE_FORCE")
 
 
 class THEW_PT_limbs_sidebar(Panel, bpy.types.Panel):

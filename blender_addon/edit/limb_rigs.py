@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs carried from the limbs of one character to those of another: places by figural coordinates, directions by the limb's own
+there, sizes by how thick it is, strengths so that flesh gives way in proportion.
+
+All of it is worked out before anything is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from ..live import jobs
+from ..logic.errors import Refusal, sentence
+from ..logic.limb_places import Over
+from ..logic.names import describe
+from ..logic.picking import Picker
+from ..logic.sentences import plural
+from ..rigs import pushers, rigging
+from ..rigs.anchors import anchor_bone, anchor_face
+from ..rigs.rigging import Attachment
+from ..saved.limbs import ThewLimb
+from ..saved.rigs import ThewRig, copy_rig
+from ..saved.samples import quietly
+from ..saved.slider_groups import set_values, values_of
+from . import limb_drivers, limbs
+from .limb_guides import FOLLOWS, GUIDES, Pair, Side
+from .posed import region_weights
+from .rig_list import drop_rig, new_rig
+
+
+@dataclass
+class Carried:
+    """A rig as it will be: what it hangs on, and all of its numbers."""
+
+    rig: ThewRig
+    attachment: Attachment
+    row: list[float]
+    samples: list[list[float]]
+    preferred: list[float]
+
+
+@dataclass
+class Report:
+    """What came of it."""
+
+    names: list[str] = field(default_factory=list)
+    limbs: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)  # half sentences: why rigs stay
+    warnings: list[str] = field(default_factory=list)
+
+    def said(self, target: bpy.types.Object) -> str:
+        """In a sentence."""
+        be = "is" if len(self.names) == 1 else "are"
+        where = ", ".join(f"“{name}”" for name in self.limbs)
+        return (
+            "; ".join([f"{plural(len(self.names), 'rig')} {be} carried to {describe(target)} ({where})", *self.left])
+            + "."
+        )
+
+
+def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report:
+    """Copy every rig that hangs on a limb of `source` to the same place on the limb of `target` that belongs to it."""
+    if source == target:
+        raise Refusal(f"{describe(source)} cannot carry rigs to itself: select another mesh to carry from")
+    if not len(source.thew.rigs):
+        raise Refusal(f"{describe(source)} has no rigs: add one first")
+    matched = limbs.matched(source, target)
+    here, there = (Side(obj, jobs.with_body(obj, context.scene, context.view_layer)) for obj in (source, target))
+    report, pairs, planned = Report(), {}, []
+    for rig in source.thew.rigs:
+        try:
+            attachment = sound(here, rig)
+        except Refusal as error:
+            report.left.append(f"“{rig.name}” stays, for it does not push: {sentence(str(error)).rstrip('.')}")
+            continue
+        limb = limb_of(here, rig, attachment, [ours for ours, _ in matched])
+        partner = next((theirs for ours, theirs in matched if ours == limb), None)
+        if partner is None:
+            on = "no limb" if limb is None else f"“{limb.name}”, which {describe(target)} has not,"
+            report.left.append(f"“{rig.name}” hangs on {on} and stays")
+            continue
+        if limb.name not in pairs:
+            pairs[limb.name] = pair_of(here, there, limb, partner)
+        planned.append(plan(here, there, pairs[limb.name], rig, attachment))
+    if not planned:
+        raise Refusal(
+            f"None of the rigs of {describe(source)} can be carried to {describe(target)}: {'; '.join(report.left)}"
+        )
+    bones = {}
+    for ours, theirs in matched:
+        if len(ours.chain()) == len(theirs.chain()):
+            over = pairs[ours.name].over if ours.name in pairs else Over(here.limb(ours), there.limb(theirs))
+            bones |= {bone: (other, over) for bone, other in zip(ours.chain(), theirs.chain(), strict=True)}
+    before = len(target.thew.rigs), target.thew.active_rig
+    try:
+        for carried in planned:
+            write(there, carried)
+            report.names.append(target.thew.rigs[-1].name)
+            warning = limb_drivers.carry(here, there, carried.rig, target.thew.rigs[-1], bones)
+            report.warnings += [warning] if warning else []
+    except Exception:
+        while len(target.thew.rigs) > before[0]:
+            drop_rig(target, len(target.thew.rigs) - 1)
+        target.thew.active_rig = before[1]
+        raise
+    report.limbs = [pair.there.name for pair in pairs.values()]
+    pushers.tell(target, there.flesh)
+    new = list(target.thew.rigs)[before[0] :]
+    report.warnings += [text for rig in new for text in (rig.problem or rig.note,) if text]
+    return report
+
+
+def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
+    """Both limbs made ready; refused where their chains do not correspond."""
+    one, other = ours.chain(), theirs.chain()
+    if len(one) != len(other):
+        raise Refusal(
+            f"The limb “{ours.name}” of {describe(here.obj)} runs along {plural(len(one), 'bone')} and “{theirs.name}” of "
+            f"{describe(there.obj)} along {len(other)}: make both along the same number of bones"
+        )
+    lost = [bone for bone in other if bone not in there.flesh.character.bones]
+    if lost:
+        raise Refusal(
+            f"The bone “{lost[0]}” of the limb “{theirs.name}” moves nothing of {describe(there.obj)}: make the limb again"
+        )
+    triangles = there.skin(theirs)
+    if not len(triangles):
+        raise Refusal(f"No skin of {describe(there.obj)} follows its limb “{theirs.name}”: make the limb again")
+    corners = there.flesh.character.triangles[triangles]
+    return Pair(
+        ours, theirs, Over(here.limb(ours), there.limb(theirs)),
+        (triangles, Picker(np.asarray(there.flesh.surface.vertices), corners)),
+    )  # fmt: skip
+
+
+# where rigs hang --------------------------------------------------------------------------------------------------------
+
+
+def sound(side: Side, rig: ThewRig) -> Attachment:
+    """What a rig hangs on; a `Refusal` where that is gone or its numbers are none."""
+    found = rigging.resolved(side.obj, side.flesh.character, side.flesh.bind_pose, side.flesh.place, rig)
+    if found.problem:
+        raise Refusal(found.problem)
+    return found.attachment
+
+
+def limb_of(side: Side, rig: ThewRig, attachment: Attachment, first: list[ThewLimb]) -> ThewLimb | None:
+    """The limb of its character that a rig hangs on, one of `first` where several have it."""
+    every = sorted(side.obj.thew.limbs, key=lambda limb: limb not in first)
+    character = side.flesh.character
+    if attachment.guide == "BONE":
+        return next((limb for limb in every if character.bones[attachment.bone] in limb.chain()), None)
+    if attachment.guide == "SKIN":
+        corners = character.triangles[attachment.triangle]
+        weights = side.shares(attachment.barycentric) @ character.weights[corners]
+    else:
+        weights = region_weights(side.flesh, np.array(attachment.matrix).reshape(4, 4)[:3, 3])
+    if weights.sum() > 0.0:
+        following = [limb for limb in every if side.share(weights, limb) >= FOLLOWS]
+        return max(following, key=lambda limb: (limb in first, side.share(weights, limb)), default=None)
+    point = np.array(attachment.matrix).reshape(4, 4)[:3, 3] if attachment.guide == "FREE" else None
+    depths = [] if point is None else [(side.limb(limb).coordinates(point)[0, 3], i) for i, limb in enumerate(every)]
+    return min(((depth, every[i]) for depth, i in depths if np.isfinite(depth)), key=lambda d: d[0], default=(0, None))[
+        1
+    ]
+
+
+# what becomes of them ---------------------------------------------------------------------------------------------------
+
+
+def plan(here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachment) -> Carried:
+    """A rig of one side as it will be on the other."""
+    guide = GUIDES[attachment.guide](here, there, pair, rig, attachment)
+    rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples)]
+    carried = [guide.carried(row) for row in rows]
+    preferred = guide.carried(values_of(rig.pull.preferred), values_of(rig))
+    return Carried(rig, guide.attachment, carried[0], carried[1:], preferred)
+
+
+# into the file ------------------------------------------------------------------------------------------------------------
+
+
+def write(there: Side, carried: Carried) -> None:
+    """Add a rig that was carried to the end of the list."""
+    obj, flesh, attachment = there.obj, there.flesh, carried.attachment
+    rig = new_rig(obj, carried.rig.name)
+    copy_rig(carried.rig, rig)
+    with quietly():
+        rig.solo, rig.bone, rig.bone_token, rig.face, rig.face_token = False, "", "", -1, 0
+        rig.problem = rig.note = ""
+        if attachment.guide == "BONE":
+            anchor_bone(obj, rig, flesh.character.bones[attachment.bone])
+        elif attachment.guide == "SKIN":
+            anchor_face(obj, rig, attachment.triangle, there.shares(attachment.barycentric), flesh.character.rest)
+        else:
+            matrix = np.array(attachment.matrix).reshape(4, 4)
+            matrix[:3, 3] = flesh.place.world(matrix[:3, 3])
+            rig.matrix = matrix.ravel().tolist()
+        set_values(rig, carried.row)
+        set_values(rig.pull.preferred, carried.preferred)
+        for sample, row in zip(rig.samples, carried.samples, strict=True):
+            set_values(sample.sliders, row)
