@@ -49,7 +49,7 @@ def stand(name, shaped=None, place=None, **options):
     animate(armature, hop=0.08 * scale)
     if place is not None:
         body.matrix_world = armature.matrix_world = place.T.tolist()
-    bpy.context.view_layer.update()
+    bpy.context.scene.frame_set(1)
     activate(body)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     limb_add(body)
@@ -157,8 +157,6 @@ def test_to_a_scaled_and_turned_copy_they_are_scaled_and_turned(scene):
         np.testing.assert_allclose(there[:3, 2], turn @ here[:3, 2], atol=2e-4)
         for name in ("radius", "ring_radius", "tube_radius", *(("strength",) if old.strength_by == "YIELD" else ())):
             assert getattr(new, name) == pytest.approx(2.5 * getattr(old, name), rel=1e-4)
-    one, other = settled(source), settled(target)
-    np.testing.assert_allclose(other, one, atol=1e-3 * size)
 
 
 def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
@@ -188,7 +186,7 @@ def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
 
 
 def moves(obj, rig, limb):
-    """How far a rig alone moves the skin at most, in radii of the limb where it does, and the coordinates there."""
+    """How far a rig alone moves a limb's skin at most, in radii of the limb where it does, and the coordinates there."""
     names = {each.name: each.enabled for each in obj.thew.rigs}
     for each in obj.thew.rigs:
         each.enabled = each.name == rig.name
@@ -197,7 +195,9 @@ def moves(obj, rig, limb):
     off = np.linalg.norm(shown - settled(obj), axis=1)
     for name, enabled in names.items():
         obj.thew.rigs[name].enabled = enabled
-    most = int(off.argmax())
+    (chain,) = obj.thew.limbs
+    following = part("edit.limbs").shares(bpy.context, obj, [chain])[1][:, 0] > 0.5
+    most = int((off * following).argmax())
     rest = part("scene.mesh").basis_positions(obj.data).astype(float)[most]
     at = limb.locate(part("logic.spaces").transform(flesh_of(obj).bind_pose.mesh_matrix, rest[None])[0])
     scale = np.cbrt(np.linalg.det(flesh_of(obj).bind_pose.mesh_matrix[:3, :3]))
@@ -305,6 +305,8 @@ def test_refusals_change_nothing(scene):
     assert "None of the rigs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
     source.thew.rigs[0].bone = "Spine"
     assert bpy.ops.thew.remove() == {"FINISHED"}
+    target.thew.limbs.clear()
+    limb_add(target)
     assert "“Target” has no flesh" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
     target.thew.limbs.clear()
     assert "no limbs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
