@@ -108,7 +108,7 @@ def numbers(rig) -> np.ndarray:
     return np.array([*values(rig), *(v for s in rig.samples for v in (s.control, *values(s.sliders))), rig.control])
 
 
-def frame_of(obj, rig, row=None) -> np.ndarray:
+def frame_of(obj, rig) -> np.ndarray:
     """Where the field is at rest, in Blender's world."""
     flesh = flesh_of(obj)
     native = part("rigs.rigging").native_rig(obj, flesh, rig)
@@ -167,7 +167,7 @@ def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
     came = carry(source, target)
     for old, new in zip(source.thew.rigs, came, strict=True):
         assert not new.problem
-        one, other = (np.array(each.face_place) if each.guide == "SKIN" else frame_of(obj, each)[:3, 3] for obj, each in ((source, old), (target, new)))  # fmt: skip
+        one, other = place_of(source, old), place_of(target, new)
         c, d = here.locate(one), there.locate(other)
         assert c.inside and d.inside
         assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
@@ -186,22 +186,25 @@ def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
 
 
 def moves(obj, rig, limb):
-    """How far a rig alone moves a limb's skin at most, in radii of the limb where it does, and the coordinates there."""
+    """(how far a rig alone moves a limb's skin at most, in radii of the limb there; the mean u of what it moves, by how far)."""
     names = {each.name: each.enabled for each in obj.thew.rigs}
     for each in obj.thew.rigs:
         each.enabled = each.name == rig.name
     shown = settled(obj)
     obj.thew.rigs[rig.name].enabled = False
-    off = np.linalg.norm(shown - settled(obj), axis=1)
+    off = np.linalg.norm(shown - settled(obj), axis=1).astype(float)
     for name, enabled in names.items():
         obj.thew.rigs[name].enabled = enabled
     (chain,) = obj.thew.limbs
-    following = part("edit.limbs").shares(bpy.context, obj, [chain])[1][:, 0] > 0.5
-    most = int((off * following).argmax())
-    rest = part("scene.mesh").basis_positions(obj.data).astype(float)[most]
-    at = limb.locate(part("logic.spaces").transform(flesh_of(obj).bind_pose.mesh_matrix, rest[None])[0])
-    scale = np.cbrt(np.linalg.det(flesh_of(obj).bind_pose.mesh_matrix[:3, :3]))
-    return float(off[most]) * scale / limb.radius(at.coordinates[0]), at.coordinates
+    rest, shares = part("edit.limbs").shares(bpy.context, obj, [chain])
+    matrix = flesh_of(obj).bind_pose.mesh_matrix
+    coordinates = limb.coordinates(part("logic.spaces").transform(matrix, rest))
+    off = np.where((shares[:, 0] > 0.5) & np.isfinite(coordinates[:, 0]), off, 0.0) * np.cbrt(
+        np.linalg.det(matrix[:3, :3])
+    )
+    u = np.nan_to_num(coordinates[:, 0])
+    most = int(off.argmax())
+    return off[most] / limb.radius(u[most]), (off**2 @ u) / (off**2).sum()
 
 
 def test_on_another_character_they_move_as_much_of_the_limb_there(scene):
@@ -213,7 +216,7 @@ def test_on_another_character_they_move_as_much_of_the_limb_there(scene):
         other, there = moves(target, target.thew.rigs[name], limb_of(target, "Arm"))
         assert one > 0.005
         assert 0.6 < other / one < 1.7, name
-        assert abs(at[0] - there[0]) < 0.25, name
+        assert abs(at - there) < 0.1, name
 
 
 def test_what_hangs_on_no_limb_stays_and_is_named(scene, capsys):
@@ -248,7 +251,10 @@ def test_a_driver_goes_to_the_bone_at_the_same_place(scene):
         reads = curve.driver.variables[0].targets[0]
         assert (reads.id, reads.bone_target) == (armature, "Back" if bone == "Spine" else "Head")
         posed = [obj.modifiers["Armature"].object.pose.bones for obj in (source, target)]
-        for bones, name, sign in ((posed[0], bone, 1.0), (posed[1], reads.bone_target, -1.0 if bone == "Head" else 1.0)):
+        for bones, name, sign in (
+            (posed[0], bone, 1.0),
+            (posed[1], reads.bone_target, -1.0 if bone == "Head" else 1.0),
+        ):
             bones[name].rotation_mode = "XYZ"
             bones[name].id_data.animation_data_clear()
             bones[name].rotation_euler = (sign * 0.6, 0.0, 0.0)
@@ -343,17 +349,20 @@ def test_the_panel_offers_it(scene):
 # real characters --------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def people(addon):
+@pytest.fixture(params=["sintel_m2m", "mh_male_heavy"])
+def people(request, addon):
     folder = data_folder("characters")
     if folder is None:
         pytest.skip("no THEW_DATA")
     load(folder / "m2m_human.glb")
     first = meshes()[0]
     known = set(bpy.data.objects)
-    bpy.ops.import_scene.gltf(filepath=str(folder / "mh_male_heavy.glb"))
-    second = max((o for o in bpy.data.objects if o not in known and o.type == "MESH"), key=lambda o: len(o.data.vertices))
-    for obj, bones in ((first, "upperarm_l\nlowerarm_l"), (second, "LeftArm\nLeftForeArm")):
+    bpy.ops.import_scene.gltf(filepath=str(folder / f"{request.param}.glb"))
+    second = max(
+        (o for o in bpy.data.objects if o not in known and o.type == "MESH"), key=lambda o: len(o.data.vertices)
+    )
+    theirs = {"sintel_m2m": "upperarm_l\nlowerarm_l", "mh_male_heavy": "LeftArm\nLeftForeArm"}[request.param]
+    for obj, bones in ((first, "upperarm_l\nlowerarm_l"), (second, theirs)):
         add(obj, cells_across=10)
         limb_add(obj, bones, "Left Arm")
     return first, second
@@ -361,25 +370,41 @@ def people(addon):
 
 def test_a_biceps_of_one_person_is_that_of_another(people):
     first, second = people
-    add_rig(first, template="BULGE", bone="upperarm_l", name="Biceps")
-    rig = first.thew.rigs[0]
     here, there = limb_of(first, "Left Arm"), limb_of(second, "Left Arm")
-    place = here.at([[0.3, 0.0, 0.4, 1.0]])[0]
-    activate(first)
-    assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=place.tolist()) == {"FINISHED"}
-    rig = first.thew.rigs[0]
-    rig.distance = 0.3 * here.radius(0.25)
+    rig = add_rig(first, template="BULGE", bone="upperarm_l", name="Biceps")
+    rig.distance, rig.angle = 0.5 * here.radius(0.25), 2.0
+    flesh = flesh_of(first)
+    rest = part("logic.spaces").transform(flesh.bind_pose.mesh_matrix, flesh.character.rest)
+    face = (
+        part("logic.picking").Picker(rest, flesh.character.triangles).nearest(here.at([[0.75, 0.0, 0.4, 1.0]])[0]).face
+    )
+    add_rig(first, template="BUMP", guide="SKIN", face=face, name="Forearm")
     came = carry(first, second)
-    assert [each.bone for each in came] == ["LeftArm", ""] and not any(each.problem for each in came)
+    assert [each.bone for each in came] == [there_bone(second), ""] and not any(each.problem for each in came)
     over = part("logic.limb_places").Over(here, there)
     for old, new in zip(first.thew.rigs, came, strict=True):
         c, d = (
-            limb.locate(np.array(each.face_place) if each.guide == "SKIN" else frame_of(obj, each)[:3, 3])
-            for obj, each, limb in ((first, old, here), (second, new, there))
-        )
+            limb.locate(place_of(obj, each)) for obj, each, limb in ((first, old, here), (second, new, there))
+        )  # fmt: skip
         assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
         assert abs(math.remainder(d.coordinates[2] - c.coordinates[2], 2 * math.pi)) < 1e-3
         one, at = moves(first, old, here)
         other, reached = moves(second, new, there)
-        print(old.name, one, other, at, reached)
-        assert 0.5 < other / one < 2.0 and abs(at[0] - reached[0]) < 0.2
+        assert one > 0.05 and 0.5 < other / one < 2.0, old.name
+        assert abs(at - reached) < 0.3  # flesh is soft elsewhere in each
+        print(old.name, "moves by", one, other, "radii, at", at, reached)
+    for old, new in zip(list(first.thew.rigs)[:2], carry(second, first), strict=True):
+        assert np.linalg.norm(place_of(first, new) - place_of(first, old)) < 1e-3 * here.radius(0.5)
+        np.testing.assert_allclose(numbers(new)[:4], numbers(old)[:4], rtol=1e-3)
+
+
+def there_bone(obj) -> str:
+    """The first bone of its limb."""
+    return obj.thew.limbs[0].chain()[0]
+
+
+def place_of(obj, rig) -> np.ndarray:
+    """Where a rig is in Blender's world at rest; one in the skin: where its point of the skin is."""
+    if rig.guide == "SKIN":
+        return part("logic.spaces").transform(flesh_of(obj).bind_pose.mesh_matrix, np.array(rig.face_place)[None])[0]
+    return frame_of(obj, rig)[:3, 3]
