@@ -24,6 +24,8 @@ from . import limbs
 
 #: A limb has what follows its bones by so much.
 FOLLOWS = 0.5
+#: Skin on a spoke is near to a place on it within this part of its length, however near other skin is.
+NEARBY = 0.2
 
 
 @dataclass
@@ -145,10 +147,11 @@ class BoneGuide(Guide):
         located = over.one.locate(frame[:3, 3])
         moved = over.located(located)
         head, tail = (np.asarray(ends)[self.attachment.bone] for ends in (skeleton.heads, skeleton.tails))
-        near = limb_places.NEAR * over.other.radius(moved.coordinates[0])
-        side = -1.0 if row["distance"] < 0.0 else 1.0
-        out = over.turn(located) @ frame[:3, 2]
-        along, angle, distance = limb_places.bone_numbers(over.other.place(moved), out, head, tail, side, near)
+        near = limb_places.NEAR * over.one.radius(located.coordinates[0])
+        out, distance = over.turn(located) @ frame[:3, 2], row["distance"] * over.growth(located)
+        along, angle, distance = limb_places.bone_numbers(
+            over.other.place(moved), out, head, tail, distance, min(abs(row["distance"]) / near, 1.0)
+        )
         angle = limb_places.wound(angle, row["angle"])
         return located, {"along": along, "angle": angle, "distance": distance, "tilt": row["tilt"]}
 
@@ -173,10 +176,11 @@ class SkinGuide(Guide):
 
     def numbers(self, row):
         over = self.pair.over
-        across = over.turn(self.located) @ self.frame(row, tilt=0.0)[:3, 0]
-        roll = limb_places.wound(limb_places.roll_to(across, self.basis[:, 0], self.basis[:, 2]), row["roll"])
+        turn = over.turn(self.located)
+        axis, across = turn @ self.frame(row)[:3, 2], turn @ self.frame(row, tilt=0.0)[:3, 0]
+        roll, tilt = limb_places.skin_numbers(axis, across, self.basis, row["roll"], row["tilt"])
         depth = row["depth"] * over.deepening(self.located)
-        return self.located, {"depth": depth, "roll": roll, "tilt": row["tilt"]}
+        return self.located, {"depth": depth, "roll": roll, "tilt": tilt}
 
 
 class FreeGuide(Guide):
@@ -210,7 +214,7 @@ GUIDES = {"BONE": BoneGuide, "SKIN": SkinGuide, "FREE": FreeGuide}
 
 
 def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
-    """Where the skin is along a spoke through `point`; the nearest skin where there is no spoke, or the skin is not near on it."""
+    """Where the skin is along a spoke through `point`; the nearest skin where there is no spoke, or no skin is near on it."""
     nearest = picker.nearest(point)
     if spoke is None:
         return nearest
@@ -219,4 +223,4 @@ def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
         return nearest
     hits = [hit for hit in (picker.ray(point, way * spoke / length) for way in (1.0, -1.0)) if hit is not None]
     hit = min(hits, key=lambda hit: hit.distance, default=nearest)
-    return hit if hit.distance <= 4.0 * nearest.distance else nearest
+    return hit if hit.distance <= max(4.0 * nearest.distance, NEARBY * length) else nearest

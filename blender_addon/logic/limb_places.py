@@ -16,8 +16,10 @@ from .spaces import mirrors, transform
 
 #: A step along a limb for its direction, in u; and how deep caps are at least looked at, whose hubs are one point.
 STEP, DEEP = 1e-4, 0.5
-#: Nearer to its bone than this part of the limb's radius a guide keeps its direction rather than its bearing.
+#: Nearer to its bone than this part of the limb's radius a guide keeps its direction and its distance rather than its bearing.
 NEAR = 0.1
+#: Leaning by less, radians, a field in the skin looks straight out.
+UPRIGHT = 0.01
 #: So many spokes tell a limb's radius.
 SPOKES = 16
 
@@ -149,31 +151,44 @@ def stretched(u: float, here: np.ndarray, there: np.ndarray) -> float:
 
 
 def bone_numbers(
-    point: np.ndarray, out: np.ndarray, head: np.ndarray, tail: np.ndarray, side: float, near: float
+    point: np.ndarray, out: np.ndarray, head: np.ndarray, tail: np.ndarray, distance: float, share: float
 ) -> tuple[float, float, float]:
-    """(along, angle, distance) of a guide at a bone whose field is at `point`; within `near` of the bone it looks along `out`.
+    """(along, angle, distance) of a guide at a bone whose field is at `point` and which looks along `out`.
 
-    `side`: 1, or -1 for a guide whose distance is negative.
+    Close to the bone its bearing says nothing and its distance is the bone's affair: `share` of both is the point's, the rest is `out`
+    and `distance`, whose sign says on which side the guide stands.
     """
     part, bearing, away = bone_place(point, head, tail)
     along = _unit(tail - head) if np.any(tail != head) else np.array([0.0, 0.0, 1.0])
     zero = zero_direction(along)
     across = np.cross(along, zero)
     there = np.cos(bearing) * zero + np.sin(bearing) * across
+    side = -1.0 if distance < 0.0 else 1.0
     wanted = out - (out @ along) * along
-    share = min(away / near, 1.0) if near > 0.0 else 1.0
-    towards = share * side * there
+    towards = side * share * there
     if np.linalg.norm(wanted) > 1e-9:
         towards = towards + (1.0 - share) * _unit(wanted)
-    if np.linalg.norm(towards) < 1e-9:
-        towards = side * there
-    towards = _unit(towards)
-    return part, float(np.arctan2(towards @ across, towards @ zero)), float(away * (there @ towards))
+    towards = _unit(towards) if np.linalg.norm(towards) > 1e-9 else side * there
+    far = share * away * float(there @ towards) + (1.0 - share) * distance
+    return part, float(np.arctan2(towards @ across, towards @ zero)), far
 
 
-def roll_to(towards: np.ndarray, edge: np.ndarray, normal: np.ndarray) -> float:
-    """The roll at which a guide in the skin looks `towards` a direction along it; `edge`, `normal`: its own at roll 0."""
-    return float(np.arctan2(towards @ np.cross(normal, edge), towards @ edge))
+def skin_numbers(
+    axis: np.ndarray, across: np.ndarray, basis: np.ndarray, roll: float, tilt: float
+) -> tuple[float, float]:
+    """(roll, tilt) of a guide in the skin whose field looks along `axis`; where it looks straight out it is rolled to `across`.
+
+    `basis` [3, 3]: what it has at roll and tilt 0, edge and normal in columns 0 and 2; `roll`, `tilt`: numbers to stay near to.
+    """
+    edge, normal = basis[:, 0], basis[:, 2]
+    upright = float(axis @ normal)
+    side = axis - upright * normal
+    slant = float(np.arctan2(np.linalg.norm(side), upright))
+    if np.linalg.norm(side) < UPRIGHT:
+        side, slant = across, 0.0 if upright > 0.0 else np.pi
+    elif side @ across < 0.0:  # rolled by half a turn and tilted the other way it is the same
+        side, slant = -side, -slant
+    return wound(float(np.arctan2(side @ np.cross(normal, edge), side @ edge)), roll), wound(slant, tilt)
 
 
 def wound(angle: float, like: float) -> float:

@@ -124,7 +124,7 @@ def test_a_bone_guide_finds_its_numbers_again():
         part, angle, distance = rng.uniform(-0.5, 1.5), rng.uniform(-3.1, 3.1), rng.choice([-0.4, 0.0, 0.001, 0.4])
         out = np.cos(angle) * zero + np.sin(angle) * np.cross(along, zero)
         point = head + part * (tail - head) + distance * out
-        found = places.bone_numbers(point, out, head, tail, -1.0 if distance < 0.0 else 1.0, 0.05)
+        found = places.bone_numbers(point, out, head, tail, distance, min(abs(distance) / 0.05, 1.0))
         np.testing.assert_allclose(found, (part, angle, distance), atol=1e-9)
 
 
@@ -140,9 +140,15 @@ def test_an_axis_is_found_whichever_way_it_looks():
             assert places.same_axis(3.0 * axes, sign * axes[:, axis] + 0.3 * axes[:, 2 - axis]) == (axis, sign)
 
 
-def test_rolls_turn_about_the_normal():
-    edge, normal = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
-    assert places.roll_to(np.array([0.0, 2.0, 5.0]), edge, normal) == pytest.approx(0.5 * np.pi)
+def test_a_guide_in_the_skin_finds_its_numbers_again():
+    rng = np.random.default_rng(7)
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    basis[:, 1] = np.cross(basis[:, 2], basis[:, 0])
+    for roll in (-3.0, 0.0, 0.4, 8.0):
+        for tilt in (-2.0, -0.3, 0.0, 0.9, 2.5, 4.0):
+            across = np.cos(roll) * basis[:, 0] + np.sin(roll) * basis[:, 1]
+            axis = np.cos(tilt) * basis[:, 2] + np.sin(tilt) * across
+            np.testing.assert_allclose(places.skin_numbers(axis, across, basis, roll, tilt), (roll, tilt), atol=1e-9)
 
 
 def test_a_mirror_leaves_a_rotation():
