@@ -182,12 +182,6 @@ def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
     for old, new in zip(list(source.thew.rigs)[: len(back)], back, strict=True):
         here, there = frame_of(source, old), frame_of(source, new)
         assert np.linalg.norm(here[:3, 3] - there[:3, 3]) < 2e-4 * size_of(np.array(source.bound_box))
-        print(
-            old.name,
-            np.linalg.norm(here[:3, 3] - there[:3, 3]),
-            np.abs(here[:3, 2] - there[:3, 2]).max(),
-            numbers(new)[:4] / numbers(old)[:4],
-        )
         np.testing.assert_allclose(there[:3, 2], here[:3, 2], atol=0.02)
         np.testing.assert_allclose(numbers(new)[:4], numbers(old)[:4], rtol=5e-3)
 
@@ -236,6 +230,48 @@ def test_what_hangs_on_no_limb_stays_and_is_named(scene, capsys):
     assert [rig.name for rig in carry(source, target)] == ["Nose"]
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.said(target) == "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and stays."
+
+
+def test_each_limb_gets_its_own_and_one_that_is_not_there_is_named(scene):
+    source, target = stand("Source"), stand("Target", shaped=thicker)
+    for obj in (source, target):
+        obj.thew.limbs.clear()
+        limb_add(obj, "Hip", "Low")
+        limb_add(obj, "Spine\nHead", "High")
+    for bone in ("Hip", "Spine"):
+        add_rig(source, bone=bone, name=bone)
+    add_rig(source, guide="SKIN", face=20, template="BUMP", name="Foot")  # a low one
+    assert [rig.bone for rig in carry(source, target)] == ["Hip", "Spine", ""]
+    target.thew.limbs.remove(0)
+    report = part("edit.limb_rigs").carry(bpy.context, source, target)
+    assert report.names == ["Spine.001"] and report.limbs == ["High"]
+    assert report.left == [f"“{name}” hangs on “Low”, which “Target” has not, and stays" for name in ("Hip", "Foot")]
+
+
+def test_a_mirrored_character_gets_them_on_its_mirrored_side(scene):
+    place = np.diag([-1.0, 1.0, 1.0, 1.0])
+    source, target = stand("Source"), stand("Target", place=place)
+    every_kind(source)
+    size = size_of(np.array(source.bound_box))
+    for old, new in zip(source.thew.rigs, carry(source, target), strict=True):
+        here, there = frame_of(source, old), frame_of(target, new)
+        assert not new.problem and new.face == old.face
+        np.testing.assert_allclose(there[:3, 3], place[:3, :3] @ here[:3, 3], atol=1e-4 * size)
+        np.testing.assert_allclose(there[:3, 2], place[:3, :3] @ here[:3, 2], atol=1e-3)
+
+
+def test_one_that_reaches_no_flesh_is_carried_and_told(scene):
+    source, target = stand("Source"), stand("Target", scale=1.5)
+    rig = add_rig(source, bone="Spine")
+    assert bpy.ops.thew.rig_measure(by="FORCE") == {"FINISHED"}
+    for values in (rig, *(sample.sliders for sample in rig.samples)):
+        values.distance = 5.0
+    rig.solo = True
+    report = part("edit.limb_rigs").carry(bpy.context, source, target)
+    new = target.thew.rigs[0]
+    assert report.warnings == [new.problem] and new.problem
+    assert new.distance == pytest.approx(7.5, rel=1e-3) and math.isfinite(new.strength) and new.strength > 0.0
+    assert not new.solo  # or the rigs that were there would fall silent
 
 
 def test_a_driver_goes_to_the_bone_at_the_same_place(scene):
@@ -399,7 +435,6 @@ def test_a_biceps_of_one_person_is_that_of_another(people):
         other, reached = moves(second, new, there)
         assert one > 0.05 and 0.5 < other / one < 2.0, old.name
         assert abs(at - reached) < 0.3  # flesh is soft elsewhere in each
-        print(old.name, "moves by", one, other, "radii, at", at, reached)
     for old, new in zip(list(first.thew.rigs)[:2], carry(second, first), strict=True):
         assert np.linalg.norm(place_of(first, new) - place_of(first, old)) < 1e-3 * here.radius(0.5)
         np.testing.assert_allclose(numbers(new)[:4], numbers(old)[:4], rtol=1e-3)
