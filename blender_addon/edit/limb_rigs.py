@@ -157,15 +157,14 @@ def limb_of(side: Side, rig: ThewRig, attachment: Attachment, first: list[ThewLi
         corners = character.triangles[attachment.triangle]
         weights = side.shares(attachment.barycentric) @ character.weights[corners]
     else:
-        weights = region_weights(side.flesh, np.array(attachment.matrix).reshape(4, 4)[:3, 3])
-    if weights.sum() > 0.0:
-        following = [limb for limb in every if side.share(weights, limb) >= FOLLOWS]
-        return max(following, key=lambda limb: (limb in first, side.share(weights, limb)), default=None)
-    point = np.array(attachment.matrix).reshape(4, 4)[:3, 3] if attachment.guide == "FREE" else None
-    depths = [] if point is None else [(side.limb(limb).coordinates(point)[0, 3], i) for i, limb in enumerate(every)]
-    return min(((depth, every[i]) for depth, i in depths if np.isfinite(depth)), key=lambda d: d[0], default=(0, None))[
-        1
-    ]
+        point = np.array(attachment.matrix).reshape(4, 4)[:3, 3]
+        weights = region_weights(side.flesh, point)
+        if (
+            abs(float(side.flesh.surface.winding_number(point[None])[0])) < 0.5
+        ):  # beside the flesh: where limbs still reach
+            every = [limb for limb in every if np.isfinite(side.limb(limb).coordinates(point)).all()]
+    following = [limb for limb in every if side.share(weights, limb) >= FOLLOWS]
+    return max(following, key=lambda limb: (limb in first, side.share(weights, limb)), default=None)
 
 
 # what becomes of them ---------------------------------------------------------------------------------------------------

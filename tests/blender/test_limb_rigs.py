@@ -220,14 +220,24 @@ def test_on_another_character_they_move_as_much_of_the_limb_there(scene):
         assert abs(at - there) < 0.1, name
 
 
-def test_what_hangs_on_no_limb_stays_and_is_named(scene, capsys):
+def test_what_hangs_on_no_limb_stays_and_is_named(scene):
     source, target = stand("Source"), stand("Target")
     for obj in (source, target):
         obj.thew.limbs.clear()
         limb_add(obj, "Spine\nHead")
     add_rig(source, bone="Hip", name="Belly")
     add_rig(source, bone="Head", name="Nose")
-    assert [rig.name for rig in carry(source, target)] == ["Nose"]
+    for name, (x, z) in {"Far": (9.0, 1.5), "Near": (0.35, 1.5)}.items():  # beside the flesh both
+        frame = np.eye(4)
+        frame[:3, 3] = (x, 0.0, z)
+        activate(source)
+        rig = part("edit.rig_list").new_rig(source, name)
+        rig.guide, rig.template, rig.radius, rig.matrix = "FREE", "RADIAL", 0.3, frame.ravel().tolist()
+    assert [rig.name for rig in carry(source, target)] == ["Nose", "Near"]
+    far = source.thew.rigs.find("Far")
+    activate(source)
+    for index in (far + 1, far):
+        assert bpy.ops.thew.rig_remove(index=index) == {"FINISHED"}
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.said(target) == "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and stays."
 
