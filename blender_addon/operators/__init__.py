@@ -11,6 +11,7 @@ from . import (
     keyframed,
     keyframed_list,
     keyframed_model,
+    limb_rigs,
     limb_shape,
     limbs,
     place,
@@ -43,6 +44,7 @@ CLASSES = (
     *keyframed_list.CLASSES,
     *keyframed_model.CLASSES,
     *limbs.CLASSES,
+    *limb_rigs.CLASSES,
     *limb_shape.CLASSES,
 )
 

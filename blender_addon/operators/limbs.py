@@ -6,18 +6,16 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
-from ..edit import limb_rigs, limb_shape
+from ..edit import limb_shape
 from ..edit import limbs as edit
-from ..live import jobs, updates
+from ..live import updates
 from ..logic.errors import Refusal
 from ..logic.limbs import Region
 from ..logic.names import describe
-from ..logic.sentences import plural
 from ..saved import limbs as saved
 from ..scene import flesh_map
 from ..scene import limbs as scene_limbs
 from .flesh import Quick
-from .rig_edit import Edit
 
 
 class THEW_OT_limb_add(Quick, bpy.types.Operator):
@@ -152,32 +150,6 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
         return f"“{self.group}” is carried to {count} vertices of {', '.join(f'“{name}”' for name in names)}."
 
 
-class THEW_OT_limb_rigs(Edit, bpy.types.Operator):
-    bl_idname = "thew.limb_rigs"
-    bl_label = "Carry Rigs"
-    bl_description = (
-        "Copy the rigs on the limbs of the other selected mesh to the same places on the active one's, as large as those are and as "
-        "strong as their flesh wants it: limbs of one name belong together"
-    )
-    bl_options = {"REGISTER", "UNDO"}
-    needs_flesh = True
-
-    source: StringProperty(
-        name="From",
-        description="The mesh that they come from; empty: the other one that is selected",
-        options={"SKIP_SAVE"},
-    )
-
-    def edit(self, context, obj):
-        source = other_mesh(context, obj, self.source)
-        jobs.check_flesh(source)
-        updates.stop_update()
-        names, left = limb_rigs.carry(context, source, obj)
-        for text in left:
-            self.report({"WARNING"}, text)
-        return f"{plural(len(names), 'rig')} carried to {describe(obj)}: {', '.join(f'“{name}”' for name in names)}."
-
-
 class THEW_OT_suggest_bones(Quick, bpy.types.Operator):
     bl_idname = "thew.suggest_bones"
     bl_label = "Suggest Bones"
@@ -196,13 +168,17 @@ def other_mesh(context, obj, name: str) -> bpy.types.Object:
     """The mesh to carry from: the one of a name, else the other one that is selected."""
     if obj is None or obj.type != "MESH":
         raise Refusal("Nothing is active: select the mesh to carry from, then the one to carry to")
-    source = bpy.data.objects.get(name) if name else None
+    if name:
+        source = bpy.data.objects.get(name)
+        if source is None or source.type != "MESH":
+            raise Refusal(f"There is no mesh “{name}” to carry from: choose one of this file")
+        return source
     others = [o for o in context.selected_objects if o.type == "MESH" and o != obj]
-    if source is None and len(others) != 1:
+    if len(others) != 1:
         raise Refusal(
             f"Select one mesh to carry from besides {describe(obj)}, which is active and gets it: {len(others)} are selected"
         )
-    return source or others[0]
+    return others[0]
 
 
 def chosen(obj) -> saved.ThewLimb:
@@ -219,6 +195,5 @@ CLASSES = (
     THEW_OT_limb_attributes,
     THEW_OT_limb_paint,
     THEW_OT_limb_carry,
-    THEW_OT_limb_rigs,
     THEW_OT_suggest_bones,
 )

@@ -61,9 +61,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
             fill(obj, flesh, rig, native, taken)
         taken.add(rig.name)
     obj.thew.active_rig = len(obj.thew.rigs) - 1
-    found = rigging.resolve(obj, flesh.character, flesh.bind_pose, flesh.place)
-    pushing = pushers.Pushers.of(found, flesh.body, flesh.place)
-    rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
+    pushers.tell(obj, flesh)
     return list(obj.thew.rigs)[first:]
 
 

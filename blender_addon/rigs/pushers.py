@@ -6,11 +6,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import bpy
+
 from ..logic.errors import sentence
 from ..logic.native import core
 from ..logic.spaces import Place
 from ..saved.rigs import ThewRig
 from ..saved.samples import NEAR
+from . import rigging
 from .rigging import Resolved, blamed, parameters_now
 
 #: Shares of what is set above this are not worth a word.
@@ -44,6 +47,13 @@ class Pushers:
             if note:
                 found.notes[rig.index] = note
         return found
+
+
+def tell(obj: bpy.types.Object, flesh) -> None:
+    """Let every rig of `obj` say why it does not push its flesh, or does less than it is set to."""
+    found = rigging.resolve(obj, flesh.character, flesh.bind_pose, flesh.place)
+    pushing = Pushers.of(found, flesh.body, flesh.place)
+    rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
 
 
 def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:

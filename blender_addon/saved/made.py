@@ -66,15 +66,16 @@ BAKED = (
 
 
 def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
-    """Put every property back to its default, as if Thew had never been here; rigs, and notes of a bake, may be kept."""
-    kept = {"rigs", "active_rig"} if keep_rigs else set()
+    """Put every property back to its default, as if Thew had never been here; rigs and limbs, and notes of a bake, may be kept."""
+    kept = {"rigs", "active_rig", "limbs", "active_limb", "limb_lattice"} if keep_rigs else set()
     kept |= set(BAKED) if keep_bake else set()
     for group in (obj.thew.made, obj.thew):
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "name", "made"} | kept:
                 group.property_unset(name)
-    if keep_bake or (keep_rigs and len(obj.thew.rigs)):
+    if keep_bake or (keep_rigs and (len(obj.thew.rigs) or len(obj.thew.limbs))):
         return
     obj.thew.rigs.clear()
+    obj.thew.limbs.clear()
     if "thew" in obj.keys():  # before Blender 5.0 the group itself is a custom property
         del obj["thew"]

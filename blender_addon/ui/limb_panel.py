@@ -55,7 +55,7 @@ class Panel:
         layout.operator("thew.limb_paint", icon="BRUSH_DATA")
         row = layout.row(align=True)
         row.operator("thew.limb_carry", icon="COPYDOWN")
-        row.operator("thew.limb_rigs", icon="FORCE_FORCE")
+        row.operator("thew.limb_carry_rigs", icon="FORCE_FORCE")
         layout.prop(obj.thew, "limb_lattice")
 
 

@@ -1,180 +1,462 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs carried from the limbs of one character to those of another: the same place, as large, as strong, driven by the same bone."""
+"""Rigs carried from the limbs of one character to those of another: where they land, how large and strong they are, what drives them."""
 
 from __future__ import annotations
+
+import math
 
 import bpy
 import numpy as np
 import pytest
-from characters import load, meshes
+from characters import add, load, meshes
 from conftest import data_folder
-from helpers import activate, make_armature, make_body, part, refused
-from test_limbs import limb_add
+from helpers import (
+    Layout,
+    activate,
+    add_rig,
+    animate,
+    flesh_of,
+    make_armature,
+    make_body,
+    part,
+    refused,
+    settled,
+    size_of,
+)
 
 BONES = "Hip\nSpine\nHead"
 
 
-def character(name: str, scale: float = 1.0, at=(0.0, 0.0, 0.0), limb: str = BONES, **shape):
-    """A body with flesh and a limb."""
-    body = make_body(make_armature(f"{name} Rig", scale=scale), name, scale=scale, **shape)
-    armature = body.modifiers[0].object
-    body.location = armature.location = at
-    bpy.context.view_layer.update()
+def limb_add(obj, bones=BONES, name="Arm"):
+    activate(obj)
+    assert bpy.ops.thew.limb_add(bones=bones) == {"FINISHED"}
+    obj.thew.limbs[-1].name = name
+
+
+def stand(name, shaped=None, place=None, **options):
+    """A small character with flesh and a limb, its mesh `shaped` [n, 3] -> [n, 3] and its bones with it, standing at `place` [4, 4]."""
+    scale = options.get("scale", 1.0)
+    armature = make_armature(f"{name} Bones", scale)
+    body = make_body(armature, name, **options)
+    if shaped is not None:
+        positions = part("scene.mesh").basis_positions(body.data).astype(float)
+        body.data.vertices.foreach_set("co", shaped(positions).ravel())
+        bpy.context.view_layer.objects.active = armature
+        bpy.ops.object.mode_set(mode="EDIT")
+        for bone in armature.data.edit_bones:
+            bone.head, bone.tail = (shaped(np.array(end)[None])[0] for end in (bone.head, bone.tail))
+        bpy.ops.object.mode_set(mode="OBJECT")
+    animate(armature, hop=0.08 * scale)
+    if place is not None:
+        body.matrix_world = armature.matrix_world = place.T.tolist()
+    bpy.context.scene.frame_set(1)
     activate(body)
-    assert bpy.ops.thew.add(cells_across=10) == {"FINISHED"}
-    limb_add(body, limb)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    limb_add(body)
     return body
 
 
-def flesh_of(obj):
-    return part("live.session").register.flesh(obj)
+def turned(scale, angles, shift):
+    """A matrix that scales, turns and moves."""
+    from mathutils import Euler, Matrix
+
+    return np.array(Matrix.LocRotScale(shift, Euler(angles), (scale,) * 3))
 
 
-def native(obj, rig):
-    flesh = flesh_of(obj)
-    thew = part("logic.native").core()
-    found = part("rigs.rigging").portable(obj, flesh, rig)
-    return found.native(thew, flesh.place.metres_per_unit, flesh.body)
+def thicker(p):
+    """Longer bones of other shares, thicker above, bent forward."""
+    z = np.interp(p[:, 2], (-1.0, 0.0, 0.6, 1.2, 1.8, 3.0), (-1.0, 0.0, 0.5, 1.4, 2.1, 3.3))
+    wide = 1.3 + 0.2 * z
+    return np.stack([wide * p[:, 0], 0.9 * wide * p[:, 1] - 0.1 * np.sin(1.2 * z), z], axis=1)
 
 
-def place(obj, rig) -> np.ndarray:
-    """The frame of a rig in the metres of its body, [4, 4]."""
-    return native(obj, rig).frame(flesh_of(obj).body)
-
-
-def coordinates(obj, rig, limb=0) -> np.ndarray:
-    """Where a rig is on its limb."""
-    side = part("edit.limb_rigs").Side(obj, flesh_of(obj))
-    return side.model(obj.thew.limbs[limb]).coordinates(place(obj, rig)[None, :3, 3])[0]
-
-
-def three_rigs(body) -> None:
-    """One of each guide."""
+def every_kind(body):
+    """A rig on each guide, one of them by its force, one that wanders; their names."""
+    rig = add_rig(body, template="BUMP", bone="Spine", name="Out")
+    rig.along, rig.angle, rig.distance, rig.tilt = 0.4, 1.1, 0.12, 0.3
+    rig = add_rig(body, template="TORUS", bone="Head", name="Wander")
+    for sample, along in zip(rig.samples, (0.1, 0.7), strict=True):
+        sample.sliders.along = along
+    rig.samples[1].sliders.angle = 5.0
+    rig.along = 0.7
+    rig = add_rig(body, template="BUMP", guide="SKIN", face=71, name="Skin")
+    rig.depth, rig.roll, rig.tilt = 0.03, 0.8, 0.9
+    add_rig(body, template="BULGE", bone="Spine", name="Forced")
+    assert bpy.ops.thew.rig_measure(by="FORCE") == {"FINISHED"}
     activate(body)
-    common = {"yields": 0.01}
-    assert bpy.ops.thew.rig_place(
-        template="BULGE", guide="BONE", bone="Spine", along=0.4, angle=0.7, distance=0.06, **common
-    ) == {"FINISHED"}
-    assert bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=(0.0, -0.4, 1.0), **common) == {"FINISHED"}
-    assert bpy.ops.thew.rig_place(template="RADIAL", guide="FREE", location=(0.3, 0.0, 0.7), **common) == {"FINISHED"}
+    frame = np.eye(4)
+    frame[:3, 3] = (0.06, -0.08, 0.75)
+    frame = np.array(body.matrix_world) @ frame
+    frame[:3, :3] /= np.cbrt(np.linalg.det(frame[:3, :3]))
+    assert bpy.ops.thew.rig_place(template="RADIAL", guide="FREE", matrix=frame.ravel().tolist()) == {"FINISHED"}
+    rig = body.thew.rigs[-1]
+    rig.name, rig.x, rig.ry = "Free", 0.02, 0.4
+    return [rig.name for rig in body.thew.rigs]
 
 
 def carry(source, target) -> list:
-    first = len(target.thew.rigs)
+    """The rigs that came."""
+    before = len(target.thew.rigs)
     activate(target)
-    assert bpy.ops.thew.limb_rigs(source=source.name) == {"FINISHED"}
-    return list(target.thew.rigs)[first:]
+    assert bpy.ops.thew.limb_carry_rigs(source=source.name) == {"FINISHED"}
+    return list(target.thew.rigs)[before:]
 
 
-def test_a_copy_of_the_character_has_them_where_they_were(scene):
-    source, target = character("First"), character("Second", at=(3.0, 1.0, 0.0))
-    three_rigs(source)
-    new = carry(source, target)
-    assert [rig.name for rig in new] == [rig.name for rig in source.thew.rigs]
-    assert [rig.guide for rig in new] == ["BONE", "SKIN", "FREE"]
-    size = flesh_of(source).surface.size
-    for old, rig in zip(source.thew.rigs, new, strict=True):
-        assert not rig.problem
-        np.testing.assert_allclose(place(target, rig), place(source, old), atol=2e-3 * size)
-        for name in ("radius", "yields"):
-            assert getattr(rig, name) == pytest.approx(getattr(old, name), rel=0.02)
+def numbers(rig) -> np.ndarray:
+    """All sliders, those of samples, the control."""
+    values = part("saved.slider_groups").values_of
+    return np.array([*values(rig), *(v for s in rig.samples for v in (s.control, *values(s.sliders))), rig.control])
 
 
-def test_on_a_larger_one_they_are_as_much_larger(scene):
-    source = character("First", rings=25, sides=16)
-    target = character("Large", scale=1.6, at=(4.0, 0.0, 0.0), rings=19, sides=14)
-    three_rigs(source)
-    new = carry(source, target)
-    unit = [flesh_of(obj).place.metres_per_unit for obj in (source, target)]
-    for old, rig in zip(source.thew.rigs, new, strict=True):
-        assert rig.radius * unit[1] / (old.radius * unit[0]) == pytest.approx(1.6 * unit[1] / unit[0], rel=0.08), (
-            rig.name
-        )
-        a, b = coordinates(source, old), coordinates(target, rig)
-        np.testing.assert_allclose(a[[0, 3]], b[[0, 3]], atol=0.04)
-        assert abs(np.angle(np.exp(1j * (a[2] - b[2])))) < 0.15 or a[3] < 0.1
-    # And there and back they are where they were.
-    back = character("Back", at=(8.0, 0.0, 0.0), rings=25, sides=16)
-    again = carry(target, back)
-    size = flesh_of(source).surface.size
-    for old, rig in zip(source.thew.rigs, again, strict=True):
-        apart = np.linalg.norm(place(back, rig)[:3, 3] - place(source, old)[:3, 3])
-        assert apart < 0.02 * size, rig.name
-        assert rig.radius == pytest.approx(old.radius, rel=0.05)
+def frame_of(obj, rig) -> np.ndarray:
+    """Where the field is at rest, in Blender's world."""
+    flesh = flesh_of(obj)
+    native = part("rigs.rigging").native_rig(obj, flesh, rig)
+    frame = np.array(native.frame(flesh.body))
+    frame[:3, 3] = flesh.place.world(frame[:3, 3])
+    return frame
 
 
-def test_they_push_and_keep_samples_and_drivers(scene):
-    source, target = character("First"), character("Second", at=(3.0, 0.0, 0.0))
+def limb_of(obj, name):
+    """(the limb in Blender's world at rest, its model)."""
+    flesh = flesh_of(obj)
+    limb = obj.thew.limbs[name]
+    into = flesh.bind_pose.mesh_matrix
+    return part("logic.limb_places").Limb(part("edit.limbs").model_of(limb), into)
+
+
+def kept(rig) -> tuple:
+    """What does not change of a rig."""
+    return rig.template, rig.guide, rig.strength_by, rig.enabled, len(rig.samples)
+
+
+def test_to_a_copy_they_land_at_the_same_place_with_the_same_numbers(scene):
+    source, target = stand("Source"), stand("Target")
+    names = every_kind(source)
+    came = carry(source, target)
+    assert [rig.name for rig in came] == names
+    size = size_of(np.array(source.bound_box))
+    for old, new in zip(source.thew.rigs, came, strict=True):
+        assert kept(new) == kept(old) and not new.problem
+        np.testing.assert_allclose(numbers(new), numbers(old), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(frame_of(target, new), frame_of(source, old), atol=1e-5 * size)
+        assert (new.bone, new.face) == (old.bone, old.face)
+    np.testing.assert_allclose(settled(target), settled(source), atol=1e-5 * size)
+    assert [rig.name for rig in carry(source, target)] == [f"{name}.001" for name in names]
+
+
+def test_to_a_scaled_and_turned_copy_they_are_scaled_and_turned(scene):
+    place = turned(2.5, (0.3, -0.8, 1.9), (4.0, 1.0, -2.0))
+    source, target = stand("Source"), stand("Target", place=place)
+    every_kind(source)
+    size = size_of(np.array(source.bound_box))
+    turn = place[:3, :3] / 2.5
+    for old, new in zip(source.thew.rigs, carry(source, target), strict=True):
+        there, here = frame_of(target, new), frame_of(source, old)
+        np.testing.assert_allclose(there[:3, 3], place[:3, :3] @ here[:3, 3] + place[:3, 3], atol=2e-5 * 2.5 * size)
+        np.testing.assert_allclose(there[:3, 2], turn @ here[:3, 2], atol=2e-4)
+        for name in ("radius", "ring_radius", "tube_radius", *(("strength",) if old.strength_by == "YIELD" else ())):
+            assert getattr(new, name) == pytest.approx(2.5 * getattr(old, name), rel=1e-4)
+
+
+def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
+    source, target = stand("Source"), stand("Target", shaped=thicker, rings=17, sides=14)
+    every_kind(source)
+    here, there = limb_of(source, "Arm"), limb_of(target, "Arm")
+    over = part("logic.limb_places").Over(here, there)
+    came = carry(source, target)
+    for old, new in zip(source.thew.rigs, came, strict=True):
+        assert not new.problem
+        one, other = place_of(source, old), place_of(target, new)
+        c, d = here.locate(one), there.locate(other)
+        assert c.inside and d.inside
+        assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
+        if c.coordinates[3] > 0.1:
+            assert abs(math.remainder(d.coordinates[2] - c.coordinates[2], 2 * math.pi)) < 1e-3
+        if old.guide == "FREE":
+            assert d.coordinates[3] == pytest.approx(c.coordinates[3], abs=1e-4)
+        growth = there.radius(d.coordinates[0]) / here.radius(c.coordinates[0])
+        for name in ("radius", "ring_radius"):
+            assert getattr(new, name) == pytest.approx(growth * getattr(old, name), rel=2e-3)
+    back = carry(target, source)
+    for old, new in zip(list(source.thew.rigs)[: len(back)], back, strict=True):
+        here, there = frame_of(source, old), frame_of(source, new)
+        assert np.linalg.norm(here[:3, 3] - there[:3, 3]) < 2e-4 * size_of(np.array(source.bound_box))
+        np.testing.assert_allclose(there[:3, 2], here[:3, 2], atol=0.02)
+        np.testing.assert_allclose(numbers(new)[:4], numbers(old)[:4], rtol=5e-3)
+
+
+def moves(obj, rig, limb):
+    """(how far a rig alone moves a limb's skin at most, in radii of the limb there; the mean u of what it moves, by how far)."""
+    names = {each.name: each.enabled for each in obj.thew.rigs}
+    for each in obj.thew.rigs:
+        each.enabled = each.name == rig.name
+    shown = settled(obj)
+    obj.thew.rigs[rig.name].enabled = False
+    off = np.linalg.norm(shown - settled(obj), axis=1).astype(float)
+    for name, enabled in names.items():
+        obj.thew.rigs[name].enabled = enabled
+    (chain,) = obj.thew.limbs
+    rest, shares = part("edit.limbs").shares(bpy.context, obj, [chain])
+    matrix = flesh_of(obj).bind_pose.mesh_matrix
+    coordinates = limb.coordinates(part("logic.spaces").transform(matrix, rest))
+    off = np.where((shares[:, 0] > 0.5) & np.isfinite(coordinates[:, 0]), off, 0.0) * np.cbrt(
+        np.linalg.det(matrix[:3, :3])
+    )
+    u = np.nan_to_num(coordinates[:, 0])
+    most = int(off.argmax())
+    return off[most] / limb.radius(u[most]), (off**2 @ u) / (off**2).sum()
+
+
+def test_on_another_character_they_move_as_much_of_the_limb_there(scene):
+    source, target = stand("Source"), stand("Target", shaped=thicker, rings=17, sides=14)
+    every_kind(source)
+    carry(source, target)
+    for name in ("Out", "Skin", "Forced", "Free"):
+        one, at = moves(source, source.thew.rigs[name], limb_of(source, "Arm"))
+        other, there = moves(target, target.thew.rigs[name], limb_of(target, "Arm"))
+        assert one > 0.005
+        assert 0.6 < other / one < 1.7, name
+        assert abs(at - there) < 0.1, name
+
+
+def test_what_hangs_on_no_limb_stays_and_is_named(scene):
+    source, target = stand("Source"), stand("Target")
+    for obj in (source, target):
+        obj.thew.limbs.clear()
+        limb_add(obj, "Spine\nHead")
+    add_rig(source, bone="Hip", name="Belly")
+    add_rig(source, bone="Head", name="Nose")
+    for name, (x, z) in {"Far": (9.0, 1.5), "Near": (0.35, 1.5)}.items():  # beside the flesh both
+        frame = np.eye(4)
+        frame[:3, 3] = (x, 0.0, z)
+        activate(source)
+        rig = part("edit.rig_list").new_rig(source, name)
+        rig.guide, rig.template, rig.radius, rig.matrix = "FREE", "RADIAL", 0.3, frame.ravel().tolist()
+    assert [rig.name for rig in carry(source, target)] == ["Nose", "Near"]
+    far = source.thew.rigs.find("Far")
     activate(source)
-    assert bpy.ops.thew.rig_place(
-        template="BUMP", guide="BONE", bone="Spine", along=0.5, distance=0.2, yields=0.03
-    ) == {"FINISHED"}
-    assert bpy.ops.thew.rig_driver(bone="Head", axis="X", from_angle=0.0, to_angle=0.8) == {"FINISHED"}
-    (rig,) = carry(source, target)
-    assert len(rig.samples) == len(source.thew.rigs[0].samples) > 1
-    (curve,) = target.animation_data.drivers
-    wanted = curve.driver.variables[0].targets[0]
-    assert wanted.bone_target == "Head" and wanted.id == target.modifiers[0].object
-    assert [round(p.co[0], 5) for p in curve.keyframe_points] == [0.0, 0.8]
-    forces = native(target, rig).forces(flesh_of(target).body)
-    assert np.abs(forces).max() > 0.0
-    compliance = native(target, rig).yields(flesh_of(target).body)
-    assert np.abs(compliance).max() == pytest.approx(0.03 * flesh_of(target).place.metres_per_unit, rel=0.05)
+    for index in (far + 1, far):
+        assert bpy.ops.thew.rig_remove(index=index) == {"FINISHED"}
+    report = part("edit.limb_rigs").carry(bpy.context, source, target)
+    assert report.said(target) == "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and stays."
 
 
-def test_what_cannot_be_carried_stays_with_a_sentence(scene):
-    source = character("First", limb="Spine\nHead")
-    target = character("Second", at=(3.0, 0.0, 0.0), limb="Spine\nHead")
+def test_each_limb_gets_its_own_and_one_that_is_not_there_is_named(scene):
+    source, target = stand("Source"), stand("Target", shaped=thicker)
+    for obj in (source, target):
+        obj.thew.limbs.clear()
+        limb_add(obj, "Hip", "Low")
+        limb_add(obj, "Spine\nHead", "High")
+    for bone in ("Hip", "Spine"):
+        add_rig(source, bone=bone, name=bone)
+    add_rig(source, guide="SKIN", face=20, template="BUMP", name="Foot")  # a low one
+    assert [rig.bone for rig in carry(source, target)] == ["Hip", "Spine", ""]
+    target.thew.limbs.remove(0)
+    report = part("edit.limb_rigs").carry(bpy.context, source, target)
+    assert report.names == ["Spine.001"] and report.limbs == ["High"]
+    assert report.left == [f"“{name}” hangs on “Low”, which “Target” has not, and stays" for name in ("Hip", "Foot")]
+
+
+def test_a_mirrored_character_gets_them_on_its_mirrored_side(scene):
+    place = np.diag([-1.0, 1.0, 1.0, 1.0])
+    source, target = stand("Source"), stand("Target", place=place)
+    every_kind(source)
+    size = size_of(np.array(source.bound_box))
+    for old, new in zip(source.thew.rigs, carry(source, target), strict=True):
+        here, there = frame_of(source, old), frame_of(target, new)
+        assert not new.problem and new.face == old.face
+        np.testing.assert_allclose(there[:3, 3], place[:3, :3] @ here[:3, 3], atol=1e-4 * size)
+        np.testing.assert_allclose(there[:3, 2], place[:3, :3] @ here[:3, 2], atol=1e-3)
+
+
+def test_one_that_reaches_no_flesh_is_carried_and_told(scene):
+    source, target = stand("Source"), stand("Target", scale=1.5)
+    rig = add_rig(source, bone="Spine")
+    assert bpy.ops.thew.rig_measure(by="FORCE") == {"FINISHED"}
+    for values in (rig, *(sample.sliders for sample in rig.samples)):
+        values.distance = 5.0
+    rig.solo = True
+    report = part("edit.limb_rigs").carry(bpy.context, source, target)
+    new = target.thew.rigs[0]
+    assert report.warnings == [new.problem] and new.problem
+    assert new.distance == pytest.approx(7.5, rel=1e-3) and math.isfinite(new.strength) and new.strength > 0.0
+    assert not new.solo  # or the rigs that were there would fall silent
+
+
+def test_a_driver_goes_to_the_bone_at_the_same_place(scene):
+    source, target = stand("Source"), stand("Target")
+    armature = target.modifiers["Armature"].object
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones["Head"].roll += math.pi  # its x axis the other way
+    bpy.ops.object.mode_set(mode="OBJECT")
+    armature.data.bones["Spine"].name = "Back"
+    target.thew.limbs["Arm"].bones = "Hip\nBack\nHead"
+    activate(source)
+    add_rig(source, bone="Spine")
+    for bone in ("Spine", "Head"):
+        activate(source)
+        assert bpy.ops.thew.rig_driver(bone=bone, axis="X", from_angle=0.1, to_angle=0.9) == {"FINISHED"}
+        came = carry(source, target)[0]
+        assert came.bone == "Back"
+        curve = target.animation_data.drivers[-1]
+        reads = curve.driver.variables[0].targets[0]
+        assert (reads.id, reads.bone_target) == (armature, "Back" if bone == "Spine" else "Head")
+        posed = [obj.modifiers["Armature"].object.pose.bones for obj in (source, target)]
+        for bones, name, sign in (
+            (posed[0], bone, 1.0),
+            (posed[1], reads.bone_target, -1.0 if bone == "Head" else 1.0),
+        ):
+            bones[name].rotation_mode = "XYZ"
+            bones[name].id_data.animation_data_clear()
+            bones[name].rotation_euler = (sign * 0.6, 0.0, 0.0)
+        bpy.context.view_layer.update()
+        assert source.thew.rigs[0].control == pytest.approx(0.625, abs=1e-3)
+        assert target.thew.rigs[-1].control == pytest.approx(0.625, abs=1e-3)
+
+
+def test_a_driver_of_a_bone_that_is_not_there_is_told(scene):
+    source, target = stand("Source"), stand("Target")
+    for obj in (source, target):
+        obj.thew.limbs.clear()
+        limb_add(obj, "Spine\nHead")
+    target.modifiers["Armature"].object.data.bones["Hip"].name = "Root"
+    add_rig(source, bone="Spine")
+    assert bpy.ops.thew.rig_driver(bone="Hip", axis="X") == {"FINISHED"}
+    report = part("edit.limb_rigs").carry(bpy.context, source, target)
+    assert len(report.names) == 1 and "“Hip”" in report.warnings[0]
+    assert target.animation_data is None or not len(target.animation_data.drivers)
+
+
+def test_carried_rigs_are_kept_by_files_and_removed(scene, tmp_path):
+    source, target = stand("Source"), stand("Target", shaped=thicker)
+    every_kind(source)
+    before = [numbers(rig) for rig in carry(source, target)]
+    shown = settled(target)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "carried.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "carried.blend"))
+    target = bpy.data.objects["Target"]
+    for rig, old in zip(target.thew.rigs, before, strict=True):
+        np.testing.assert_array_equal(numbers(rig), old)
+    np.testing.assert_allclose(settled(target), shown, atol=1e-6)
+    assert not any(rig.problem for rig in target.thew.rigs)
+
+
+def test_refusals_change_nothing(scene):
+    source, target = stand("Source"), stand("Target")
     activate(target)
-    assert "no rigs" in refused(bpy.ops.thew.limb_rigs, source="First")
-    activate(source)
-    assert bpy.ops.thew.rig_place(template="BUMP", guide="BONE", bone="Hip", along=0.5) == {"FINISHED"}
+    assert "has no rigs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    add_rig(source, bone="Spine")
     activate(target)
-    said = refused(bpy.ops.thew.limb_rigs, source="First")
-    assert "“Hip”" in said and len(target.thew.rigs) == 0
-    # One that can be carried goes, the other stays.
-    activate(source)
-    assert bpy.ops.thew.rig_place(template="BUMP", guide="BONE", bone="Spine", along=0.5) == {"FINISHED"}
-    assert len(carry(source, target)) == 1
-    # Limbs of different numbers of bones.
+    assert "Select one mesh" in refused(bpy.ops.thew.limb_carry_rigs)
+    assert "itself" in refused(bpy.ops.thew.limb_carry_rigs, source="Target")
+    assert "no mesh “Nobody”" in refused(bpy.ops.thew.limb_carry_rigs, source="Nobody")
+    chain, model = target.thew.limbs[0].bones, target.thew.limbs[0].model
+    target.thew.limbs[0].bones = "Spine\nHead"
+    assert "along 3 bones" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    target.thew.limbs[0].bones = "Hip\nSpine\nSkull"
+    assert "“Skull”" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    target.thew.limbs[0].bones, target.thew.limbs[0].model = chain, "{"
+    assert "damaged" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    target.thew.limbs[0].model = model
+    source.thew.rigs[0].bone = "Nowhere"
+    assert "None of the rigs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    source.thew.rigs[0].bone = "Spine"
+    assert bpy.ops.thew.remove() == {"FINISHED"}
     target.thew.limbs.clear()
-    limb_add(target, "Spine")
-    source.thew.limbs[0].name = target.thew.limbs[0].name = "Spine"
+    limb_add(target)
+    assert "“Target” has no flesh" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    target.thew.limbs.clear()
+    assert "no limbs" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert len(target.thew.rigs) == 0
+
+
+def test_a_failure_on_the_way_leaves_nothing_behind(scene, monkeypatch):
+    source, target = stand("Source"), stand("Target")
+    every_kind(source)
+    rigs, real = part("edit.limb_rigs"), part("edit.limb_rigs").write
+    calls = []
+
+    def write(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            raise part("logic.errors").Refusal("No more")
+        real(*given)
+
+    monkeypatch.setattr(rigs, "write", write)
     activate(target)
-    assert "this one 2 bones" in refused(bpy.ops.thew.limb_rigs, source="First")
-    plain = make_body(make_armature("Plain Rig"), "Plain")
-    activate(plain)
-    assert "no flesh" in refused(bpy.ops.thew.limb_rigs, source="First")
+    assert "No more" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
+    assert len(target.thew.rigs) == 0 and "thew_face" not in target.data.attributes
 
 
-def test_they_are_saved_with_the_file(scene, tmp_path):
-    source, target = character("First"), character("Second", at=(3.0, 0.0, 0.0))
-    three_rigs(source)
-    new = carry(source, target)
-    before = [(rig.name, rig.guide, rig.radius) for rig in new]
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "rigs.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "rigs.blend"))
-    after = [(rig.name, rig.guide, rig.radius) for rig in bpy.data.objects["Second"].thew.rigs]
-    assert after == before
+def test_the_panel_offers_it(scene):
+    body = make_body(make_armature())
+    limb_add(body)
+    layout = Layout()
+    panel = part("ui.limb_panel").THEW_PT_limbs_sidebar
+    panel.draw(type("Self", (), {"layout": layout})(), bpy.context)
+    assert any("thew.limb_carry_rigs" in call for call in layout.seen)
 
 
-@pytest.mark.skipif(data_folder("characters") is None, reason="no THEW_DATA")
-def test_an_arm_muscle_goes_from_one_person_to_another(addon):
-    load(data_folder("characters") / "m2m_human.glb")
-    source = meshes()[0]
-    before = set(meshes())
-    bpy.ops.import_scene.gltf(filepath=str(data_folder("characters") / "mh_male_heavy.glb"))
-    target = max(set(meshes()) - before, key=lambda mesh: len(mesh.data.vertices))
-    chains = {source: "upperarm_l\nlowerarm_l", target: "LeftArm\nLeftForeArm"}
-    for body in (source, target):
-        activate(body)
-        assert bpy.ops.thew.add(cells_across=10) == {"FINISHED"}
-        limb_add(body, chains[body])
-    activate(source)
-    assert bpy.ops.thew.rig_place(template="BULGE", guide="BONE", bone="upperarm_l", along=0.5, yields=0.01) == {
-        "FINISHED"
-    }
-    (rig,) = carry(source, target)
-    a, b = coordinates(source, source.thew.rigs[0]), coordinates(target, rig)
-    np.testing.assert_allclose(a[0], b[0], atol=0.05)
-    assert not rig.problem and np.abs(native(target, rig).forces(flesh_of(target).body)).max() > 0.0
+# real characters --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["sintel_m2m", "mh_male_heavy"])
+def people(request, addon):
+    folder = data_folder("characters")
+    if folder is None:
+        pytest.skip("no THEW_DATA")
+    load(folder / "m2m_human.glb")
+    first = meshes()[0]
+    known = set(bpy.data.objects)
+    bpy.ops.import_scene.gltf(filepath=str(folder / f"{request.param}.glb"))
+    second = max(
+        (o for o in bpy.data.objects if o not in known and o.type == "MESH"), key=lambda o: len(o.data.vertices)
+    )
+    theirs = {"sintel_m2m": "upperarm_l\nlowerarm_l", "mh_male_heavy": "LeftArm\nLeftForeArm"}[request.param]
+    for obj, bones in ((first, "upperarm_l\nlowerarm_l"), (second, theirs)):
+        add(obj, cells_across=10)
+        limb_add(obj, bones, "Left Arm")
+    return first, second
+
+
+def test_a_biceps_of_one_person_is_that_of_another(people):
+    first, second = people
+    here, there = limb_of(first, "Left Arm"), limb_of(second, "Left Arm")
+    rig = add_rig(first, template="BULGE", bone="upperarm_l", name="Biceps")
+    rig.distance, rig.angle = 0.5 * here.radius(0.25), 2.0
+    flesh = flesh_of(first)
+    rest = part("logic.spaces").transform(flesh.bind_pose.mesh_matrix, flesh.character.rest)
+    face = (
+        part("logic.picking").Picker(rest, flesh.character.triangles).nearest(here.at([[0.75, 0.0, 0.4, 1.0]])[0]).face
+    )
+    add_rig(first, template="BUMP", guide="SKIN", face=face, name="Forearm")
+    came = carry(first, second)
+    assert [each.bone for each in came] == [there_bone(second), ""] and not any(each.problem for each in came)
+    over = part("logic.limb_places").Over(here, there)
+    for old, new in zip(first.thew.rigs, came, strict=True):
+        c, d = (
+            limb.locate(place_of(obj, each)) for obj, each, limb in ((first, old, here), (second, new, there))
+        )  # fmt: skip
+        assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
+        assert abs(math.remainder(d.coordinates[2] - c.coordinates[2], 2 * math.pi)) < 1e-3
+        one, at = moves(first, old, here)
+        other, reached = moves(second, new, there)
+        assert one > 0.05 and 0.5 < other / one < 2.0, old.name
+        assert abs(at - reached) < 0.3  # flesh is soft elsewhere in each
+    for old, new in zip(list(first.thew.rigs)[:2], carry(second, first), strict=True):
+        assert np.linalg.norm(place_of(first, new) - place_of(first, old)) < 1e-3 * here.radius(0.5)
+        np.testing.assert_allclose(numbers(new)[:4], numbers(old)[:4], rtol=1e-3)
+
+
+def there_bone(obj) -> str:
+    """The first bone of its limb."""
+    return obj.thew.limbs[0].chain()[0]
+
+
+def place_of(obj, rig) -> np.ndarray:
+    """Where a rig is in Blender's world at rest; one in the skin: where its point of the skin is."""
+    if rig.guide == "SKIN":
+        return part("logic.spaces").transform(flesh_of(obj).bind_pose.mesh_matrix, np.array(rig.face_place)[None])[0]
+    return frame_of(obj, rig)[:3, 3]

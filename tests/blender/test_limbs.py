@@ -206,6 +206,11 @@ def test_the_lattice_is_made_of_limbs(character, tmp_path):
     activate(body)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     np.testing.assert_allclose(part("live.session").register.flesh(body).lattice.vertices, shown, atol=1e-9)
+    # What is taken away is the flesh, not the artist's limbs.
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert len(body.thew.limbs) == 1 and body.thew.limb_lattice
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    assert 6 in cells(body)
     # Without the limb there are tetrahedra again.
     assert bpy.ops.thew.limb_remove() == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Drivers of rigs that are carried to another character: the bone at the same place of the chain drives there, about the axis that
+lies as the old one does."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.limb_places import Over, same_axis
+from ..logic.names import describe
+from ..saved.rigs import ThewRig
+from ..scene import rig_controls
+from ..scene.reading import armature_of
+
+#: What reads a turn about one axis of a bone: the kind of turn, and the place of its axis in the bone's matrix.
+AXES = {"ROT_X": 0, "ROT_Z": 2}
+
+
+def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, Over]]) -> str:
+    """Drive a carried rig as the old one is, if it is; a sentence where that cannot be. `bones`: those that correspond, and the limbs
+    that they are in."""
+    data = rig.id_data.animation_data
+    found = None if data is None else next(
+        (c for c in data.drivers if rig_controls.rig_of_path(rig.id_data, c.data_path) == place_of(rig)), None
+    )  # fmt: skip
+    if found is None:
+        return ""
+    armatures, lost = (armature_of(here.obj), armature_of(there.obj)), ""
+    for target in (target for variable in found.driver.variables for target in variable.targets):
+        bone = target.bone_target
+        if target.id == armatures[0] and bone and bone not in bones and bone not in armatures[1].pose.bones:
+            lost = bone
+    if lost:
+        return f"“{new.name}” of {describe(there.obj)} is not driven: the bone “{lost}”, which drives “{rig.name}”, is in none of the limbs"
+    curve = new.id_data.animation_data_create().drivers.from_existing(src_driver=found)
+    curve.data_path = new.path_from_id("control")
+    single = len(curve.driver.variables) == 1 and curve.driver.type in {"SUM", "AVERAGE", "MIN", "MAX"}
+    for variable in curve.driver.variables:
+        for target in variable.targets:
+            if target.id == armatures[0]:
+                move(here, there, curve, variable, target, bones, single)
+            elif target.id == here.obj:
+                target.id = there.obj
+    return ""
+
+
+def place_of(rig: ThewRig) -> int:
+    """The index of a rig in its list."""
+    return next(i for i, each in enumerate(rig.id_data.thew.rigs) if each == rig)
+
+
+def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]], single: bool) -> None:
+    """Let a driver's target be the other armature's bone; a turn about one axis be that about the axis which lies as it does."""
+    bone, armature = target.bone_target, armature_of(there.obj)
+    target.id = armature
+    if bone not in bones:
+        return
+    other, over = bones[bone]
+    target.bone_target = other
+    turns = target.rotation_mode.startswith("SWING_TWIST") and target.transform_space == "LOCAL_SPACE"
+    if not (single and turns and variable.type == "TRANSFORMS" and target.transform_type in AXES):
+        return
+    ours, theirs = axes(here, bone), axes(there, other)
+    located = over.one.locate(np.asarray(head(here, bone)))
+    axis = AXES[target.transform_type]
+    wanted = over.turn(located) @ (ours[:, axis] / np.linalg.norm(ours[:, axis]))
+    best, sign = same_axis(theirs, wanted)
+    target.transform_type = "ROT_X" if best == 0 else "ROT_Z"
+    target.rotation_mode = "SWING_TWIST_X" if best == 0 else "SWING_TWIST_Z"
+    if sign < 0.0:
+        turn_about(curve)
+
+
+def axes(side, bone: str) -> np.ndarray:
+    """The axes of a bone at rest as columns [3, 3], in the directions of the body's metres."""
+    matrix = np.array(armature_of(side.obj).data.bones[bone].matrix_local)
+    return side.flesh.bind_pose.armature_matrix[:3, :3] @ matrix[:3, :3]
+
+
+def head(side, bone: str) -> np.ndarray:
+    """The head of a bone at rest, metres."""
+    matrix = np.array(armature_of(side.obj).data.bones[bone].matrix_local)
+    return side.flesh.place.points((side.flesh.bind_pose.armature_matrix @ matrix)[:3, 3])
+
+
+def turn_about(curve: bpy.types.FCurve) -> None:
+    """Let a driver's curve answer to the opposite of what it answered to."""
+    points = [
+        (
+            tuple(p.co),
+            tuple(p.handle_left),
+            tuple(p.handle_right),
+            p.interpolation,
+            p.handle_left_type,
+            p.handle_right_type,
+        )
+        for p in curve.keyframe_points
+    ]
+    curve.keyframe_points.clear()
+    for i, (co, left, right, _, kind_left, kind_right) in enumerate(reversed(points)):
+        point = curve.keyframe_points.insert(-co[0], co[1], options={"FAST"})
+        # What lies between two points is told by the first of them.
+        point.interpolation = points[len(points) - 2 - i][3] if i < len(points) - 1 else points[0][3]
+        point.handle_left_type, point.handle_right_type = kind_right, kind_left
+        point.handle_left, point.handle_right = (-right[0], right[1]), (-left[0], left[1])
+    curve.update()

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What rigs hang on, and their numbers, on the same limb of another character."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..live.flesh import Flesh
+from ..logic import limb_places
+from ..logic.limb_places import Limb, Located, Over
+from ..logic.native import core
+from ..logic.picking import Hit, Picker
+from ..logic.sliders import GUIDE_SLIDERS, SLIDERS, is_length, native_parameters, slider_parameters
+from ..logic.spaces import mirrors
+from ..rigs.rigging import Attachment
+from ..saved.limbs import ThewLimb
+from ..saved.rigs import ThewRig
+from ..saved.slider_groups import values_of
+from . import limbs
+
+#: A limb has what follows its bones by so much.
+FOLLOWS = 0.5
+#: Skin on a spoke is near to a place on it within this part of its length, however near other skin is.
+NEARBY = 0.2
+
+
+@dataclass
+class Side:
+    """One of both characters: its flesh, which knows its metres."""
+
+    obj: bpy.types.Object
+    flesh: Flesh
+
+    @property
+    def unit(self) -> float:
+        return self.flesh.place.metres_per_unit
+
+    def limb(self, limb: ThewLimb) -> Limb:
+        """A limb in metres."""
+        return Limb(limbs.model_of(limb), np.linalg.inv(self.flesh.place.to_object(self.flesh.bind_pose.mesh_matrix)))
+
+    def share(self, weights: np.ndarray, limb: ThewLimb) -> float:
+        """How much of weights [b] for the bones of the skeleton a limb's have."""
+        mine = [i for i, bone in enumerate(self.flesh.character.bones) if bone in limb.chain()]
+        return float(weights[mine].sum() / max(weights.sum(), 1e-12))
+
+    def skin(self, limb: ThewLimb) -> np.ndarray:
+        """The triangles that follow a limb."""
+        weights = self.flesh.character.weights
+        mine = [i for i, bone in enumerate(self.flesh.character.bones) if bone in limb.chain()]
+        total = weights.sum(axis=1)
+        share = weights[:, mine].sum(axis=1) / np.where(total > 0.0, total, 1.0)
+        return np.flatnonzero(share[self.flesh.character.triangles].mean(axis=1) >= FOLLOWS)
+
+    def shares(self, shares) -> np.ndarray:
+        """Shares of a triangle's corners, from the mesh's order into the surface's or back: see `building.enclose`."""
+        shares = np.asarray(shares, dtype=np.float64)
+        return shares[::-1] if mirrors(self.flesh.bind_pose.mesh_matrix) else shares
+
+
+@dataclass
+class Pair:
+    """Two limbs that belong together, in the metres of their bodies."""
+
+    here: ThewLimb
+    there: ThewLimb
+    over: Over
+    skin: tuple[np.ndarray, Picker]  # the other's triangles, and they as a surface
+
+    def bone(self, name: str) -> str:
+        """The bone of the other chain at the place of one of ours."""
+        return self.there.chain()[self.here.chain().index(name)]
+
+
+class Guide:
+    """Numbers of a rig carried over, row by row."""
+
+    attachment: Attachment
+
+    def __init__(self, here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachment):
+        self.here, self.there, self.pair, self.rig, self.old = here, there, pair, rig, attachment
+        self.by_yield = rig.strength_by == "YIELD"
+        self.start()
+
+    def start(self) -> None:
+        """Find what it will hang on: `attachment`."""
+        raise NotImplementedError
+
+    def numbers(self, row: dict[str, float]) -> tuple[Located, dict[str, float]]:
+        """(where the rig is with native parameters `row`, the guide's native parameters there)."""
+        raise NotImplementedError
+
+    def frame(self, row: dict[str, float], **changed) -> np.ndarray:
+        """The field's frame on its own character, metres, [4, 4]."""
+        native = self.old.native(core(), {**row, "strength": 1.0, **changed})
+        return np.asarray(native.frame(self.here.flesh.body))
+
+    def carried(self, row: tuple[float, ...], sized: tuple[float, ...] | None = None) -> list[float]:
+        """All of `SLIDERS` on the other side; `sized`: a row whose sizes make a field, where those of `row` need not."""
+        names, here, there = self.old.names, self.here.unit, self.there.unit
+        given = native_parameters(names, row, here, self.by_yield)
+        fit = {
+            **native_parameters(names, sized or row, here, self.by_yield),
+            **{n: given[n] for n in GUIDE_SLIDERS[self.old.guide]},
+        }
+        located, guide = self.numbers(fit)
+        growth = self.pair.over.growth(located)
+        larger = growth * here / there
+        values = {n: v * (larger if is_length(n, self.by_yield) else 1.0) for n, v in zip(SLIDERS, row, strict=True)}
+        values |= slider_parameters(guide, there)
+        if not self.by_yield:
+            values["strength"] *= self.stronger(fit, {**fit, **guide}, growth)
+        return [values[name] for name in SLIDERS]
+
+    def stronger(self, ours: dict[str, float], theirs: dict[str, float], growth: float) -> float:
+        """By how much a force has to be larger for flesh to give way in proportion."""
+        theirs = {
+            n: v * (growth if is_length(n) and n not in GUIDE_SLIDERS[self.old.guide] else 1.0)
+            for n, v in theirs.items()
+        }
+        one, other = self.here.flesh.body, self.there.flesh.body
+        try:
+            give = self.old.native(core(), {**ours, "strength": 1.0}).compliance(one)
+            gives = self.attachment.native(core(), {**theirs, "strength": 1.0}).compliance(other)
+        except core().ThewError:  # it reaches no flesh: told at the rig
+            give = gives = 0.0
+        if give > 0.0 and gives > 0.0:
+            return growth * give / gives
+        return other.material.young / one.material.young / growth
+
+
+class BoneGuide(Guide):
+    """At a bone: at that of the other chain."""
+
+    def start(self):
+        self.name = self.pair.bone(self.here.flesh.character.bones[self.old.bone])
+        index = self.there.flesh.character.bones.index(self.name)
+        self.attachment = Attachment(self.old.template, "BONE", bone=index)
+
+    def numbers(self, row):
+        over, skeleton = self.pair.over, self.there.flesh.skeleton
+        frame = self.frame(row, tilt=0.0)
+        located = over.one.locate(frame[:3, 3])
+        moved = over.located(located)
+        head, tail = (np.asarray(ends)[self.attachment.bone] for ends in (skeleton.heads, skeleton.tails))
+        near = limb_places.NEAR * over.one.radius(located.coordinates[0])
+        out, distance = over.turn(located) @ frame[:3, 2], row["distance"] * over.growth(located)
+        along, angle, distance = limb_places.bone_numbers(
+            over.other.place(moved), out, head, tail, distance, min(abs(row["distance"]) / near, 1.0)
+        )
+        angle = limb_places.wound(angle, row["angle"])
+        return located, {"along": along, "angle": angle, "distance": distance, "tilt": row["tilt"]}
+
+
+class SkinGuide(Guide):
+    """In the skin: where the spoke through the same place leaves it."""
+
+    def start(self):
+        over, (triangles, picker) = self.pair.over, self.pair.skin
+        flat = dict.fromkeys(GUIDE_SLIDERS["SKIN"], 0.0)
+        row = native_parameters(self.old.names, values_of(self.rig), self.here.unit)
+        self.located = over.one.locate(self.frame({**row, **flat})[:3, 3])
+        moved = over.located(self.located)
+        point = over.other.place(moved)
+        hit = on_skin(picker, point, over.other.spoke(moved.coordinates) if moved.inside else None)
+        face, shares = int(triangles[hit.face]), np.clip(self.there.shares(hit.barycentric), 0.0, 1.0)
+        self.attachment = Attachment(
+            self.old.template, "SKIN", triangle=face, barycentric=tuple((shares / shares.sum()).tolist())
+        )
+        native = self.attachment.native(core(), {**row, **flat, "strength": 1.0})
+        self.basis = np.asarray(native.frame(self.there.flesh.body))[:3, :3]
+
+    def numbers(self, row):
+        over = self.pair.over
+        turn = over.turn(self.located)
+        axis, across = turn @ self.frame(row)[:3, 2], turn @ self.frame(row, tilt=0.0)[:3, 0]
+        roll, tilt = limb_places.skin_numbers(axis, across, self.basis, row["roll"], row["tilt"])
+        depth = row["depth"] * over.deepening(self.located)
+        return self.located, {"depth": depth, "roll": roll, "tilt": tilt}
+
+
+class FreeGuide(Guide):
+    """Anywhere: at the same coordinates."""
+
+    def start(self):
+        self.base = np.array(self.old.matrix).reshape(4, 4)
+        self.moved_base = self.moved(self.base)[1]
+        self.attachment = Attachment(self.old.template, "FREE", matrix=tuple(self.moved_base.ravel().tolist()))
+
+    def moved(self, frame: np.ndarray) -> tuple[Located, np.ndarray]:
+        """A frame of one side on the other."""
+        over, moved = self.pair.over, np.eye(4)
+        located = over.one.locate(frame[:3, 3])
+        moved[:3, :3] = limb_places.turned(over.turn(located), frame[:3, :3])
+        moved[:3, 3] = over.other.place(over.located(located))
+        return located, moved
+
+    def numbers(self, row):
+        frame = self.frame(row)
+        located, moved = self.moved(frame)
+        turn = self.moved_base[:3, :3].T @ moved[:3, :3]
+        places = self.moved_base[:3, :3].T @ (moved[:3, 3] - self.moved_base[:3, 3])
+        turns = [row[name] for name in ("rx", "ry", "rz")]
+        if np.abs(turn - self.base[:3, :3].T @ frame[:3, :3]).max() > 1e-9:
+            turns = list(Matrix(turn.tolist()).to_quaternion().to_exponential_map())
+        return located, dict(zip(GUIDE_SLIDERS["FREE"], [*places.tolist(), *turns], strict=True))
+
+
+GUIDES = {"BONE": BoneGuide, "SKIN": SkinGuide, "FREE": FreeGuide}
+
+
+def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
+    """Where the skin is along a spoke through `point`; the nearest skin where there is no spoke, or no skin is near on it."""
+    nearest = picker.nearest(point)
+    if spoke is None:
+        return nearest
+    length = float(np.linalg.norm(spoke))
+    if nearest.distance <= 1e-7 * length:
+        return nearest
+    hits = [hit for hit in (picker.ray(point, way * spoke / length) for way in (1.0, -1.0)) if hit is not None]
+    hit = min(hits, key=lambda hit: hit.distance, default=nearest)
+    return hit if hit.distance <= max(4.0 * nearest.distance, NEARBY * length) else nearest

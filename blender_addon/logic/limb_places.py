@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same place on another limb: points, directions and sizes that go over by figural coordinates, and the numbers of guides there.
+
+A limb stands in a space of its own body (metres at rest). What it has no coordinates of is kept by the frame of the nearest hub,
+in radii.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .guides import bone_place, zero_direction
+from .spaces import mirrors, transform
+
+#: A step along a limb for its direction, in u; and how deep caps are at least looked at, whose hubs are one point.
+STEP, DEEP = 1e-4, 0.5
+#: Nearer to its bone than this part of the limb's radius a guide keeps its direction and its distance rather than its bearing.
+NEAR = 0.1
+#: Leaning by less, radians, a field in the skin looks straight out.
+UPRIGHT = 0.01
+#: So many spokes tell a limb's radius.
+SPOKES = 16
+
+
+@dataclass(frozen=True)
+class Located:
+    """A place in a limb: figural coordinates [4], and how far it is from there in its frame, in radii, where it has none itself."""
+
+    coordinates: np.ndarray
+    offset: np.ndarray  # [3]
+
+    @property
+    def inside(self) -> bool:
+        """Whether the place has coordinates itself."""
+        return not self.offset.any()
+
+
+class Limb:
+    """A limb's model in the space of its body: `into` [4, 4] maps the model's space there."""
+
+    def __init__(self, model, into: np.ndarray):
+        self.model, self.into, self.back = model, np.asarray(into, dtype=np.float64), np.linalg.inv(into)
+        self.hand = -1.0 if mirrors(self.into) else 1.0
+
+    def at(self, coordinates) -> np.ndarray:
+        """Points of figural coordinates [n, 4], [n, 3]."""
+        return transform(self.into, self.model.points(np.atleast_2d(np.asarray(coordinates, dtype=np.float64))))
+
+    def coordinates(self, points) -> np.ndarray:
+        """Figural coordinates of points [n, 3], [n, 4]; NaN where there are none."""
+        points = np.atleast_2d(np.asarray(points, dtype=np.float64))
+        return self.model.coordinates(np.ascontiguousarray(transform(self.back, points)))
+
+    def locate(self, point: np.ndarray) -> Located:
+        """Where a point is, whether or not it has coordinates."""
+        coordinates = self.coordinates(point)[0]
+        if np.isfinite(coordinates).all():
+            return Located(coordinates, np.zeros(3))
+        u = self.nearest(point)
+        coordinates = np.array([u, 0.0, 0.0, 0.0])
+        away = self.frame(coordinates).T @ (point - self.at(coordinates)[0])
+        return Located(coordinates, away / self.radius(u))
+
+    def place(self, located: Located) -> np.ndarray:
+        """The point that is located so, [3]."""
+        at = self.at(located.coordinates)[0]
+        if located.inside:
+            return at
+        return at + self.radius(located.coordinates[0]) * (self.frame(located.coordinates) @ located.offset)
+
+    def nearest(self, point: np.ndarray) -> float:
+        """u of the hub nearest to a point."""
+        low, high, best = 0.0, 1.0, 0.0
+        for _ in range(6):
+            tried = np.linspace(low, high, 65)
+            hubs = self.at(np.stack([tried, 0.0 * tried, 0.0 * tried, 0.0 * tried], axis=1))
+            best = float(tried[np.linalg.norm(hubs - point, axis=1).argmin()])
+            span = (high - low) / 64.0
+            low, high = max(best - span, 0.0), min(best + span, 1.0)
+        return best
+
+    def frame(self, coordinates: np.ndarray) -> np.ndarray:
+        """Directions at coordinates as columns: along, out, around; orthonormal, left-handed where the space mirrors."""
+        u, v, around, depth = coordinates
+        low, high = (-1.0, 0.0) if u < 0.0 else (1.0, 2.0) if u > 1.0 else (0.0, 1.0)
+        seen = depth if low == 0.0 else max(depth, DEEP)
+        ends = (max(u - STEP, low), min(u + STEP, high))
+        places = [[ends[0], v, around, seen], [ends[1], v, around, seen], [u, v, around, 0.0], [u, v, around, 1.0]]
+        before, behind, hub, tip = self.at(places)
+        along = _unit(behind - before)
+        out = _unit((tip - hub) - ((tip - hub) @ along) * along)
+        return np.stack([along, out, self.hand * np.cross(along, out)], axis=1)
+
+    def radius(self, u: float) -> float:
+        """How thick the limb is at u: the mean length of its spokes there."""
+        u = min(max(float(u), 0.0), 1.0)
+        turns = 2.0 * np.pi * np.arange(SPOKES) / SPOKES
+        places = np.stack([np.full(SPOKES, u), np.zeros(SPOKES), turns, np.ones(SPOKES)], axis=1)
+        hub = self.at([u, 0.0, 0.0, 0.0])[0]
+        return float(np.linalg.norm(self.at(places) - hub, axis=1).mean())
+
+    def spoke(self, coordinates: np.ndarray) -> np.ndarray:
+        """The spoke through coordinates, hub to boundary, [3]."""
+        u, v, around, _ = coordinates
+        hub, tip = self.at([[u, v, around, 0.0], [u, v, around, 1.0]])
+        return tip - hub
+
+
+@dataclass(frozen=True)
+class Over:
+    """From one limb to another: joints go to joints, all else stays as it is."""
+
+    one: Limb
+    other: Limb
+
+    def located(self, located: Located) -> Located:
+        """The same place on the other limb."""
+        u, v, around, depth = located.coordinates
+        u = stretched(u, self.one.model.joints, self.other.model.joints)
+        return Located(np.array([u, v, around, depth]), located.offset)
+
+    def turn(self, located: Located) -> np.ndarray:
+        """How directions at a place are turned, [3, 3]; one of the spaces mirrored, so does this."""
+        return self.other.frame(self.located(located).coordinates) @ self.one.frame(located.coordinates).T
+
+    def growth(self, located: Located) -> float:
+        """How much thicker the other limb is at a place."""
+        return self.other.radius(self.located(located).coordinates[0]) / self.one.radius(located.coordinates[0])
+
+    def deepening(self, located: Located) -> float:
+        """How much longer the spoke through a place is on the other limb."""
+        if not located.inside:
+            return self.growth(located)
+        there = np.linalg.norm(self.other.spoke(self.located(located).coordinates))
+        return float(there / np.linalg.norm(self.one.spoke(located.coordinates)))
+
+
+def stretched(u: float, here: np.ndarray, there: np.ndarray) -> float:
+    """u between the joints of another chain of as many bones; caps beyond both ends stay."""
+    if not 0.0 < u < 1.0:
+        return float(u)
+    inner = [[joint for joint in joints if 1e-9 < joint < 1.0 - 1e-9] for joints in (here, there)]
+    if len(inner[0]) != len(inner[1]):
+        return float(u)
+    return float(np.interp(u, *([0.0, *joints, 1.0] for joints in inner)))
+
+
+# guides ---------------------------------------------------------------------------------------------------------------
+
+
+def bone_numbers(
+    point: np.ndarray, out: np.ndarray, head: np.ndarray, tail: np.ndarray, distance: float, share: float
+) -> tuple[float, float, float]:
+    """(along, angle, distance) of a guide at a bone whose field is at `point` and which looks along `out`.
+
+    Close to the bone its bearing says nothing and its distance is the bone's affair: `share` of both is the point's, the rest is `out`
+    and `distance`, whose sign says on which side the guide stands.
+    """
+    part, bearing, away = bone_place(point, head, tail)
+    along = _unit(tail - head) if np.any(tail != head) else np.array([0.0, 0.0, 1.0])
+    zero = zero_direction(along)
+    across = np.cross(along, zero)
+    there = np.cos(bearing) * zero + np.sin(bearing) * across
+    side = -1.0 if distance < 0.0 else 1.0
+    wanted = out - (out @ along) * along
+    towards = side * share * there
+    if np.linalg.norm(wanted) > 1e-9:
+        towards = towards + (1.0 - share) * _unit(wanted)
+    towards = _unit(towards) if np.linalg.norm(towards) > 1e-9 else side * there
+    far = share * away * float(there @ towards) + (1.0 - share) * distance
+    return part, float(np.arctan2(towards @ across, towards @ zero)), far
+
+
+def skin_numbers(
+    axis: np.ndarray, across: np.ndarray, basis: np.ndarray, roll: float, tilt: float
+) -> tuple[float, float]:
+    """(roll, tilt) of a guide in the skin whose field looks along `axis`; where it looks straight out it is rolled to `across`.
+
+    `basis` [3, 3]: what it has at roll and tilt 0, edge and normal in columns 0 and 2; `roll`, `tilt`: numbers to stay near to.
+    """
+    edge, normal = basis[:, 0], basis[:, 2]
+    upright = float(axis @ normal)
+    side = axis - upright * normal
+    slant = float(np.arctan2(np.linalg.norm(side), upright))
+    if np.linalg.norm(side) < UPRIGHT:
+        side, slant = across, 0.0 if upright > 0.0 else np.pi
+    elif side @ across < 0.0:  # rolled by half a turn and tilted the other way it is the same
+        side, slant = -side, -slant
+    return wound(float(np.arctan2(side @ np.cross(normal, edge), side @ edge)), roll), wound(slant, tilt)
+
+
+def wound(angle: float, like: float) -> float:
+    """The same direction, so many whole turns away that it is nearest to the angle `like`."""
+    return angle + 2.0 * np.pi * round((like - angle) / (2.0 * np.pi))
+
+
+def turned(turn: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """A rotation whose columns Z and X are carried by `turn` [3, 3], which may mirror; templates are round about Z."""
+    x, z = turn @ rotation[:, 0], turn @ rotation[:, 2]
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def same_axis(axes: np.ndarray, wanted: np.ndarray) -> tuple[int, float]:
+    """Which of a bone's axes x and z (columns 0 and 2 of `axes` [3, 3]) lies along a direction most, and on which side: 1 or -1."""
+    along = np.array([wanted @ _unit(axes[:, 0]), wanted @ _unit(axes[:, 2])])
+    best = int(np.abs(along).argmax())
+    return 2 * best, 1.0 if along[best] >= 0.0 else -1.0
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / max(float(np.linalg.norm(vector)), 1e-300)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rigs carried from one character's limbs to another's."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import StringProperty
+
+from ..edit import limb_rigs as edit
+from ..live import updates
+from ..rigs import rigging
+from ..saved import rig_layouts
+from .flesh import Quick
+from .limbs import other_mesh
+
+
+class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
+    bl_idname = "thew.limb_carry_rigs"
+    bl_label = "Carry Rigs"
+    bl_description = (
+        "Copy the rigs that hang on the limbs of the other selected mesh to the same places on the active one's: as large and as strong "
+        "as suits it, driven by its bones. Limbs of one name belong together"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    source: StringProperty(
+        name="From",
+        description="The mesh that they come from; empty: the other one that is selected",
+        options={"SKIP_SAVE"},
+    )
+
+    def edit(self, context, obj):
+        source = other_mesh(context, obj, self.source)
+        updates.stop_update()
+        for each in (source, obj):
+            rig_layouts.migrate(each)
+        report = edit.carry(context, source, obj)
+        for text in report.warnings:
+            self.report({"WARNING"}, text)
+        rigging.shown(context, obj)
+        return report.said(obj)
+
+
+CLASSES = (THEW_OT_limb_carry_rigs,)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Places, directions and sizes from one limb to another, and the numbers of guides there; imported without Blender."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
+places, guides = (importlib.import_module(f"logic.{name}") for name in ("limb_places", "guides"))
+thew = pytest.importorskip("thew")
+
+
+def tube(count=7, spokes=8, bend=0.5, length=1.0, thick=0.1, joint=0.45):
+    """A bent limb that swells, of two bones."""
+    t = np.linspace(0.0, 1.0, count)
+    angle = bend * (t - 0.5)
+    way = np.stack([np.cos(angle), 0.0 * t, np.sin(angle)], axis=1)
+    hubs = np.concatenate([np.zeros((1, 3)), np.cumsum(0.5 * (way[1:] + way[:-1]), axis=0)]) * length / (count - 1)
+    side = np.stack([0.0 * t, 1.0 + 0.0 * t, 0.0 * t], axis=1)
+    frames = np.stack([way, side, np.cross(way, side)], axis=2)
+    radii = thick * (1.0 + 0.5 * np.sin(np.pi * t))
+    lengths = 1.0 + 0.2 * np.cos(2.0 * np.pi * np.arange(spokes) / spokes)
+    return thew.MRep.tube(hubs, radii, frames, np.full(count, np.pi / 2), np.tile(lengths, (count, 1)), knots=t, joints=[0.0, joint, 1.0])  # fmt: skip
+
+
+def similarity(scale=1.7, mirrored=False):
+    rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+    rotation *= np.sign(np.linalg.det(rotation))
+    matrix = np.eye(4)
+    matrix[:3, :3] = scale * rotation @ np.diag([-1.0 if mirrored else 1.0, 1.0, 1.0])
+    matrix[:3, 3] = (3.0, -1.0, 0.5)
+    return matrix
+
+
+@pytest.fixture(scope="module")
+def limbs():
+    return places.Limb(tube(), np.eye(4)), places.Limb(tube(9, 10, -0.8, 1.6, 0.2, 0.6), similarity())
+
+
+def everywhere(count=40):
+    """Coordinates in the limb, its caps among them, hubs too."""
+    rng = np.random.default_rng(1)
+    c = np.stack([rng.uniform(-0.9, 1.9, count), np.zeros(count), rng.uniform(0, 2 * np.pi, count), rng.uniform(0, 1.2, count)], axis=1)  # fmt: skip
+    c[:5, 3] = 0.0
+    return c
+
+
+def test_points_go_over_as_the_core_has_them(limbs):
+    one, other = limbs
+    over = places.Over(one, other)
+    points = one.at(everywhere())
+    there = one.model.correspond(other.model, points) @ other.into[:3, :3].T + other.into[:3, 3]
+    known = np.isfinite(there[:, 0])
+    assert known.mean() > 0.9
+    for point, expected in zip(points[known], there[known], strict=True):
+        np.testing.assert_allclose(other.place(over.located(one.locate(point))), expected, atol=1e-9)
+
+
+def test_there_and_back_is_where_it_was(limbs):
+    over, back = places.Over(*limbs), places.Over(*reversed(limbs))
+    for point in limbs[0].at(everywhere()):
+        located = limbs[0].locate(point)
+        moved = over.located(located)
+        there = limbs[1].locate(limbs[1].place(moved))
+        near = 1e-8 if located.inside else 1e-5  # by the nearest hub, which is searched for
+        np.testing.assert_allclose(limbs[0].place(back.located(there)), point, atol=near)
+        np.testing.assert_allclose(back.turn(moved) @ over.turn(located), np.eye(3), atol=1e-9)
+        assert back.growth(moved) * over.growth(located) == pytest.approx(1.0)
+        assert back.deepening(moved) * over.deepening(located) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_similar_limb_turns_and_scales_all_alike(limbs, mirrored):
+    matrix = similarity(2.5, mirrored)
+    over = places.Over(limbs[0], places.Limb(limbs[0].model, matrix))
+    for point in [*limbs[0].at(everywhere()), np.array([0.5, 2.0, 0.0])]:
+        located = limbs[0].locate(point)
+        np.testing.assert_allclose(over.turn(located), matrix[:3, :3] / 2.5, atol=1e-6)
+        assert over.growth(located) == pytest.approx(2.5)
+        moved = over.other.place(over.located(located))
+        np.testing.assert_allclose(moved, matrix[:3, :3] @ point + matrix[:3, 3], atol=1e-6)
+
+
+def test_places_far_outside_go_by_the_nearest_hub(limbs):
+    one, other = limbs
+    for point in ([0.4, 0.8, 0.2], [-1.0, 0.0, 0.3], [1.6, -0.4, 0.0]):
+        located = one.locate(np.array(point))
+        assert not located.inside
+        np.testing.assert_allclose(one.place(located), point, atol=1e-12)
+        moved = places.Over(one, other).located(located)
+        hub = other.at([[moved.coordinates[0], 0.0, 0.0, 0.0]])[0]
+        away = np.linalg.norm(other.place(moved) - hub) / other.radius(moved.coordinates[0])
+        near = np.linalg.norm(point - one.at([[located.coordinates[0], 0.0, 0.0, 0.0]])[0])
+        assert away == pytest.approx(near / one.radius(located.coordinates[0]))
+
+
+def test_frames_are_orthonormal_everywhere(limbs):
+    for limb, hand in ((limbs[0], 1.0), (places.Limb(limbs[0].model, similarity(mirrored=True)), -1.0)):
+        for c in everywhere():
+            frame = limb.frame(c)
+            np.testing.assert_allclose(frame.T @ frame, np.eye(3), atol=1e-12)
+            assert np.linalg.det(frame) == pytest.approx(hand)
+
+
+def test_joints_meet_and_caps_stay():
+    here, there = np.array([0.0, 0.4, 1.0]), np.array([0.0, 0.7, 1.0])
+    assert places.stretched(0.4, here, there) == pytest.approx(0.7)
+    assert places.stretched(0.2, here, there) == pytest.approx(0.35)
+    assert [places.stretched(u, here, there) for u in (-0.3, 0.0, 1.0, 1.5)] == [-0.3, 0.0, 1.0, 1.5]
+    assert places.stretched(0.3, here, np.array([])) == 0.3
+
+
+def test_a_bone_guide_finds_its_numbers_again():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        head, tail = rng.normal(size=(2, 3))
+        along = (tail - head) / np.linalg.norm(tail - head)
+        zero = guides.zero_direction(along)
+        part, angle, distance = rng.uniform(-0.5, 1.5), rng.uniform(-3.1, 3.1), rng.choice([-0.4, 0.0, 0.001, 0.4])
+        out = np.cos(angle) * zero + np.sin(angle) * np.cross(along, zero)
+        point = head + part * (tail - head) + distance * out
+        found = places.bone_numbers(point, out, head, tail, distance, min(abs(distance) / 0.05, 1.0))
+        np.testing.assert_allclose(found, (part, angle, distance), atol=1e-9)
+
+
+def test_angles_keep_their_whole_turns():
+    assert places.wound(0.1, 0.1 + 4.0 * np.pi) == pytest.approx(0.1 + 4.0 * np.pi)
+    assert places.wound(3.0, -3.0) == pytest.approx(3.0 - 2.0 * np.pi)
+
+
+def test_an_axis_is_found_whichever_way_it_looks():
+    axes = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
+    for axis in (0, 2):
+        for sign in (1.0, -1.0):
+            assert places.same_axis(3.0 * axes, sign * axes[:, axis] + 0.3 * axes[:, 2 - axis]) == (axis, sign)
+
+
+def test_a_guide_in_the_skin_finds_its_numbers_again():
+    rng = np.random.default_rng(7)
+    basis = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    basis[:, 1] = np.cross(basis[:, 2], basis[:, 0])
+    for roll in (-3.0, 0.0, 0.4, 8.0):
+        for tilt in (-2.0, -0.3, 0.0, 0.9, 2.5, 4.0):
+            across = np.cos(roll) * basis[:, 0] + np.sin(roll) * basis[:, 1]
+            axis = np.cos(tilt) * basis[:, 2] + np.sin(tilt) * across
+            np.testing.assert_allclose(places.skin_numbers(axis, across, basis, roll, tilt), (roll, tilt), atol=1e-9)
+
+
+def test_a_mirror_leaves_a_rotation():
+    rotation = places.turned(np.diag([-1.0, 1.0, 1.0]), np.eye(3))
+    np.testing.assert_allclose(rotation.T @ rotation, np.eye(3))
+    assert np.linalg.det(rotation) == pytest.approx(1.0)
