@@ -17,6 +17,9 @@ from ..scene import limbs as scene_limbs
 from ..scene.mesh import basis_positions, triangles_of
 from ..scene.reading import armature_of, check_editable
 
+#: A boundary that misses the skin by more than this share of the character's size on the mean does not meet it.
+MISSED = 0.005
+
 
 def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, float]:
     """A limb along `bones`, fitted to the skin that follows them; gives it and how far it misses the skin on the mean, in parts of
@@ -35,6 +38,10 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     start = thew.MRep.from_skeleton(surface, skeleton, character.weights, bones, atoms, spokes)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     fit = start.fit(surface, held=np.arange(start.shape[0]), weights=weights, stages=["atoms"])
+    if fit.report.mean > MISSED * surface.size:
+        # The bones do not run through its middle, or it is no tube: atoms may leave them where that helps.
+        free = start.fit(surface, weights=weights, stages=["atoms"])
+        fit = free if free.report.mean < 0.6 * fit.report.mean else fit
     limb = obj.thew.limbs.add()
     taken = [other.name for other in obj.thew.limbs][:-1]
     limb.bones = "\n".join(sorted(bones, key=character.bones.index))

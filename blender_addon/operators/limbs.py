@@ -43,6 +43,11 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         names = self.bones.split("\n") if self.bones else scene_limbs.selected_bones(obj)
         limb, miss = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
         limb_shape.touched(obj)
+        if miss > 2 * edit.MISSED:
+            self.report(
+                {"WARNING"},
+                f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Atoms to where it should be",
+            )
         return f"Limb “{limb.name}”: its boundary misses the skin by {100.0 * miss:.2f} % of the character's size on the mean."
 
 

@@ -243,3 +243,15 @@ def test_mirrored_and_scaled_characters_have_their_limbs_in_place(scene):
         inner = (points[:, 2] > 2.0) & (points[:, 2] < 3.0)
         nearest = np.linalg.norm(points[inner][:, None] - world[None], axis=2).min(axis=1)
         assert nearest.max() < 0.2
+
+
+@pytest.mark.skipif(data_folder("characters") is None, reason="no THEW_DATA")
+def test_a_tail_whose_bones_run_beside_its_middle_is_met_all_the_same(addon):
+    load(data_folder("characters") / "Fox.glb")
+    body = max(meshes(), key=lambda mesh: len(mesh.data.vertices))
+    bones = [bone.name for bone in body.find_armature().data.bones if "Tail" in bone.name]
+    limb = limb_add(body, "\n".join(bones))
+    model, p = part("edit.limbs").model_of(limb), positions(body)
+    _, share = part("edit.limbs").shares(bpy.context, body, [limb])
+    away = np.abs(model.boundary(3).closest_point(p[share[:, 0] > 0.9])[1])
+    assert away.mean() < 0.005 * np.linalg.norm(np.ptp(p, axis=0))
