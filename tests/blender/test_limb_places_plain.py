@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Places, directions and sizes from one limb to another, and the numbers of guides there; imported without Blender."""
+"""Places, directions and sizes from one limb to another, and the numbers of guides there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
 places, guides = (importlib.import_module(f"logic.{name}") for name in ("limb_places", "guides"))
-thew = pytest.importorskip("thew")
 
 
 def tube(count=7, spokes=8, bend=0.5, length=1.0, thick=0.1, joint=0.45):
@@ -25,6 +24,8 @@ def tube(count=7, spokes=8, bend=0.5, length=1.0, thick=0.1, joint=0.45):
     frames = np.stack([way, side, np.cross(way, side)], axis=2)
     radii = thick * (1.0 + 0.5 * np.sin(np.pi * t))
     lengths = 1.0 + 0.2 * np.cos(2.0 * np.pi * np.arange(spokes) / spokes)
+    import thew  # the extension's own, once that is switched on
+
     return thew.MRep.tube(hubs, radii, frames, np.full(count, np.pi / 2), np.tile(lengths, (count, 1)), knots=t, joints=[0.0, joint, 1.0])  # fmt: skip
 
 
@@ -38,7 +39,7 @@ def similarity(scale=1.7, mirrored=False):
 
 
 @pytest.fixture(scope="module")
-def limbs():
+def limbs(addon):
     return places.Limb(tube(), np.eye(4)), places.Limb(tube(9, 10, -0.8, 1.6, 0.2, 0.6), similarity())
 
 
