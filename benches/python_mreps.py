@@ -98,37 +98,48 @@ def chains(skeleton, weights):
             yield [int(b) for b in chain]
 
 
-def limbs() -> None:
+def characters():
+    """(name, character, its skeleton with tails that mean something) of those that are there."""
     data = os.environ.get("THEW_DATA")
-    if not data:
+    for name in CHARACTERS if data else ():
+        file = Path(data) / "characters" / f"{name}.glb"
+        if file.is_file():
+            c = glb.load(file)
+            yield name, c, c.skeleton.refit_tails(c.surface, c.weights)
+
+
+def fitted(c, skeleton, chain, **options):
+    """(seconds, fit) of a tube along a chain with its hubs held, None where there is none."""
+    bones = [skeleton.names[b] for b in chain]
+    try:
+        start = thew.MRep.from_skeleton(c.surface, skeleton, c.weights, bones)
+        counts = thew.MRep.chain_weights(skeleton, c.weights, bones)
+        held = np.arange(start.shape[0])
+        return timed(lambda: start.fit(c.surface, held=held, weights=counts, **options))
+    except thew.MRepError:
+        return None
+
+
+def limbs() -> None:
+    if not os.environ.get("THEW_DATA"):
         print("Without THEW_DATA there are no real limbs.\n")
         return
     print(
         "| character | limbs | no tube | fit s | skin to model, mean / size of the character: median | largest | within 0.5 % |"
     )
     print("|---|---|---|---|---|---|---|")
-    for name in CHARACTERS:
-        file = Path(data) / "characters" / f"{name}.glb"
-        if not file.is_file():
-            continue
-        c = glb.load(file)
-        skeleton = c.skeleton.refit_tails(c.surface, c.weights)
+    for name, c, skeleton in characters():
         found, refused, spent = [], 0, []
         for chain in chains(skeleton, c.weights):
-            bones = [skeleton.names[b] for b in chain]
             own = c.weights[:, chain].sum(1) > 0.5
             way = np.linalg.norm(np.diff(skeleton.heads[chain], axis=0), axis=1).sum()
             if way < 0.1 * c.surface.size or not own.any():
                 continue
-            try:
-                start = thew.MRep.from_skeleton(c.surface, skeleton, c.weights, bones)
-                counts = thew.MRep.chain_weights(skeleton, c.weights, bones)
-                begin = time.perf_counter()
-                fit = start.fit(c.surface, held=np.arange(start.shape[0]), weights=counts)
-                seconds = time.perf_counter() - begin
-            except thew.MRepError:
+            made = fitted(c, skeleton, chain)
+            if made is None:
                 refused += 1
                 continue
+            seconds, fit = made
             skin = c.surface.vertices[own]
             found.append(fit.mrep.boundary(3).closest_point(skin)[1].mean() / c.surface.size)
             spent.append(seconds)
@@ -144,27 +155,13 @@ def limbs() -> None:
 
 
 def poured() -> None:
-    data = os.environ.get("THEW_DATA")
-    if not data:
+    if not os.environ.get("THEW_DATA"):
         return
     print("| character | limbs poured | prisms | tetrahedra | alone | violations | s | tetrahedra alone s |")
     print("|---|---|---|---|---|---|---|---|")
-    for name in CHARACTERS:
-        file = Path(data) / "characters" / f"{name}.glb"
-        if not file.is_file():
-            continue
-        c = glb.load(file)
-        skeleton = c.skeleton.refit_tails(c.surface, c.weights)
-        tubes = []
-        for chain in chains(skeleton, c.weights):
-            bones = [skeleton.names[b] for b in chain]
-            try:
-                start = thew.MRep.from_skeleton(c.surface, skeleton, c.weights, bones)
-                counts = thew.MRep.chain_weights(skeleton, c.weights, bones)
-                held = np.arange(start.shape[0])
-                tubes.append(start.fit(c.surface, held=held, weights=counts, stages=["atoms"]).mrep)
-            except thew.MRepError:
-                continue
+    for name, c, skeleton in characters():
+        made = [fitted(c, skeleton, chain, stages=["atoms"]) for chain in chains(skeleton, c.weights)]
+        tubes = [fit.mrep for _, fit in filter(None, made)]
         if not tubes:
             continue
         model = thew.MRep.join(tubes, names=[str(i) for i in range(len(tubes))])

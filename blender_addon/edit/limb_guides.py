@@ -45,16 +45,13 @@ class Side:
 
     def share(self, weights: np.ndarray, limb: ThewLimb) -> float:
         """How much of weights [b] for the bones of the skeleton a limb's have."""
-        mine = [i for i, bone in enumerate(self.flesh.character.bones) if bone in limb.chain()]
-        return float(weights[mine].sum() / max(weights.sum(), 1e-12))
+        return float(limbs.followed(self.flesh.character, limb, weights))
 
     def skin(self, limb: ThewLimb) -> np.ndarray:
         """The triangles that follow a limb."""
-        weights = self.flesh.character.weights
-        mine = [i for i, bone in enumerate(self.flesh.character.bones) if bone in limb.chain()]
-        total = weights.sum(axis=1)
-        share = weights[:, mine].sum(axis=1) / np.where(total > 0.0, total, 1.0)
-        return np.flatnonzero(share[self.flesh.character.triangles].mean(axis=1) >= FOLLOWS)
+        character = self.flesh.character
+        share = limbs.followed(character, limb, character.weights)
+        return np.flatnonzero(share[character.triangles].mean(axis=1) >= FOLLOWS)
 
     def shares(self, shares) -> np.ndarray:
         """Shares of a triangle's corners, from the mesh's order into the surface's or back: see `building.enclose`."""

@@ -19,7 +19,6 @@ from ..logic.names import describe
 from ..logic.picking import Picker
 from ..logic.sentences import plural
 from ..rigs import pushers, rigging
-from ..rigs.anchors import anchor_bone, anchor_face
 from ..rigs.rigging import Attachment
 from ..saved.limbs import ThewLimb
 from ..saved.rigs import ThewRig, copy_rig
@@ -184,20 +183,13 @@ def plan(here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachme
 
 def write(there: Side, carried: Carried) -> None:
     """Add a rig that was carried to the end of the list."""
-    obj, flesh, attachment = there.obj, there.flesh, carried.attachment
+    obj = there.obj
     rig = new_rig(obj, carried.rig.name)
     copy_rig(carried.rig, rig)
     with quietly():
         rig.solo, rig.bone, rig.bone_token, rig.face, rig.face_token = False, "", "", -1, 0
         rig.problem = rig.note = ""
-        if attachment.guide == "BONE":
-            anchor_bone(obj, rig, flesh.character.bones[attachment.bone])
-        elif attachment.guide == "SKIN":
-            anchor_face(obj, rig, attachment.triangle, there.shares(attachment.barycentric), flesh.character.rest)
-        else:
-            matrix = np.array(attachment.matrix).reshape(4, 4)
-            matrix[:3, 3] = flesh.place.world(matrix[:3, 3])
-            rig.matrix = matrix.ravel().tolist()
+        rigging.hang(obj, there.flesh, rig, carried.attachment)
         set_values(rig, carried.row)
         set_values(rig.pull.preferred, carried.preferred)
         for sample, row in zip(rig.samples, carried.samples, strict=True):

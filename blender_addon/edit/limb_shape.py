@@ -13,7 +13,7 @@ from ..logic.native import core
 from ..saved import edited
 from ..saved.limbs import ThewLimb
 from ..scene import limbs as scene_limbs
-from .limbs import model_of
+from .limbs import model_of, subject
 
 
 def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
@@ -70,22 +70,13 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
 def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> float:
     """Fit the limb to the skin that follows its bones, from where its atoms are; gives how far it misses it on the mean, in parts of the
     character's size. `hold`: hubs stay where they are."""
-    start = model_of(limb)
-    surface, weights = skin(context, obj, limb)
-    held = np.arange(start.shape[0]) if hold else None
-    stages = ["atoms"]
-    found = start.fit(surface, held=held, weights=weights, stages=stages)
-    keep(obj, limb, found.mrep)
-    return found.report.mean / surface.size
-
-
-def skin(context, obj: bpy.types.Object, limb: ThewLimb):
-    """(the character at rest as a surface, how much each vertex counts for the limb)."""
-    thew = core()
-    _, character, heads, tails = scene_limbs.read(obj, context)
-    lost = [bone for bone in limb.chain() if bone not in character.bones]
+    thew, start, bones = core(), model_of(limb), limb.chain()
+    character, surface, skeleton = subject(context, obj)
+    lost = [bone for bone in bones if bone not in character.bones]
     if lost:
         raise Refusal(f"The bone “{lost[0]}” of “{limb.name}” is not there any more: remove the limb and make it again")
-    surface = thew.Surface(character.rest, character.triangles)
-    skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
-    return surface, thew.MRep.chain_weights(skeleton, character.weights, limb.chain())
+    weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
+    held = np.arange(start.shape[0]) if hold else None
+    found = start.fit(surface, held=held, weights=weights, stages=["atoms"])
+    keep(obj, limb, found.mrep)
+    return found.report.mean / surface.size

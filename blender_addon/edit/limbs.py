@@ -25,16 +25,12 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     """A limb along `bones`, fitted to the skin that follows them; gives it and how far it misses the skin on the mean, in parts of
     the character's size."""
     thew = core()
-    _, character, heads, tails = scene_limbs.read(obj, context)
+    character, surface, skeleton = subject(context, obj)
     unknown = [bone for bone in bones if bone not in character.bones]
     if unknown:
         raise Refusal(
             f"The bone “{unknown[0]}” carries nothing of {describe(obj)}: select bones whose vertex groups it has, or give it weights"
         )
-    surface = thew.Surface(character.rest, character.triangles)
-    # As flesh has them: tails that mean something.
-    skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
-    skeleton = skeleton.refit_tails(surface, character.weights)
     start = thew.MRep.from_skeleton(surface, skeleton, character.weights, bones, atoms, spokes)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     fit = start.fit(surface, held=np.arange(start.shape[0]), weights=weights, stages=["atoms"])
@@ -49,6 +45,22 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     limb.name = free_name(bones[0], taken) if bones[0] in taken else bones[0]
     obj.thew.active_limb = len(obj.thew.limbs) - 1
     return limb, fit.report.mean / surface.size
+
+
+def subject(context, obj: bpy.types.Object):
+    """(the character at rest, its surface, its skeleton with tails that mean something, as flesh has them)."""
+    thew = core()
+    _, character, heads, tails = scene_limbs.read(obj, context)
+    surface = thew.Surface(character.rest, character.triangles)
+    skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
+    return character, surface, skeleton.refit_tails(surface, character.weights)
+
+
+def followed(character, limb: ThewLimb, weights: np.ndarray) -> np.ndarray:
+    """Which share of weights [..., b] for the bones of a character a limb's have, [...]."""
+    mine = [character.bones.index(bone) for bone in limb.chain() if bone in character.bones]
+    total = weights.sum(axis=-1)
+    return weights[..., mine].sum(axis=-1) / np.where(total > 0.0, total, 1.0)
 
 
 def suggest_bones(context, obj: bpy.types.Object) -> bpy.types.Object:
@@ -68,12 +80,7 @@ def model_of(limb: ThewLimb):
 def shares(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
     """(rest positions [n, 3], how much each vertex follows each limb's bones [n, limbs])."""
     _, character, _, _ = scene_limbs.read(obj, context)
-    total = character.weights.sum(axis=1)
-    total = np.where(total > 0.0, total, 1.0)
-    columns = []
-    for limb in chosen:
-        mine = [character.bones.index(bone) for bone in limb.chain() if bone in character.bones]
-        columns.append(character.weights[:, mine].sum(axis=1) / total)
+    columns = [followed(character, limb, character.weights) for limb in chosen]
     return character.rest, np.stack(columns, axis=1)
 
 

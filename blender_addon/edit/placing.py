@@ -13,8 +13,8 @@ from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit
 from ..logic.sliders import GUIDE_SLIDERS, slider_parameters
-from ..logic.spaces import is_singular, mirrors
-from ..rigs.anchors import anchor_bone, anchor_face
+from ..logic.spaces import is_singular
+from ..rigs import rigging
 from ..rigs.rigging import Attachment
 from ..saved.rigs import ThewRig
 from ..saved.samples import keep_sliders, quietly, start_samples
@@ -151,7 +151,7 @@ def put(
     A new rig does nothing at the control 0 and is what was placed at 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
-    anchor(posed, rig, placement)
+    rigging.hang(posed.obj, posed.flesh, rig, placement.attachment(kind))
     unit = posed.flesh.place.metres_per_unit
     values = slider_parameters({**sizes, **placement.place()}, unit, by == "YIELD")
     if new:  # the sizes of templates that it may become, too
@@ -168,28 +168,6 @@ def put(
         start_samples(rig)
     else:
         keep_sliders(rig)
-
-
-def anchor(posed: Posed, rig: ThewRig, placement: Placement) -> None:
-    """Hang a saved rig where `placement` is."""
-    obj, flesh = posed.obj, posed.flesh
-    if placement.guide == "BONE":
-        anchor_bone(obj, rig, flesh.character.bones[placement.bone])
-    elif placement.guide == "SKIN":
-        # The surface of a mirrored object has its triangles turned about: see `building.enclose`.
-        mirrored = mirrors(flesh.bind_pose.mesh_matrix)
-        shares = placement.barycentric[::-1] if mirrored else placement.barycentric
-        anchor_face(obj, rig, placement.face, shares, flesh.character.rest)
-    else:
-        with quietly():
-            rig.guide, rig.matrix = "FREE", blender_matrix(posed, placement).ravel().tolist()
-
-
-def blender_matrix(posed: Posed, placement: Placement) -> np.ndarray:
-    """The frame of a free placement in Blender's world at rest, [4, 4]."""
-    matrix = np.array(placement.matrix).reshape(4, 4)
-    matrix[:3, 3] = posed.world(matrix[:3, 3])
-    return matrix
 
 
 def described(posed: Posed, placement: Placement) -> str:

@@ -82,7 +82,7 @@ def moved(thew, model, atom: int, offset: np.ndarray):
     """The tube with a hub moved by `offset`."""
     hubs = model.hubs.copy()
     hubs[atom] += offset
-    return remade(thew, model, hubs=hubs)
+    return limbs.remade(thew, model, hubs=hubs)
 
 
 def stretched(thew, model, atom: int, spoke: int, factor: float):
@@ -92,13 +92,4 @@ def stretched(thew, model, atom: int, spoke: int, factor: float):
         radii[atom] *= factor
     else:
         lengths[atom, spoke] *= factor
-    return remade(thew, model, radii=radii, lengths=lengths)
-
-
-def remade(thew, model, **changes):
-    """The tube with other arrays."""
-    kept = {name: changes.get(name, getattr(model, name)) for name in limbs.ARRAYS}
-    return thew.MRep.tube(
-        kept["hubs"], kept["radii"], kept["frames"], kept["angles"], kept["lengths"],
-        ends=tuple(kept["ends"]), knots=kept["knots"], joints=kept["joints"],
-    )  # fmt: skip
+    return limbs.remade(thew, model, radii=radii, lengths=lengths)

@@ -22,15 +22,20 @@ def packed(model) -> str:
 def unpacked(thew, text: str):
     """The tube of a text; a `Refusal` where it is none."""
     try:
-        kept = json.loads(text)
-        return thew.MRep.tube(
-            *(kept[name] for name in ("hubs", "radii", "frames", "angles", "lengths")),
-            ends=tuple(kept["ends"]),
-            knots=kept["knots"],
-            joints=kept["joints"],
-        )
+        return tube(thew, json.loads(text))
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(f"This limb was saved damaged ({error}): remove it and make it again") from error
+
+
+def tube(thew, arrays):
+    """The tube of arrays by the names of `ARRAYS`."""
+    first = (arrays[name] for name in ("hubs", "radii", "frames", "angles", "lengths"))
+    return thew.MRep.tube(*first, ends=tuple(arrays["ends"]), knots=arrays["knots"], joints=arrays["joints"])
+
+
+def remade(thew, model, **changes):
+    """A tube with some arrays changed."""
+    return tube(thew, {name: changes.get(name, getattr(model, name)) for name in ARRAYS})
 
 
 @dataclass(frozen=True)
@@ -91,9 +96,7 @@ def posed(thew, model, maps: np.ndarray):
     mirrored = np.linalg.det(turns) < 0.0
     frames[mirrored, :, 1] *= -1.0
     lengths[mirrored] = np.roll(lengths[mirrored][:, ::-1], 1, axis=1)
-    return thew.MRep.tube(
-        hubs, model.radii * scale, frames, model.angles, lengths, tuple(model.ends), model.knots, model.joints
-    )
+    return remade(thew, model, hubs=hubs, radii=model.radii * scale, frames=frames, lengths=lengths)
 
 
 def placed(thew, model, points):

@@ -63,9 +63,12 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
 
     def modal(self, context, event):
         """One event; Esc takes back the drag that goes on, else all."""
-        if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS" and self._handle is not None:
-            self.limb().model = self._before.pop()
-            self.let_go(context)
+        if self._handle is not None and event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
+            try:
+                self.limb().model = self._before.pop()
+                self.let_go(context)
+            except Exception as error:
+                return self.drop_it(context, error)
             return {"RUNNING_MODAL"}
         return ModalTool.modal(self, context, event)
 
@@ -78,7 +81,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
                 if view is not None:
                     self.drag(context, view, event.shift)
                 return {"RUNNING_MODAL"}
-            over = self.nearest(view)[0]
+            over, _, _ = self.nearest(view)
             if over != self._over:
                 self._over = over
                 windows.redraw()
@@ -90,26 +93,25 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         return {"RUNNING_MODAL"} if self._handle is not None else {"PASS_THROUGH"}
 
-    def nearest(self, view) -> tuple[int, np.ndarray]:
-        """The handle under the mouse, -1 for none, and where it is."""
+    def nearest(self, view) -> tuple[int, Handle | None, np.ndarray]:
+        """The handle under the mouse by its number, itself, and where it is; -1 and None for none."""
+        none = -1, None, np.zeros(3)
         if view is None:
-            return -1, np.zeros(3)
-        _, points = limb_shape.handles(self._stand.obj, self.limb(), model_of(self.limb()))
-        seen = view.pixels(points)
-        away = np.linalg.norm(seen - np.array(view.mouse), axis=1)
+            return none
+        limb = self.limb()
+        listed, points = limb_shape.handles(self._stand.obj, limb, model_of(limb))
+        away = np.linalg.norm(view.pixels(points) - np.array(view.mouse), axis=1)
         away[np.isnan(away)] = np.inf
         best = int(away.argmin())
-        return (best, points[best]) if away[best] <= NEAR else (-1, np.zeros(3))
+        return (best, listed[best], points[best]) if away[best] <= NEAR else none
 
     def press(self, view):
         """Take hold of a handle."""
-        limb = self.limb()
-        best, place = self.nearest(view)
-        if best < 0:
+        over, handle, place = self.nearest(view)
+        if handle is None:
             return {"PASS_THROUGH"}
-        self._start = model_of(limb)
-        self._handle = limb_shape.handles(self._stand.obj, limb, self._start)[0][best]
-        self._depth, self._over = place, best
+        limb = self.limb()
+        self._handle, self._start, self._depth, self._over = handle, model_of(limb), place, over
         self._before.append(limb.model)
         return {"RUNNING_MODAL"}
 

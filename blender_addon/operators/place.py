@@ -255,7 +255,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
         for name, value in self.hand_sizes(placement).items():
             setattr(self, name, value / unit)
         if self.guide == "FREE":
-            self.matrix = placing.blender_matrix(self._stand, placement).ravel().tolist()
+            self.matrix = rigging.world_matrix(self._stand.flesh, placement.matrix)
         else:
             self.location = self._hit.point.tolist()
         self.put(context, self._stand)

@@ -25,7 +25,7 @@ from ..saved.samples import NEAR, quietly, recorded, show_sliders, slider_values
 from ..scene import reading
 from ..scene.reading import armature_of
 from ..scene.rig_controls import animated, broken_drivers, rig_of_path
-from .anchors import Faces, found_bone, found_face, unmark
+from .anchors import Faces, anchor_bone, anchor_face, found_bone, found_face, unmark
 
 #: Stronger fields than this, in N/m3, only tear the flesh apart.
 STRONGEST = 1e10
@@ -272,6 +272,27 @@ def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
     else:
         attachment = hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
     return Resolved(0, rig.name, True, attachment, samples, values, rig.control, by_yield=rig.strength_by == "YIELD")
+
+
+def hang(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> None:
+    """Hang a saved rig on what an attachment to its flesh names."""
+    if attachment.guide == "BONE":
+        anchor_bone(obj, rig, flesh.character.bones[attachment.bone])
+    elif attachment.guide == "SKIN":
+        # The surface of a mirrored object has its triangles turned about: see `building.enclose`.
+        shares = attachment.barycentric
+        shares = shares[::-1] if mirrors(flesh.bind_pose.mesh_matrix) else shares
+        anchor_face(obj, rig, attachment.triangle, shares, flesh.character.rest)
+    else:
+        with quietly():
+            rig.guide, rig.matrix = "FREE", world_matrix(flesh, attachment.matrix)
+
+
+def world_matrix(flesh, matrix: tuple[float, ...]) -> list[float]:
+    """The frame of a free guide by rows, in Blender's world at rest instead of in metres."""
+    frame = np.array(matrix).reshape(4, 4)
+    frame[:3, 3] = flesh.place.world(frame[:3, 3])
+    return frame.ravel().tolist()
 
 
 def clear(obj: bpy.types.Object) -> None:

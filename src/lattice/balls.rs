@@ -49,7 +49,7 @@ pub(crate) fn around(a: Vec3, b: Vec3, c: Vec3) -> Ball {
     let n = p.cross(&q);
     let twice = 2.0 * n.norm_squared();
     let to = (n.cross(&p) * q.norm_squared() + q.cross(&n) * p.norm_squared()) / twice;
-    // A triangle without area has none; one that is far away from everything takes its place.
+    // A triangle without area has none, and is no face of any cells: one without a radius will do.
     let to = if to.iter().all(|x| x.is_finite()) {
         to
     } else {

@@ -7,7 +7,7 @@ use super::delaunay::delaunay;
 use super::fill::{OUTWARD, Points, SizeField};
 use super::improve::Climb;
 use super::segments::{Protected, protect};
-use super::tetrahedron::{quality, volume};
+use super::tetrahedron::{faces, quality, sorted, volume};
 use super::{LatticeError, keep};
 use crate::Vec3;
 use crate::aabb;
@@ -33,6 +33,7 @@ pub(super) struct Mesh {
     pub worst: f64,
 }
 
+/// A lattice in the making.
 pub(super) struct Builder<'a> {
     surface: &'a Surface,
     skeleton: Protected,
@@ -43,6 +44,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
+    /// The points around segments of bones and `faces`, which have to be faces of the cells.
     pub fn new(
         surface: &'a Surface,
         segments: &[Segment],
@@ -85,6 +87,7 @@ impl<'a> Builder<'a> {
         })
     }
 
+    /// Moves the points to where cells between them are even.
     pub fn fill(&mut self, progress: &dyn Progress) -> Result<(), LatticeError> {
         step(progress, 0.2, "relaxing the points")?;
         self.points
@@ -130,7 +133,7 @@ impl<'a> Builder<'a> {
         best.ok_or_else(|| LatticeError::Failed("no cells".into()))
     }
 
-    /// A Delaunay tetrahedralisation that has every sub-segment as an edge.
+    /// A Delaunay tetrahedralisation that has every sub-segment as an edge, and the given faces as faces.
     fn conforming(&mut self) -> Result<Vec<[u32; 4]>, LatticeError> {
         for attempt in 0..8 {
             let tets: Vec<[u32; 4]> = delaunay(&self.points.x)
@@ -179,20 +182,15 @@ impl<'a> Builder<'a> {
 
     /// Given faces that are none of these tetrahedra's.
     fn missing_faces(&self, tets: &[[u32; 4]]) -> Vec<usize> {
-        let sorted = |mut f: [u32; 3]| {
-            f.sort_unstable();
-            f
-        };
         let wanted: BTreeSet<[u32; 3]> = self.skeleton.faces.iter().map(|&f| sorted(f)).collect();
         if wanted.is_empty() {
             return Vec::new();
         }
-        let of = |t: &[u32; 4]| [0, 1, 2, 3].map(|i| sorted([1, 2, 3].map(|k| t[(i + k) % 4])));
-        let there: BTreeSet<[u32; 3]> = (tets.iter().flat_map(of))
+        let there: BTreeSet<[u32; 3]> = (tets.iter().flat_map(faces))
             .filter(|f| wanted.contains(f))
             .collect();
-        let faces = (0..).zip(&self.skeleton.faces);
-        let missing = faces.filter(|(_, f)| !there.contains(&sorted(**f)));
+        let given = (0..).zip(&self.skeleton.faces);
+        let missing = given.filter(|(_, f)| !there.contains(&sorted(**f)));
         missing.map(|(i, _)| i).collect()
     }
 
@@ -330,30 +328,12 @@ mod tests {
     use super::*;
     use crate::progress::Silent;
     use crate::skeleton::Skeleton;
+    use crate::surface::shapes::cuboid;
 
     #[test]
     fn bones_cut_in_a_round_that_is_not_kept_leave_the_kept_mesh_alone() {
-        let (lo, hi) = (Vec3::new(-0.3, -0.3, 0.0), Vec3::new(0.3, 0.3, 2.0));
-        let corner = |i: usize| {
-            let pick = |k: usize| if i >> k & 1 == 1 { hi[k] } else { lo[k] };
-            Vec3::new(pick(0), pick(1), pick(2))
-        };
-        let faces = [
-            [0, 2, 3, 1],
-            [4, 5, 7, 6],
-            [0, 1, 5, 4],
-            [2, 6, 7, 3],
-            [0, 4, 6, 2],
-            [1, 3, 7, 5],
-        ];
-        let surface = Surface::new(
-            (0..8).map(corner).collect(),
-            faces
-                .iter()
-                .flat_map(|f| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]])
-                .collect(),
-        )
-        .expect("a box");
+        let shape = cuboid(Vec3::new(0.3, 0.3, 1.0)).mapped(|p| p + Vec3::z());
+        let surface = Surface::new(shape.vertices, shape.triangles).expect("a box");
         let at = |z: f64| Vec3::new(0.0, 0.0, z);
         let skeleton = Skeleton::new(
             vec!["lower".into(), "upper".into()],

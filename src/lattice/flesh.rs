@@ -5,15 +5,12 @@
 //! samples: surface points with the direction in which flesh ends, and points inside. A point belongs to the
 //! copy of the sample nearest to it, where skin that the point lies in front of does not count.
 
+use super::samples::Samples;
 use crate::Vec3;
-use crate::range;
 use crate::surface::{OwnUnit, Surface};
 
 /// No cell.
 pub(crate) const NONE: u32 = u32::MAX;
-
-/// A point may lie this far in front of skin, as a cosine, and still be behind it (skin is curved).
-pub(super) const IN_FRONT: f64 = 0.3;
 
 /// The flesh of cells that have copies.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -22,12 +19,7 @@ pub(crate) struct Flesh {
     group: Vec<u32>,
     /// Samples of group `g`: `starts[g] .. starts[g + 1]`.
     starts: Vec<u32>,
-    /// Samples, relative to `origin`, in units of `scale`.
-    positions: Vec<[f32; 3]>,
-    origin: [f64; 3],
-    scale: f64,
-    /// Unit normals in 127ths; zero where flesh goes on to all sides.
-    normals: Vec<[i8; 3]>,
+    samples: Samples,
     /// The cell that owns each sample.
     owners: Vec<u32>,
     /// For each welded surface vertex the cell that holds it; [`NONE`] outside the lattice.
@@ -60,20 +52,11 @@ impl Flesh {
             .max()
             .map_or(0, |&g| g + 1);
         let start = |g: u32| samples.partition_point(|s| s.group < g) as u32;
-        let origin = surface.bounds().0;
+        let points = samples.iter().map(|s| (s.position, s.normal));
         Self {
             group,
             starts: (0..=groups).map(start).collect(),
-            positions: samples
-                .iter()
-                .map(|s| (s.position - origin).map(|x| x as f32).into())
-                .collect(),
-            origin: origin.into(),
-            scale: 1.0,
-            normals: samples
-                .iter()
-                .map(|s| s.normal.map(|x| (x * 127.0).round() as i8).into())
-                .collect(),
+            samples: Samples::new(surface.bounds().0, points),
             owners: samples.iter().map(|s| s.owner).collect(),
             vertex_owner,
             digest: digest(surface),
@@ -82,8 +65,7 @@ impl Flesh {
 
     /// Flesh found in a character's own unit, for the character as given.
     pub(super) fn rescaled(mut self, unit: OwnUnit, own: &Surface, given: &Surface) -> Self {
-        self.origin = unit.to_given(&Vec3::from(self.origin)).into();
-        self.scale = unit.scale;
+        self.samples = self.samples.rescaled(unit);
         // Rounding may weld vertices that are apart as given, and the other way round.
         let mut vertex_owner = vec![NONE; given.welded().vertices.len()];
         let of = given.welded().of_vertex.iter().zip(&own.welded().of_vertex);
@@ -118,13 +100,9 @@ impl Flesh {
                 .iter()
                 .all(|&g| g == NONE || (g as usize) < groups)
             && self.starts.is_sorted()
-            && self.positions.iter().flatten().all(|x| x.is_finite())
-            && range::is_place(&Vec3::from(self.origin))
-            && self.scale > 0.0
-            && range::is_sound(self.scale)
-            && self.starts.last().copied().unwrap_or(0) as usize == self.positions.len()
-            && self.normals.len() == self.positions.len()
-            && self.owners.len() == self.positions.len()
+            && self.samples.sound()
+            && self.starts.last().copied().unwrap_or(0) as usize == self.samples.len()
+            && self.owners.len() == self.samples.len()
             && self.owners.iter().all(cell)
             && self.vertex_owner.iter().all(|c| *c == NONE || cell(c))
     }
@@ -135,29 +113,9 @@ impl Flesh {
         if group == NONE {
             return cell;
         }
-        let p = (point - Vec3::from(self.origin)) / self.scale;
         let range = self.starts[group as usize] as usize..self.starts[group as usize + 1] as usize;
-        // Nearest of all, and nearest of those that the point is not in front of.
-        let mut best = [(f64::INFINITY, cell); 2];
-        for s in range {
-            let d = p - Vec3::from(self.positions[s].map(f64::from));
-            let distance = d.norm_squared();
-            if distance >= best[1].0 {
-                continue;
-            }
-            if distance < best[0].0 {
-                best[0] = (distance, self.owners[s]);
-            }
-            let height = Vec3::from(self.normals[s].map(f64::from)).dot(&d) / 127.0;
-            if height <= IN_FRONT * distance.sqrt() {
-                best[1] = (distance, self.owners[s]);
-            }
-        }
-        if best[1].0.is_finite() {
-            best[1].1
-        } else {
-            best[0].1
-        }
+        let nearest = self.samples.nearest(range, point);
+        nearest.map_or(cell, |s| self.owners[s])
     }
 
     /// For each welded vertex of the very surface that was split the cell that holds it ([`NONE`] outside the

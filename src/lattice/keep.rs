@@ -3,7 +3,7 @@
 //! sub-segment, and one on the fleshy side of every given face. The tetrahedra tile space, so the surface is contained by construction.
 
 use super::segments::Protected;
-use super::tetrahedron::meets_triangle;
+use super::tetrahedron::{faces, meets_triangle, sorted};
 use crate::Vec3;
 use crate::surface::DistanceGrid;
 use crate::surface::Surface;
@@ -57,8 +57,8 @@ pub(crate) fn crossed_faces(
     found
 }
 
-/// Tells of each tetrahedron at a given face which one that is, and whether it is on the side of the flesh. Of the two there the one
-/// there is kept, and the other is not.
+/// Tells of each tetrahedron at a given face which face that is, and whether it is on the side of the flesh. Of the two at a face the one
+/// on that side is kept, and the other is not.
 fn beside_faces(
     x: &[Vec3],
     tets: &[[u32; 4]],
@@ -68,17 +68,12 @@ fn beside_faces(
     if skeleton.faces.is_empty() {
         return;
     }
-    let sorted = |mut f: [u32; 3]| {
-        f.sort_unstable();
-        f
-    };
     let numbered = (0..).zip(&skeleton.faces);
     let given: BTreeMap<[u32; 3], (usize, [u32; 3])> =
         numbered.map(|(i, &f)| (sorted(f), (i, f))).collect();
     for (t, corners) in tets.iter().enumerate() {
-        for i in 0..4 {
-            let face = sorted([1, 2, 3].map(|k| corners[(i + k) % 4]));
-            let Some((number, face)) = given.get(&face) else {
+        for (i, face) in faces(corners).iter().enumerate() {
+            let Some((number, face)) = given.get(face) else {
                 continue;
             };
             let [a, b, c] = face.map(|v| x[v as usize]);

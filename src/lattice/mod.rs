@@ -44,6 +44,7 @@ mod keep;
 #[cfg(test)]
 mod limb;
 mod parts;
+mod samples;
 mod segments;
 mod sew;
 mod split;

@@ -5,10 +5,9 @@
 //! of a cell do: an arm's cells reach into those around the trunk. A point there belongs to the part of the skin nearest to it, where
 //! skin that the point lies in front of does not count.
 
-use super::flesh::IN_FRONT;
+use super::samples::Samples;
 use super::{Cell, Lattice};
 use crate::Vec3;
-use crate::range;
 use crate::surface::OwnUnit;
 
 /// Which part each cell belongs to, and whose skin is where they overlap.
@@ -17,12 +16,8 @@ pub(crate) struct Parts {
     of_cell: Vec<u16>,
     /// Whether a cell's box meets that of a cell of another part.
     mixed: Vec<bool>,
-    /// Samples of the skin in boxes of such cells, relative to `origin`, in units of `scale`.
-    positions: Vec<[f32; 3]>,
-    origin: [f64; 3],
-    scale: f64,
-    /// Unit normals in 127ths.
-    normals: Vec<[i8; 3]>,
+    /// Of the skin in boxes of such cells.
+    samples: Samples,
     /// The part of each sample.
     parts: Vec<u16>,
 }
@@ -46,14 +41,10 @@ impl Parts {
         let near = |p: Vec3| lattice.locator.boxes_around(p).any(|c| mixed[c as usize]);
         let kept: Vec<&SkinSample> = samples.iter().filter(|s| near(s.position)).collect();
         let origin = kept.first().map_or_else(Vec3::zeros, |s| s.position);
-        let relative = |p: Vec3| (p - origin).map(|x| x as f32).into();
-        let rounded = |n: Vec3| n.map(|x| (x * 127.0).round() as i8).into();
+        let points = kept.iter().map(|s| (s.position, s.normal));
         Self {
             mixed,
-            positions: kept.iter().map(|s| relative(s.position)).collect(),
-            origin: origin.into(),
-            scale: 1.0,
-            normals: kept.iter().map(|s| rounded(s.normal)).collect(),
+            samples: Samples::new(origin, points),
             parts: kept.iter().map(|s| s.part).collect(),
             of_cell,
         }
@@ -61,8 +52,7 @@ impl Parts {
 
     /// Parts found in a character's own unit, for the character as given.
     pub(super) fn rescaled(mut self, unit: OwnUnit) -> Self {
-        self.origin = unit.to_given(&Vec3::from(self.origin)).into();
-        self.scale *= unit.scale;
+        self.samples = self.samples.rescaled(unit);
         self
     }
 
@@ -73,15 +63,10 @@ impl Parts {
 
     /// Whether parts that were read from a file belong to a lattice of so many cells.
     pub(crate) fn fits(&self, cells: usize) -> bool {
-        let samples = self.positions.len();
         self.of_cell.len() == cells
             && self.mixed.len() == cells
-            && self.normals.len() == samples
-            && self.parts.len() == samples
-            && range::is_place(&Vec3::from(self.origin))
-            && self.scale > 0.0
-            && range::is_sound(self.scale)
-            && self.positions.iter().flatten().all(|x| x.is_finite())
+            && self.samples.sound()
+            && self.parts.len() == self.samples.len()
     }
 
     /// The part that the flesh at a point in a cell belongs to.
@@ -90,20 +75,8 @@ impl Parts {
         if !self.mixed[cell as usize] {
             return own;
         }
-        let p = (point - Vec3::from(self.origin)) / self.scale;
-        let mut best = (f64::INFINITY, own);
-        for (s, position) in self.positions.iter().enumerate() {
-            let d = p - Vec3::from(position.map(f64::from));
-            let distance = d.norm_squared();
-            if distance >= best.0 {
-                continue;
-            }
-            let height = Vec3::from(self.normals[s].map(f64::from)).dot(&d) / 127.0;
-            if height <= IN_FRONT * distance.sqrt() {
-                best = (distance, self.parts[s]);
-            }
-        }
-        best.1
+        let nearest = self.samples.nearest(0..self.samples.len(), point);
+        nearest.map_or(own, |s| self.parts[s])
     }
 }
 

@@ -8,7 +8,7 @@ use super::bones::{self, Segment};
 use super::enclose::{EncloseSettings, enclose_segments};
 use super::flesh::NONE;
 use super::parts::{Parts, SkinSample};
-use super::tetrahedron::closest_on_segment;
+use super::tetrahedron::{closest_on_segment, faces, sorted};
 use super::unit::Own;
 use super::{BoneChains, Cell, Lattice, LatticeError};
 use crate::Vec3;
@@ -132,18 +132,14 @@ fn sewn(
             vertices.len() as u32 - 1
         };
     }
-    let sorted = |mut f: [u32; 3]| {
-        f.sort_unstable();
-        f
-    };
-    let faces: BTreeSet<[u32; 3]> = (rest.cells.iter())
-        .flat_map(|c| c.faces().iter().map(|f| (c, *f)).collect::<Vec<_>>())
-        .filter(|(_, f)| f.len() == 3)
-        .map(|(c, f)| sorted([0, 1, 2].map(|k| c.corners()[f[k]])))
-        .collect();
+    let tets = rest.cells.iter().filter_map(|c| match c {
+        Cell::Tetrahedron(corners) => Some(faces(corners)),
+        _ => None,
+    });
+    let there: BTreeSet<[u32; 3]> = tets.flatten().collect();
     let lost = |i: &usize| {
         let face = limbs.faces[*i].map(|v| number[v as usize]);
-        !faces.contains(&sorted(face))
+        !there.contains(&sorted(face))
     };
     let lost: Vec<usize> = (0..limbs.faces.len()).filter(lost).collect();
     if !lost.is_empty() {
@@ -154,13 +150,14 @@ fn sewn(
         .iter()
         .map(|c| c.renumbered(|v| number[v as usize]));
     let cells: Vec<Cell> = rest.cells.iter().copied().chain(more).collect();
-    let bones = bones_of(&rest, limbs, &number, skeleton, vertices.len());
+    let bones = bones_of(&rest, limbs, &number, skeleton, &vertices);
     let mut lattice = Lattice::with_bones(vertices, cells, bones)?;
     lattice.notes = rest.notes;
     let first = rest.cells.len() as u32;
     let of_cell: Vec<u16> = std::iter::repeat_n(0, rest.cells.len())
         .chain(limbs.part.iter().copied())
         .collect();
+    let in_rest = (rest.flesh.as_ref()).and_then(|f| f.vertex_owner(&limbs.rest));
     let cell_of = |w: usize| match limbs.in_rest[w] {
         NONE => {
             let p = surface.welded().vertices[w];
@@ -171,12 +168,8 @@ fn sewn(
                 .unwrap_or(NONE)
         }
         v => {
-            let owners = rest
-                .flesh
-                .as_ref()
-                .and_then(|f| f.vertex_owner(&limbs.rest));
             let welded = limbs.rest.welded().of_vertex[v as usize];
-            owners.map_or(NONE, |o| o.get(welded as usize).copied().unwrap_or(NONE))
+            in_rest.map_or(NONE, |o| o.get(welded as usize).copied().unwrap_or(NONE))
         }
     };
     let owners: Vec<u32> = (0..surface.welded().vertices.len()).map(cell_of).collect();
@@ -225,7 +218,7 @@ fn bones_of(
     limbs: &Limbs,
     number: &[u32],
     skeleton: &Skeleton,
-    vertices: usize,
+    vertices: &[Vec3],
 ) -> BoneChains {
     let mut pieces: BTreeMap<u32, Vec<Vec<u32>>> = BTreeMap::new();
     let of_rest = rest.bones.used_bones.iter().zip(&rest.bones.chains);
@@ -236,13 +229,6 @@ fn bones_of(
         let chain = chain.iter().map(|v| number[*v as usize]).collect();
         pieces.entry(*bone).or_default().push(chain);
     }
-    let place = |v: u32| match rest.vertices.get(v as usize) {
-        Some(x) => *x,
-        None => number
-            .iter()
-            .position(|n| *n == v)
-            .map_or_else(Vec3::zeros, |i| limbs.vertices[i]),
-    };
     let mut out = BoneChains::default();
     for (bone, pieces) in pieces {
         let (head, tail) = (
@@ -252,7 +238,7 @@ fn bones_of(
         let mut chain: Vec<u32> = pieces.concat();
         if pieces.len() > 1 {
             let mut along: Vec<(f64, u32)> = (chain.iter())
-                .map(|&v| (closest_on_segment(head, tail, place(v)).1, v))
+                .map(|&v| (closest_on_segment(head, tail, vertices[v as usize]).1, v))
                 .collect();
             along.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             chain = along.into_iter().map(|(_, v)| v).collect();
@@ -264,7 +250,7 @@ fn bones_of(
     let tips = &rest.bones.chains[rest.bones.used_bones.len()..];
     out.chains.extend(tips.iter().cloned());
     out.tip_bones = rest.bones.tip_bones.clone();
-    out.bone_of_vertex = out.drivers(vertices);
+    out.bone_of_vertex = out.drivers(vertices.len());
     // Where several claim a vertex of the rest its own knows which.
     for (v, bone) in rest.bones.bone_of_vertex.iter().enumerate() {
         if bone.is_some() {

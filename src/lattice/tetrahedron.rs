@@ -3,6 +3,17 @@
 
 use crate::Vec3;
 
+/// A face by its vertices, ascending.
+pub(crate) fn sorted(mut face: [u32; 3]) -> [u32; 3] {
+    face.sort_unstable();
+    face
+}
+
+/// Its four faces by their vertices, ascending; the one at `i` lies across from corner `i`.
+pub(crate) fn faces(corners: &[u32; 4]) -> [[u32; 3]; 4] {
+    [0, 1, 2, 3].map(|i| sorted([1, 2, 3].map(|k| corners[(i + k) % 4])))
+}
+
 /// Signed volume.
 pub(crate) fn volume(x: &[Vec3; 4]) -> f64 {
     (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0

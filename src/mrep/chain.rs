@@ -50,15 +50,7 @@ impl Figure {
                 most: 64,
             });
         }
-        let mut follows = vec![false; skeleton.len()];
-        chain.iter().for_each(|b| follows[*b as usize] = true);
-        let skin = Skin::of_bones(surface, skin, &follows)?;
-        if skin.is_empty() {
-            return Err(MRepError::Bones(format!(
-                "no skin follows the bones {}: give others, or the weights of this mesh",
-                names(skeleton, &chain)
-            )));
-        }
+        let skin = following(surface, skeleton, skin, &chain)?;
         let wanted = vec![settings.atoms_per_bone; chain.len()];
         let first = line(skeleton, &chain, &wanted, settings.spokes)?;
         let made = first.radii(&skin).and_then(|radii| {
@@ -126,16 +118,8 @@ pub(super) fn skin_of(
     skin: &SkinWeights,
     bones: &[u32],
 ) -> Result<Surface, MRepError> {
-    if let Some(bone) = bones.iter().find(|b| **b as usize >= skeleton.len()) {
-        return Err(MRepError::Bones(format!(
-            "there is no bone {bone}: the skeleton has {}",
-            skeleton.len()
-        )));
-    }
-    let mut follows = vec![false; skeleton.len()];
-    bones.iter().for_each(|b| follows[*b as usize] = true);
-    // Refuses weights of another mesh.
-    Skin::of_bones(surface, skin, &follows)?;
+    known(skeleton, bones)?;
+    following(surface, skeleton, skin, bones)?;
     let shares = chain_shares(skin, bones);
     let mut number = vec![u32::MAX; shares.len()];
     let mut vertices = Vec::new();
@@ -153,11 +137,40 @@ pub(super) fn skin_of(
             *number
         }));
     }
-    Surface::new(vertices, triangles).map_err(|_| {
-        MRepError::Bones(format!(
-            "no skin follows the bones {}: give others, or the weights of this mesh",
-            names(skeleton, bones)
-        ))
+    Surface::new(vertices, triangles).map_err(|_| nobody(skeleton, bones))
+}
+
+/// The skin that follows bones; refused where there is none.
+fn following<'a>(
+    surface: &'a Surface,
+    skeleton: &Skeleton,
+    skin: &SkinWeights,
+    bones: &[u32],
+) -> Result<Skin<'a>, MRepError> {
+    let mut follows = vec![false; skeleton.len()];
+    bones.iter().for_each(|b| follows[*b as usize] = true);
+    let skin = Skin::of_bones(surface, skin, &follows)?;
+    match skin.is_empty() {
+        true => Err(nobody(skeleton, bones)),
+        false => Ok(skin),
+    }
+}
+
+fn nobody(skeleton: &Skeleton, bones: &[u32]) -> MRepError {
+    MRepError::Bones(format!(
+        "no skin follows the bones {}: give others, or the weights of this mesh",
+        names(skeleton, bones)
+    ))
+}
+
+/// Refuses bones that the skeleton does not have.
+fn known(skeleton: &Skeleton, bones: &[u32]) -> Result<(), MRepError> {
+    let lost = bones.iter().find(|b| **b as usize >= skeleton.len());
+    lost.map_or(Ok(()), |bone| {
+        Err(MRepError::Bones(format!(
+            "there is no bone {bone}: the skeleton has {}",
+            skeleton.len()
+        )))
     })
 }
 
@@ -172,12 +185,7 @@ fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
     if bones.is_empty() {
         return refused("no bones were given: a tube needs a chain of them, one at least".into());
     }
-    if let Some(bone) = bones.iter().find(|b| **b as usize >= skeleton.len()) {
-        return refused(format!(
-            "there is no bone {bone}: the skeleton has {}",
-            skeleton.len()
-        ));
-    }
+    known(skeleton, bones)?;
     for (i, bone) in bones.iter().enumerate() {
         if bones[..i].contains(bone) {
             return refused(format!("bone {} is given twice", names(skeleton, &[*bone])));

@@ -41,7 +41,7 @@ impl Disc {
     }
 
     /// Whether a point of a limb's skin is in front of the plane, where its cells are.
-    fn in_front(&self, p: &Vec3) -> bool {
+    pub fn in_front(&self, p: &Vec3) -> bool {
         self.height(p) >= 0.0 || !self.is_near(p)
     }
 

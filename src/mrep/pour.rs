@@ -17,7 +17,7 @@ use crate::lattice::{
 };
 use crate::progress::{Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::surface::{OwnUnit, QUANTUM, Surface};
+use crate::surface::{OwnUnit, Surface};
 use crate::{Mat3, Vec3};
 use piece::{Candidate, Limb};
 
@@ -76,7 +76,7 @@ impl Model {
                         hubs.map(move |hub| (i, hub)).collect::<Vec<_>>()
                     });
                     let ends: Vec<_> = ends.collect();
-                    let (wrong, why) = at_fault(&lattice, surface, skeleton, &taken, &ends);
+                    let (wrong, why) = at_fault(&lattice, surface, skeleton, (&own, &taken), &ends);
                     if wrong.is_empty() {
                         lattice.add_notes(notes);
                         return Ok(lattice);
@@ -151,12 +151,12 @@ fn without<'a>(limbs: Named<'a>, some: &[usize], why: &str, notes: &mut Vec<Stri
 }
 
 /// Limbs at which the lattice is not what it has to be: those whose cells or skin it is, else those whose ends are nearest; and what is
-/// wrong first. `ends`: places with the limb that ends there.
+/// wrong first. `part`: of each welded vertex in the own unit; `ends`: places with the limb that ends there.
 fn at_fault(
     lattice: &Lattice,
     surface: &Surface,
     skeleton: &Skeleton,
-    part: &[u16],
+    (own, part): (&Own, &[u16]),
     ends: &[(usize, Vec3)],
 ) -> (Vec<usize>, String) {
     let found = lattice.check(surface, skeleton);
@@ -164,13 +164,12 @@ fn at_fault(
         return Default::default();
     };
     let why = format!("the whole would not be sound there ({first})");
-    // The parts are those of the character's own unit, whose welding may differ by rounding.
-    let welded = surface.welded();
-    let same = welded.vertices.len() == part.len();
+    // Parts are known of the vertices welded in the own unit.
     let of_triangle = |t: u32| {
-        let of = surface.triangles()[t as usize]
-            .map(|v| part.get(welded.of_vertex[v as usize] as usize).copied());
-        of.into_iter().flatten().max().unwrap_or(0)
+        let welded =
+            surface.triangles()[t as usize].map(|v| own.surface.welded().of_vertex[v as usize]);
+        let of = welded.iter().filter_map(|w| part.get(*w as usize));
+        of.copied().max().unwrap_or(0)
     };
     let of_cell = |cell: usize| {
         let corners = lattice.cells()[cell].corners();
@@ -187,9 +186,7 @@ fn at_fault(
     let mut limbs: Vec<usize> = Vec::new();
     for violation in &found {
         let (part, place) = match violation {
-            Violation::Uncontained { at, triangle } => {
-                (if same { of_triangle(*triangle) } else { 0 }, *at)
-            }
+            Violation::Uncontained { at, triangle } => (of_triangle(*triangle), *at),
             Violation::Opening { cell, .. }
             | Violation::Inverted { cell, .. }
             | Violation::Folded { cell, .. }
@@ -238,13 +235,15 @@ fn poured(
     skin: Option<&SkinWeights>,
     h: f64,
 ) -> Result<Limbs, LatticeError> {
-    let (surface, skeleton) = (&own.surface, &own.skeleton);
-    let snapped = |p: &Vec3| p.map(|x| (x / QUANTUM).round() * QUANTUM);
+    let surface = &own.surface;
     let failed = |e: MRepError| LatticeError::Failed(e.to_string());
     let discs: Vec<Vec<Disc>> = limbs.iter().map(|limb| limb.discs.clone()).collect();
     let pieces = cut(surface, part, &discs, h).map_err(failed)?;
-    let rest = Surface::new(pieces.rest.0.iter().map(snapped).collect(), pieces.rest.1)
-        .map_err(|e| LatticeError::Failed(format!("nothing is left beside its limbs: {e}")))?;
+    let rest = Surface::new(
+        pieces.rest.0.iter().map(OwnUnit::snapped).collect(),
+        pieces.rest.1,
+    )
+    .map_err(|e| LatticeError::Failed(format!("nothing is left beside its limbs: {e}")))?;
     let mut out = Limbs {
         vertices: Vec::new(),
         cells: Vec::new(),
@@ -260,7 +259,7 @@ fn poured(
         let first = out.vertices.len() as u32;
         let moved = |v: u32| v + first;
         out.vertices
-            .extend(limb.complex.vertices.iter().map(snapped));
+            .extend(limb.complex.vertices.iter().map(OwnUnit::snapped));
         out.cells.extend(
             limb.complex
                 .cells
@@ -274,28 +273,29 @@ fn poured(
         out.bones
             .extend(bones.map(|(b, chain)| (*b, chain.iter().map(|v| moved(*v)).collect())));
     }
+    out.inner_bones = skin.map_or_else(Vec::new, |skin| inner(skin, surface, part));
     let theirs = |bone: &u32| out.bones.iter().any(|(b, _)| b == bone);
-    out.inner_bones = (0..skeleton.len() as u32)
-        .filter(|bone| !theirs(bone))
-        .filter(|bone| skin.is_some_and(|skin| inner(*bone, skin, surface, part)))
-        .collect();
+    out.inner_bones.retain(|bone| !theirs(bone));
     Ok(out)
 }
 
-/// Whether most of the skin that follows a bone is that of limbs.
-fn inner(bone: u32, skin: &SkinWeights, surface: &Surface, part: &[u16]) -> bool {
-    let (mut limbs, mut all) = (0.0, 0.0);
+/// Bones most of whose skin is that of limbs.
+fn inner(skin: &SkinWeights, surface: &Surface, part: &[u16]) -> Vec<u32> {
+    let mut sums = vec![(0.0, 0.0); skin.bone_count];
     for (v, &w) in surface.welded().of_vertex.iter().enumerate() {
         let Some(part) = part.get(w as usize) else {
             continue;
         };
-        let weight: f64 = (skin.row(v).filter(|(b, _)| *b == bone))
-            .map(|(_, w)| w)
-            .sum();
-        all += weight;
-        limbs += if *part > 0 { weight } else { 0.0 };
+        for (bone, weight) in skin.row(v) {
+            let (limbs, all) = &mut sums[bone as usize];
+            *all += weight;
+            *limbs += if *part > 0 { weight } else { 0.0 };
+        }
     }
-    limbs > 0.5 * all
+    let of = (0..).zip(sums);
+    of.filter(|(_, (limbs, all))| *limbs > 0.5 * all)
+        .map(|(bone, _)| bone)
+        .collect()
 }
 
 #[cfg(test)]

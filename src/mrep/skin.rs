@@ -91,9 +91,17 @@ impl<'a> Skin<'a> {
         })
     }
 
-    /// Whether any of it belongs to the figure for the most part.
+    /// Whether none of it belongs to the figure for the most part.
     pub fn is_empty(&self) -> bool {
-        (self.shares.as_ref()).is_some_and(|shares| shares.iter().all(|s| *s <= 0.5))
+        !self.followed().contains(&true)
+    }
+
+    /// Which welded vertices belong to the figure for the most part.
+    pub fn followed(&self) -> Vec<bool> {
+        match &self.shares {
+            Some(shares) => shares.iter().map(|s| *s > 0.5).collect(),
+            None => vec![true; self.surface.welded().vertices.len()],
+        }
     }
 
     /// Where a ray from inside the body leaves the figure's skin; none where it begins outside or never leaves. `aside` is a

@@ -8,6 +8,9 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::lattice::{BoneChains, Cell, Embedding, EncloseSettings, Lattice, LatticeError};
+use crate::progress::Progress;
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -81,6 +84,31 @@ fn chains(
         }
     };
     Ok(bones)
+}
+
+/// A lattice built around a surface and a skeleton with the weights of its vertices.
+pub(super) fn enclosed(
+    py: Python<'_>,
+    (surface, skeleton): (&PySurface, &PySkeleton),
+    skin_weights: Option<&Bound<'_, PyAny>>,
+    progress: Option<Py<PyAny>>,
+    build: impl Fn(
+        &Surface,
+        &Skeleton,
+        Option<&SkinWeights>,
+        &dyn Progress,
+    ) -> Result<Lattice, LatticeError>
+    + Send
+    + Sync,
+) -> PyResult<PyLattice> {
+    let n = surface.0.vertices().len();
+    let skin = skin_weights
+        .map(|w| weights(w, "skin_weights", n, skeleton.0.len()))
+        .transpose()?;
+    let lattice = with_progress(py, progress, |progress| {
+        build(&surface.0, &skeleton.0, skin.as_ref(), progress).map_err(IntoPy::into_py)
+    })?;
+    Ok(PyLattice(Arc::new(lattice)))
 }
 
 #[pymethods]
@@ -166,16 +194,21 @@ impl PyLattice {
         #[pyo3(from_py_with = real)] cells_across: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let n = surface.0.vertices().len();
-        let skin = skin_weights
-            .map(|w| weights(w, "skin_weights", n, skeleton.0.len()))
-            .transpose()?;
-        let lattice = with_progress(py, progress, |progress| {
-            let settings = EncloseSettings { cells_across };
-            Lattice::enclose(&surface.0, &skeleton.0, skin.as_ref(), settings, progress)
-                .map_err(IntoPy::into_py)
-        })?;
-        Ok(Self(Arc::new(lattice)))
+        enclosed(
+            py,
+            (surface, skeleton),
+            skin_weights,
+            progress,
+            |surface, skeleton, skin, progress| {
+                Lattice::enclose(
+                    surface,
+                    skeleton,
+                    skin,
+                    EncloseSettings { cells_across },
+                    progress,
+                )
+            },
+        )
     }
 
     /// The same lattice with those of a skeleton's bones that are found on its edges: a chain of vertices, each as

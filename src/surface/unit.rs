@@ -34,7 +34,12 @@ impl OwnUnit {
     }
 
     pub fn to_own(self, p: &Vec3) -> Vec3 {
-        ((p - self.origin) / self.scale).map(|x| (x / QUANTUM).round() * QUANTUM)
+        Self::snapped(&((p - self.origin) / self.scale))
+    }
+
+    /// A point in an own unit without what rounding may have left in it.
+    pub fn snapped(p: &Vec3) -> Vec3 {
+        p.map(|x| (x / QUANTUM).round() * QUANTUM)
     }
 
     pub fn to_given(self, p: &Vec3) -> Vec3 {

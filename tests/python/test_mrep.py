@@ -3,7 +3,6 @@
 
 import pickle
 
-import glb
 import numpy as np
 import pytest
 import thew
@@ -343,40 +342,6 @@ def test_held_hubs_stay():
         assert fit.report.mean < 5e-3 * surface.size
 
 
-def limb(turn=((1, 0, 0), (0, 1, 0), (0, 0, 1)), scale=1.0):
-    """A straight arm of two bones inside a longer tube whose first third follows a body."""
-    tube = straight(13, 16, radius=0.25, length=3.0).boundary(2)
-    p = tube.vertices
-    share = np.clip((p[:, :1] - 0.9) / 0.2, 0, 1)
-    elbow = np.clip((p[:, :1] - 1.9) / 0.2, 0, 1)
-    weights = np.concatenate([1 - share, share * (1 - elbow), share * elbow], axis=1)
-    place = lambda x: scale * np.asarray(x, float) @ np.transpose(turn)  # noqa: E731
-    heads, tails = [[0, 0, 0], [1, 0, 0], [2, 0, 0]], [[1, 0, 0], [2, 0, 0], [3, 0, 0]]
-    skeleton = thew.Skeleton(["body", "upper", "lower"], [-1, 0, 1], place(heads), place(tails))
-    return thew.Surface(place(p), tube.triangles), skeleton, weights
-
-
-def test_a_tube_along_bones_lies_on_them_and_fits_their_skin():
-    surface, skeleton, weights = limb()
-    tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["lower", "upper"], atoms_per_bone=3)
-    assert tube.kind == "tube" and tube.shape == (7, 8)
-    np.testing.assert_allclose(tube.hubs, np.stack([np.linspace(1, 3, 7), np.zeros(7), np.zeros(7)], -1), atol=1e-12)
-    np.testing.assert_allclose(tube.joints, [0, 0.5, 1], atol=1e-12)
-    np.testing.assert_allclose(tube.radii, 0.25, rtol=0.02)
-    np.testing.assert_allclose(tube.frames[0, :, 2], [0, 0, 1], atol=1e-9)
-    counts = thew.MRep.chain_weights(skeleton, weights, ["upper", "lower"])
-    assert counts.min() == 0 and counts.max() == 1
-    fit = tube.fit(surface, held=np.arange(7), weights=counts)
-    assert (fit.mrep.hubs == tube.hubs).all() and fit.stages["atoms"].mean < 5e-3 * surface.size
-    turn = rotation([0.0, 0.0, 1.0])  # a straight chain rolls by what is up
-    moved = thew.MRep.from_skeleton(*limb(turn, 0.5), ["upper", "lower"])
-    np.testing.assert_allclose(moved.radii, 0.5 * tube.radii, rtol=1e-9)
-    with pytest.raises(thew.InputError, match="no bone 'hand'"):
-        thew.MRep.from_skeleton(surface, skeleton, weights, ["hand"])
-    with pytest.raises(thew.MRepError, match="no chain"):
-        thew.MRep.from_skeleton(surface, skeleton, weights, ["body", "lower"])
-
-
 def test_a_slab_around_a_body_is_a_template_that_lies_in_it():
     surface = thew.Surface(*bent_superquadric(24))
     volume, _ = picture(surface, (0.1, 0.1, 0.1), 1.0, 0.0, 0.3)
@@ -390,128 +355,6 @@ def test_a_slab_around_a_body_is_a_template_that_lies_in_it():
         thew.MRep.slab_around(thew.Volume(np.zeros((9, 9, 9))))
 
 
-def arm():
-    """A straight arm of two bones for itself, and its lattice along them."""
-    tube = straight(9, 12, radius=0.12, length=0.8)
-    surface = tube.boundary(2)
-    x = surface.vertices[:, :1]
-    bend = np.clip((x - 0.36) / 0.08, 0, 1)
-    weights = np.concatenate([1 - bend, bend], axis=1)
-    skeleton = thew.Skeleton(["upper", "lower"], [-1, 0], [[0, 0, 0], [0.4, 0, 0]], [[0.4, 0, 0], [0.8, 0, 0]])
-    model = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
-    fit = model.fit(surface, held=np.arange(model.shape[0]))
-    return surface, skeleton, weights, fit.mrep.lattice(skeleton, layers=2, covers=surface)
-
-
-def test_a_lattice_along_a_limb_is_sound_and_bones_lie_on_it():
-    surface, skeleton, _, lattice = arm()
-    assert lattice.check(surface, skeleton) == []
-    assert list(lattice.used_bones) == [0, 1]
-    assert {len(c) for c in lattice.cells} == {4, 6, 8}
-
-
-def whole_arm():
-    """The body with an arm of `limb`, and a lattice around all of it with prisms along the arm."""
-    surface, skeleton, weights = limb()
-    tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
-    counts = thew.MRep.chain_weights(skeleton, weights, ["upper", "lower"])
-    tube = tube.fit(surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep
-    lattice = thew.MRep.join([tube], names=["arm"]).enclose(surface, skeleton, weights, cells_across=9)
-    return surface, skeleton, weights, lattice
-
-
-METHODS = ["hyperelastic", "linear", "modal", "neohookean", "nonlinear", "warped", "warped_vertex"]
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("made", [arm, whole_arm])
-def test_flesh_in_it_bends_by_every_method(made, method):
-    surface, skeleton, weights, lattice = made()
-    body = thew.Body(surface, skeleton, lattice, thew.Material(), weights)
-    assert abs(body.volume / surface.volume - 1) < 0.03
-    last = len(skeleton.names) - 1
-    joint = skeleton.heads[last]
-    pose = np.stack([np.eye(4)] * (last + 1))
-    simulation = thew.Simulation(body, method)
-    simulation.reset(pose)
-    steps = 20
-    for k in range(1, steps + 1):
-        turn = rotation([0.0, np.radians(46) * k / steps, 0.0])
-        now = pose.copy()
-        now[last, :3, :3], now[last, :3, 3] = turn, joint - turn @ joint
-        simulation.advance(now, 1 / 48)
-    shape = simulation.positions()
-    assert np.isfinite(shape).all()
-    bent = thew.Surface(shape.astype(float), surface.triangles)
-    if method != "linear":  # which swells where it turns
-        assert 0.9 < bent.volume / surface.volume < 1.1
-    if method in ("hyperelastic", "neohookean", "nonlinear"):
-        assert simulation.inverted_cells() == 0
-        x = simulation.lattice_positions()[: len(lattice.vertices)]
-        for cell in lattice.cells:
-            corners = x[np.asarray(cell)]
-            sides = corners[[1, 2, 4 if len(cell) == 8 else 3]] - corners[0]
-            assert np.linalg.det(sides) > 0
-
-
-def test_a_limb_is_poured_into_the_lattice_of_the_whole(tmp_path):
-    surface, skeleton, weights, lattice = whole_arm()
-    assert {len(c) for c in lattice.cells} == {4, 6} and not any("left" in note for note in lattice.notes)
-    assert lattice.check(surface, skeleton) == [] and list(lattice.used_bones) == [0, 1, 2]
-    # Given back as arrays, or read from a file, it makes the same body.
-    bones = lattice.bone_of_vertex
-    given = thew.Lattice(
-        lattice.vertices,
-        lattice.cells,
-        lattice.used_bones,
-        lattice.bone_edges,
-        lattice.tip_bones,
-        bones,
-        lattice.copies,
-    )
-    one, other = (thew.Body(surface, skeleton, each, thew.Material(), weights) for each in (lattice, given))
-    one.save(tmp_path / "body.thew")
-    q = np.random.default_rng(0).standard_normal((one.dofs, 3)) * 1e-3
-    for again in (other, thew.Body.load(tmp_path / "body.thew")):
-        assert again.volume == one.volume
-        np.testing.assert_array_equal(again.shown(q), one.shown(q))
-        points = surface.vertices[::7] * 0.9
-        np.testing.assert_array_equal(again.lattice.embed(points)[0], lattice.embed(points)[0])
-    with pytest.raises(thew.InputError, match=r"skin.weights"):
-        thew.MRep.join([straight()], names=["a"]).enclose(surface, skeleton, weights[:-1])
-    plain = straight().enclose(surface, skeleton, weights, cells_across=9)
-    assert any("is left to tetrahedra" in note for note in plain.notes)
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        template().enclose(surface, skeleton, weights, progress=stop)
-
-
-@pytest.mark.parametrize(
-    ("name", "chains", "poured"),
-    [
-        ("m2m_human", [["upperarm_l", "lowerarm_l"], ["upperarm_r", "lowerarm_r"], ["thigh_l", "calf_l"]], 3),
-        ("m2m_spider", [["leg_b_1_l", "leg_b_2_l", "leg_b_3_l"], ["leg_c_1_l", "leg_c_2_l", "leg_c_3_l"]], 1),
-    ],
-)
-def test_limbs_of_real_characters_are_poured(name, chains, poured):
-    character = glb.character(name)
-    skeleton = character.skeleton.refit_tails(character.surface, character.weights)
-    tubes = []
-    for bones in chains:
-        tube = thew.MRep.from_skeleton(character.surface, skeleton, character.weights, bones)
-        counts = thew.MRep.chain_weights(skeleton, character.weights, bones)
-        tubes.append(tube.fit(character.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep)
-    model = thew.MRep.join(tubes, names=[bones[0] for bones in chains])
-    lattice = model.enclose(character.surface, skeleton, character.weights)
-    left = [note for note in lattice.notes if "is left to tetrahedra" in note]
-    assert len(chains) - len(left) >= poured, left
-    assert lattice.check(character.surface, skeleton) == []
-    assert sum(len(cell) == 6 for cell in lattice.cells) >= 8 * poured
-
-
 def test_templates_have_names_and_fit_their_bodies():
     for name in ("limb", "tail", "torso", "head"):
         model = thew.MRep.template(name)
@@ -522,10 +365,6 @@ def test_templates_have_names_and_fit_their_bodies():
         assert fit.report.mean < 0.01 * moved.size
     with pytest.raises(thew.MRepError, match="one of limb, tail, torso, head"):
         thew.MRep.template("wing")
-    surface, skeleton, weights = limb()
-    torso = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper"], template="torso")
-    assert torso.shape == (5, 7) and torso.legality() > 0.03
-    assert ((torso.hubs[..., 0] > 0.8) & (torso.hubs[..., 0] < 2.2)).all()
 
 
 def test_files_give_back_what_was_written(tmp_path):

@@ -17,23 +17,13 @@ import bpy
 import gpu_extras.batch
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "blender"))
+sys.path.insert(0, str(Path(__file__).parent))
+from stories import check, install, tell, view3d
+
 (ARCHIVE,) = sys.argv[sys.argv.index("--") + 1 :]
 FILE = os.path.join(tempfile.mkdtemp(), "contact.blend")
 LAST = 20
-wrong, drawn = [], []
-
-
-def check(name: str, right: bool, more: str = "") -> None:
-    print(f"{'right' if right else 'WRONG'}: {name} {more}", flush=True)
-    if not right:
-        wrong.append(name)
-
-
-def view3d():
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
-    return {"window": window, "area": area, "region": next(each for each in area.regions if each.type == "WINDOW")}
+drawn = []
 
 
 def recorded(shader, kind, content, **options):
@@ -55,9 +45,7 @@ def seen() -> int:
 
 def story():
     """What happens, a step each time a timer ticks."""
-    bpy.ops.extensions.package_install_files(
-        filepath=ARCHIVE, repo="user_default", enable_on_install=True, overwrite=True
-    )
+    install(ARCHIVE)
     import helpers
 
     def body():
@@ -114,22 +102,4 @@ def story():
     check("and is drawn", seen() == count)
 
 
-steps = story()
-
-
-def go():
-    try:
-        return next(steps)
-    except StopIteration:
-        pass
-    except BaseException as error:
-        import traceback
-
-        traceback.print_exc()
-        wrong.append(str(error))
-    print("all right" if not wrong else f"wrong: {', '.join(wrong)}", flush=True)
-    sys.stdout.flush()
-    os._exit(bool(wrong))
-
-
-bpy.app.timers.register(go, first_interval=2.0, persistent=True)
+tell(story)

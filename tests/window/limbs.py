@@ -17,25 +17,15 @@ import bpy
 import numpy as np
 from mathutils import Quaternion
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "blender"))
+sys.path.insert(0, str(Path(__file__).parent))
+from stories import check, install, tell, view3d
+
 (ARCHIVE,) = sys.argv[sys.argv.index("--") + 1 :]
 FILE = os.path.join(tempfile.mkdtemp(), "limbs.blend")
-wrong = []
-
-
-def check(name: str, right: bool, more: str = "") -> None:
-    print(f"{'right' if right else 'WRONG'}: {name} {more}", flush=True)
-    if not right:
-        wrong.append(name)
 
 
 def window():
     return bpy.context.window_manager.windows[0]
-
-
-def view3d():
-    area = next(area for area in window().screen.areas if area.type == "VIEW_3D")
-    return {"window": window(), "area": area, "region": next(each for each in area.regions if each.type == "WINDOW")}
 
 
 def edit(operator, *args, **keys):
@@ -59,9 +49,7 @@ def send(kind: str, value: str, point, **keys):
 
 def story():
     """What happens, a step each time a timer ticks."""
-    bpy.ops.extensions.package_install_files(
-        filepath=ARCHIVE, repo="user_default", enable_on_install=True, overwrite=True
-    )
+    install(ARCHIVE)
     import helpers
 
     def body():
@@ -152,22 +140,4 @@ def story():
     check("the lattice has prisms along the limb", cells.count(6) >= 8, f"{cells.count(6)} of {len(cells)}")
 
 
-steps = story()
-
-
-def go():
-    try:
-        return next(steps)
-    except StopIteration:
-        pass
-    except BaseException as error:
-        import traceback
-
-        traceback.print_exc()
-        wrong.append(str(error))
-    print("all right" if not wrong else f"wrong: {', '.join(wrong)}", flush=True)
-    sys.stdout.flush()
-    os._exit(bool(wrong))
-
-
-bpy.app.timers.register(go, first_interval=2.0, persistent=True)
+tell(story)

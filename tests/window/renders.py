@@ -19,11 +19,13 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "blender"))
+sys.path.insert(0, str(Path(__file__).parent))
+from stories import check, install, tell, view3d
+
 ARCHIVE, *PICTURES = sys.argv[sys.argv.index("--") + 1 :]
 FOLDER = tempfile.mkdtemp()
 FRAMES = range(1, 41)
-seen, wrong = [], []
+seen = []
 
 
 class Probe(bpy.types.RenderEngine):
@@ -38,31 +40,17 @@ class Probe(bpy.types.RenderEngine):
                 seen.append((depsgraph.scene.frame_current, flat.reshape(-1, 3).copy(), time.perf_counter()))
 
 
-def check(name: str, right: bool, more: str = "") -> None:
-    print(f"{'right' if right else 'WRONG'}: {name} {more}", flush=True)
-    if not right:
-        wrong.append(name)
-
-
-def view3d():
-    window = bpy.context.window_manager.windows[0]
-    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
-    return window, area, next(region for region in area.regions if region.type == "WINDOW")
-
-
 def render() -> None:
     seen.clear()
-    window, area, region = view3d()
-    with bpy.context.temp_override(window=window, area=area, region=region):
+    with bpy.context.temp_override(**view3d()):
         bpy.ops.render.render("INVOKE_DEFAULT", animation=True)
 
 
 def rendering() -> bool:
     """Meanwhile, disturb it as an artist would: turn the view."""
-    window, area, region = view3d()
-    with bpy.context.temp_override(window=window, area=area, region=region):
+    with bpy.context.temp_override(**view3d()):
         bpy.ops.view3d.view_orbit(angle=0.1, type="ORBITRIGHT")
-    area.tag_redraw()
+    view3d()["area"].tag_redraw()
     return bpy.app.is_job_running("RENDER")
 
 
@@ -82,9 +70,7 @@ def compare(name: str, played: np.ndarray, frames=FRAMES) -> None:
 
 def story():
     """What happens, a step each time a timer ticks."""
-    bpy.ops.extensions.package_install_files(
-        filepath=ARCHIVE, repo="user_default", enable_on_install=True, overwrite=True
-    )
+    install(ARCHIVE)
     import helpers
 
     bpy.context.preferences.view.show_splash = False
@@ -99,8 +85,7 @@ def story():
     body, rig = helpers.make_character()
     helpers.animate(rig, last=FRAMES[-1])
     skin = helpers.play(body, FRAMES)
-    window, area, region = view3d()
-    with bpy.context.temp_override(window=window, area=area, region=region):
+    with bpy.context.temp_override(**view3d()):
         bpy.ops.thew.add("INVOKE_DEFAULT", cells_across=6)
     while not body.thew.made.flesh or helpers.part("scene.poses").busy:
         yield 0.1
@@ -170,22 +155,4 @@ def story():
         os.system(f"import -window root {PICTURES[0]}/dialog.png")
 
 
-steps = story()
-
-
-def go():
-    try:
-        return next(steps)
-    except StopIteration:
-        pass
-    except BaseException as error:
-        import traceback
-
-        traceback.print_exc()
-        wrong.append(str(error))
-    print("all right" if not wrong else f"wrong: {', '.join(wrong)}", flush=True)
-    sys.stdout.flush()
-    os._exit(bool(wrong))
-
-
-bpy.app.timers.register(go, first_interval=2.0, persistent=True)
+tell(story)

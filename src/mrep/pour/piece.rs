@@ -5,7 +5,7 @@ use super::super::cells::{Complex, Span};
 use super::super::coordinates::Coordinates;
 use super::super::cut::{Disc, Mesh, cut};
 use super::super::figure::{Figure, Kind};
-use crate::Vec3;
+use super::super::skin::Skin;
 use crate::lattice::Lattice;
 use crate::skeleton::{Skeleton, SkinWeights};
 use std::f64::consts::FRAC_PI_2;
@@ -61,25 +61,16 @@ impl<'a> Candidate<'a> {
         let bones = bones_of(figure, skeleton)?;
         let seen = Seen::new(figure, mesh, skin, &bones);
         let mut later = spans(atoms);
-        let mut why =
-            String::from("it has too few atoms between its ends: make it of more per bone");
-        while let Some(span) = later.pop() {
-            match Limb::new(figure, span, &seen, &bones, h) {
-                Ok(limb) => {
-                    return Ok(Self {
-                        figure,
-                        seen,
-                        bones,
-                        h,
-                        later,
-                        span,
-                        limb,
-                    });
-                }
-                Err(reason) => why = reason,
-            }
-        }
-        Err(why)
+        let (span, limb) = next(&mut later, figure, &seen, &bones, h)?;
+        Ok(Self {
+            figure,
+            seen,
+            bones,
+            h,
+            later,
+            span,
+            limb,
+        })
     }
 
     /// On to another piece, as these of its open ends cannot be joined; false where there is none.
@@ -93,14 +84,38 @@ impl<'a> Candidate<'a> {
         let bad: Vec<usize> = ends.iter().filter_map(|e| open.get(*e).copied()).collect();
         let fails = |(at, closed): (usize, bool)| !closed && bad.contains(&at);
         self.later.retain(|s| !fails(s.first) && !fails(s.last));
-        while let Some(span) = self.later.pop() {
-            if let Ok(limb) = Limb::new(self.figure, span, &self.seen, &self.bones, self.h) {
-                (self.span, self.limb) = (span, limb);
-                return true;
+        match next(
+            &mut self.later,
+            self.figure,
+            &self.seen,
+            &self.bones,
+            self.h,
+        ) {
+            Ok(found) => {
+                (self.span, self.limb) = found;
+                true
             }
+            Err(_) => false,
         }
-        false
     }
+}
+
+/// The longest of pieces not tried so far that can be parted and filled.
+fn next(
+    later: &mut Vec<Span>,
+    figure: &Figure,
+    seen: &Seen,
+    bones: &[(u32, [f64; 2])],
+    h: f64,
+) -> Result<(Span, Limb), String> {
+    let mut why = String::from("it has too few atoms between its ends: make it of more per bone");
+    while let Some(span) = later.pop() {
+        match Limb::new(figure, span, seen, bones, h) {
+            Ok(limb) => return Ok((span, limb)),
+            Err(reason) => why = reason,
+        }
+    }
+    Err(why)
 }
 
 /// All pieces of a tube that do not begin at its first atom, the longest last; of those as long as each other one that ends in the
@@ -168,22 +183,11 @@ impl<'a> Seen<'a> {
         let follows = match skin {
             None => along.iter().map(|u| u.is_finite()).collect(),
             Some(skin) => {
-                let mut share = vec![(0.0, 0.0); welded.vertices.len()];
-                for (v, &w) in welded.of_vertex.iter().enumerate() {
-                    let Some(share) = share.get_mut(w as usize) else {
-                        continue;
-                    };
-                    for (bone, weight) in skin.row(v) {
-                        share.1 += weight;
-                        if bones.iter().any(|(b, _)| *b == bone) {
-                            share.0 += weight;
-                        }
-                    }
-                }
-                share
-                    .into_iter()
-                    .map(|(own, all)| own >= 0.5 * all && all > 0.0)
-                    .collect()
+                let mut theirs = vec![false; skin.bone_count];
+                bones.iter().for_each(|(b, _)| theirs[*b as usize] = true);
+                // Weights that fit: the caller has looked.
+                let skin = Skin::of_bones(mesh.surface, skin, &theirs);
+                skin.map_or_else(|_| vec![false; along.len()], |skin| skin.followed())
             }
         };
         Self {
@@ -225,16 +229,11 @@ impl Limb {
         let (from, to) = (figure.knots()[span.first.0], figure.knots()[span.last.0]);
         let last = if span.last.1 { f64::INFINITY } else { to };
         let inside = |u: f64| u > from && u < last;
-        let seeds: Vec<bool> = (seen.along.iter().zip(&seen.follows))
-            .map(|(u, follows)| *follows && inside(*u))
-            .collect();
         let x = &seen.mesh.surface.welded().vertices;
-        let before = |p: &Vec3| {
-            discs
-                .iter()
-                .any(|d| (p - d.hub).dot(&d.inward) < 0.0 && (p - d.hub).norm() <= d.reach)
+        let seed = |v: usize| {
+            seen.follows[v] && inside(seen.along[v]) && discs.iter().all(|d| d.in_front(&x[v]))
         };
-        let seeds: Vec<bool> = seeds.iter().zip(x).map(|(s, p)| *s && !before(p)).collect();
+        let seeds: Vec<bool> = (0..x.len()).map(seed).collect();
         let own = seen.mesh.reached(&seeds, &discs);
         let count =
             |of: &dyn Fn(usize) -> bool| (0..own.len()).filter(|v| own[*v] && of(*v)).count();

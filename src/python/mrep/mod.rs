@@ -12,7 +12,7 @@ pub(super) use volume::PyVolume;
 
 use super::arrays::{List, Whole, floats, from_points, points, real, weights};
 use super::errors::{IntoPy, detached, input};
-use super::lattice::PyLattice;
+use super::lattice::{PyLattice, enclosed};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
@@ -547,18 +547,22 @@ impl PyMRep {
         #[pyo3(from_py_with = real)] cells_across: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyLattice> {
-        let n = surface.0.vertices().len();
-        let skin = skin_weights
-            .map(|w| weights(w, "skin_weights", n, skeleton.0.len()))
-            .transpose()?;
-        let lattice = with_progress(py, progress, |progress| {
-            let settings = EncloseSettings { cells_across };
-            let (surface, skeleton) = (&surface.0, &skeleton.0);
-            let lattice =
-                (self.model).enclose(surface, skeleton, skin.as_ref(), settings, progress);
-            lattice.map_err(IntoPy::into_py)
-        })?;
-        Ok(PyLattice(Arc::new(lattice)))
+        let model = &self.model;
+        enclosed(
+            py,
+            (surface, skeleton),
+            skin_weights,
+            progress,
+            |surface, skeleton, skin, progress| {
+                model.enclose(
+                    surface,
+                    skeleton,
+                    skin,
+                    EncloseSettings { cells_across },
+                    progress,
+                )
+            },
+        )
     }
 
     /// The most probable model for a Surface or a Volume, this one being the template [oguz2005, slides 9 to 14].

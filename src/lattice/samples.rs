@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Points of flesh with the directions in which it ends, in f32: what tells whose flesh a point belongs to.
+
+use crate::Vec3;
+use crate::range;
+use crate::surface::OwnUnit;
+use std::ops::Range;
+
+/// A point may lie this far in front of skin, as a cosine, and still be behind it (skin is curved).
+const IN_FRONT: f64 = 0.3;
+
+/// Points, and unit normals where flesh ends.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub(super) struct Samples {
+    /// Relative to `origin`, in units of `scale`.
+    positions: Vec<[f32; 3]>,
+    origin: [f64; 3],
+    scale: f64,
+    /// Outward, in 127ths; zero where flesh goes on to all sides.
+    normals: Vec<[i8; 3]>,
+}
+
+impl Samples {
+    /// Of positions near `origin`, each with its outward unit normal or zero.
+    pub fn new(origin: Vec3, samples: impl Iterator<Item = (Vec3, Vec3)>) -> Self {
+        let rounded = |(position, normal): (Vec3, Vec3)| -> ([f32; 3], [i8; 3]) {
+            let position = (position - origin).map(|x| x as f32);
+            (
+                position.into(),
+                normal.map(|x| (x * 127.0).round() as i8).into(),
+            )
+        };
+        let (positions, normals) = samples.map(rounded).unzip();
+        Self {
+            positions,
+            origin: origin.into(),
+            scale: 1.0,
+            normals,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Found in a character's own unit, for the character as given.
+    pub fn rescaled(mut self, unit: OwnUnit) -> Self {
+        self.origin = unit.to_given(&Vec3::from(self.origin)).into();
+        self.scale *= unit.scale;
+        self
+    }
+
+    /// Whether samples that were read from a file are some.
+    pub fn sound(&self) -> bool {
+        self.positions.iter().flatten().all(|x| x.is_finite())
+            && range::is_place(&Vec3::from(self.origin))
+            && self.scale > 0.0
+            && range::is_sound(self.scale)
+            && self.normals.len() == self.positions.len()
+    }
+
+    /// The nearest of some to a point, of those that it is not in front of; where it is in front of all, of all.
+    pub fn nearest(&self, among: Range<usize>, point: Vec3) -> Option<usize> {
+        let p = (point - Vec3::from(self.origin)) / self.scale;
+        // Nearest of all, and nearest of those that the point is not in front of.
+        let mut best = [(f64::INFINITY, None); 2];
+        for s in among {
+            let d = p - Vec3::from(self.positions[s].map(f64::from));
+            let distance = d.norm_squared();
+            if distance >= best[1].0 {
+                continue;
+            }
+            if distance < best[0].0 {
+                best[0] = (distance, Some(s));
+            }
+            let height = Vec3::from(self.normals[s].map(f64::from)).dot(&d) / 127.0;
+            if height <= IN_FRONT * distance.sqrt() {
+                best[1] = (distance, Some(s));
+            }
+        }
+        best[1].1.or(best[0].1)
+    }
+}
