@@ -26,6 +26,8 @@ const SHARES: [f64; 2] = [0.25, 0.75];
 const FAN_SHARES: [f64; 4] = [0.1, 0.35, 0.65, 0.9];
 /// Depths of the starts.
 const DEPTHS: [f64; 6] = [0.1, 0.35, 0.65, 0.95, 1.3, 1.8];
+/// Nearer to a cap's hub directions are as good as those of points so far from it.
+const LEAST_DEPTH: f64 = 1e-12;
 /// Beyond the ends of a piece by this it is still in it: rounding.
 const SEAM: f64 = 1e-12;
 /// The same where no other piece has the point either.
@@ -47,6 +49,44 @@ struct Starts {
     points: Vec<Vec3>,
     /// (s, t, τ) of each.
     places: Vec<[f64; 3]>,
+    /// Of caps.
+    fan: Option<Fan>,
+}
+
+/// Spokes of one hub by their direction: near it the nearest of sampled points is on the shortest spoke, wherever a point lies.
+struct Fan {
+    hub: Vec3,
+    tree: Bvh,
+    directions: Vec<Vec3>,
+    /// (s, t) of each, and the spoke's length.
+    places: Vec<[f64; 3]>,
+}
+
+impl Fan {
+    fn new(piece: &Piece, places: &[[f64; 3]]) -> Self {
+        let mut at: Vec<[f64; 2]> = places.iter().map(|[s, t, _]| [*s, *t]).collect();
+        at.dedup();
+        let spokes = at.iter().map(|[s, t]| piece.at(*s, *t).spoke);
+        let directions: Vec<Vec3> = spokes.clone().map(|x| x.normalize()).collect();
+        Self {
+            hub: piece.at(0.0, 0.0).hub,
+            tree: aabb::hierarchy(directions.iter().map(|d| (*d, *d))),
+            places: (at.iter().zip(spokes))
+                .map(|([s, t], spoke)| [*s, *t, spoke.norm()])
+                .collect(),
+            directions,
+        }
+    }
+
+    /// (s, t, τ) about as far from the hub on the spoke that points best; none of the hub itself.
+    fn towards(&self, p: &Vec3) -> Option<[f64; 3]> {
+        let away = p - self.hub;
+        let direction = away.try_normalize(0.0)?;
+        let (leaf, _) =
+            closest_point_leaf(&self.tree, &direction, |i| self.directions[i as usize])?;
+        let [s, t, long] = self.places[leaf as usize];
+        Some([s, t, away.norm() / long])
+    }
 }
 
 impl Starts {
@@ -79,17 +119,20 @@ impl Starts {
             }
         }
         let tree = aabb::hierarchy(points.iter().map(|p| (*p, *p)));
+        let fan = matches!(piece.part, Part::Cap { .. }).then(|| Fan::new(piece, &places));
         Self {
             tree,
             points,
             places,
+            fan,
         }
     }
 
-    /// Squared distance of the nearest start, and which.
+    /// Squared distance of the nearest start, and where to begin.
     fn nearest(&self, p: &Vec3) -> Option<(f64, [f64; 3])> {
         let (leaf, square) = closest_point_leaf(&self.tree, p, |i| self.points[i as usize])?;
-        Some((square, self.places[leaf as usize]))
+        let towards = self.fan.as_ref().and_then(|fan| fan.towards(p));
+        Some((square, towards.unwrap_or(self.places[leaf as usize])))
     }
 }
 
@@ -186,6 +229,8 @@ impl Coordinates {
             // No farther in one step than polynomials can be trusted.
             let reach = match piece.part {
                 Part::Sheet { .. } => (step.x / span_s).abs().max((step.y / span_t).abs()),
+                // Both are turns of the spoke, as far as the depth.
+                Part::Cap { .. } => step.x.abs().max(step.y.abs()) / depth.max(LEAST_DEPTH),
                 _ => (step.x / span_s)
                     .abs()
                     .max(step.y.abs() / depth.abs().max(0.1)),
@@ -323,14 +368,15 @@ fn moved(piece: &Piece, [s, t, depth]: [f64; 3], step: &Vec3) -> [f64; 3] {
             ]
         }
         Part::Cap { .. } => {
-            let s_new = s + step.x / depth.max(1e-3);
+            let (from, depth) = (depth, depth.max(LEAST_DEPTH));
+            let s_new = s + step.x / depth;
             // Around the pole, where 1 − s is the distance from it.
-            let (along, across) = (1.0 - s_new, step.y / depth.max(1e-3));
+            let (along, across) = (1.0 - s_new, step.y / depth);
             let turned = across.atan2(along);
             [
                 1.0 - along.hypot(across),
                 (t + turned).rem_euclid(TAU),
-                depth + step.z,
+                from + step.z,
             ]
         }
     }

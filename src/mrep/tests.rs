@@ -129,6 +129,37 @@ fn all_that_lies_inside_has_coordinates_and_comes_back() {
 }
 
 #[test]
+fn points_at_end_hubs_have_coordinates() {
+    // Spokes of very different lengths: which of them is nearest says nothing about the direction.
+    let mut atoms = helix(9, 8).atoms().to_vec();
+    for atom in &mut atoms {
+        (atom.lengths.iter_mut().enumerate()).for_each(|(q, l)| *l *= [1.0, 0.6, 0.4, 0.6][q % 4]);
+    }
+    let flat = Figure::tube(atoms).unwrap();
+    for figure in figures().into_iter().chain([flat]) {
+        let Kind::Tube { .. } = figure.kind() else {
+            continue;
+        };
+        let mut random = Random(11);
+        let coordinates: Vec<[f64; 4]> = (0..600)
+            .map(|i| {
+                let p = 0.999 * random.next();
+                let depth = 10_f64.powf(-6.0 * random.next());
+                let u = if i % 2 == 0 { -p } else { 1.0 + p };
+                [u, 0.0, TAU * random.next(), depth]
+            })
+            .collect();
+        let points = figure.points(&coordinates).unwrap();
+        let found = figure.coordinates(&points);
+        let back = figure.points(&found).unwrap();
+        for ((p, q), (c, d)) in points.iter().zip(&back).zip(coordinates.iter().zip(&found)) {
+            assert!((p - q).norm() < 1e-12, "{c:?} {d:?}");
+            assert!((c[3] - d[3]).abs() < 1e-9, "{c:?} {d:?}");
+        }
+    }
+}
+
+#[test]
 fn the_boundary_has_its_own_coordinates() {
     for figure in figures() {
         let boundary = Boundary::new(&figure, 2).unwrap();
