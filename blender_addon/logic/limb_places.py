@@ -8,6 +8,7 @@ in radii.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -110,16 +111,21 @@ class Limb:
 
 @dataclass(frozen=True)
 class Over:
-    """From one limb to another: joints go to joints, all else stays as it is."""
+    """From one limb to another: joints go to joints, around begins alike, all else stays as it is."""
 
     one: Limb
     other: Limb
+
+    @cached_property
+    def roll(self) -> float:
+        """By how much *around* is larger on the other limb."""
+        return float(self.one.model.roll_to(self.other.model))
 
     def located(self, located: Located) -> Located:
         """The same place on the other limb."""
         u, v, around, depth = located.coordinates
         u = stretched(u, self.one.model.joints, self.other.model.joints)
-        return Located(np.array([u, v, around, depth]), located.offset)
+        return Located(np.array([u, v, around + self.roll, depth]), located.offset)
 
     def turn(self, located: Located) -> np.ndarray:
         """How directions at a place are turned, [3, 3]; one of the spaces mirrored, so does this."""

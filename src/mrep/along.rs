@@ -62,17 +62,23 @@ pub(super) fn directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
         .collect()
 }
 
+/// Where a line bends on the whole, across a direction of its beginning; none of a straight line.
+pub(super) fn bend(hubs: &[Vec3], first: &Vec3) -> Option<Vec3> {
+    /// Bends whose sum is smaller (5°) have no side.
+    const STRAIGHT: f64 = 0.09;
+    let segments: Vec<Vec3> = hubs.windows(2).map(|w| (w[1] - w[0]).normalize()).collect();
+    let sum: Vec3 = segments.windows(2).map(|w| w[1] - w[0]).sum();
+    let bend = sum - first * sum.dot(first);
+    (bend.norm() > STRAIGHT).then_some(bend)
+}
+
 /// Frames along a line that turn about it as little as they can. The first n looks to where the line bends on the whole; of a straight
 /// line up (z), or of one that stands upright along x.
 pub(super) fn frames(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
-    /// Bends whose sum is smaller (5°) have no side.
-    const STRAIGHT: f64 = 0.09;
     let along = directions(hubs, width);
     let across = |v: Vec3| v - along[0] * v.dot(&along[0]);
-    let segments: Vec<Vec3> = hubs.windows(2).map(|w| (w[1] - w[0]).normalize()).collect();
-    let bend = across(segments.windows(2).map(|w| w[1] - w[0]).sum());
     let up = across(Vec3::z());
-    let mut n = if bend.norm() > STRAIGHT {
+    let mut n = if let Some(bend) = bend(hubs, &along[0]) {
         bend.normalize()
     } else if up.norm() > 0.1 {
         up.normalize()

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The same place on another figure: points go over by their figural coordinates.
 //!
-//! Along a tube u is stretched piecewise so that joint comes to lie on joint; everything else stays as it is.
+//! Along a tube u is stretched piecewise so that joint comes to lie on joint. Around it φ begins where the limb bends to; of a straight
+//! one it begins elsewhere, so that between a straight and a bent limb φ is turned by what lies between. Everything else stays as it is.
 
+use super::along;
 use super::coordinates::Coordinates;
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
+use super::frames;
 use crate::Vec3;
 
 /// From one figure to another and back.
@@ -14,6 +17,7 @@ pub struct Correspondence {
     to: Coordinates,
     /// u of the ends and the joints in both figures; of slabs the ends.
     stations: [Vec<f64>; 2],
+    roll: f64,
 }
 
 impl Correspondence {
@@ -55,7 +59,13 @@ impl Correspondence {
             from: Coordinates::new(from),
             to: Coordinates::new(to),
             stations: [whole(a), whole(b)],
+            roll: roll(from, to),
         })
+    }
+
+    /// By how much φ is larger on the other figure, radians.
+    pub fn roll(&self) -> f64 {
+        self.roll
     }
 
     /// Coordinates of the other figure at coordinates of the first.
@@ -64,7 +74,7 @@ impl Correspondence {
         [
             stretched(u, &self.stations[0], &self.stations[1]),
             v,
-            around,
+            around + self.roll,
             depth,
         ]
     }
@@ -84,6 +94,24 @@ impl Correspondence {
     }
 }
 
+/// How much farther around a bent tube begins than a straight one, or the other way round, once the first is turned the shortest way to
+/// begin as the second does: a limb is lifted or lowered between rest poses, hardly turned about itself. 0 of two of a sort, of slabs,
+/// and of tubes that look away from each other.
+fn roll(from: &Figure, to: &Figure) -> f64 {
+    let is_tube = |figure: &Figure| matches!(figure.kind(), Kind::Tube { .. });
+    let bends = [from, to].map(|figure| {
+        let hubs: Vec<Vec3> = figure.atoms().iter().map(|a| a.hub).collect();
+        along::bend(&hubs, &figure.atoms()[0].frame.column(0).into_owned()).is_some()
+    });
+    let [a, b] = [from, to].map(|figure| figure.atoms()[0].frame);
+    let (way, onto) = (a.column(0).into_owned(), b.column(0).into_owned());
+    if !is_tube(from) || bends[0] == bends[1] || way.dot(&onto) <= 0.0 {
+        return 0.0;
+    }
+    let turned = frames::shortest(&way, &onto).map(|turn| turn * a.column(2));
+    turned.map_or(0.0, |n| n.dot(&b.column(1)).atan2(n.dot(&b.column(2))))
+}
+
 /// u between other stations; caps beyond both ends stay.
 fn stretched(u: f64, from: &[f64], to: &[f64]) -> f64 {
     if !(u > 0.0 && u < 1.0) {
@@ -100,6 +128,8 @@ mod tests {
     use super::super::fixture::{ellipsoid, helix};
     use super::*;
     use crate::Mat3;
+    use crate::mrep::Atom;
+    use std::f64::consts::FRAC_PI_2;
 
     /// A tube with joints, and one that is bent, thinner and longer, with them elsewhere, of more atoms and fewer spokes.
     fn limbs() -> [Figure; 2] {
@@ -169,6 +199,49 @@ mod tests {
                 normal(corners).dot(&(corners[0] - hub)) > 0.0,
                 "{corners:?}"
             );
+        }
+    }
+
+    /// A limb of two bones that begins so, and bends by so much at its middle.
+    fn limb(begins: &Vec3, bends: &Vec3, angle: f64) -> Figure {
+        let (sin, cos) = angle.sin_cos();
+        let hubs: Vec<Vec3> = (0..7)
+            .map(|i| {
+                let beyond = (f64::from(i) - 3.0).max(0.0);
+                begins * (f64::from(i).min(3.0) + beyond * cos) + bends * (beyond * sin)
+            })
+            .collect();
+        let frames = along::frames(&hubs, 1.0);
+        let atom = |(hub, frame): (&Vec3, &Mat3)| Atom::new(*hub, 0.5, *frame, FRAC_PI_2, 8);
+        let atoms = hubs.iter().zip(&frames).map(atom).collect();
+        Figure::tube_with(atoms, None, vec![0.0, 0.5, 1.0]).unwrap()
+    }
+
+    #[test]
+    fn what_is_in_front_of_a_straight_limb_is_in_front_of_a_bent_one() {
+        let front = -Vec3::y();
+        let down = Vec3::new(1.0, 0.0, -1.0).normalize();
+        let (straight, bent) = (limb(&Vec3::x(), &front, 0.0), limb(&down, &front, 0.6));
+        let before = Vec3::x() + front * 0.4;
+        let there = Correspondence::new(&straight, &bent).unwrap();
+        let back = Correspondence::new(&bent, &straight).unwrap();
+        // Which spoke comes first makes no difference.
+        assert!(
+            (there.roll().abs() - FRAC_PI_2).abs() < 0.05,
+            "{}",
+            there.roll()
+        );
+        let found = there.points(&[before]).unwrap()[0];
+        assert!((found - down - front * 0.4).norm() < 0.1, "{found}");
+        assert!((back.points(&[found]).unwrap()[0] - before).norm() < 1e-12);
+        assert!((there.roll() + back.roll()).abs() < 1e-15);
+        // Limbs of a sort begin alike, however they lie.
+        let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.3)).matrix();
+        for one in [straight, bent] {
+            let other = one.transformed(2.0, &turn, Vec3::y());
+            let found = Correspondence::new(&one, &other).unwrap().points(&[before]);
+            let meant = turn * before * 2.0 + Vec3::y();
+            assert!((found.unwrap()[0] - meant).norm() < 1e-12);
         }
     }
 

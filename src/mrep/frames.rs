@@ -11,7 +11,7 @@ const LEAST_BEND: f64 = 0.1;
 const REACH: f64 = 0.7;
 
 /// The turn that takes one unit vector to another the shortest way; none of opposite ones.
-fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
+pub(super) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
     let (axis, cos) = (from.cross(to), from.dot(to));
     let cross = axis.cross_matrix();
     (1.0 + cos > 1e-12).then(|| Mat3::identity() + cross + cross * cross / (1.0 + cos))

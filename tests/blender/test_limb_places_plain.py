@@ -75,6 +75,20 @@ def test_there_and_back_is_where_it_was(limbs):
         assert back.deepening(moved) * over.deepening(located) == pytest.approx(1.0)
 
 
+def test_between_a_straight_limb_and_a_bent_one_around_begins_alike(addon):
+    straight, bent = (places.Limb(tube(bend=bend), np.eye(4)) for bend in (0.0, 0.5))
+    quarter = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
+    rolled = places.Limb(straight.model.transformed(1.0, quarter), np.eye(4))
+    point = straight.at([[0.5, 0.0, 1.2, 0.8]])[0]
+    from_one, from_other = (
+        places.Over(limb, bent).located(limb.locate(point)).coordinates for limb in (straight, rolled)
+    )
+    assert abs(np.remainder(from_one[2] - from_other[2] + np.pi, 2 * np.pi) - np.pi) < 0.15, "by what lies there"
+    over, back = places.Over(rolled, bent), places.Over(bent, rolled)
+    assert abs(over.roll) > 1.0 and over.roll == pytest.approx(-back.roll)
+    assert places.Over(straight, rolled).roll == 0.0
+
+
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_a_similar_limb_turns_and_scales_all_alike(limbs, mirrored):
     matrix = similarity(2.5, mirrored)

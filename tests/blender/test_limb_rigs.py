@@ -172,7 +172,7 @@ def test_to_another_character_they_keep_their_coordinates_and_come_back(scene):
         assert c.inside and d.inside
         assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
         if c.coordinates[3] > 0.1:
-            assert abs(math.remainder(d.coordinates[2] - c.coordinates[2], 2 * math.pi)) < 1e-3
+            assert abs(math.remainder(d.coordinates[2] - over.located(c).coordinates[2], 2 * math.pi)) < 1e-3
         if old.guide == "FREE":
             assert d.coordinates[3] == pytest.approx(c.coordinates[3], abs=1e-4)
         growth = there.radius(d.coordinates[0]) / here.radius(c.coordinates[0])
@@ -440,7 +440,7 @@ def test_a_biceps_of_one_person_is_that_of_another(people):
             limb.locate(place_of(obj, each)) for obj, each, limb in ((first, old, here), (second, new, there))
         )  # fmt: skip
         assert d.coordinates[0] == pytest.approx(over.located(c).coordinates[0], abs=1e-3)
-        assert abs(math.remainder(d.coordinates[2] - c.coordinates[2], 2 * math.pi)) < 1e-3
+        assert abs(math.remainder(d.coordinates[2] - over.located(c).coordinates[2], 2 * math.pi)) < 1e-3
         one, at = moves(first, old, here)
         other, reached = moves(second, new, there)
         assert one > 0.05 and 0.5 < other / one < 2.0, old.name

@@ -42,6 +42,33 @@ def test_a_tube_along_bones_lies_on_them_and_fits_their_skin():
         thew.MRep.from_skeleton(surface, skeleton, weights, ["body", "lower"])
 
 
+def test_around_begins_alike_on_limbs_straight_and_bent():
+    surface, skeleton, weights = limb()
+    straight_one = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
+
+    # Bent forward (-y) at the elbow by half a radian, and lowered.
+    def bent(x):
+        x, angle = np.array(x, float), 0.5 * np.clip((np.asarray(x)[:, 0] - 1.8) / 0.4, 0, 1)
+        far = np.maximum(x[:, 0] - 2.0, 0.0)
+        x[:, 0], x[:, 1] = (
+            x[:, 0] - far * (1 - np.cos(angle)) + np.sin(angle) * x[:, 1],
+            np.cos(angle) * x[:, 1] - far * np.sin(angle),
+        )
+        return x @ rotation([0.0, 0.6, 0.0]).T
+
+    joints = bent([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]])
+    lowered = thew.Skeleton(["body", "upper", "lower"], [-1, 0, 1], joints[:3], joints[1:])
+    other = thew.MRep.from_skeleton(
+        thew.Surface(bent(surface.vertices), surface.triangles), lowered, weights, ["upper", "lower"]
+    )
+    assert abs(straight_one.roll_to(other)) == pytest.approx(np.pi / 2, abs=0.1)
+    for side in ([0.0, 0.0, 0.15], [0.0, -0.15, 0.0]):
+        point = np.array([[1.5, 0.0, 0.0]]) + side
+        there = straight_one.correspond(other, point)
+        np.testing.assert_allclose(there, bent(point), atol=0.03)
+        np.testing.assert_allclose(other.correspond(straight_one, there), point, atol=1e-9)
+
+
 def test_a_torso_lies_in_the_skin_that_follows_its_bones():
     surface, skeleton, weights = limb()
     torso = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper"], template="torso")

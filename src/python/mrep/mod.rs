@@ -488,8 +488,8 @@ impl PyMRep {
         moved.map(Into::into).map_err(IntoPy::into_py)
     }
 
-    /// Points of another figure at points[p,3] of this one -> [p,3]: along, around and in depth alike, joints on joints; NaN where a
-    /// point has no coordinates. Raises MRepError where figures do not correspond.
+    /// Points of another figure at points[p,3] of this one -> [p,3]: along, around (see roll_to) and in depth alike, joints on joints;
+    /// NaN where a point has no coordinates. Raises MRepError where figures do not correspond.
     #[pyo3(signature = (other, points))]
     fn correspond<'py>(
         &self,
@@ -503,6 +503,13 @@ impl PyMRep {
             there.points(&places).map_err(IntoPy::into_py)
         })?;
         Ok(from_points(points.py(), &found))
+    }
+
+    /// By how much φ of a place is larger on another figure, radians: where one tube is straight and the other bent, they begin
+    /// around at what lies alike once the limb is lifted or lowered. 0 of two of a sort. Raises MRepError as correspond does.
+    fn roll_to(&self, other: &Self) -> PyResult<f64> {
+        let there = Correspondence::new(self.figure()?, other.figure()?);
+        Ok(there.map_err(IntoPy::into_py)?.roll())
     }
 
     /// A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and prisms

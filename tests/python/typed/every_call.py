@@ -147,6 +147,7 @@ CALLS: dict[str, Call] = {
     "MRep.check": lambda s: s.MRep.check(),
     "MRep.transformed": lambda s: s.MRep.transformed(2.0, np.eye(3), [1.0, 0.0, 0.0]),
     "MRep.correspond": lambda s: s.MRep.correspond(slab(0.5), [[0.0, 0.0, 0.1]]),
+    "MRep.roll_to": lambda s: s.MRep.roll_to(slab(0.5)),
     "MRep.lattice": lambda s: s.MRep.lattice(layers=1),
     "MRep.fit": lambda s: s.MRep.fit(s.MRep.boundary(2), stages=["atoms"], held=[0]),
     "MRepFamily.sample": lambda s: s.MRepFamily.sample([0.5]),
