@@ -143,11 +143,10 @@ impl Lattice {
         found
     }
 
-    /// The first violation of condition 4.
-    pub(crate) fn first_fault(&self) -> Option<Violation> {
-        let mut found = Vec::new();
-        self.check_cells(&mut found);
-        found.into_iter().next()
+    /// Cells that violate condition 4.
+    pub(crate) fn faults(&self) -> Vec<usize> {
+        let sound = self.check_cells(&mut Vec::new());
+        (0..sound.len()).filter(|cell| !sound[*cell]).collect()
     }
 
     /// Condition 4, and the orientation that all else relies on. Tells for each cell whether it holds.

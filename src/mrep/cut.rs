@@ -209,7 +209,7 @@ pub(super) fn cut(
 }
 
 /// Points of a triangle no farther apart than `spacing`, without its corners.
-fn spread([a, b, c]: [Vec3; 3], spacing: f64, out: &mut Vec<Vec3>) {
+pub(super) fn spread([a, b, c]: [Vec3; 3], spacing: f64, out: &mut Vec<Vec3>) {
     let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
     let n = ((longest / spacing).ceil() as usize).clamp(1, 24);
     for i in 0..=n {

@@ -2,6 +2,7 @@
 //! Control lattices from figures: cells that follow a limb, with bones on the way from hub to hub.
 
 use super::cells::Complex;
+use super::cut::spread;
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
 use crate::Vec3;
@@ -15,6 +16,8 @@ use rayon::prelude::*;
 const MOST_LAYERS: usize = 16;
 /// How much farther out than the boundary corners begin.
 const BEGIN: f64 = 1.02;
+/// Points to be covered are no farther apart than this part of the surface's size.
+const SPACING: f64 = 0.01;
 /// What is left between the skin and the lattice's border, in radii.
 const MARGIN: f64 = 0.03;
 
@@ -48,17 +51,62 @@ impl Figure {
             });
         }
         let points: Vec<Vec3> = match covers {
-            Some(surface) => surface.welded().vertices.clone(),
+            Some(surface) => dense(surface),
             None => super::Boundary::new(self, 2)?.positions(self),
         };
-        let mut complex = Complex::new(self, layers);
-        self.cover(&mut complex, &points)?;
-        let lattice = self.built(&complex)?;
+        let (complex, lattice) = self.clone().filled(layers, &points)?;
         let Some(skeleton) = skeleton else {
             return Ok(lattice);
         };
         let bones = lattice.bones_by_place(skeleton);
         Lattice::with_bones(complex.vertices, complex.cells, bones).map_err(refused)
+    }
+
+    /// Cells that hold all points. Where they would be turned over, as spokes of neighbours cross farther out than the boundary, atoms
+    /// between joints are left out: longer cells bend by more.
+    fn filled(mut self, layers: usize, points: &[Vec3]) -> Result<(Complex, Lattice), MRepError> {
+        loop {
+            let mut complex = Complex::new(&self, layers);
+            let covered = self.cover(&mut complex, points);
+            let lattice = self.built(&complex)?;
+            let faults = lattice.faults();
+            if faults.is_empty() {
+                return covered.map(|()| (complex, lattice));
+            }
+            self = match self.without_atom_near(&lattice, &faults) {
+                Some(fewer) => fewer,
+                None => return Err(covered.err().unwrap_or_else(turned_over)),
+            };
+        }
+    }
+
+    /// A tube without the atom that most of some cells are nearest to, of those that are neither ends nor joints; none without any.
+    fn without_atom_near(&self, lattice: &Lattice, cells: &[usize]) -> Option<Self> {
+        let Kind::Tube { atoms, .. } = self.kind() else {
+            return None;
+        };
+        let is_joint = |i: usize| {
+            let u = self.knots()[i];
+            self.joints().iter().any(|joint| (joint - u).abs() < 1e-9)
+        };
+        let free: Vec<usize> = (1..atoms - 1).filter(|i| !is_joint(*i)).collect();
+        let mut votes = vec![0usize; atoms];
+        for &cell in cells {
+            let corners = lattice.cells()[cell].corners();
+            let sum: Vec3 = corners
+                .iter()
+                .map(|v| lattice.vertices()[*v as usize])
+                .sum();
+            let centre = sum / corners.len() as f64;
+            let far = |i: &&usize| (self.atoms()[**i].hub - centre).norm_squared();
+            let nearest = free.iter().min_by(|a, b| far(a).total_cmp(&far(b)))?;
+            votes[*nearest] += 1;
+        }
+        let most = free.into_iter().rev().max_by_key(|i| votes[*i])?;
+        let (mut atoms, mut knots) = (self.atoms().to_vec(), self.knots().to_vec());
+        atoms.remove(most);
+        knots.remove(most);
+        Self::tube_with(atoms, Some(knots), self.joints().to_vec()).ok()
     }
 
     fn built(&self, complex: &Complex) -> Result<Lattice, MRepError> {
@@ -135,6 +183,23 @@ impl Figure {
                 .into(),
         ))
     }
+}
+
+/// Points of a surface, no farther apart on it than a part of its size.
+fn dense(surface: &Surface) -> Vec<Vec3> {
+    let welded = surface.welded();
+    let mut points = welded.vertices.clone();
+    for t in &welded.triangles {
+        let corners = t.map(|v| welded.vertices[v as usize]);
+        spread(corners, SPACING * surface.size(), &mut points);
+    }
+    points
+}
+
+fn turned_over() -> MRepError {
+    MRepError::Target(
+        "cells wide enough for the surface would be turned over where the model bends: fit it closer to the surface, or end it before".into(),
+    )
 }
 
 fn refused(why: crate::lattice::LatticeError) -> MRepError {

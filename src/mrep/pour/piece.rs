@@ -258,7 +258,7 @@ impl Limb {
             .map_err(|e| e.to_string())?;
         let lattice = Lattice::new(complex.vertices.clone(), complex.cells.clone())
             .map_err(|e| e.to_string())?;
-        if lattice.first_fault().is_some() {
+        if !lattice.faults().is_empty() {
             return Err("cells wide enough for its skin would be turned over".into());
         }
         let near = 1e-9;
