@@ -2,7 +2,7 @@
 //! Cells in a figure: prisms around its hubs, hexahedra in the layers farther out, tetrahedra in the caps of tubes.
 //!
 //! Hubs are vertices, and the way from hub to hub is an edge. Beyond them vertices lie on *columns*, one for each spoke, in even
-//! steps from the hub out. A fan is cut in two; a cap is not, as what is left between its pieces could be no cell.
+//! steps from the hub out. A fan is cut in two; a cap is a fan of tetrahedra, of several rings of them where it is long.
 //!
 //! Source: [oguz2005, slides 9 and 23; crouch2007] for hexahedra along medial sheets; prisms at the hubs and what closes a body are
 //! ours.
@@ -10,11 +10,14 @@
 use super::atom::Role;
 use super::boundary::{Rows, Site, times, vectors};
 use super::figure::{Figure, Kind};
-use super::pieces::{EDGES, Part};
+use super::pieces::{EDGES, Part, Piece};
 use crate::Vec3;
 use crate::lattice::Cell;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
+
+/// Caps longer than so many radii get one more ring each: straight edges from ring to pole cut off too much of a long one.
+const LONG_CAPS: [f64; 3] = [1.3, 2.5, 4.0];
 
 /// A line of vertices from a hub outward.
 #[derive(Debug, Clone)]
@@ -234,28 +237,45 @@ impl Complex {
                 self.rims.push(ring.clone());
                 continue;
             }
-            let pole = self.column(vectors[end][0], vectors[end][Role::end_spoke(spokes)]);
-            for q in 0..spokes {
-                let (a, b) = (ring[q], ring[(q + 1) % spokes]);
-                let inner = [a, b, pole].map(|c| self.at(c, 0));
-                self.cells.push(Cell::Tetrahedron([
-                    end as u32, inner[0], inner[1], inner[2],
-                ]));
-                for l in 1..self.layers {
-                    let at = |c: usize, l: usize| self.at(c, l);
-                    let prism = [
-                        at(a, l - 1),
-                        at(b, l - 1),
-                        at(pole, l - 1),
-                        at(a, l),
-                        at(b, l),
-                        at(pole, l),
-                    ];
-                    self.cells.push(Cell::Prism(prism));
+            let mut around = ring.clone();
+            let (hub, far) = (vectors[end][0], vectors[end][Role::end_spoke(spokes)]);
+            let long = far.norm() / figure.atoms()[end].radius;
+            let between = LONG_CAPS.iter().filter(|from| long > **from).count();
+            let pieces = Piece::all(figure);
+            let cap = (pieces.iter()).find(|p| p.part == Part::Cap { last: end > 0 });
+            for k in 1..=between {
+                let Some(cap) = cap else {
+                    break;
+                };
+                let p = k as f64 / (between + 1) as f64;
+                let turn = |q: usize| TAU * q as f64 / spokes as f64;
+                let next: Vec<usize> = (0..spokes)
+                    .map(|q| self.column(hub, cap.at(p, turn(q)).spoke))
+                    .collect();
+                for q in 0..spokes {
+                    let r = (q + 1) % spokes;
+                    self.wedge(end as u32, [around[q], around[r], next[r]]);
+                    self.wedge(end as u32, [around[q], next[r], next[q]]);
                 }
-                self.faces.push(vec![a, b, pole]);
+                around = next;
+            }
+            let pole = self.column(hub, far);
+            for q in 0..spokes {
+                self.wedge(end as u32, [around[q], around[(q + 1) % spokes], pole]);
             }
         }
+    }
+
+    /// A tetrahedron at a hub between three columns, prisms outward of it.
+    fn wedge(&mut self, hub: u32, columns: [usize; 3]) {
+        let [a, b, c] = columns.map(|column| self.at(column, 0));
+        self.cells.push(Cell::Tetrahedron([hub, a, b, c]));
+        for l in 1..self.layers {
+            let [a, b, c] = columns.map(|column| self.at(column, l - 1));
+            let [d, e, f] = columns.map(|column| self.at(column, l));
+            self.cells.push(Cell::Prism([a, b, c, d, e, f]));
+        }
+        self.faces.push(columns.to_vec());
     }
 
     fn slab(&mut self, figure: &Figure, rows: usize, cols: usize) {

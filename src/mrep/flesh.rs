@@ -116,7 +116,7 @@ impl Figure {
     /// Moves outer vertices until all points lie inside.
     pub(super) fn cover(&self, complex: &mut Complex, points: &[Vec3]) -> Result<(), MRepError> {
         const ROUNDS: usize = 60;
-        /// Farther out than this many spokes the figure is not what lies inside.
+        /// Farther out than this many spokes, or mean radii, the figure is not what lies inside.
         const FARTHEST: f64 = 3.0;
         let mean = {
             let all = self.atoms();
@@ -144,7 +144,8 @@ impl Figure {
                 let (t, square, at) = closest_leaf(&tree, p, f64::INFINITY, corners)?;
                 let outside = lattice.locate(*p).is_none();
                 let distance = square.sqrt();
-                let margin = MARGIN * mean;
+                let local = triangles[t as usize].map(|c| complex.columns[c].spoke.norm());
+                let margin = MARGIN * mean.min(local.iter().sum::<f64>() / 3.0);
                 let lacks = if outside {
                     margin + distance
                 } else {
@@ -171,7 +172,8 @@ impl Figure {
             }
             for (column, more) in complex.columns.iter_mut().zip(wanted) {
                 column.reach += more;
-                if column.reach > FARTHEST {
+                let spoke = column.spoke.norm();
+                if column.reach * spoke > FARTHEST * spoke.max(mean) {
                     return Err(MRepError::Target(
                         "the surface reaches far beyond the model: give the skin of the limb alone, or fit the model to it first".into(),
                     ));
