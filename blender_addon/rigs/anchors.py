@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What rigs hang on, found again: bones after they were renamed, faces after the mesh was edited elsewhere.
 
-A bone is known by its name and by a token in a custom property of the bone; a face by a token in an integer attribute of
-the mesh. Where several faces have one token, because a face was cut, the nearest to the remembered place is meant.
+A bone is known as `scene.bone_marks` knows it; a face by a token in an integer attribute of the mesh. Where several faces have
+one token, because a face was cut, the nearest to the remembered place is meant.
 """
 
 from __future__ import annotations
 
-import uuid
 from contextlib import suppress
 from functools import cached_property
 
@@ -18,11 +17,11 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly
+from ..scene.bone_marks import known_bone, marked_bone, unmark_bones
 from ..scene.mesh import basis_positions, triangles_of
 from ..scene.reading import armature_of
 
-#: The custom property that marks a bone, and the attribute that marks faces.
-BONE_MARK = "thew_bone"
+#: The attribute that marks faces.
 FACE_MARK = "thew_face"
 
 # bones ----------------------------------------------------------------------------------------------------------------
@@ -39,32 +38,9 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
         rig.bone_token = marked_bone(armature, bone)
 
 
-def marked_bone(armature: bpy.types.Object, bone: bpy.types.Bone) -> str:
-    """The token of a bone, given to it when it has none or another bone has the same; "" where it cannot be marked."""
-    token = bone.get(BONE_MARK, "")
-    copied = token and any(other.get(BONE_MARK) == token for other in armature.data.bones if other != bone)
-    if not token or copied:
-        token = uuid.uuid4().hex[:12]
-        try:
-            bone[BONE_MARK] = token
-        except (RuntimeError, TypeError, AttributeError):  # linked from another file: its name has to do
-            return ""
-    return token
-
-
 def found_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
     """The present name of the bone that `rig` hangs on, "" when it is gone."""
-    bones = armature.data.bones
-    named = bones.get(rig.bone)
-    if not rig.bone_token:
-        return rig.bone if named is not None else ""
-    if named is not None and named.get(BONE_MARK) == rig.bone_token:
-        return rig.bone
-    renamed = next((bone.name for bone in bones if bone.get(BONE_MARK) == rig.bone_token), "")
-    if renamed:
-        return renamed
-    # A bone made anew under the old name will do, one that was renamed to it will not.
-    return rig.bone if named is not None and not named.get(BONE_MARK) else ""
+    return known_bone(armature, rig.bone, rig.bone_token)
 
 
 # faces --------------------------------------------------------------------------------------------------------------
@@ -218,9 +194,7 @@ def unmark(obj: bpy.types.Object) -> None:
     if attribute is not None and not tokens and not mesh.is_editmode:
         mesh.attributes.remove(attribute)
     armature = armature_of(obj)
-    if armature is None or armature.library is not None or armature.data.library is not None:
-        return
-    used = {rig.bone_token for other in bpy.data.objects if other.type == "MESH" for rig in other.thew.rigs}
-    for bone in armature.data.bones:
-        if bone.get(BONE_MARK) is not None and bone[BONE_MARK] not in used:
-            del bone[BONE_MARK]
+    if armature is not None:
+        every = [other.thew for other in bpy.data.objects if other.type == "MESH"]
+        rigs = {rig.bone_token for thew in every for rig in thew.rigs}
+        unmark_bones(armature, rigs)
