@@ -20,6 +20,7 @@ from ..rigs.rigging import Attachment
 from ..saved.limbs import ThewLimb
 from ..saved.rigs import ThewRig
 from ..saved.slider_groups import values_of
+from ..scene import limbs as scene_limbs
 from . import limbs
 
 #: A limb has what follows its bones by so much.
@@ -43,14 +44,18 @@ class Side:
         """A limb in metres."""
         return Limb(limbs.model_of(limb), np.linalg.inv(self.flesh.place.to_object(self.flesh.bind_pose.mesh_matrix)))
 
+    def chain(self, limb: ThewLimb) -> list[str]:
+        """Names of a limb's bones; a `Refusal` where one is gone."""
+        return scene_limbs.sound_chain(self.obj, self.flesh.character, limb)
+
     def share(self, weights: np.ndarray, limb: ThewLimb) -> float:
         """How much of weights [b] for the bones of the skeleton a limb's have."""
-        return float(limbs.followed(self.flesh.character, limb, weights))
+        return float(limbs.followed(self.flesh.character, self.chain(limb), weights))
 
     def skin(self, limb: ThewLimb) -> np.ndarray:
         """The triangles that follow a limb."""
         character = self.flesh.character
-        share = limbs.followed(character, limb, character.weights)
+        share = limbs.followed(character, self.chain(limb), character.weights)
         return np.flatnonzero(share[character.triangles].mean(axis=1) >= FOLLOWS)
 
     def shares(self, shares) -> np.ndarray:
@@ -67,10 +72,7 @@ class Pair:
     there: ThewLimb
     over: Over
     skin: tuple[np.ndarray, Picker]  # the other's triangles, and they as a surface
-
-    def bone(self, name: str) -> str:
-        """The bone of the other chain at the place of one of ours."""
-        return self.there.chain()[self.here.chain().index(name)]
+    bones: dict[str, str]  # of the other chain, at the places of ours
 
 
 class Guide:
@@ -134,7 +136,7 @@ class BoneGuide(Guide):
     """At a bone: at that of the other chain."""
 
     def start(self):
-        self.name = self.pair.bone(self.here.flesh.character.bones[self.old.bone])
+        self.name = self.pair.bones[self.here.flesh.character.bones[self.old.bone]]
         index = self.there.flesh.character.bones.index(self.name)
         self.attachment = Attachment(self.old.template, "BONE", bone=index)
 

@@ -39,6 +39,7 @@ class Carried:
     row: list[float]
     samples: list[list[float]]
     preferred: list[float]
+    double: bool = False  # one like it stands there already
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Report:
 
     names: list[str] = field(default_factory=list)
     limbs: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)  # half sentences: why rigs stay
+    left: list[str] = field(default_factory=list)  # half sentences: why rigs stay, and which ones are there twice
     warnings: list[str] = field(default_factory=list)
 
     def said(self, target: bpy.types.Object) -> str:
@@ -84,20 +85,24 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
         if limb.name not in pairs:
             pairs[limb.name] = pair_of(here, there, limb, partner)
         planned.append(plan(here, there, pairs[limb.name], rig, attachment))
+        planned[-1].double = stands_there(there, rig, partner)
     if not planned:
         raise Refusal(
             f"None of the rigs of {describe(source)} can be carried to {describe(target)}: {'; '.join(report.left)}"
         )
     bones = {}
     for ours, theirs in matched:
-        if len(ours.chain()) == len(theirs.chain()):
+        one, other = here.chain(ours), there.chain(theirs)
+        if len(one) == len(other):
             over = pairs[ours.name].over if ours.name in pairs else Over(here.limb(ours), there.limb(theirs))
-            bones |= {bone: (other, over) for bone, other in zip(ours.chain(), theirs.chain(), strict=True)}
+            bones |= {bone: (partner, over) for bone, partner in zip(one, other, strict=True)}
     before = len(target.thew.rigs), target.thew.active_rig
     try:
         for carried in planned:
             write(there, carried)
             report.names.append(target.thew.rigs[-1].name)
+            if carried.double:
+                report.left.append(f"“{carried.rig.name}” was there already and stays beside “{report.names[-1]}”")
             warning = limb_drivers.carry(here, there, carried.rig, target.thew.rigs[-1], bones)
             report.warnings += [warning] if warning else []
     except Exception:
@@ -114,16 +119,11 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
 
 def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
     """Both limbs made ready; refused where their chains do not correspond."""
-    one, other = ours.chain(), theirs.chain()
+    one, other = here.chain(ours), there.chain(theirs)
     if len(one) != len(other):
         raise Refusal(
             f"The limb “{ours.name}” of {describe(here.obj)} runs along {plural(len(one), 'bone')} and “{theirs.name}” of "
             f"{describe(there.obj)} along {len(other)}: make both along the same number of bones"
-        )
-    lost = [bone for bone in other if bone not in there.flesh.character.bones]
-    if lost:
-        raise Refusal(
-            f"The bone “{lost[0]}” of the limb “{theirs.name}” moves nothing of {describe(there.obj)}: make the limb again"
         )
     triangles = there.skin(theirs)
     if not len(triangles):
@@ -131,7 +131,7 @@ def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
     corners = there.flesh.character.triangles[triangles]
     return Pair(
         ours, theirs, Over(here.limb(ours), there.limb(theirs)),
-        (triangles, Picker(np.asarray(there.flesh.surface.vertices), corners)),
+        (triangles, Picker(np.asarray(there.flesh.surface.vertices), corners)), dict(zip(one, other, strict=True)),
     )  # fmt: skip
 
 
@@ -151,7 +151,7 @@ def limb_of(side: Side, rig: ThewRig, attachment: Attachment, first: list[ThewLi
     every = sorted(side.obj.thew.limbs, key=lambda limb: limb not in first)
     character = side.flesh.character
     if attachment.guide == "BONE":
-        return next((limb for limb in every if character.bones[attachment.bone] in limb.chain()), None)
+        return next((limb for limb in every if character.bones[attachment.bone] in side.chain(limb)), None)
     if attachment.guide == "SKIN":
         corners = character.triangles[attachment.triangle]
         weights = side.shares(attachment.barycentric) @ character.weights[corners]
@@ -164,6 +164,19 @@ def limb_of(side: Side, rig: ThewRig, attachment: Attachment, first: list[ThewLi
             every = [limb for limb in every if np.isfinite(side.limb(limb).coordinates(point)).all()]
     following = [limb for limb in every if side.share(weights, limb) >= FOLLOWS]
     return max(following, key=lambda limb: (limb in first, side.share(weights, limb)), default=None)
+
+
+def stands_there(there: Side, rig: ThewRig, limb: ThewLimb) -> bool:
+    """Whether a rig of the same name and kind hangs on a limb of the other character: it was carried before."""
+    for other in there.obj.thew.rigs:
+        if (other.name, other.template, other.guide) != (rig.name, rig.template, rig.guide):
+            continue
+        try:
+            if limb_of(there, other, sound(there, other), [limb]) == limb:
+                return True
+        except Refusal:  # one that hangs on nothing
+            continue
+    return False
 
 
 # what becomes of them ---------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ..logic.native import core
 from ..saved import edited
 from ..saved.limbs import ThewLimb
 from ..scene import limbs as scene_limbs
-from .limbs import model_of, subject
+from .limbs import Met, met, model_of, subject
 
 
 def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
@@ -30,13 +30,13 @@ def touched(obj: bpy.types.Object) -> None:
 
 def atom_maps(obj: bpy.types.Object, limb: ThewLimb, model) -> np.ndarray:
     """How each atom's surroundings at rest go into the world as it is now, [atoms, 4, 4]."""
-    maps = scene_limbs.pose_maps(obj, limb.chain())
+    maps = scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))
     return maps[limbs.bones_of(model.knots, model.joints)]
 
 
 def handles(obj: bpy.types.Object, limb: ThewLimb, model) -> tuple[list[Handle], np.ndarray]:
     """All handles and where they are in the world."""
-    return limb_handles.handles(limbs.posed(core(), model, scene_limbs.pose_maps(obj, limb.chain())))
+    return limb_handles.handles(limbs.posed(core(), model, scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))))
 
 
 def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np.ndarray, whole: bool) -> bool:
@@ -67,16 +67,13 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
     keep(obj, limb, new)
 
 
-def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> float:
-    """Fit the limb to the skin that follows its bones, from where its atoms are; gives how far it misses it on the mean, in parts of the
-    character's size. `hold`: hubs stay where they are."""
-    thew, start, bones = core(), model_of(limb), limb.chain()
+def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> Met:
+    """Fit the limb to the skin that follows its bones, from where its atoms are, and tell how well it meets it. `hold`: hubs stay where they are."""
+    thew, start = core(), model_of(limb)
     character, surface, skeleton = subject(context, obj)
-    lost = [bone for bone in bones if bone not in character.bones]
-    if lost:
-        raise Refusal(f"The bone “{lost[0]}” of “{limb.name}” is not there any more: remove the limb and make it again")
+    bones = scene_limbs.sound_chain(obj, character, limb)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     held = np.arange(start.shape[0]) if hold else None
     found = start.fit(surface, held=held, weights=weights, stages=["atoms"])
     keep(obj, limb, found.mrep)
-    return found.report.mean / surface.size
+    return met(character, surface, bones, found)

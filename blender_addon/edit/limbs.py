@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import bpy
 import numpy as np
 
@@ -19,11 +21,32 @@ from ..scene.reading import armature_of, check_editable
 
 #: A boundary that misses the skin by more than this share of the character's size on the mean does not meet it.
 MISSED = 0.005
+#: A limb has the vertices that follow its bones by so much; of those without coordinates a larger share than `TOLD` is told.
+OWN = 0.5
+TOLD = 0.01
+#: A weight that is so near to that of what nobody painted is no paint.
+PAINTED = 1e-3
 
 
-def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, float]:
-    """A limb along `bones`, fitted to the skin that follows them; gives it and how far it misses the skin on the mean, in parts of
-    the character's size."""
+@dataclass(frozen=True)
+class Met:
+    """How well a limb meets the skin that follows its bones."""
+
+    #: How far its boundary misses it on the mean, in parts of the character's size.
+    miss: float
+    #: How many vertices follow its bones, and how many of those have no coordinates.
+    vertices: int
+    lost: int
+
+    def said(self, name: str) -> str:
+        text = f"Limb “{name}”: its boundary misses the skin by {100.0 * self.miss:.2f} % of the character's size on the mean"
+        if self.lost > TOLD * self.vertices:
+            text += f"; {self.lost} of the {self.vertices} vertices that follow its bones have no coordinates, as they lie beyond it"
+        return text + "."
+
+
+def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, Met]:
+    """A limb along `bones`, fitted to the skin that follows them, and how well it meets it."""
     thew = core()
     character, surface, skeleton = subject(context, obj)
     unknown = [bone for bone in bones if bone not in character.bones]
@@ -31,6 +54,10 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
         raise Refusal(
             f"The bone “{unknown[0]}” carries nothing of {describe(obj)}: select bones whose vertex groups it has, or give it weights"
         )
+    bones = sorted(bones, key=character.bones.index)
+    same = [limb.name for limb in obj.thew.limbs if sorted(scene_limbs.chain(obj, limb)) == sorted(bones)]
+    if same:
+        raise Refusal(f"The limb “{same[0]}” runs along these bones already: press Fit Again, or remove it first")
     start = thew.MRep.from_skeleton(surface, skeleton, character.weights, bones, atoms, spokes)
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     fit = start.fit(surface, held=np.arange(start.shape[0]), weights=weights, stages=["atoms"])
@@ -40,11 +67,18 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
         fit = free if free.report.mean < 0.6 * fit.report.mean else fit
     limb = obj.thew.limbs.add()
     taken = [other.name for other in obj.thew.limbs][:-1]
-    limb.bones = "\n".join(sorted(bones, key=character.bones.index))
+    scene_limbs.anchor(obj, limb, bones)
     limb.model = limbs.packed(fit.mrep)
     limb.name = free_name(bones[0], taken) if bones[0] in taken else bones[0]
     obj.thew.active_limb = len(obj.thew.limbs) - 1
-    return limb, fit.report.mean / surface.size
+    return limb, met(character, surface, bones, fit)
+
+
+def met(character, surface, bones: list[str], fit) -> Met:
+    """How well a fit along bones meets the skin."""
+    own = followed(character, bones, character.weights) >= OWN
+    found = fit.mrep.coordinates(character.rest[own])
+    return Met(fit.report.mean / surface.size, int(own.sum()), int(np.isnan(found[:, 0]).sum()))
 
 
 def subject(context, obj: bpy.types.Object):
@@ -56,9 +90,9 @@ def subject(context, obj: bpy.types.Object):
     return character, surface, skeleton.refit_tails(surface, character.weights)
 
 
-def followed(character, limb: ThewLimb, weights: np.ndarray) -> np.ndarray:
-    """Which share of weights [..., b] for the bones of a character a limb's have, [...]."""
-    mine = [character.bones.index(bone) for bone in limb.chain() if bone in character.bones]
+def followed(character, bones: list[str], weights: np.ndarray) -> np.ndarray:
+    """Which share of weights [..., b] for the bones of a character some of them have, [...]."""
+    mine = [character.bones.index(bone) for bone in bones]
     total = weights.sum(axis=-1)
     return weights[..., mine].sum(axis=-1) / np.where(total > 0.0, total, 1.0)
 
@@ -80,7 +114,8 @@ def model_of(limb: ThewLimb):
 def shares(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
     """(rest positions [n, 3], how much each vertex follows each limb's bones [n, limbs])."""
     _, character, _, _ = scene_limbs.read(obj, context)
-    columns = [followed(character, limb, character.weights) for limb in chosen]
+    chains = [scene_limbs.sound_chain(obj, character, limb) for limb in chosen]
+    columns = [followed(character, bones, character.weights) for bones in chains]
     return character.rest, np.stack(columns, axis=1)
 
 
@@ -88,7 +123,7 @@ def coordinates(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple
     """(figural coordinates [n, 4] of each vertex in the limb that it follows most, NaN where it follows none;
     the place of that limb among the chosen [n], -1)."""
     rest, share = shares(context, obj, chosen)
-    which = np.where(share.max(axis=1) >= 0.5, share.argmax(axis=1), -1)
+    which = np.where(share.max(axis=1) >= OWN, share.argmax(axis=1), -1)
     found = np.full((len(rest), 4), np.nan)
     for k, limb in enumerate(chosen):
         mine = which == k
@@ -121,9 +156,9 @@ def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: lim
     return int((share > 0.0).sum())
 
 
-def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str) -> tuple[list[str], int]:
-    """Carry a vertex group from the limbs of one character to those of the same name, or of the only one, on another; gives their names
-    and how many vertices got a weight."""
+def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str) -> tuple[list[str], int, int]:
+    """Carry a vertex group from the limbs of one character to those of the same name, or of the only one, on another; gives their names,
+    how many vertices they have, and how many of them are painted now."""
     group = source.vertex_groups.get(name)
     if group is None:
         raise Refusal(f"{describe(source)} has no vertex group “{name}”: paint it first, or choose another")
@@ -136,7 +171,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
     old = flesh_map.read(target, name)
     result = np.full(len(target.data.vertices), missing) if old is None else old.astype(np.float64)
     found, which = coordinates(context, target, [theirs for _, theirs in pairs])
-    touched = 0
+    touched = painted = 0
     for k, (ours, theirs) in enumerate(pairs):
         mine = (which == k) & np.isfinite(found[:, 0])
         if not mine.any():
@@ -150,9 +185,10 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
         vertices = np.flatnonzero(mine)[good]
         result[vertices] = (values[corners] * barycentric).sum(axis=1)
         touched += len(vertices)
+        painted += int((np.abs(result[vertices] - missing) > PAINTED).sum())
     flesh_map.write(target, name, result)
     target.data.update_tag()
-    return [theirs.name for _, theirs in pairs], touched
+    return [theirs.name for _, theirs in pairs], touched, painted
 
 
 def matched(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[ThewLimb, ThewLimb]]:

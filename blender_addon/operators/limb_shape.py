@@ -195,8 +195,7 @@ class THEW_OT_limb_fit(Quick, bpy.types.Operator):
     def edit(self, context, obj):
         limb = chosen(obj)
         updates.stop_update()
-        miss = limb_shape.fit(context, obj, limb, self.hold)
-        return f"Limb “{limb.name}”: its boundary misses the skin by {100.0 * miss:.2f} % of the character's size on the mean."
+        return limb_shape.fit(context, obj, limb, self.hold).said(limb.name)
 
 
 CLASSES = (THEW_OT_limb_drag, THEW_OT_limb_move, THEW_OT_limb_fit)

@@ -12,6 +12,8 @@ from ..live import updates
 from ..logic.errors import Refusal
 from ..logic.limbs import Region
 from ..logic.names import describe
+from ..logic.sentences import plural
+from ..rigs.anchors import unmark
 from ..saved import limbs as saved
 from ..scene import flesh_map
 from ..scene import limbs as scene_limbs
@@ -29,7 +31,7 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
 
     bones: StringProperty(
         name="Bones",
-        description="Names of the bones, one a line; empty: those that are selected",
+        description="Names of the bones, one a line and in any order; empty: those that are selected",
         options={"SKIP_SAVE"},
     )
     atoms_per_bone: IntProperty(
@@ -41,14 +43,14 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         if obj is None:
             raise Refusal("Nothing is active: select the skinned mesh")
         names = self.bones.split("\n") if self.bones else scene_limbs.selected_bones(obj)
-        limb, miss = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
+        limb, met = edit.add(context, obj, names, self.atoms_per_bone, self.spokes)
         limb_shape.touched(obj)
-        if miss > 2 * edit.MISSED:
+        if met.miss > 2 * edit.MISSED:
             self.report(
                 {"WARNING"},
                 f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Atoms to where it should be",
             )
-        return f"Limb “{limb.name}”: its boundary misses the skin by {100.0 * miss:.2f} % of the character's size on the mean."
+        return met.said(limb.name)
 
 
 class THEW_OT_limb_remove(Quick, bpy.types.Operator):
@@ -62,6 +64,7 @@ class THEW_OT_limb_remove(Quick, bpy.types.Operator):
         name = limb.name
         obj.thew.limbs.remove(obj.thew.active_limb)
         obj.thew.active_limb = max(0, min(obj.thew.active_limb, len(obj.thew.limbs) - 1))
+        unmark(obj)
         limb_shape.touched(obj)
         return f"Removed the limb “{name}”."
 
@@ -151,8 +154,11 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
     def edit(self, context, obj):
         source = other_mesh(context, obj, self.source)
         updates.stop_update()
-        names, count = edit.carry(context, source, obj, self.group)
-        return f"“{self.group}” is carried to {count} vertices of {', '.join(f'“{name}”' for name in names)}."
+        names, count, painted = edit.carry(context, source, obj, self.group)
+        where = ", ".join(f"“{name}”" for name in names)
+        return (
+            f"“{self.group}” is carried to {where}: {painted} of {plural(count, 'vertex', 'vertices')} have some there."
+        )
 
 
 class THEW_OT_suggest_bones(Quick, bpy.types.Operator):

@@ -188,7 +188,7 @@ def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
 
 
 def unmark(obj: bpy.types.Object) -> None:
-    """Take away the marks of bones and faces that no rig of this file needs any more."""
+    """Take away the marks of bones and faces that no rig or limb of this file needs any more."""
     mesh, tokens = obj.data, {rig.face_token for rig in obj.thew.rigs if rig.face_token}
     attribute = mesh.attributes.get(FACE_MARK)
     if attribute is not None and not tokens and not mesh.is_editmode:
@@ -196,5 +196,5 @@ def unmark(obj: bpy.types.Object) -> None:
     armature = armature_of(obj)
     if armature is not None:
         every = [other.thew for other in bpy.data.objects if other.type == "MESH"]
-        rigs = {rig.bone_token for thew in every for rig in thew.rigs}
-        unmark_bones(armature, rigs)
+        limbs = {token for thew in every for limb in thew.limbs for _, token in limb.saved_bones()}
+        unmark_bones(armature, limbs | {rig.bone_token for thew in every for rig in thew.rigs})

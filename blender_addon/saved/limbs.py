@@ -28,10 +28,15 @@ class ThewLimb(bpy.types.PropertyGroup):
     shown: BoolProperty(
         name="Show", description="Draw the limb's atoms, spokes and boundary in the 3D view", default=True
     )
+    tokens: StringProperty(
+        name="Tokens", description="What its bones are known by when their names change, one a line", options={"HIDDEN"}
+    )
 
-    def chain(self) -> list[str]:
-        """Names of its bones, the first one nearest to the root."""
-        return self.bones.split("\n") if self.bones else []
+    def saved_bones(self) -> list[tuple[str, str]]:
+        """(name, token) of its bones as they were when it was made, the first one nearest to the root; "" of one without a token."""
+        names = self.bones.split("\n") if self.bones else []
+        tokens = self.tokens.split("\n") if self.tokens else []
+        return list(zip(names, tokens + [""] * (len(names) - len(tokens)), strict=False))
 
 
 def active(obj: bpy.types.Object | None) -> ThewLimb | None:

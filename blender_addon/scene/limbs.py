@@ -9,7 +9,9 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import transform
-from .character import Character, read_character
+from ..saved.limbs import ThewLimb
+from .bone_marks import known_bone, marked_bone
+from .character import Character, read_character, world_matrix
 from .reading import Subject, armature_of, subject
 
 #: The attributes that limbs write, and their types.
@@ -20,7 +22,7 @@ def read(obj: bpy.types.Object, context) -> tuple[Subject, Character, np.ndarray
     """(the subject, the character at rest, heads and tails [b, 3] of its bones in the object's own space)."""
     found = subject(obj, context.view_layer)
     character = read_character(found, context.evaluated_depsgraph_get)
-    into = np.linalg.inv(np.array(found.obj.matrix_world)) @ np.array(found.armature.matrix_world)
+    into = np.linalg.inv(world_matrix(found.obj)) @ world_matrix(found.armature)
     return found, character, transform(into, character.heads), transform(into, character.tails)
 
 
@@ -40,6 +42,33 @@ def selected_bones(obj: bpy.types.Object) -> list[str]:
             "before (two at least are best), and press again"
         )
     return chosen
+
+
+def anchor(obj: bpy.types.Object, limb: ThewLimb, bones: list[str]) -> None:
+    """Let a limb run along bones of the armature of `obj`, the first one nearest to the root."""
+    armature = armature_of(obj)
+    limb.bones = "\n".join(bones)
+    limb.tokens = "\n".join(marked_bone(armature, armature.data.bones[bone]) for bone in bones)
+
+
+def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
+    """Present names of a limb's bones, the first one nearest to the root; of one that is gone the name that it had."""
+    armature = armature_of(obj)
+    if armature is None:
+        return [name for name, _ in limb.saved_bones()]
+    return [known_bone(armature, name, token) or name for name, token in limb.saved_bones()]
+
+
+def sound_chain(obj: bpy.types.Object, character: Character, limb: ThewLimb) -> list[str]:
+    """The same; a `Refusal` where one is gone, or carries nothing any more."""
+    bones = chain(obj, limb)
+    lost = [bone for bone in bones if bone not in character.bones]
+    if lost:
+        raise Refusal(
+            f"The bone “{lost[0]}” of the limb “{limb.name}” is gone or moves nothing of {describe(obj)} any more: give it back its "
+            "vertex group, or remove the limb and make it again"
+        )
+    return bones
 
 
 def pose_maps(obj: bpy.types.Object, bones: list[str]) -> np.ndarray:

@@ -11,7 +11,7 @@ from ..live import target
 from ..logic import limbs
 from ..logic.errors import Refusal
 from ..logic.native import core
-from ..scene.limbs import pose_maps
+from ..scene.limbs import chain, pose_maps
 
 BOUNDARY = (0.35, 0.75, 1.0, 0.35)
 SPOKES = (0.95, 0.95, 0.95, 0.55)
@@ -41,7 +41,7 @@ def draw() -> None:
 def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
     """(boundary points, their edges, spokes as pairs of points, hubs) in the world, as the character stands; None of a damaged limb."""
     try:
-        maps = pose_maps(obj, limb.chain())
+        maps = pose_maps(obj, chain(obj, limb))
         key = (limb.model, maps.tobytes())
         if key not in _lines:
             if len(_lines) > 32:

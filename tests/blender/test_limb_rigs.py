@@ -239,7 +239,9 @@ def test_what_hangs_on_no_limb_stays_and_is_named(scene):
     for index in (far + 1, far):
         assert bpy.ops.thew.rig_remove(index=index) == {"FINISHED"}
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
-    assert report.said(target) == "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and stays."
+    assert report.said(target) == (
+        "1 rig is carried to “Target” (“Arm”); “Belly” hangs on no limb and stays; “Nose” was there already and stays beside “Nose.001”."
+    )
 
 
 def test_each_limb_gets_its_own_and_one_that_is_not_there_is_named(scene):
@@ -255,7 +257,8 @@ def test_each_limb_gets_its_own_and_one_that_is_not_there_is_named(scene):
     target.thew.limbs.remove(0)
     report = part("edit.limb_rigs").carry(bpy.context, source, target)
     assert report.names == ["Spine.001"] and report.limbs == ["High"]
-    assert report.left == [f"“{name}” hangs on “Low”, which “Target” has not, and stays" for name in ("Hip", "Foot")]
+    lost = [f"“{name}” hangs on “Low”, which “Target” has not, and stays" for name in ("Hip", "Foot")]
+    assert report.left == [*lost, "“Spine” was there already and stays beside “Spine.001”"]
 
 
 def test_a_mirrored_character_gets_them_on_its_mirrored_side(scene):
@@ -353,6 +356,7 @@ def test_refusals_change_nothing(scene):
     assert "itself" in refused(bpy.ops.thew.limb_carry_rigs, source="Target")
     assert "no mesh “Nobody”" in refused(bpy.ops.thew.limb_carry_rigs, source="Nobody")
     chain, model = target.thew.limbs[0].bones, target.thew.limbs[0].model
+    target.thew.limbs[0].tokens = ""
     target.thew.limbs[0].bones = "Spine\nHead"
     assert "along 3 bones" in refused(bpy.ops.thew.limb_carry_rigs, source="Source")
     target.thew.limbs[0].bones = "Hip\nSpine\nSkull"
@@ -452,7 +456,7 @@ def test_a_biceps_of_one_person_is_that_of_another(people):
 
 def there_bone(obj) -> str:
     """The first bone of its limb."""
-    return obj.thew.limbs[0].chain()[0]
+    return part("scene.limbs").chain(obj, obj.thew.limbs[0])[0]
 
 
 def place_of(obj, rig) -> np.ndarray:

@@ -33,7 +33,7 @@ def positions(obj) -> np.ndarray:
 def test_coordinates_run_along_the_bones_and_around_them(character):
     body, _ = character
     limb = limb_add(body)
-    assert limb.name == "Hip" and limb.chain() == ["Hip", "Spine", "Head"]
+    assert limb.name == "Hip" and part("scene.limbs").chain(body, limb) == ["Hip", "Spine", "Head"]
     assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
     p = positions(body)
     along, around, depth, number = (values(body, name) for name in ("Along", "Around", "Depth", "Limb"))
@@ -74,7 +74,7 @@ def test_selected_bones_are_taken_and_none_is_a_sentence(character):
     bpy.ops.pose.select_all(action="SELECT")
     assert bpy.ops.thew.limb_add() == {"FINISHED"}
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert body.thew.limbs[0].chain() == ["Hip", "Spine", "Head"]
+    assert part("scene.limbs").chain(body, body.thew.limbs[0]) == ["Hip", "Spine", "Head"]
 
 
 def test_bones_that_are_no_chain_are_named(character):
@@ -255,3 +255,74 @@ def test_a_tail_whose_bones_run_beside_its_middle_is_met_all_the_same(addon):
     _, share = part("edit.limbs").shares(bpy.context, body, [limb])
     away = np.abs(model.boundary(3).closest_point(p[share[:, 0] > 0.9])[1])
     assert away.mean() < 0.005 * np.linalg.norm(np.ptp(p, axis=0))
+
+
+def test_bones_that_are_renamed_are_followed_and_others_are_named(character):
+    body, armature = character
+    limb = limb_add(body)
+    lines = part("ui.limb_overlay").lines
+    assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
+    along, drawn = values(body, "Along"), lines(body, limb)[3]
+    armature.data.bones["Spine"].name = "Rib"
+    assert body.vertex_groups.get("Rib") and part("scene.limbs").chain(body, limb) == ["Hip", "Rib", "Head"]
+    bpy.context.scene.frame_set(6)
+    assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
+    np.testing.assert_array_equal(values(body, "Along"), along)
+    assert np.abs(lines(body, limb)[3] - drawn).max() > 0.05  # as the pose moves the renamed bone
+    assert bpy.ops.thew.limb_fit() == {"FINISHED"}
+    # One that is gone is told by every tool, and nothing is written.
+    body.vertex_groups.remove(body.vertex_groups["Rib"])
+    other = make_body(make_armature("Other Rig"), "Other")
+    limb_add(other)
+    bpy.ops.thew.limb_paint(map="FLESH")
+    activate(body)
+    for press in (bpy.ops.thew.limb_attributes, bpy.ops.thew.limb_paint, bpy.ops.thew.limb_fit):
+        assert "“Rib” of the limb “Hip” is gone" in refused(press)
+    assert "“Rib”" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Other")
+    assert body.vertex_groups.get("Flesh") is None and lines(body, limb) is not None
+
+
+def test_marks_of_bones_go_with_the_last_limb(character):
+    body, armature = character
+    limb_add(body)
+    mark = part("scene.bone_marks").BONE_MARK
+    assert all(bone.get(mark) for bone in armature.data.bones)
+    assert bpy.ops.thew.limb_remove() == {"FINISHED"}
+    assert not any(bone.get(mark) for bone in armature.data.bones)
+
+
+def test_a_limb_that_is_there_is_not_made_twice(character):
+    body, _ = character
+    limb_add(body)
+    assert "“Hip” runs along these bones already" in refused(bpy.ops.thew.limb_add, bones="Spine\nHead\nHip")
+    limb_add(body, "Spine\nHead")
+    assert len(body.thew.limbs) == 2
+
+
+def test_skin_beyond_a_limb_is_counted(character):
+    body, _ = character
+    for group in ("Hip", "Head"):
+        body.vertex_groups[group].remove(range(len(body.data.vertices)))
+    body.vertex_groups["Spine"].add(range(len(body.data.vertices)), 1.0, "REPLACE")
+    for vertex in body.data.vertices[60:63]:  # a thorn
+        vertex.co *= 9.0
+    edit = part("edit.limbs")
+    _, met = edit.add(bpy.context, body, ["Spine"], 3, 8)
+    assert met.vertices == len(body.data.vertices) and 0 < met.lost < met.vertices
+    assert f"; {met.lost} of the {met.vertices} vertices that follow its bones have no coordinates" in met.said("Spine")
+    activate(body)
+    assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
+    assert int((values(body, "Limb") == 0).sum()) == met.lost
+    assert edit.Met(0.001, 200, 1).said("Arm").endswith("0.10 % of the character's size on the mean.")
+
+
+def test_what_is_scaled_to_nothing_is_a_sentence(character):
+    body, armature = character
+    activate(body)
+    for obj in (armature, body):
+        obj.scale = (0.0, 1.0, 1.0)
+        bpy.context.view_layer.update()
+        assert "is scaled to zero" in refused(bpy.ops.thew.limb_add, bones=BONES)
+        obj.scale = (1.0, 1.0, 1.0)
+    bpy.context.view_layer.update()
+    limb_add(body)
