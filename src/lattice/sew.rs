@@ -27,6 +27,8 @@ pub(crate) struct Limbs {
     pub faces: Vec<[u32; 3]>,
     /// Pieces of bones on their edges: the bone, and vertices from head to tail.
     pub bones: Vec<(u32, Vec<u32>)>,
+    /// Virtual tips that begin at the heads of bones, or beyond their tails: the bone, and vertices outward.
+    pub tips: Vec<(u32, Vec<u32>)>,
     /// Bones whose skin is theirs.
     pub inner_bones: Vec<u32>,
     /// The rest.
@@ -73,10 +75,21 @@ impl Lattice {
 fn left(segments: Vec<Segment>, limbs: &Limbs) -> Vec<Segment> {
     /// A piece shorter than this share of its bone is none.
     const STUB: f64 = 1e-6;
+    let goes_on = |segment: &Segment| {
+        let tip = limbs.tips.iter().find(|(b, _)| *b == segment.bone);
+        tip.is_some_and(|(_, chain)| {
+            let begin = limbs.vertices[chain[0] as usize];
+            segment.tip
+                || (begin - segment.head).norm() <= STUB * (segment.tail - segment.head).norm()
+        })
+    };
     let piece = |bone: u32| limbs.bones.iter().find(|(b, _)| *b == bone);
     let mut out = Vec::new();
     let mut ends_in_limb = BTreeSet::new();
     for segment in segments {
+        if goes_on(&segment) {
+            continue;
+        }
         let Some((_, chain)) = piece(segment.bone).filter(|_| !segment.tip) else {
             let inner = limbs.inner_bones.contains(&segment.bone);
             if !(inner || segment.tip && ends_in_limb.contains(&segment.bone)) {
@@ -250,6 +263,11 @@ fn bones_of(
     let tips = &rest.bones.chains[rest.bones.used_bones.len()..];
     out.chains.extend(tips.iter().cloned());
     out.tip_bones = rest.bones.tip_bones.clone();
+    for (bone, chain) in &limbs.tips {
+        out.tip_bones.push(*bone);
+        out.chains
+            .push(chain.iter().map(|v| number[*v as usize]).collect());
+    }
     out.bone_of_vertex = out.drivers(vertices.len());
     // Where several claim a vertex of the rest its own knows which.
     for (v, bone) in rest.bones.bone_of_vertex.iter().enumerate() {

@@ -6,7 +6,7 @@
 
 use super::atom::Atom;
 use super::error::MRepError;
-use super::figure::Figure;
+use super::figure::{Figure, hub_distances};
 use super::skin::Skin;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
@@ -18,6 +18,8 @@ const LEAST_TRUST: f64 = 0.3;
 const LENGTHS: [f64; 2] = [0.5, 1.6];
 /// Over how much of the radius corners of the line may be rounded.
 const ROUNDINGS: [f64; 6] = [0.8, 1.2, 0.5, 0.3, 0.15, 0.02];
+/// So much of the radii is as good as all.
+const ALL: f64 = 0.999;
 /// Hits farther than this many medians are of something else.
 const FARTHEST: f64 = 2.5;
 /// Legality of a first tube.
@@ -104,9 +106,32 @@ pub(super) fn frames(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
 /// What is known of a tube before its spokes are.
 pub(super) struct Line {
     pub hubs: Vec<Vec3>,
-    /// Where joints are in u.
-    pub joints: Vec<f64>,
+    /// The hubs at joints.
+    pub joints: Vec<usize>,
     pub spokes: usize,
+}
+
+/// A tube, and what it cost to make it legal.
+pub(super) struct Made {
+    pub figure: Figure,
+    /// Which part of all radii is left.
+    pub left: f64,
+    /// Where the least is.
+    pub tightest: f64,
+}
+
+impl Made {
+    fn new(figure: Figure, whole: &Figure) -> Self {
+        let radii = |f: &Figure| f.atoms().iter().map(|a| a.radius).collect::<Vec<_>>();
+        let (now, before) = (radii(&figure), radii(whole));
+        let part = |i: &usize| now[*i] / before[*i];
+        let tightest = (0..now.len()).min_by(|i, j| part(i).total_cmp(&part(j)));
+        Self {
+            left: now.iter().sum::<f64>() / before.iter().sum::<f64>(),
+            tightest: figure.knots()[tightest.unwrap_or(0)],
+            figure,
+        }
+    }
 }
 
 impl Line {
@@ -114,28 +139,33 @@ impl Line {
     ///
     /// # Errors
     /// No ray meets the skin; numbers that make no tube.
-    pub fn tube(&self, skin: &Skin<'_>) -> Result<Figure, MRepError> {
+    pub fn tube(&self, skin: &Skin<'_>) -> Result<Made, MRepError> {
         let radius = median(&self.radii(skin)?);
         // Now that it is known how thick it is, corners are rounded by as much as lets the most of the body stay.
-        let mut best: Option<(f64, Figure)> = None;
+        let mut best: Option<Made> = None;
         let mut sharpest = None;
         for rounding in ROUNDINGS {
             let frames = frames(&self.hubs, rounding * radius);
             let lengths = self.lengths(&frames, skin)?;
-            let figure = self.figure(&frames, &lengths, skin)?;
-            let whole: f64 = figure.atoms().iter().map(|a| a.radius).sum();
-            let figure = gentle(figure);
+            let whole = self.figure(&frames, &lengths, skin)?;
+            let figure = gentle(whole.clone());
             let worst = figure.worst();
             if worst.legality <= LEAST_LEGALITY / 2.0 {
                 sharpest.get_or_insert(worst.at[0]);
                 continue;
             }
-            let left = figure.atoms().iter().map(|a| a.radius).sum::<f64>() / whole;
-            if best.as_ref().is_none_or(|(known, _)| left > known + 1e-9) {
-                best = Some((left, figure));
+            let made = Made::new(figure, &whole);
+            if best
+                .as_ref()
+                .is_none_or(|known| made.left > known.left + 1e-9)
+            {
+                best = Some(made);
+            }
+            if best.as_ref().is_some_and(|known| known.left >= ALL) {
+                break;
             }
         }
-        best.map(|(_, figure)| figure).ok_or(MRepError::Sharp {
+        best.ok_or(MRepError::Sharp {
             u: sharpest.unwrap_or(0.0),
         })
     }
@@ -167,9 +197,13 @@ impl Line {
         };
         let found: Vec<Vec<Option<f64>>> = self.hubs.par_iter().zip(frames).map(reach).collect();
         filled(found).ok_or_else(|| {
-            MRepError::Bones(
-                "no skin was found around the line: it lies outside of the body, or the skin belongs to other bones".into(),
-            )
+            let outside = self.hubs.iter().filter(|hub| !skin.contains(hub)).count();
+            let why = if 2 * outside > self.hubs.len() {
+                "they lie outside of the body: move them into the middle of the limb, or give others"
+            } else {
+                "the skin around them follows other bones: give those, or give these the weight of the skin around them"
+            };
+            MRepError::Bones(why.into())
         })
     }
 
@@ -198,8 +232,10 @@ impl Line {
                 ..Atom::new(self.hubs[i], radius, frames[i], FRAC_PI_2, self.spokes)
             }
         };
-        let atoms = lengths.iter().enumerate().map(atom).collect();
-        Figure::tube_with(atoms, None, self.joints.clone())
+        let atoms: Vec<Atom> = lengths.iter().enumerate().map(atom).collect();
+        let knots = hub_distances(&atoms)?;
+        let joints = self.joints.iter().map(|i| knots[*i]).collect();
+        Figure::tube_with(atoms, Some(knots), joints)
     }
 }
 
@@ -282,20 +318,42 @@ fn filled_around(row: &[Option<f64>]) -> Option<Vec<f64>> {
 /// Shrinks atoms, and rounds them off, where their neighbours' spokes cross.
 fn gentle(mut figure: Figure) -> Figure {
     const ROUNDS: usize = 200;
+    /// Where lengths change so suddenly along the tube that splines through them fall below zero, they are evened out; more often
+    /// it is the line itself that turns back, and nothing helps.
+    const EVENED: usize = 30;
+    let mut evened = 0;
     for _ in 0..ROUNDS {
         let worst = figure.worst();
-        // Where the line itself turns back nothing helps.
-        if worst.legality > LEAST_LEGALITY || (worst.legality < 0.0 && worst.at[3] == 0.0) {
+        if worst.legality > LEAST_LEGALITY {
             break;
         }
         let atom = figure.nearest_atom(worst.at[0], 0.0);
         let mut atoms = figure.atoms().to_vec();
-        let (from, to) = (atom.saturating_sub(1), (atom + 2).min(atoms.len()));
-        for atom in &mut atoms[from..to] {
-            atom.radius *= 0.96;
-            atom.lengths.iter_mut().for_each(|x| *x = x.powf(0.95));
+        if worst.legality < 0.0 && worst.at[3] == 0.0 {
+            evened += 1;
+            if evened > EVENED {
+                break;
+            }
+            even_out(&mut atoms, atom);
+        } else {
+            let (from, to) = (atom.saturating_sub(1), (atom + 2).min(atoms.len()));
+            for atom in &mut atoms[from..to] {
+                atom.radius *= 0.96;
+                atom.lengths.iter_mut().for_each(|x| *x = x.powf(0.95));
+            }
         }
         figure = figure.with_atoms(atoms);
     }
     figure
+}
+
+/// Draws the radii of an atom and its neighbours to the geometric means of those around, and their spokes to one length.
+fn even_out(atoms: &mut [Atom], atom: usize) {
+    let radii: Vec<f64> = atoms.iter().map(|a| a.radius.ln()).collect();
+    let last = atoms.len() - 1;
+    for i in atom.saturating_sub(2)..(atom + 3).min(atoms.len()) {
+        let around = 0.5 * (radii[i.saturating_sub(1)] + radii[(i + 1).min(last)]);
+        atoms[i].radius = (0.5 * (radii[i] + around)).exp();
+        atoms[i].lengths.iter_mut().for_each(|x| *x = x.powf(0.9));
+    }
 }

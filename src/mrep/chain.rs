@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tubes along chains of bones: an arm, a leg, a tail, a neck.
 
-use super::along::Line;
+use super::along::{Line, Made};
 use super::error::MRepError;
-use super::figure::Figure;
+use super::figure::{Figure, Kind};
 use super::skin::Skin;
 use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -32,6 +32,9 @@ impl Figure {
     /// A tube along a chain of bones, with hubs on them and spokes to the skin that follows them. `joints` of it are where bones
     /// meet. It is a start: a fit with its hubs held brings it onto the skin.
     ///
+    /// Where the chain turns too sharply for its thickness, hubs leave the bones to round the corner. A last bone that ends long
+    /// before the skin it holds, as importers' stubs do, goes on to where that ends ([`Skeleton::refit_tails`] says how).
+    ///
     /// # Errors
     /// Bones that are no chain; skin weights for another mesh; no skin that follows the bones.
     pub fn from_skeleton(
@@ -50,20 +53,20 @@ impl Figure {
                 most: 64,
             });
         }
-        let skin = following(surface, skeleton, skin, &chain)?;
-        let wanted = vec![settings.atoms_per_bone; chain.len()];
-        let first = line(skeleton, &chain, &wanted, settings.spokes)?;
-        let made = first.radii(&skin).and_then(|radii| {
-            let counts = counts(&first, &radii, settings.atoms_per_bone);
-            line(skeleton, &chain, &counts, settings.spokes)?.tube(&skin)
-        });
-        made.map_err(|why| match why {
+        Kind::Tube {
+            atoms: 2,
+            spokes: settings.spokes,
+        }
+        .check()?;
+        let weights = skin;
+        let skin = following(surface, skeleton, weights, &chain)?;
+        let row = Row::new(surface, skeleton, weights, &chain)?;
+        row.tube(&skin, settings).map_err(|why| match why {
             MRepError::Bones(why) => {
                 MRepError::Bones(format!("bones {}: {why}", names(skeleton, &chain)))
             }
             MRepError::Sharp { u } => {
-                let before = first.joints.iter().rposition(|joint| *joint <= u).unwrap_or(0);
-                let bone = chain[before.min(chain.len() - 1)];
+                let bone = chain[row.bone_at(u)];
                 MRepError::Bones(format!(
                     "the chain {} turns too sharply at bone {} for its thickness: end it before that bone, or give it a tail that goes \
                      on from the one before",
@@ -73,6 +76,140 @@ impl Figure {
             }
             other => other,
         })
+    }
+}
+
+/// The ends of bones in a row, each bone's tail the next one's head.
+struct Row {
+    ends: Vec<Vec3>,
+    /// How far from the first each is along the bones.
+    along: Vec<f64>,
+}
+
+impl Row {
+    /// # Errors
+    /// A bone without length.
+    fn new(
+        surface: &Surface,
+        skeleton: &Skeleton,
+        skin: &SkinWeights,
+        chain: &[u32],
+    ) -> Result<Self, MRepError> {
+        // Bones turn about their heads, so that the next one's head is where this one ends.
+        let mut ends: Vec<Vec3> = (chain.iter().map(|b| skeleton.heads()[*b as usize])).collect();
+        ends.push(skeleton.meant_tail(surface, skin, chain[chain.len() - 1]));
+        let mut along = vec![0.0];
+        for w in ends.windows(2) {
+            along.push(along[along.len() - 1] + (w[1] - w[0]).norm());
+        }
+        let least = 1e-6 * along[along.len() - 1];
+        if let Some(i) = along.windows(2).position(|w| w[1] - w[0] <= least) {
+            return Err(MRepError::Bones(format!(
+                "bone {} has no length: leave it out, or give it a tail away from its head",
+                names(skeleton, &chain[i..=i])
+            )));
+        }
+        Ok(Self { ends, along })
+    }
+
+    fn length(&self) -> f64 {
+        self.along[self.along.len() - 1]
+    }
+
+    /// The bone at u.
+    fn bone_at(&self, u: f64) -> usize {
+        let reached = self.along.iter().rposition(|a| *a <= u * self.length());
+        reached.unwrap_or(0).min(self.along.len() - 2)
+    }
+
+    /// The tube, around corners as sharp as it can be without losing much of the body.
+    fn tube(&self, skin: &Skin<'_>, settings: ChainSettings) -> Result<Figure, MRepError> {
+        /// So much of the radii is enough; another corner is rounded for so much more.
+        const ENOUGH: f64 = 0.8;
+        const BETTER: f64 = 0.02;
+        /// By so many radii corners are rounded first, then by this factor more, at most by so many, and so often in all.
+        const ROUND: [f64; 3] = [0.5, 2.0, 2.0];
+        const ROUNDS: usize = 8;
+        let bones = self.along.len() - 1;
+        let mut rounding = vec![0.0; bones + 1];
+        let wanted = vec![settings.atoms_per_bone; bones];
+        let first = self.line(&wanted, settings.spokes, &rounding);
+        let radii = first.radii(skin)?;
+        let counts = counts(&first, &radii, settings.atoms_per_bone);
+        let mut best: Option<Made> = None;
+        let mut rounds = 0..ROUNDS;
+        loop {
+            let tight = match self.line(&counts, settings.spokes, &rounding).tube(skin) {
+                Err(MRepError::Sharp { u }) => u,
+                Err(other) => return Err(other),
+                Ok(made) => {
+                    let tight = made.tightest;
+                    if (best.as_ref()).is_none_or(|known| made.left > known.left + BETTER) {
+                        best = Some(made);
+                    }
+                    tight
+                }
+            };
+            // The corner nearest to the place, of those that can be rounder.
+            let radius = |j: usize| radii[j * settings.atoms_per_bone];
+            let far = |j: &usize| (self.along[*j] / self.length() - tight).abs();
+            let again = rounds.next().is_some();
+            let free = (1..bones).filter(|j| again && rounding[*j] < ROUND[2] * radius(*j));
+            let joint = free.min_by(|a, b| far(a).total_cmp(&far(b)));
+            match (best, joint) {
+                (Some(made), _) if made.left >= ENOUGH => return Ok(made.figure),
+                (Some(made), None) => return Ok(made.figure),
+                (None, None) => return Err(MRepError::Sharp { u: tight }),
+                (known, Some(joint)) => {
+                    best = known;
+                    rounding[joint] = (rounding[joint] * ROUND[1]).max(ROUND[0] * radius(joint));
+                }
+            }
+        }
+    }
+
+    /// Hubs along the row, whose corners are rounded each by its width: the row is blurred there by a Gaussian, its ends stay.
+    fn line(&self, counts: &[usize], spokes: usize, rounding: &[f64]) -> Line {
+        let way =
+            |k: usize| (self.ends[k + 1] - self.ends[k]) / (self.along[k + 1] - self.along[k]);
+        let bones = self.along.len() - 1;
+        // What blurring adds to a ramp that begins at zero.
+        let blurred = |x: f64, width: f64| {
+            if width <= 0.0 {
+                return 0.0;
+            }
+            let z = x.abs() / width;
+            let density = (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
+            width * (density - z * 0.5 * libm::erfc(z / std::f64::consts::SQRT_2))
+        };
+        let off = |s: f64| -> Vec3 {
+            let corner = |j: usize| (way(j) - way(j - 1)) * blurred(s - self.along[j], rounding[j]);
+            (1..bones).map(corner).sum()
+        };
+        let [begin, end] = [0.0, self.length()].map(off);
+        let at = |k: usize, share: f64| {
+            let s = self.along[k] + share * (self.along[k + 1] - self.along[k]);
+            let part = s / self.length();
+            self.ends[k] + (self.ends[k + 1] - self.ends[k]) * share + off(s)
+                - begin * (1.0 - part)
+                - end * part
+        };
+        let on = |k: usize| (0..counts[k]).map(move |i| i as f64 / counts[k] as f64);
+        let mut hubs: Vec<Vec3> = (0..bones)
+            .flat_map(|k| on(k).map(move |t| at(k, t)))
+            .collect();
+        hubs.push(self.ends[bones]);
+        let mut first = 0;
+        let mut joints = vec![0];
+        for count in counts {
+            first += count;
+            joints.push(first);
+        }
+        Line {
+            hubs,
+            joints,
+            spokes,
+        }
     }
 }
 
@@ -174,8 +311,17 @@ fn known(skeleton: &Skeleton, bones: &[u32]) -> Result<(), MRepError> {
     })
 }
 
+/// Names of bones; of many the first and the last.
 fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
+    /// Most that are told one by one.
+    const MOST: usize = 6;
     let quoted = |b: &u32| format!("'{}'", skeleton.names()[*b as usize]);
+    if let [first, second, .., last] = bones
+        && bones.len() > MOST
+    {
+        let [first, second, last] = [first, second, last].map(quoted);
+        return format!("{first}, {second}, … {last} ({} bones)", bones.len());
+    }
     bones.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
@@ -220,48 +366,6 @@ fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
         chain.push(next);
     }
     Ok(chain)
-}
-
-/// Hubs on the bones.
-fn line(
-    skeleton: &Skeleton,
-    chain: &[u32],
-    counts: &[usize],
-    spokes: usize,
-) -> Result<Line, MRepError> {
-    // Bones turn about their heads, so that the next one's head is where this one ends.
-    let mut ends: Vec<Vec3> = chain
-        .iter()
-        .map(|b| skeleton.heads()[*b as usize])
-        .collect();
-    ends.push(skeleton.tails()[chain[chain.len() - 1] as usize]);
-    let whole: f64 = ends.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
-    if let Some(i) = ends
-        .windows(2)
-        .position(|w| (w[1] - w[0]).norm() <= 1e-6 * whole)
-    {
-        return Err(MRepError::Bones(format!(
-            "bone {} has no length: leave it out, or give it a tail away from its head",
-            names(skeleton, &chain[i..=i])
-        )));
-    }
-    let mut hubs = Vec::new();
-    let mut joints = Vec::new();
-    let mut so_far = 0.0;
-    for (w, count) in ends.windows(2).zip(counts) {
-        joints.push(so_far / whole);
-        so_far += (w[1] - w[0]).norm();
-        for k in 0..*count {
-            hubs.push(w[0] + (w[1] - w[0]) * (k as f64 / *count as f64));
-        }
-    }
-    hubs.push(ends[ends.len() - 1]);
-    joints.push(1.0);
-    Ok(Line {
-        hubs,
-        joints,
-        spokes,
-    })
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub enum MRepError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// Fewer atoms than a figure is made of, or more than can be handled.
-    #[error("{what} has {found}: it has to be {}", bounds(*least, *most))]
+    #[error("{what} is {found}: it has to be {}", bounds(*least, *most))]
     Count {
         /// Of what.
         what: &'static str,

@@ -296,7 +296,7 @@ impl Figure {
 }
 
 /// Where atoms are along the way from hub to hub, from 0 to 1.
-fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepError> {
+pub(super) fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepError> {
     let mut along = vec![0.0];
     for pair in atoms.windows(2) {
         along.push(along[along.len() - 1] + (pair[1].hub - pair[0].hub).norm());

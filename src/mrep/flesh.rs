@@ -5,6 +5,7 @@ use super::cells::Complex;
 use super::cut::spread;
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
+use super::runs::runs;
 use crate::Vec3;
 use crate::aabb;
 use crate::lattice::Lattice;
@@ -24,7 +25,7 @@ const MARGIN: f64 = 0.03;
 impl Figure {
     /// A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and prisms in
     /// its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of `skeleton` whose heads and
-    /// tails are hubs lie on its edges. Corners move outward along their spokes until all of `covers` lies inside (none: the
+    /// tails are hubs lie on its edges; from the head of a last one that ends before its flesh hubs are its virtual tip. Corners move outward along their spokes until all of `covers` lies inside (none: the
     /// boundary).
     ///
     /// # Errors
@@ -54,24 +55,36 @@ impl Figure {
             Some(surface) => dense(surface),
             None => super::Boundary::new(self, 2)?.positions(self),
         };
-        let (complex, lattice) = self.clone().filled(layers, &points)?;
+        let (figure, complex, lattice) = self.clone().filled(layers, &points)?;
         let Some(skeleton) = skeleton else {
             return Ok(lattice);
         };
-        let bones = lattice.bones_by_place(skeleton);
+        let mut bones = lattice.bones_by_place(skeleton);
+        for run in runs(&figure, skeleton).unwrap_or_default() {
+            let hubs = run.hubs(&figure, 0..=figure.atoms().len() - 1);
+            if let Some(chain) = hubs.filter(|_| run.tip) {
+                bones.tip_bones.push(run.bone);
+                bones.chains.push(chain);
+            }
+        }
+        bones.bone_of_vertex = bones.drivers(complex.vertices.len());
         Lattice::with_bones(complex.vertices, complex.cells, bones).map_err(refused)
     }
 
     /// Cells that hold all points. Where they would be turned over, as spokes of neighbours cross farther out than the boundary, atoms
     /// between joints are left out: longer cells bend by more.
-    fn filled(mut self, layers: usize, points: &[Vec3]) -> Result<(Complex, Lattice), MRepError> {
+    fn filled(
+        mut self,
+        layers: usize,
+        points: &[Vec3],
+    ) -> Result<(Self, Complex, Lattice), MRepError> {
         loop {
             let mut complex = Complex::new(&self, layers);
             let covered = self.cover(&mut complex, points);
             let lattice = self.built(&complex)?;
             let faults = lattice.faults();
             if faults.is_empty() {
-                return covered.map(|()| (complex, lattice));
+                return covered.map(|()| (self, complex, lattice));
             }
             self = match self.without_atom_near(&lattice, &faults) {
                 Some(fewer) => fewer,

@@ -43,6 +43,7 @@ mod pieces;
 mod pour;
 mod rings;
 mod rotation;
+mod runs;
 mod skin;
 mod spline;
 mod spokes;

@@ -250,6 +250,7 @@ fn poured(
         part: Vec::new(),
         faces: Vec::new(),
         bones: Vec::new(),
+        tips: Vec::new(),
         inner_bones: Vec::new(),
         rest,
         in_rest: pieces.in_rest,
@@ -269,9 +270,10 @@ fn poured(
         out.part.resize(out.cells.len(), i as u16 + 1);
         let ends = limb.complex.ends.iter().flatten();
         out.faces.extend(ends.map(|f| f.map(moved)));
-        let bones = limb.bones.iter();
-        out.bones
-            .extend(bones.map(|(b, chain)| (*b, chain.iter().map(|v| moved(*v)).collect())));
+        for (from, to) in [(&limb.bones, &mut out.bones), (&limb.tips, &mut out.tips)] {
+            let chains = from.iter();
+            to.extend(chains.map(|(b, chain)| (*b, chain.iter().map(|v| moved(*v)).collect())));
+        }
     }
     out.inner_bones = skin.map_or_else(Vec::new, |skin| inner(skin, surface, part));
     let theirs = |bone: &u32| out.bones.iter().any(|(b, _)| b == bone);

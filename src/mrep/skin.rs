@@ -104,6 +104,11 @@ impl<'a> Skin<'a> {
         }
     }
 
+    /// Whether a point lies in the body.
+    pub fn contains(&self, point: &Vec3) -> bool {
+        self.surface.contains(*point)
+    }
+
     /// Where a ray from inside the body leaves the figure's skin; none where it begins outside or never leaves. `aside` is a
     /// direction at right angles to it.
     pub fn exit(&self, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Option<Exit> {

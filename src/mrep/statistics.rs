@@ -174,7 +174,7 @@ impl Statistics {
 
 fn few(found: usize) -> MRepError {
     MRepError::Count {
-        what: "the list of figures to learn from",
+        what: "the number of figures to learn from",
         found,
         least: 2,
         most: usize::MAX,
@@ -412,7 +412,7 @@ mod tests {
             Statistics::new(&figures[..1])
                 .unwrap_err()
                 .to_string()
-                .contains("has 1")
+                .contains("is 1")
         );
         let mixed = [figures[0].clone(), ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8)];
         assert!(

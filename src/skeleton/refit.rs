@@ -83,6 +83,27 @@ impl Skeleton {
         }
     }
 
+    /// Where a bone at the end of a chain is meant to end: its tail, but for one that carries on to no other and ends before this
+    /// part of the way to the far end of the skin that it holds.
+    pub(crate) fn meant_tail(&self, surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec3 {
+        /// Part of the way; stubs of importers are a tenth as long or less, bones that artists made to the tip most of it.
+        const SHORT: f64 = 0.4;
+        let b = bone as usize;
+        let (head, tail) = (self.heads[b], self.tails[b]);
+        let subtree = self.subtree_weights(skin);
+        if self.children()[b]
+            .iter()
+            .any(|c| subtree[*c as usize] > 0.0)
+        {
+            return tail;
+        }
+        let held = held_area(surface, skin, bone);
+        if (tail - head).norm() >= SHORT * far_end(head, &held) {
+            return tail;
+        }
+        into_flesh(surface, head, &held).unwrap_or(tail)
+    }
+
     /// Skin weight of each bone and everything below it.
     fn subtree_weights(&self, skin: &SkinWeights) -> Vec<f64> {
         let mut weights = vec![0.0; self.len()];
@@ -111,14 +132,34 @@ fn inside_share(surface: &Surface, head: Vec3, tail: Vec3) -> f64 {
     count as f64 / f64::from(SAMPLES)
 }
 
+/// With how much a bone holds a vertex, if with more than half of the weight.
+fn hold(skin: &SkinWeights, bone: u32, v: usize) -> Option<f64> {
+    let row = skin.row(v).find(|r| r.0 == bone);
+    row.map(|r| r.1).filter(|w| *w > 0.5)
+}
+
 /// The skin that a bone holds with more than half of the weight.
 fn held(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
-    let weight = |v: usize| skin.row(v).find(|r| r.0 == bone).map_or(0.0, |r| r.1);
     let vertices = surface.vertices().iter().enumerate().take(skin.len());
     vertices
-        .map(|(v, &p)| (p, weight(v)))
-        .filter(|(_, w)| *w > 0.5)
+        .filter_map(|(v, p)| Some((*p, hold(skin, bone, v)?)))
         .collect()
+}
+
+/// The same as pieces of its area: eyes and teeth have many vertices.
+fn held_area(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
+    let x = surface.vertices();
+    let mut pieces = Vec::new();
+    for corners in surface.triangles() {
+        let [a, b, c] = corners.map(|v| x[v as usize]);
+        let third = (b - a).cross(&(c - a)).norm() / 6.0;
+        let of_corner = |v: &u32| {
+            let weight = hold(skin, bone, *v as usize)?;
+            Some((x[*v as usize], weight * third))
+        };
+        pieces.extend(corners.iter().filter_map(of_corner));
+    }
+    pieces
 }
 
 /// How far from a bone's head its skin goes.

@@ -19,7 +19,7 @@ pub struct Report {
     pub ninety_nine: f64,
     /// Largest distance of a vertex, metres.
     pub largest: f64,
-    /// Twice the shared volume over the sum of both: 1 where they are the same.
+    /// Twice the shared volume over the sum of both: 1 where they are the same; NaN where a part of the surface counts less than the rest.
     pub dice: f64,
 }
 
@@ -45,7 +45,12 @@ impl Report {
         let seen = (distances.into_iter().zip(&target.areas))
             .filter_map(|(d, area)| d.map(|d| (d, *area)))
             .collect();
-        Self::of(seen, dice(target.surface, shape, &boundary.triangles))
+        // A part of a body is not the whole.
+        let dice = match target.is_whole() {
+            true => dice(target.surface, shape, &boundary.triangles),
+            false => f64::NAN,
+        };
+        Self::of(seen, dice)
     }
 
     /// Of a volume: distances of the boundary's vertices from the step along their normals, and the voxels beyond the middle of

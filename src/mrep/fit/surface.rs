@@ -100,6 +100,11 @@ impl<'a> Target<'a> {
                     .into(),
             ));
         }
+        if is_flat(&welded.vertices, &areas) {
+            return Err(MRepError::Target(
+                "the surface is flat where it counts: it bounds no body that a model could be fitted to".into(),
+            ));
+        }
         Ok(Self {
             surface,
             areas,
@@ -109,6 +114,11 @@ impl<'a> Target<'a> {
             tree: hierarchy(&welded.vertices, &welded.triangles),
             towards: towards(template),
         })
+    }
+
+    /// Whether all of the surface counts alike.
+    pub fn is_whole(&self) -> bool {
+        self.weights.windows(2).all(|w| w[0] == w[1])
     }
 
     /// The nearest welded triangle to a point, and the weights of its corners.
@@ -171,6 +181,18 @@ fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
         }
     }
     Ok(weights)
+}
+
+/// Whether points that count lie in one plane, or on one line.
+fn is_flat(points: &[Vec3], counts: &[f64]) -> bool {
+    /// In parts of the whole spread.
+    const THIN: f64 = 1e-6;
+    let whole: f64 = counts.iter().sum();
+    let seen = || points.iter().zip(counts);
+    let middle = seen().map(|(p, c)| p * *c).sum::<Vec3>() / whole;
+    let about = |(p, c): (&Vec3, &f64)| (p - middle) * (p - middle).transpose() * *c;
+    let spread = seen().map(about).sum::<Mat3>() / whole;
+    spread.symmetric_eigenvalues().min() <= THIN * THIN * spread.trace()
 }
 
 /// A place of a triangle that stands for a curved piece.

@@ -5,7 +5,9 @@ use super::super::cells::{Complex, Span};
 use super::super::coordinates::Coordinates;
 use super::super::cut::{Disc, Mesh, cut};
 use super::super::figure::{Figure, Kind};
+use super::super::runs::{Run, runs};
 use super::super::skin::Skin;
+use crate::Vec3;
 use crate::lattice::Lattice;
 use crate::skeleton::{Skeleton, SkinWeights};
 use std::f64::consts::FRAC_PI_2;
@@ -14,8 +16,6 @@ use std::f64::consts::FRAC_PI_2;
 const REACH: f64 = 1.5;
 /// Least share of a limb's skin that follows its bones.
 const OWN: f64 = 0.95;
-/// Hubs lie on bones within this part of the figure's size.
-const ON_BONE: f64 = 1e-4;
 /// Points that cells have to hold are no farther apart on the skin than this part of its size.
 const SPACING: f64 = 0.01;
 /// The rest ends so far before a disc, in cell sizes.
@@ -29,6 +29,8 @@ pub(in crate::mrep) struct Limb {
     pub complex: Complex,
     /// Bones on hubs, head to tail.
     pub bones: Vec<(u32, Vec<u32>)>,
+    /// Hubs from a last bone's head to the end of its flesh, beyond its tail.
+    pub tips: Vec<(u32, Vec<u32>)>,
     /// Which welded vertices are its skin.
     pub own: Vec<bool>,
 }
@@ -37,7 +39,7 @@ pub(in crate::mrep) struct Limb {
 pub(super) struct Candidate<'a> {
     figure: &'a Figure,
     seen: Seen<'a>,
-    bones: Vec<(u32, [f64; 2])>,
+    bones: Vec<Run>,
     h: f64,
     /// Pieces not tried so far, the longest last.
     later: Vec<Span>,
@@ -58,7 +60,7 @@ impl<'a> Candidate<'a> {
         let Kind::Tube { atoms, .. } = figure.kind() else {
             return Err("it is a slab, which has no end to join tetrahedra to".into());
         };
-        let bones = bones_of(figure, skeleton)?;
+        let bones = runs(figure, skeleton)?;
         let seen = Seen::new(figure, mesh, skin, &bones);
         let mut later = spans(atoms);
         let (span, limb) = next(&mut later, figure, &seen, &bones, h)?;
@@ -105,17 +107,45 @@ fn next(
     later: &mut Vec<Span>,
     figure: &Figure,
     seen: &Seen,
-    bones: &[(u32, [f64; 2])],
+    bones: &[Run],
     h: f64,
 ) -> Result<(Span, Limb), String> {
     let mut why = String::from("it has too few atoms between its ends: make it of more per bone");
     while let Some(span) = later.pop() {
         match Limb::new(figure, span, seen, bones, h) {
             Ok(limb) => return Ok((span, limb)),
-            Err(reason) => why = reason,
+            Err(failed) => {
+                // In its middle it would fail in the same way in whatever piece has that place in its middle.
+                if let Some(atom) = failed.atom.filter(|atom| middle(&span, *atom)) {
+                    later.retain(|s| !middle(s, atom));
+                }
+                why = failed.why;
+            }
         }
     }
     Err(why)
+}
+
+/// Whether an atom is far enough from a piece's open ends not to notice them.
+fn middle(span: &Span, atom: usize) -> bool {
+    const FAR: usize = 2;
+    let [from, to] = [span.first, span.last].map(|(at, closed)| (at, if closed { 0 } else { FAR }));
+    atom >= from.0 + from.1 && atom + to.1 <= to.0
+}
+
+/// Why a piece cannot be parted or filled, and the atom nearest to where.
+struct Failed {
+    why: String,
+    atom: Option<usize>,
+}
+
+impl<T: Into<String>> From<T> for Failed {
+    fn from(why: T) -> Self {
+        Self {
+            why: why.into(),
+            atom: None,
+        }
+    }
 }
 
 /// All pieces of a tube that do not begin at its first atom, the longest last; of those as long as each other one that ends in the
@@ -134,31 +164,6 @@ fn spans(atoms: usize) -> Vec<Span> {
     all
 }
 
-/// The bones along a figure, each with u where it begins and ends.
-fn bones_of(figure: &Figure, skeleton: &Skeleton) -> Result<Vec<(u32, [f64; 2])>, String> {
-    let near = ON_BONE * figure.size();
-    let hub = |u: f64| {
-        let at = figure.knots().iter().position(|k| (k - u).abs() < 1e-9);
-        at.map(|i| figure.atoms()[i].hub)
-    };
-    let mut out = Vec::new();
-    for pair in figure.joints().windows(2) {
-        let ends = hub(pair[0]).zip(hub(pair[1]));
-        let (head, tail) = ends.ok_or("its joints are no hubs any more")?;
-        let on = |b: &usize| {
-            (skeleton.heads()[*b] - head).norm() <= near
-                && (skeleton.tails()[*b] - tail).norm() <= near
-        };
-        let bone = (0..skeleton.len()).find(on);
-        let bone = bone.ok_or("between two of its joints there is no bone: one ends elsewhere than the next begins, or it was moved")?;
-        out.push((bone as u32, [pair[0], pair[1]]));
-    }
-    match out.is_empty() {
-        true => Err("it was not made along bones".into()),
-        false => Ok(out),
-    }
-}
-
 /// Skin as a figure sees it.
 struct Seen<'a> {
     mesh: &'a Mesh<'a>,
@@ -169,12 +174,7 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    fn new(
-        figure: &Figure,
-        mesh: &'a Mesh<'a>,
-        skin: Option<&SkinWeights>,
-        bones: &[(u32, [f64; 2])],
-    ) -> Self {
+    fn new(figure: &Figure, mesh: &'a Mesh<'a>, skin: Option<&SkinWeights>, bones: &[Run]) -> Self {
         let welded = mesh.surface.welded();
         let coordinates = Coordinates::new(figure).of(&welded.vertices);
         let along: Vec<f64> = (coordinates.iter())
@@ -184,7 +184,9 @@ impl<'a> Seen<'a> {
             None => along.iter().map(|u| u.is_finite()).collect(),
             Some(skin) => {
                 let mut theirs = vec![false; skin.bone_count];
-                bones.iter().for_each(|(b, _)| theirs[*b as usize] = true);
+                bones
+                    .iter()
+                    .for_each(|run| theirs[run.bone as usize] = true);
                 // Weights that fit: the caller has looked.
                 let skin = Skin::of_bones(mesh.surface, skin, &theirs);
                 skin.map_or_else(|_| vec![false; along.len()], |skin| skin.followed())
@@ -205,9 +207,9 @@ impl Limb {
         figure: &Figure,
         span: Span,
         seen: &Seen,
-        bones: &[(u32, [f64; 2])],
+        bones: &[Run],
         h: f64,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, Failed> {
         let mut atoms = figure.atoms().to_vec();
         let mut discs = Vec::new();
         for ((at, closed), way) in [(span.first, 1.0), (span.last, -1.0)] {
@@ -258,21 +260,28 @@ impl Limb {
             .map_err(|e| e.to_string())?;
         let lattice = Lattice::new(complex.vertices.clone(), complex.cells.clone())
             .map_err(|e| e.to_string())?;
-        if !lattice.faults().is_empty() {
-            return Err("cells wide enough for its skin would be turned over".into());
+        if let Some(cell) = lattice.faults().first() {
+            let corners = lattice.cells()[*cell].corners();
+            let place = |v: &u32| lattice.vertices()[*v as usize];
+            let centre = corners.iter().map(place).sum::<Vec3>() / corners.len() as f64;
+            let far = |i: &usize| (figure.atoms()[*i].hub - centre).norm_squared();
+            let atoms = span.first.0..=span.last.0;
+            return Err(Failed {
+                why: "cells wide enough for its skin would be turned over".into(),
+                atom: atoms.min_by(|i, j| far(i).total_cmp(&far(j))),
+            });
         }
-        let near = 1e-9;
-        let of_bone = |(bone, [head, tail]): &(u32, [f64; 2])| {
-            let chain: Vec<u32> = (span.first.0..=span.last.0)
-                .filter(|i| (head - near..=tail + near).contains(&figure.knots()[*i]))
-                .map(|i| i as u32)
-                .collect();
-            (chain.len() > 1).then_some((*bone, chain))
+        let of = |tips: bool| {
+            let runs = bones.iter().filter(|run| run.tip == tips);
+            let chain =
+                |run: &Run| Some((run.bone, run.hubs(&figure, span.first.0..=span.last.0)?));
+            runs.filter_map(chain).collect()
         };
         Ok(Self {
             discs,
             complex,
-            bones: bones.iter().filter_map(of_bone).collect(),
+            bones: of(false),
+            tips: of(true),
             own,
         })
     }

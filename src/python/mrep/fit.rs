@@ -145,7 +145,7 @@ impl PyMRepReport {
     }
 
     /// Twice the volume that both share over the sum of both: 1 where they are the same. Of a volume: with the voxels beyond the
-    /// middle of both levels.
+    /// middle of both levels. NaN where vertices had different weights: a limb is not the whole body.
     #[getter]
     fn dice(&self) -> f64 {
         self.0.dice
@@ -159,10 +159,14 @@ impl PyMRepReport {
             dice,
         } = self.0;
         format!(
-            "{:.3} mm from the target on the mean, 99 % nearer than {:.3} mm, {:.3} mm at most; Dice {dice:.4}.",
+            "{:.3} mm from the target on the mean, 99 % nearer than {:.3} mm, {:.3} mm at most{}.",
             1e3 * mean,
             1e3 * ninety_nine,
-            1e3 * largest
+            1e3 * largest,
+            match dice.is_nan() {
+                true => String::new(),
+                false => format!("; Dice {dice:.4}"),
+            }
         )
     }
 

@@ -142,7 +142,8 @@ impl PyMRep {
 
     /// A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg, a
     /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up (z).
-    /// atoms_per_bone at most: bones that are short for their thickness get fewer. A start: fit it with `held` all its hubs and `weights`
+    /// atoms_per_bone at most: bones that are short for their thickness get fewer. Hubs round corners that are too sharp for the thickness; a
+    /// last bone that ends long before its skin goes on to where that ends. A start: fit it with `held` all its hubs and `weights`
     /// `chain_weights` of the bones. template: "limb", "tail", or "torso", "head": slabs of 5 rows and 7 columns in the skin that follows any
     /// bones, their hubs not on these. Raises MRepError naming the bones.
     #[staticmethod]
@@ -574,7 +575,7 @@ impl PyMRep {
 
     /// The most probable model for a Surface or a Volume, this one being the template [oguz2005, slides 9 to 14].
     ///
-    /// stages: some of "similarity", "atoms", "boundary". prior: factor on what is expected beside what is seen. held: indices of atoms, or
+    /// stages: some of "similarity", "atoms", "boundary", in this order however they are named. prior: factor on what is expected beside what is seen. held: indices of atoms, or
     /// a mask of them, whose hubs stay; the whole is not moved then. weights[n]: how much each vertex of a surface counts, from 0 to 1.
     /// family: an MRepFamily, as what is expected instead of the template's neighbourhoods. Raises MRepError, Cancelled.
     #[pyo3(
