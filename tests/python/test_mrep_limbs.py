@@ -179,6 +179,14 @@ def test_a_limb_is_poured_into_the_lattice_of_the_whole(tmp_path):
     ("name", "chains", "poured"),
     [
         ("m2m_human", [["upperarm_l", "lowerarm_l"], ["upperarm_r", "lowerarm_r"], ["thigh_l", "calf_l"]], 3),
+        (
+            "Fox",
+            [
+                ["b_Tail01_012", "b_Tail02_013", "b_Tail03_014"],
+                ["b_RightUpperArm_06", "b_RightForeArm_07", "b_RightHand_08"],
+            ],
+            2,
+        ),
         ("m2m_spider", [["leg_b_1_l", "leg_b_2_l", "leg_b_3_l"], ["leg_c_1_l", "leg_c_2_l", "leg_c_3_l"]], 1),
     ],
 )
@@ -196,3 +204,54 @@ def test_limbs_of_real_characters_are_poured(name, chains, poured):
     assert len(chains) - len(left) >= poured, left
     assert lattice.check(character.surface, skeleton) == []
     assert sum(len(cell) == 6 for cell in lattice.cells) >= 8 * poured
+    # The last bone of glTF files is a stub: the tube's end beyond it follows it as the lattice's virtual tip.
+    names = [skeleton.names[b] for b in lattice.tip_bones]
+    stubs = [bones[-1] for bones in chains if name == "Fox"]
+    assert [names.count(bone) for bone in stubs] == [1] * len(stubs)
+    body = thew.Body(character.surface, skeleton, lattice, thew.Material(), character.weights)
+    assert abs(body.volume / character.surface.volume - 1) < 0.03
+
+
+@pytest.mark.parametrize(
+    ("name", "bones"),
+    [
+        (
+            "m2m_horse",
+            ["front_scapula_l", "front_humerus_l", "front_leg_upper_l", "front_leg_lower_l", "front_leg_ankle_l"],
+        ),
+        ("sintel_m2m", ["thigh_l", "calf_l", "foot_l", "ball_l"]),
+        ("kaykit_manny", ["upperleg.l", "lowerleg.l", "foot.l", "toes.l"]),
+        ("Fox", ["b_Tail01_012", "b_Tail02_013", "b_Tail03_014"]),
+        ("q_bull", ["FrontShoulder.L", "FrontUpperLeg.L", "FrontLowerLeg.L"]),
+    ],
+)
+def test_limbs_with_sharp_corners_and_stubs_at_their_ends_meet_their_skin(name, bones):
+    character = glb.character(name)
+    skeleton = character.skeleton.refit_tails(character.surface, character.weights)
+    tube = thew.MRep.from_skeleton(character.surface, skeleton, character.weights, bones)
+    assert len(tube.joints) == len(bones) + 1 and tube.legality() > 0.03
+    counts = thew.MRep.chain_weights(skeleton, character.weights, bones)
+    fit = tube.fit(character.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"])
+    assert fit.report.mean < 5e-3 * character.surface.size
+    # Beyond the stub, too, skin has coordinates.
+    own = counts > 0.5
+    found = fit.mrep.coordinates(character.surface.vertices[own])
+    assert np.isfinite(found[:, 0]).mean() > 0.95
+
+
+def test_a_limb_has_no_dice_and_a_flat_sheet_no_model():
+    surface, skeleton, weights = limb()
+    counts = thew.MRep.chain_weights(skeleton, weights, ["upper", "lower"])
+    tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
+    part = tube.fit(surface, weights=counts, stages=["atoms"]).report
+    assert np.isnan(part.dice) and "Dice" not in str(part)
+    whole = tube.fit(surface, weights=np.full(len(surface.vertices), 0.5), stages=["atoms"]).report
+    assert whole.dice > 0.5 and "Dice" in str(whole)
+    x, y = np.meshgrid(np.linspace(0, 1, 9), np.linspace(0, 1, 9), indexing="ij")
+    at = np.arange(81).reshape(9, 9)
+    quads = np.stack([at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]], axis=-1).reshape(-1, 4)
+    for turn in (np.eye(3), rotation([0.4, -1.1, 2.0])):
+        flat = np.stack([x, y, 0 * x], axis=-1).reshape(-1, 3) @ turn.T
+        sheet = thew.Surface(flat, np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]]))
+        with pytest.raises(thew.MRepError, match="flat where it counts"):
+            thew.MRep.template("torso").fit(sheet)
