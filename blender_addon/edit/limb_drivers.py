@@ -65,6 +65,8 @@ def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]
     located = over.one.locate(np.asarray(head(here, bone)))
     axis = AXES[target.transform_type]
     wanted = over.turn(located) @ (ours[:, axis] / np.linalg.norm(ours[:, axis]))
+    if over.mirrored:  # in a mirror turns go the other way about the axis that is seen there
+        wanted = -wanted
     best, sign = same_axis(theirs, wanted)
     target.transform_type = "ROT_X" if best == 0 else "ROT_Z"
     target.rotation_mode = "SWING_TWIST_X" if best == 0 else "SWING_TWIST_Z"

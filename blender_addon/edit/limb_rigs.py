@@ -13,6 +13,7 @@ import bpy
 import numpy as np
 
 from ..live import jobs
+from ..logic.bone_names import on_other_sides
 from ..logic.errors import Refusal, sentence
 from ..logic.limb_places import Over
 from ..logic.names import describe
@@ -94,7 +95,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
     for ours, theirs in matched:
         one, other = here.chain(ours), there.chain(theirs)
         if len(one) == len(other):
-            over = pairs[ours.name].over if ours.name in pairs else Over(here.limb(ours), there.limb(theirs))
+            over = pairs[ours.name].over if ours.name in pairs else over_of(here, there, ours, theirs)
             bones |= {bone: (partner, over) for bone, partner in zip(one, other, strict=True)}
     before = len(target.thew.rigs), target.thew.active_rig
     try:
@@ -130,9 +131,15 @@ def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
         raise Refusal(f"No skin of {describe(there.obj)} follows its limb “{theirs.name}”: make the limb again")
     corners = there.flesh.character.triangles[triangles]
     return Pair(
-        ours, theirs, Over(here.limb(ours), there.limb(theirs)),
+        ours, theirs, over_of(here, there, ours, theirs),
         (triangles, Picker(np.asarray(there.flesh.surface.vertices), corners)), dict(zip(one, other, strict=True)),
     )  # fmt: skip
+
+
+def over_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Over:
+    """From a limb to another."""
+    mirrored = on_other_sides(here.chain(ours), there.chain(theirs))
+    return Over(here.limb(ours), there.limb(theirs), mirrored)
 
 
 # where rigs hang --------------------------------------------------------------------------------------------------------

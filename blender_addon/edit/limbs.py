@@ -10,6 +10,7 @@ import numpy as np
 
 from ..logic import flesh_map as maps
 from ..logic import limbs
+from ..logic.bone_names import on_other_sides
 from ..logic.errors import Refusal
 from ..logic.names import describe, free_name
 from ..logic.native import core
@@ -50,6 +51,10 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     thew = core()
     character, surface, skeleton = subject(context, obj)
     unknown = [bone for bone in bones if bone not in character.bones]
+    armature = armature_of(obj)
+    absent = [bone for bone in unknown if bone not in armature.data.bones]
+    if absent:
+        raise Refusal(f"There is no bone “{absent[0]}” in {describe(armature)}: give names of its bones, one a line")
     if unknown:
         raise Refusal(
             f"The bone “{unknown[0]}” carries nothing of {describe(obj)}: select bones whose vertex groups it has, or give it weights"
@@ -148,6 +153,8 @@ def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: lim
     flesh_map.check_paintable(obj, armature_of(obj), name)
     found, _ = coordinates(context, obj, [limb])
     share = region.share(found)
+    if not (share > 0.0).any():
+        raise Refusal(f"No vertex of “{limb.name}” lies there: let From and To be farther apart, or Width be larger")
     old = flesh_map.read(obj, name)
     if old is None:
         old = np.full(len(share), maps.NEUTRAL if name == flesh_map.STIFFNESS else 0.0, dtype=np.float32)
@@ -159,6 +166,8 @@ def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: lim
 def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str) -> tuple[list[str], int, int]:
     """Carry a vertex group from the limbs of one character to those of the same name, or of the only one, on another; gives their names,
     how many vertices they have, and how many of them are painted now."""
+    if source == target:
+        raise Refusal(f"{describe(source)} cannot carry paint to itself: select another mesh to carry from")
     group = source.vertex_groups.get(name)
     if group is None:
         raise Refusal(f"{describe(source)} has no vertex group “{name}”: paint it first, or choose another")
@@ -177,7 +186,8 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
         if not mine.any():
             continue
         rest = model_of(theirs).points(found[mine])
-        there = model_of(theirs).correspond(model_of(ours), rest)
+        mirrored = on_other_sides(scene_limbs.chain(source, ours), scene_limbs.chain(target, theirs))
+        there = model_of(theirs).correspond(model_of(ours), rest, mirrored=mirrored)
         good = np.isfinite(there[:, 0])
         places, _, triangles = surface.closest_point(there[good])
         corners = character.triangles[triangles]

@@ -52,6 +52,12 @@ def words(name: str) -> tuple[str, str, tuple[int, ...]]:
     return "".join(stem), side, tuple(numbers)
 
 
+def on_other_sides(one: list[str], other: list[str]) -> bool:
+    """Whether two chains of bones are one on the left and one on the right, as far as their names say."""
+    sides = [{side for _, side, _ in map(words, names) if side} for names in (one, other)]
+    return all(len(side) == 1 for side in sides) and sides[0] != sides[1]
+
+
 def find(names: list[str], role: Role, side: str = "", parents=None) -> str | None:
     """The bone of `names` that plays `role` on `side` ("L", "R" or "" for the middle).
 

@@ -111,25 +111,29 @@ class Limb:
 
 @dataclass(frozen=True)
 class Over:
-    """From one limb to another: joints go to joints, around begins alike, all else stays as it is."""
+    """From one limb to another: joints go to joints, around begins alike, all else stays as it is. `mirrored`: one is on the left and the
+    other on the right, so that around runs the other way."""
 
     one: Limb
     other: Limb
+    mirrored: bool = False
 
     @cached_property
     def roll(self) -> float:
-        """By how much *around* is larger on the other limb."""
-        return float(self.one.model.roll_to(self.other.model))
+        """By how much *around* is larger on the other limb; of mirrored ones what both come to together."""
+        return float(self.one.model.roll_to(self.other.model, mirrored=self.mirrored))
 
     def located(self, located: Located) -> Located:
         """The same place on the other limb."""
         u, v, around, depth = located.coordinates
         u = stretched(u, self.one.model.joints, self.other.model.joints)
-        return Located(np.array([u, v, around + self.roll, depth]), located.offset)
+        hand = -1.0 if self.mirrored else 1.0
+        return Located(np.array([u, v, self.roll + hand * around, depth]), located.offset * [1.0, 1.0, hand])
 
     def turn(self, located: Located) -> np.ndarray:
-        """How directions at a place are turned, [3, 3]; one of the spaces mirrored, so does this."""
-        return self.other.frame(self.located(located).coordinates) @ self.one.frame(located.coordinates).T
+        """How directions at a place are turned, [3, 3]; one of the spaces mirrored, or one of the limbs, so does this."""
+        hand = [1.0, 1.0, -1.0 if self.mirrored else 1.0]
+        return (self.other.frame(self.located(located).coordinates) * hand) @ self.one.frame(located.coordinates).T
 
     def growth(self, located: Located) -> float:
         """How much thicker the other limb is at a place."""

@@ -62,11 +62,13 @@ def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
 def sound_chain(obj: bpy.types.Object, character: Character, limb: ThewLimb) -> list[str]:
     """The same; a `Refusal` where one is gone, or carries nothing any more."""
     bones = chain(obj, limb)
+    if limb.bones != "\n".join(bones):  # it is known by its new name from now on, even when it goes later
+        limb.bones = "\n".join(bones)
     lost = [bone for bone in bones if bone not in character.bones]
     if lost:
         raise Refusal(
-            f"The bone “{lost[0]}” of the limb “{limb.name}” is gone or moves nothing of {describe(obj)} any more: give it back its "
-            "vertex group, or remove the limb and make it again"
+            f"The bone “{lost[0]}” of the limb “{limb.name}” is gone or moves nothing of {describe(obj)} any more: give it back, with "
+            "its vertex group, or remove the limb and make it again"
         )
     return bones
 

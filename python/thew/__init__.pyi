@@ -552,12 +552,14 @@ class MRep:
         self, scale: float = 1.0, rotation: ArrayLike | None = None, translation: ArrayLike | None = None
     ) -> MRep:
         """The same model after a similarity: x → scale · rotation · x + translation."""
-    def correspond(self, other: MRep, points: ArrayLike) -> _Floats:
+    def correspond(self, other: MRep, points: ArrayLike, mirrored: bool = False) -> _Floats:
         """Points of another figure at points[p,3] of this one -> [p,3]: along, around (see roll_to) and in depth alike, joints on
-        joints; NaN where a point has no coordinates. Raises MRepError where figures do not correspond."""
-    def roll_to(self, other: MRep) -> float:
+        joints; NaN where a point has no coordinates. mirrored: one of both limbs is a left one and the other a right one, φ runs the
+        other way, so that what is outside or above stays there. Raises MRepError where figures do not correspond."""
+    def roll_to(self, other: MRep, mirrored: bool = False) -> float:
         """By how much φ of a place is larger on another figure, radians: where one tube is straight and the other bent, they begin
-        around at what lies alike once the limb is lifted or lowered. 0 of two of a sort. Raises MRepError as correspond does."""
+        around at what lies alike once the limb is lifted or lowered. 0 of two of a sort. mirrored: what both φ come to together; the
+        first is seen in the mirror x = 0. Raises MRepError as correspond does."""
     def lattice(self, skeleton: Skeleton | None = None, layers: int = 2, covers: Surface | None = None) -> Lattice:
         """A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and
         prisms in its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of a skeleton whose heads

@@ -2,7 +2,8 @@
 //! The same place on another figure: points go over by their figural coordinates.
 //!
 //! Along a tube u is stretched piecewise so that joint comes to lie on joint. Around it φ begins where the limb bends to; of a straight
-//! one it begins elsewhere, so that between a straight and a bent limb φ is turned by what lies between. Everything else stays as it is.
+//! one it begins elsewhere, so that between a straight and a bent limb φ is turned by what lies between. Between limbs of the left and the
+//! right it runs the other way. Everything else stays as it is.
 
 use super::along;
 use super::coordinates::Coordinates;
@@ -18,15 +19,17 @@ pub struct Correspondence {
     /// u of the ends and the joints in both figures; of slabs the ends.
     stations: [Vec<f64>; 2],
     roll: f64,
+    /// φ runs the other way on the other figure.
+    mirrored: bool,
 }
 
 impl Correspondence {
     /// Between figures of one kind; how many atoms and spokes they have does not matter. Where either has no joints only the
-    /// ends correspond.
+    /// ends correspond. `mirrored`: tubes of which one is on the left of a body and the other on the right.
     ///
     /// # Errors
     /// A slab and a tube; tubes along chains of different numbers of bones.
-    pub fn new(from: &Figure, to: &Figure) -> Result<Self, MRepError> {
+    pub fn new(from: &Figure, to: &Figure, mirrored: bool) -> Result<Self, MRepError> {
         let is_tube = |figure: &Figure| matches!(figure.kind(), Kind::Tube { .. });
         if is_tube(from) != is_tube(to) {
             let name = |figure| if is_tube(figure) { "tube" } else { "slab" };
@@ -49,9 +52,9 @@ impl Correspondence {
         }
         if a.len() != b.len() {
             return Err(MRepError::Apart(format!(
-                "one tube has {} joints between its ends and the other {}: make both along the same number of bones",
-                a.len(),
-                b.len()
+                "one tube runs along {} bones and the other along {}: make both along the same number",
+                a.len() + 1,
+                b.len() + 1
             )));
         }
         let whole = |inner: Vec<f64>| [vec![0.0], inner, vec![1.0]].concat();
@@ -59,11 +62,12 @@ impl Correspondence {
             from: Coordinates::new(from),
             to: Coordinates::new(to),
             stations: [whole(a), whole(b)],
-            roll: roll(from, to),
+            roll: roll(from, to, mirrored),
+            mirrored: mirrored && is_tube(from),
         })
     }
 
-    /// By how much φ is larger on the other figure, radians.
+    /// By how much φ is larger on the other figure, radians; of mirrored tubes what φ and the other's come to together.
     pub fn roll(&self) -> f64 {
         self.roll
     }
@@ -74,7 +78,7 @@ impl Correspondence {
         [
             stretched(u, &self.stations[0], &self.stations[1]),
             v,
-            around + self.roll,
+            self.roll + if self.mirrored { -around } else { around },
             depth,
         ]
     }
@@ -96,19 +100,26 @@ impl Correspondence {
 
 /// How much farther around a bent tube begins than a straight one, or the other way round, once the first is turned the shortest way to
 /// begin as the second does: a limb is lifted or lowered between rest poses, hardly turned about itself. 0 of two of a sort, of slabs,
-/// and of tubes that look away from each other.
-fn roll(from: &Figure, to: &Figure) -> f64 {
+/// and of tubes that look away from each other. `mirrored`: the first is seen in the mirror x = 0 before.
+fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
     let is_tube = |figure: &Figure| matches!(figure.kind(), Kind::Tube { .. });
     let bends = [from, to].map(|figure| {
         let hubs: Vec<Vec3> = figure.atoms().iter().map(|a| a.hub).collect();
         along::bend(&hubs, &figure.atoms()[0].frame.column(0).into_owned()).is_some()
     });
     let [a, b] = [from, to].map(|figure| figure.atoms()[0].frame);
-    let (way, onto) = (a.column(0).into_owned(), b.column(0).into_owned());
+    let seen = |v: Vec3| {
+        if mirrored {
+            Vec3::new(-v.x, v.y, v.z)
+        } else {
+            v
+        }
+    };
+    let (way, onto) = (seen(a.column(0).into_owned()), b.column(0).into_owned());
     if !is_tube(from) || bends[0] == bends[1] || way.dot(&onto) <= 0.0 {
         return 0.0;
     }
-    let turned = frames::shortest(&way, &onto).map(|turn| turn * a.column(2));
+    let turned = frames::shortest(&way, &onto).map(|turn| turn * seen(a.column(2).into_owned()));
     turned.map_or(0.0, |n| n.dot(&b.column(1)).atan2(n.dot(&b.column(2))))
 }
 
@@ -156,8 +167,8 @@ mod tests {
         ];
         for [a, b] in [limbs(), slabs] {
             let (there, back) = (
-                Correspondence::new(&a, &b).unwrap(),
-                Correspondence::new(&b, &a).unwrap(),
+                Correspondence::new(&a, &b, false).unwrap(),
+                Correspondence::new(&b, &a, false).unwrap(),
             );
             let boundary = Boundary::new(&a, 2).unwrap();
             for depth in [0.3, 1.0, 1.1] {
@@ -174,7 +185,7 @@ mod tests {
             }
         }
         let [a, b] = limbs();
-        let there = Correspondence::new(&a, &b).unwrap();
+        let there = Correspondence::new(&a, &b, false).unwrap();
         let joint = there.coordinates(&[0.45, 0.0, 1.0, 0.5]);
         assert!((joint[0] - 0.6).abs() < 1e-12);
     }
@@ -183,7 +194,7 @@ mod tests {
     fn no_triangle_of_the_boundary_is_turned() {
         let [a, b] = limbs();
         let boundary = Boundary::new(&a, 2).unwrap();
-        let there = Correspondence::new(&a, &b)
+        let there = Correspondence::new(&a, &b, false)
             .unwrap()
             .points(&boundary.positions(&a))
             .unwrap();
@@ -223,8 +234,8 @@ mod tests {
         let down = Vec3::new(1.0, 0.0, -1.0).normalize();
         let (straight, bent) = (limb(&Vec3::x(), &front, 0.0), limb(&down, &front, 0.6));
         let before = Vec3::x() + front * 0.4;
-        let there = Correspondence::new(&straight, &bent).unwrap();
-        let back = Correspondence::new(&bent, &straight).unwrap();
+        let there = Correspondence::new(&straight, &bent, false).unwrap();
+        let back = Correspondence::new(&bent, &straight, false).unwrap();
         // Which spoke comes first makes no difference.
         assert!(
             (there.roll().abs() - FRAC_PI_2).abs() < 0.05,
@@ -239,7 +250,9 @@ mod tests {
         let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.3)).matrix();
         for one in [straight, bent] {
             let other = one.transformed(2.0, &turn, Vec3::y());
-            let found = Correspondence::new(&one, &other).unwrap().points(&[before]);
+            let found = Correspondence::new(&one, &other, false)
+                .unwrap()
+                .points(&[before]);
             let meant = turn * before * 2.0 + Vec3::y();
             assert!((found.unwrap()[0] - meant).norm() < 1e-12);
         }
@@ -249,7 +262,7 @@ mod tests {
     fn figures_without_a_common_place_are_refused() {
         let [a, _] = limbs();
         let slab = ellipsoid([2.0, 1.2, 0.6], 3, 7, 0.8);
-        let said = |a: &Figure, b: &Figure| match Correspondence::new(a, b) {
+        let said = |a: &Figure, b: &Figure| match Correspondence::new(a, b, false) {
             Ok(_) => panic!("no correspondence"),
             Err(why) => why.to_string(),
         };
@@ -257,6 +270,39 @@ mod tests {
         let more = Figure::tube_with(helix(7, 8).atoms().to_vec(), None, vec![0.0, 0.3, 0.6, 1.0])
             .unwrap();
         assert!(said(&a, &more).contains("1 joints"), "{}", said(&a, &more));
-        assert!(Correspondence::new(&a, &helix(5, 5)).is_ok());
+        assert!(Correspondence::new(&a, &helix(5, 5), false).is_ok());
+    }
+
+    /// A tube in the mirror x = 0.
+    fn in_mirror(figure: &Figure) -> Figure {
+        let seen = Mat3::from_diagonal(&Vec3::new(-1.0, 1.0, 1.0));
+        let atom = |a: &Atom| {
+            let [b, n] = [0, 2].map(|k| seen * a.frame.column(k));
+            let mut lengths = a.lengths.clone();
+            lengths[1..].reverse();
+            Atom {
+                hub: seen * a.hub,
+                frame: Mat3::from_columns(&[b, n.cross(&b), n]),
+                lengths,
+                ..a.clone()
+            }
+        };
+        let atoms = figure.atoms().iter().map(atom).collect();
+        let (knots, joints) = (figure.knots().to_vec(), figure.joints().to_vec());
+        Figure::tube_with(atoms, Some(knots), joints).unwrap()
+    }
+
+    #[test]
+    fn between_left_and_right_places_are_those_seen_in_the_mirror() {
+        let seen = |p: &Vec3| Vec3::new(-p.x, p.y, p.z);
+        let [a, b] = limbs();
+        let points = Boundary::new(&a, 1).unwrap().positions(&a);
+        for to in [&a, &b] {
+            let plain = Correspondence::new(&a, to, false).unwrap().points(&points);
+            let there = Correspondence::new(&a, &in_mirror(to), true).unwrap();
+            for (x, y) in there.points(&points).unwrap().iter().zip(plain.unwrap()) {
+                assert!((x - seen(&y)).norm() < 1e-6, "{x} {y}");
+            }
+        }
     }
 }

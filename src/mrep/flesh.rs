@@ -188,7 +188,8 @@ impl Figure {
                 let spoke = column.spoke.norm();
                 if column.reach * spoke > FARTHEST * spoke.max(mean) {
                     return Err(MRepError::Target(
-                        "the surface reaches far beyond the model: give the skin of the limb alone, or fit the model to it first".into(),
+                        "the surface, or the model's own boundary, reaches far beyond cells along its atoms: give the skin of the limb alone as what \
+                         is covered, fit the model to it first, or end it before its sharpest bend".into(),
                     ));
                 }
             }

@@ -82,7 +82,7 @@ def test_bones_that_are_no_chain_are_named(character):
     activate(body)
     said = refused(bpy.ops.thew.limb_add, bones="Hip\nHead")
     assert "Hip" in said and "chain" in said
-    assert "“Tail”" in refused(bpy.ops.thew.limb_add, bones="Tail")
+    assert "no bone “Tail”" in refused(bpy.ops.thew.limb_add, bones="Tail")
     assert len(body.thew.limbs) == 0
 
 
@@ -304,11 +304,14 @@ def test_skin_beyond_a_limb_is_counted(character):
     for group in ("Hip", "Head"):
         body.vertex_groups[group].remove(range(len(body.data.vertices)))
     body.vertex_groups["Spine"].add(range(len(body.data.vertices)), 1.0, "REPLACE")
-    for vertex in body.data.vertices[60:63]:  # a thorn
-        vertex.co *= 9.0
+    count = len(body.data.vertices)
+    body.data.vertices.add(3)  # far away, and of no face
+    for vertex in body.data.vertices[count:]:
+        vertex.co = (9.0, 0.0, 1.0)
+    body.vertex_groups["Spine"].add([count, count + 1, count + 2], 1.0, "REPLACE")
     edit = part("edit.limbs")
     _, met = edit.add(bpy.context, body, ["Spine"], 3, 8)
-    assert met.vertices == len(body.data.vertices) and 0 < met.lost < met.vertices
+    assert met.vertices == count + 3 and met.lost == 3
     assert f"; {met.lost} of the {met.vertices} vertices that follow its bones have no coordinates" in met.said("Spine")
     activate(body)
     assert bpy.ops.thew.limb_attributes() == {"FINISHED"}
@@ -326,3 +329,28 @@ def test_what_is_scaled_to_nothing_is_a_sentence(character):
         obj.scale = (1.0, 1.0, 1.0)
     bpy.context.view_layer.update()
     limb_add(body)
+
+
+def test_paint_of_a_left_limb_lies_in_the_mirror_on_a_right_one(scene):
+    sides = part("logic.bone_names").on_other_sides
+    assert sides(["thigh.L", "shin.L"], ["RightUpLeg", "RightLeg"]) and not sides(["thigh.L"], ["LeftUpLeg"])
+    assert not sides(["Spine", "Head"], ["thigh.R"]) and not sides(["thigh.L", "thigh.R"], ["thigh.R"])
+    names = ("Source", "Left", "Right", "Expected")
+    bodies = [make_body(make_armature(f"{name} Rig"), name, rings=25, sides=40) for name in names]
+    for obj, side in zip(bodies, "LLRR", strict=True):
+        for bone in list(obj.modifiers[0].object.data.bones):
+            bone.name = f"{bone.name}.{side}"
+        limb_add(obj, "\n".join(f"{bone}.{side}" for bone in BONES.split("\n")))
+    source, left, right, expected = bodies
+    for obj, side in ((source, 0.2), (expected, 0.8)):
+        activate(obj)
+        assert bpy.ops.thew.limb_paint(map="FLESH", side=side, width=0.3, soft=0.3) == {"FINISHED"}
+    read = part("scene.flesh_map").read
+    assert np.abs(read(source, "Flesh") - read(expected, "Flesh")).max() > 0.9
+    for obj, like in ((left, source), (right, expected)):
+        activate(obj)
+        assert bpy.ops.thew.limb_carry(group="Flesh", source="Source") == {"FINISHED"}
+        np.testing.assert_allclose(read(obj, "Flesh"), read(like, "Flesh"), atol=0.08)
+    assert "itself" in refused(bpy.ops.thew.limb_carry, group="Flesh", source="Right")
+    assert "There is no bone “Hip”" in refused(bpy.ops.thew.limb_add, bones="Hip")
+    assert "No vertex of" in refused(bpy.ops.thew.limb_paint, start=0.501, end=0.502, soft=0.0, width=0.01)

@@ -255,3 +255,28 @@ def test_a_limb_has_no_dice_and_a_flat_sheet_no_model():
         sheet = thew.Surface(flat, np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]]))
         with pytest.raises(thew.MRepError, match="flat where it counts"):
             thew.MRep.template("torso").fit(sheet)
+
+
+def test_between_left_and_right_what_is_above_stays_above():
+    character = glb.character("m2m_human")
+    skeleton = character.skeleton.refit_tails(character.surface, character.weights)
+    for pair in (("upperarm_", "lowerarm_"), ("thigh_", "calf_")):
+        arms = []
+        for side in "lr":
+            bones = [name + side for name in pair]
+            tube = thew.MRep.from_skeleton(character.surface, skeleton, character.weights, bones)
+            counts = thew.MRep.chain_weights(skeleton, character.weights, bones)
+            arms.append(
+                tube.fit(character.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep
+            )
+        left, right = arms
+        places = [[0.3, 0.0, turn, tau] for turn in np.linspace(0, 2 * np.pi, 8, endpoint=False) for tau in (0.0, 1.0)]
+        points = left.points(places)
+        there = left.correspond(right, points, mirrored=True)
+        mirror = points * [-1.0, 1.0, 1.0]
+        ours, theirs = mirror[1::2] - mirror[::2], there[1::2] - there[::2]
+        unit = lambda v: v / np.linalg.norm(v, axis=1, keepdims=True)  # noqa: E731
+        assert ((unit(ours) * unit(theirs)).sum(axis=1) > 0.9).all(), pair
+        plain = left.correspond(right, points)
+        assert ((unit(ours) * unit(plain[1::2] - plain[::2])).sum(axis=1) < 0.0).any()
+        np.testing.assert_allclose(right.correspond(left, there, mirrored=True), points, atol=1e-9)

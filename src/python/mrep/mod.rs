@@ -490,26 +490,30 @@ impl PyMRep {
     }
 
     /// Points of another figure at points[p,3] of this one -> [p,3]: along, around (see roll_to) and in depth alike, joints on joints;
-    /// NaN where a point has no coordinates. Raises MRepError where figures do not correspond.
-    #[pyo3(signature = (other, points))]
+    /// NaN where a point has no coordinates. mirrored: one of both limbs is a left one and the other a right one, φ runs the other way, so that
+    /// what is outside or above stays there. Raises MRepError where figures do not correspond.
+    #[pyo3(signature = (other, points, mirrored=false))]
     fn correspond<'py>(
         &self,
         other: &Self,
         points: &Bound<'py, PyAny>,
+        mirrored: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let places = self::points(points, "points")?;
         let (from, to) = (self.figure()?, other.figure()?);
         let found = detached(points.py(), || {
-            let there = Correspondence::new(from, to).map_err(IntoPy::into_py)?;
+            let there = Correspondence::new(from, to, mirrored).map_err(IntoPy::into_py)?;
             there.points(&places).map_err(IntoPy::into_py)
         })?;
         Ok(from_points(points.py(), &found))
     }
 
     /// By how much φ of a place is larger on another figure, radians: where one tube is straight and the other bent, they begin
-    /// around at what lies alike once the limb is lifted or lowered. 0 of two of a sort. Raises MRepError as correspond does.
-    fn roll_to(&self, other: &Self) -> PyResult<f64> {
-        let there = Correspondence::new(self.figure()?, other.figure()?);
+    /// around at what lies alike once the limb is lifted or lowered. 0 of two of a sort. mirrored: what both φ come to together; the first is
+    /// seen in the mirror x = 0. Raises MRepError as correspond does.
+    #[pyo3(signature = (other, mirrored=false))]
+    fn roll_to(&self, other: &Self, mirrored: bool) -> PyResult<f64> {
+        let there = Correspondence::new(self.figure()?, other.figure()?, mirrored);
         Ok(there.map_err(IntoPy::into_py)?.roll())
     }
 
