@@ -64,9 +64,7 @@ def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]
     ours, theirs = axes(here, bone), axes(there, other)
     located = over.one.locate(np.asarray(head(here, bone)))
     axis = AXES[target.transform_type]
-    wanted = over.turn(located) @ (ours[:, axis] / np.linalg.norm(ours[:, axis]))
-    if over.mirrored:  # in a mirror turns go the other way about the axis that is seen there
-        wanted = -wanted
+    wanted = over.axis(located, ours[:, axis] / np.linalg.norm(ours[:, axis]))
     best, sign = same_axis(theirs, wanted)
     target.transform_type = "ROT_X" if best == 0 else "ROT_Z"
     target.rotation_mode = "SWING_TWIST_X" if best == 0 else "SWING_TWIST_Z"

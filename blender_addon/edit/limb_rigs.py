@@ -40,7 +40,7 @@ class Carried:
     row: list[float]
     samples: list[list[float]]
     preferred: list[float]
-    double: bool = False  # one like it stands there already
+    double: bool  # one like it stands there already
 
 
 @dataclass
@@ -86,7 +86,6 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
         if limb.name not in pairs:
             pairs[limb.name] = pair_of(here, there, limb, partner)
         planned.append(plan(here, there, pairs[limb.name], rig, attachment))
-        planned[-1].double = stands_there(there, rig, partner)
     if not planned:
         raise Refusal(
             f"None of the rigs of {describe(source)} can be carried to {describe(target)}: {'; '.join(report.left)}"
@@ -195,7 +194,7 @@ def plan(here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachme
     rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples)]
     carried = [guide.carried(row) for row in rows]
     preferred = guide.carried(values_of(rig.pull.preferred), values_of(rig))
-    return Carried(rig, guide.attachment, carried[0], carried[1:], preferred)
+    return Carried(rig, guide.attachment, carried[0], carried[1:], preferred, stands_there(there, rig, pair.there))
 
 
 # into the file ------------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
             f"The bone “{unknown[0]}” carries nothing of {describe(obj)}: select bones whose vertex groups it has, or give it weights"
         )
     bones = sorted(bones, key=character.bones.index)
-    same = [limb.name for limb in obj.thew.limbs if sorted(scene_limbs.chain(obj, limb)) == sorted(bones)]
+    same = [limb.name for limb in obj.thew.limbs if scene_limbs.chain(obj, limb) == bones]
     if same:
         raise Refusal(f"The limb “{same[0]}” runs along these bones already: press Fit Again, or remove it first")
     start = thew.MRep.from_skeleton(surface, skeleton, character.weights, bones, atoms, spokes)

@@ -135,6 +135,10 @@ class Over:
         hand = [1.0, 1.0, -1.0 if self.mirrored else 1.0]
         return (self.other.frame(self.located(located).coordinates) * hand) @ self.one.frame(located.coordinates).T
 
+    def axis(self, located: Located, axis: np.ndarray) -> np.ndarray:
+        """How an axis of turning [3] at a place is turned: in a mirror turns go the other way about what is seen there."""
+        return (-1.0 if self.mirrored else 1.0) * (self.turn(located) @ axis)
+
     def growth(self, located: Located) -> float:
         """How much thicker the other limb is at a place."""
         return self.other.radius(self.located(located).coordinates[0]) / self.one.radius(located.coordinates[0])

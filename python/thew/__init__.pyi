@@ -459,9 +459,9 @@ class MRep:
         """A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a
         leg, a tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight
         one up (z). atoms_per_bone at most: bones that are short for their thickness get fewer. Hubs round
-        corners that are too sharp for the thickness; a last bone that ends long before its skin goes on to where that ends. A start: fit
-        it with all its hubs `held` and `weights` from `chain_weights`. template: "limb", "tail", or "torso", "head": slabs of 5 rows and 7 columns in the
-        skin that follows any bones, their hubs not on these. Raises MRepError naming the bones."""
+        corners that are too sharp for the thickness; a last bone that ends long before its skin goes on to where that ends. A start:
+        fit it with all its hubs `held` and `weights` from `chain_weights`. template: "limb", "tail", or "torso", "head": slabs of 5
+        rows and 7 columns in the skin that follows any bones, their hubs not on these. Raises MRepError naming the bones."""
     @staticmethod
     def chain_weights(skeleton: Skeleton, skin_weights: ArrayLike, bones: Iterable[str]) -> _Floats:
         """How much each vertex counts in a fit to the skin of a chain of bones, [n], from 0 where they have half of the say or less
@@ -635,7 +635,7 @@ class MRepReport:
     @property
     def dice(self) -> float:
         """Twice the volume that both share over the sum of both: 1 where they are the same. Of a volume: with the voxels beyond the
-        middle of both levels."""
+        middle of both levels. NaN where vertices had different weights: a limb is not the whole body."""
 
 @final
 class MRepFamily:
