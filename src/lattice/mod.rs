@@ -198,6 +198,13 @@ impl Lattice {
         &self.cells
     }
 
+    /// The mean of a cell's corners.
+    pub(crate) fn cell_centre(&self, cell: usize) -> Vec3 {
+        let corners = self.cells[cell].corners();
+        let sum: Vec3 = corners.iter().map(|v| self.vertices[*v as usize]).sum();
+        sum / corners.len() as f64
+    }
+
     /// Bones on the edges.
     pub fn bones(&self) -> &BoneChains {
         &self.bones

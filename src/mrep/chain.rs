@@ -33,7 +33,8 @@ impl Figure {
     /// meet. It is a start: a fit with its hubs held brings it onto the skin.
     ///
     /// Where the chain turns too sharply for its thickness, hubs leave the bones to round the corner. A last bone that ends long
-    /// before the skin it holds, as importers' stubs do, goes on to where that ends ([`Skeleton::refit_tails`] says how).
+    /// before the skin it holds, as importers' stubs do, goes on towards the middle of that skin's area,
+    /// most of the way to its far end.
     ///
     /// # Errors
     /// Bones that are no chain; skin weights for another mesh; no skin that follows the bones.

@@ -4,6 +4,7 @@
 use super::atom::{Atom, Role};
 use super::error::MRepError;
 use super::spline::Spline;
+use crate::Vec3;
 
 /// What a figure is made like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -317,6 +318,16 @@ pub(super) fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepError> {
 }
 
 impl Figure {
+    /// Of some atoms the one whose hub is nearest to a place; none of none.
+    pub(super) fn nearest_hub(
+        &self,
+        among: impl Iterator<Item = usize>,
+        place: &Vec3,
+    ) -> Option<usize> {
+        let far = |i: &usize| (self.atoms[*i].hub - place).norm_squared();
+        among.min_by(|a, b| far(a).total_cmp(&far(b)))
+    }
+
     /// The atom nearest to a place on the medial sheet or axis.
     pub(super) fn nearest_atom(&self, u: f64, v: f64) -> usize {
         let nearest = |n: usize, x: f64| (x.clamp(0.0, 1.0) * (n - 1) as f64).round() as usize;

@@ -25,8 +25,8 @@ const MARGIN: f64 = 0.03;
 impl Figure {
     /// A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and prisms in
     /// its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of `skeleton` whose heads and
-    /// tails are hubs lie on its edges; from the head of a last one that ends before its flesh hubs are its virtual tip. Corners move outward along their spokes until all of `covers` lies inside (none: the
-    /// boundary).
+    /// tails are hubs lie on its edges; from the head of a last one that ends before its flesh hubs are its virtual tip. Corners move
+    /// outward along their spokes until all of `covers` lies inside (none: the boundary).
     ///
     /// # Errors
     /// A figure that folds; layers that are none; what is to be covered lies elsewhere, or cannot be without a fold.
@@ -105,15 +105,8 @@ impl Figure {
         let free: Vec<usize> = (1..atoms - 1).filter(|i| !is_joint(*i)).collect();
         let mut votes = vec![0usize; atoms];
         for &cell in cells {
-            let corners = lattice.cells()[cell].corners();
-            let sum: Vec3 = corners
-                .iter()
-                .map(|v| lattice.vertices()[*v as usize])
-                .sum();
-            let centre = sum / corners.len() as f64;
-            let far = |i: &&usize| (self.atoms()[**i].hub - centre).norm_squared();
-            let nearest = free.iter().min_by(|a, b| far(a).total_cmp(&far(b)))?;
-            votes[*nearest] += 1;
+            let centre = lattice.cell_centre(cell);
+            votes[self.nearest_hub(free.iter().copied(), &centre)?] += 1;
         }
         let most = free.into_iter().rev().max_by_key(|i| votes[*i])?;
         let (mut atoms, mut knots) = (self.atoms().to_vec(), self.knots().to_vec());

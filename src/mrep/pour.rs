@@ -171,12 +171,7 @@ fn at_fault(
         let of = welded.iter().filter_map(|w| part.get(*w as usize));
         of.copied().max().unwrap_or(0)
     };
-    let of_cell = |cell: usize| {
-        let corners = lattice.cells()[cell].corners();
-        let place = |v: &u32| lattice.vertices()[*v as usize];
-        let sum: Vec3 = corners.iter().map(place).sum();
-        (lattice.part(cell), sum / corners.len() as f64)
-    };
+    let of_cell = |cell: usize| (lattice.part(cell), lattice.cell_centre(cell));
     let of_vertex = |v: u32| (0, lattice.vertices()[v as usize]);
     let nearest = |p: Vec3| {
         let far = |end: &&(usize, Vec3)| (end.1 - p).norm_squared();

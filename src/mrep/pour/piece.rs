@@ -7,7 +7,6 @@ use super::super::cut::{Disc, Mesh, cut};
 use super::super::figure::{Figure, Kind};
 use super::super::runs::{Run, runs};
 use super::super::skin::Skin;
-use crate::Vec3;
 use crate::lattice::Lattice;
 use crate::skeleton::{Skeleton, SkinWeights};
 use std::f64::consts::FRAC_PI_2;
@@ -261,14 +260,9 @@ impl Limb {
         let lattice = Lattice::new(complex.vertices.clone(), complex.cells.clone())
             .map_err(|e| e.to_string())?;
         if let Some(cell) = lattice.faults().first() {
-            let corners = lattice.cells()[*cell].corners();
-            let place = |v: &u32| lattice.vertices()[*v as usize];
-            let centre = corners.iter().map(place).sum::<Vec3>() / corners.len() as f64;
-            let far = |i: &usize| (figure.atoms()[*i].hub - centre).norm_squared();
-            let atoms = span.first.0..=span.last.0;
             return Err(Failed {
                 why: "cells wide enough for its skin would be turned over".into(),
-                atom: atoms.min_by(|i, j| far(i).total_cmp(&far(j))),
+                atom: figure.nearest_hub(span.first.0..=span.last.0, &lattice.cell_centre(*cell)),
             });
         }
         let of = |tips: bool| {
