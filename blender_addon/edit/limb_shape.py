@@ -68,7 +68,8 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
 
 
 def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> Met:
-    """Fit the limb to the skin that follows its bones, from where its atoms are, and tell how well it meets it. `hold`: hubs stay where they are."""
+    """Fit the limb to the skin that follows its bones, from where its atoms are, and tell how well it meets it. `hold`: hubs stay where
+    they are."""
     thew, start = core(), model_of(limb)
     character, surface, skeleton = subject(context, obj)
     bones = scene_limbs.sound_chain(obj, character, limb)

@@ -33,7 +33,8 @@ class ThewLimb(bpy.types.PropertyGroup):
     )
 
     def saved_bones(self) -> list[tuple[str, str]]:
-        """(name, token) of its bones as they were when it was made, the first one nearest to the root; "" of one without a token."""
+        """(name, token) of its bones as they were called when last they were looked for, the first one nearest to the root; "" of one without
+        a token."""
         names = self.bones.split("\n") if self.bones else []
         tokens = self.tokens.split("\n") if self.tokens else []
         return list(zip(names, tokens + [""] * (len(names) - len(tokens)), strict=False))

@@ -60,9 +60,9 @@ def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
 
 
 def sound_chain(obj: bpy.types.Object, character: Character, limb: ThewLimb) -> list[str]:
-    """The same; a `Refusal` where one is gone, or carries nothing any more."""
+    """The same, by which they are known from now on; a `Refusal` where one is gone, or carries nothing any more."""
     bones = chain(obj, limb)
-    if limb.bones != "\n".join(bones):  # it is known by its new name from now on, even when it goes later
+    if limb.bones != "\n".join(bones):  # one that goes later is named as it was called last
         limb.bones = "\n".join(bones)
     lost = [bone for bone in bones if bone not in character.bones]
     if lost:

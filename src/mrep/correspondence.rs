@@ -30,7 +30,6 @@ impl Correspondence {
     /// # Errors
     /// A slab and a tube; tubes along chains of different numbers of bones.
     pub fn new(from: &Figure, to: &Figure, mirrored: bool) -> Result<Self, MRepError> {
-        let is_tube = |figure: &Figure| matches!(figure.kind(), Kind::Tube { .. });
         if is_tube(from) != is_tube(to) {
             let name = |figure| if is_tube(figure) { "tube" } else { "slab" };
             return Err(MRepError::Apart(format!(
@@ -98,11 +97,14 @@ impl Correspondence {
     }
 }
 
+fn is_tube(figure: &Figure) -> bool {
+    matches!(figure.kind(), Kind::Tube { .. })
+}
+
 /// How much farther around a bent tube begins than a straight one, or the other way round, once the first is turned the shortest way to
 /// begin as the second does: a limb is lifted or lowered between rest poses, hardly turned about itself. 0 of two of a sort, of slabs,
 /// and of tubes that look away from each other. `mirrored`: the first is seen in the mirror x = 0 before.
 fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
-    let is_tube = |figure: &Figure| matches!(figure.kind(), Kind::Tube { .. });
     let bends = [from, to].map(|figure| {
         let hubs: Vec<Vec3> = figure.atoms().iter().map(|a| a.hub).collect();
         along::bend(&hubs, &figure.atoms()[0].frame.column(0).into_owned()).is_some()
