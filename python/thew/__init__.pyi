@@ -469,7 +469,7 @@ class MRep:
     @staticmethod
     def slab_around(target: Surface | Volume, rows: int = 3, cols: int = 7) -> MRep:
         """A slab around the body in a surface or a volume, as a template: that of the ellipsoid with its moments; columns along its
-        longest axis. Raises MRepError where there is no body."""
+        longest axis. A body that is bent like a sheet gets the slab of the flat one, bent. Raises MRepError where there is no body."""
     @staticmethod
     def tube_around(surface: Surface, atoms: int = 9, spokes: int = 8) -> MRep:
         """A tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises

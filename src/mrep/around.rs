@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! First figures of bodies without bones: a slab in the ellipsoid that a body is most like, a tube along its rings.
+//! First figures of bodies without bones: a slab in the ellipsoid that a body is most like once it is no more bent.
 
+use super::bend::Bend;
+use super::boundary::Boundary;
 use super::ellipsoid;
 use super::error::MRepError;
 use super::extent::Ellipsoid;
 use super::figure::{Figure, Kind};
 use super::moments::Moments;
+use super::samples::evenly;
 use super::volume::Volume;
-use crate::surface::Surface;
+use crate::surface::{Surface, TriangleRole};
+use crate::{Vec3, aabb};
+use rayon::prelude::*;
 
 /// How far a slab's border goes of the way to the end of the ellipsoid's sheet.
 const REACH: f64 = 0.8;
@@ -22,14 +27,22 @@ impl Figure {
     /// and its rows along the next.
     ///
     /// The axes' signs are those in which the body is skewed, so that the slab goes along when the body is turned. Where the two shorter axes are alike
-    /// (as in a tube) the sheet lies across one of them, as narrow as it has to be.
+    /// (as in a tube) the sheet lies across one of them, as narrow as it has to be. In a bent body it is the slab of the flat
+    /// one, bent, where that is clearly more like it.
     ///
     /// # Errors
     /// A surface that bounds no volume; too few or too many atoms.
     pub fn slab_around(surface: &Surface, rows: usize, cols: usize) -> Result<Self, MRepError> {
         // Before anything is measured.
         Kind::Slab { rows, cols }.check()?;
-        slab_in(&Ellipsoid::of(surface)?, rows, cols)
+        let flat = Ellipsoid::of(surface)?;
+        let bent = Bend::of(&skin(surface)).and_then(|bend| {
+            let vertices = surface.vertices().iter().map(|p| bend.straightened(*p));
+            let straight = Surface::new(vertices.collect(), surface.triangles().to_vec());
+            bent_slab(&bend, &Ellipsoid::of(&straight.ok()?).ok()?, rows, cols)
+        });
+        let slab = slab_in(&flat, rows, cols);
+        better(slab, bent, || inner(surface, &flat))
     }
 
     /// A slab around what is not background in a volume: beyond the level that parts its values best.
@@ -43,29 +56,102 @@ impl Figure {
     ) -> Result<Self, MRepError> {
         /// Noise would be parted like the body.
         const BLUR: f64 = 1.5;
+        /// Voxels that tell how a body is bent.
+        const ENOUGH: usize = 50_000;
         Kind::Slab { rows, cols }.check()?;
         let body = volume.blurred(BLUR * volume.voxel()).body();
-        let moments = body.and_then(|body| Moments::of_points(body.iter().map(|p| (*p, 1.0))));
-        let moments = moments.ok_or_else(|| {
+        let body = body.unwrap_or_default();
+        let flat = in_voxels(body.iter().copied(), volume).ok_or_else(|| {
             MRepError::Target(
                 "no body can be told from its surroundings in the volume: its values are all alike, or what they show is cut off by its \
                  border; make a template by hand"
                     .into(),
             )
         })?;
-        let (axes, spreads) = moments.axes();
-        // A solid ellipsoid's half axes; a layer of voxels has a thickness.
-        let thickness = volume.voxel();
-        let half = spreads
-            .map(|s| (5.0 * s).sqrt().max(0.5 * thickness))
-            .into();
-        let ellipsoid = Ellipsoid {
-            centre: moments.centre,
-            axes,
-            half,
-        };
-        slab_in(&ellipsoid, rows, cols)
+        let step = body.len().div_ceil(ENOUGH).max(1);
+        let some: Vec<Vec3> = body.iter().copied().step_by(step).collect();
+        let bent = Bend::of(&some.iter().map(|p| (*p, 1.0)).collect::<Vec<_>>());
+        let bent = bent.and_then(|bend| {
+            let straight = body.iter().map(|p| bend.straightened(*p));
+            bent_slab(&bend, &in_voxels(straight, volume)?, rows, cols)
+        });
+        let whole = body.len() as f64 * volume.spacing().product();
+        better(slab_in(&flat, rows, cols), bent, || (some, whole))
     }
+}
+
+/// The bent slab where it is clearly more like the body, of which points spread evenly and the volume are asked for; else the flat one.
+fn better(
+    flat: Result<Figure, MRepError>,
+    bent: Option<Figure>,
+    body: impl FnOnce() -> (Vec<Vec3>, f64),
+) -> Result<Figure, MRepError> {
+    /// What a slab has to share with the body to be bent, and by how much more than the flat one: Dice's coefficient.
+    const LIKE: f64 = 0.75;
+    const MORE: f64 = 0.05;
+    let Some(bent) = bent else {
+        return flat;
+    };
+    let (points, volume) = body();
+    let shared = |figure: &Figure| {
+        let boundary = Boundary::new(figure, 1).ok()?;
+        let own = Surface::new(boundary.positions(figure), boundary.triangles).ok()?;
+        let inside = points.par_iter().filter(|p| own.winding_number(**p) > 0.5);
+        let both = volume * inside.count() as f64 / points.len() as f64;
+        Some(2.0 * both / (volume + own.volume()))
+    };
+    let least = flat.as_ref().ok().and_then(shared);
+    let least = least.map_or(LIKE, |flat| LIKE.max(flat + MORE));
+    if shared(&bent).is_some_and(|share| share > least) {
+        return Ok(bent);
+    }
+    flat
+}
+
+/// Points spread evenly in a surface's body, and its volume. They lie to the body as its ellipsoid does.
+fn inner(surface: &Surface, ellipsoid: &Ellipsoid) -> (Vec<Vec3>, f64) {
+    const POINTS: usize = 8_000;
+    let own = surface.welded().vertices.iter();
+    let (lo, hi) = aabb::bounds(own.map(|p| ellipsoid.axes.tr_mul(&(p - ellipsoid.centre))));
+    let points: Vec<Vec3> = (evenly(POINTS).into_par_iter())
+        .map(|x| ellipsoid.centre + ellipsoid.axes * (lo + (hi - lo).component_mul(&x)))
+        .filter(|p| surface.winding_number(*p) > 0.5)
+        .collect();
+    let share = points.len() as f64 / POINTS as f64;
+    (points, share * (hi - lo).product())
+}
+
+/// Vertices of a surface's skin with their shares of its area.
+fn skin(surface: &Surface) -> Vec<(Vec3, f64)> {
+    let welded = surface.welded();
+    let mut points: Vec<(Vec3, f64)> = welded.vertices.iter().map(|p| (*p, 0.0)).collect();
+    for (role, t) in surface.triangle_roles().iter().zip(&welded.triangles) {
+        if *role == TriangleRole::Skin {
+            let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
+            let share = (b - a).cross(&(c - a)).norm();
+            t.iter().for_each(|&v| points[v as usize].1 += share);
+        }
+    }
+    points
+}
+
+/// The solid ellipsoid with the moments of voxels' centres.
+fn in_voxels(body: impl Iterator<Item = Vec3> + Clone, volume: &Volume) -> Option<Ellipsoid> {
+    let moments = Moments::of_points(body.map(|p| (p, 1.0)))?;
+    let (axes, spreads) = moments.axes();
+    // A layer of voxels has a thickness.
+    let least = 0.5 * volume.voxel();
+    Some(Ellipsoid {
+        centre: moments.centre,
+        axes,
+        half: spreads.map(|s| (5.0 * s).sqrt().max(least)).into(),
+    })
+}
+
+/// The slab of a flat body's ellipsoid, bent; none where it comes near a fold.
+fn bent_slab(bend: &Bend, flat: &Ellipsoid, rows: usize, cols: usize) -> Option<Figure> {
+    let slab = bend.bent(&slab_in(flat, rows, cols).ok()?).ok()?;
+    (slab.legality() >= LEAST_LEGALITY).then_some(slab)
 }
 
 /// A slab in an ellipsoid, as long and thin as it is legal.
@@ -113,9 +199,7 @@ fn within(
 
 #[cfg(test)]
 mod tests {
-    use super::super::Boundary;
     use super::*;
-    use crate::Vec3;
     use crate::surface::shapes::{Shape, cuboid, sphere};
 
     fn surface(shape: &Shape) -> Surface {
@@ -155,5 +239,72 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A block with rounded edges, wider at one end, bent about its width by so many radians at its ends and twisted by some.
+    fn bent(angle: f64, twist: f64) -> Shape {
+        sphere(1.0, 60).mapped(|p| {
+            let round = |x: f64| x.signum() * x.abs().powf(0.8);
+            let wide = 0.45 * (1.0 + 0.2 * p.x);
+            let p = Vec3::new(1.6 * round(p.x), wide * round(p.y), 0.25 * round(p.z));
+            let (sin, cos) = (twist * p.x / 1.6).sin_cos();
+            let (y, z) = (cos * p.y - sin * p.z, sin * p.y + cos * p.z);
+            let (radius, a) = (1.6 / angle, angle * p.x / 1.6);
+            Vec3::new((radius + z) * a.sin(), y, (radius + z) * a.cos())
+        })
+    }
+
+    #[test]
+    fn a_slab_in_a_bent_body_is_bent_with_it_and_fits() {
+        let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, 1.1, -2.0)).matrix();
+        let shift = Vec3::new(10.0, 3.0, -5.0);
+        for (angle, twist) in [(0.8, 0.3), (1.0, 0.0), (1.3, -0.4)] {
+            let shape = bent(angle, twist);
+            let skin = surface(&shape);
+            let figure = Figure::slab_around(&skin, 3, 7).unwrap();
+            for atom in figure.atoms() {
+                assert!(skin.contains(atom.hub), "{angle}");
+            }
+            let moved = surface(&shape.mapped(|p| turn * p * 0.01 + shift));
+            let moved = Figure::slab_around(&moved, 3, 7).unwrap();
+            for (a, b) in figure.atoms().iter().zip(moved.atoms()) {
+                let off = (turn * a.hub * 0.01 + shift - b.hub).norm();
+                assert!(off < 1e-9 * 0.01, "{angle}: {off}");
+                assert!((turn * a.frame - b.frame).amax() < 1e-8);
+            }
+            let settings = super::super::FitSettings::default();
+            let fit = figure
+                .fit_surface(&skin, None, &settings, &crate::progress::Silent)
+                .unwrap();
+            let report = &fit.stages.last().unwrap().report;
+            assert!(report.mean < 7e-4 * skin.size(), "{angle}: {report:?}");
+        }
+    }
+
+    #[test]
+    fn a_slab_in_a_picture_of_a_bent_body_lies_in_it() {
+        let skin = surface(&bent(1.1, 0.2));
+        let (lo, hi) = skin.bounds();
+        let spacing = Vec3::new(0.04, 0.06, 0.05);
+        let origin = lo - spacing * 4.0;
+        let shape: [usize; 3] =
+            std::array::from_fn(|k| ((hi[k] - lo[k]) / spacing[k]) as usize + 9);
+        let at = |i: usize, j: usize, k: usize| {
+            origin + spacing.component_mul(&Vec3::new(i as f64, j as f64, k as f64))
+        };
+        let values: Vec<f32> = (0..shape[0] * shape[1] * shape[2])
+            .map(|v| {
+                let (i, rest) = (v / (shape[1] * shape[2]), v % (shape[1] * shape[2]));
+                let inside = skin.contains(at(i, rest / shape[2], rest % shape[2]));
+                f32::from(u8::from(inside))
+            })
+            .collect();
+        let volume = Volume::new(values, shape, spacing, origin).unwrap();
+        let figure = Figure::slab_around_volume(&volume, 3, 7).unwrap();
+        for atom in figure.atoms() {
+            assert!(skin.contains(atom.hub));
+        }
+        let thickest = figure.atoms().iter().map(|a| a.radius).fold(0.0, f64::max);
+        assert!((0.15..0.4).contains(&thickest), "{thickest}");
     }
 }

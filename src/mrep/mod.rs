@@ -14,6 +14,7 @@
 mod along;
 mod around;
 mod atom;
+mod bend;
 mod blend;
 mod bones;
 mod boundary;
@@ -44,6 +45,7 @@ mod pour;
 mod rings;
 mod rotation;
 mod runs;
+mod samples;
 mod skin;
 mod spline;
 mod spokes;

@@ -8,6 +8,7 @@
 //! Source: [oguz2005, slides 9 to 14]. Deviations: atoms move all at once, not one by one (slide 12); every step has to lower
 //! the energy at the deviation that is reported, also while a larger one makes the steps.
 
+mod curved;
 mod evidence;
 mod folds;
 mod marquardt;
@@ -19,6 +20,7 @@ mod similarity;
 mod stages;
 mod start;
 mod surface;
+mod target;
 #[cfg(test)]
 mod tests;
 mod unknowns;
@@ -38,7 +40,8 @@ use crate::progress::{Progress, step};
 use crate::surface::Surface;
 use stages::Stages;
 use std::sync::Arc;
-use surface::{DEVIATIONS, SurfaceLikelihood, Target, areas};
+use surface::{DEVIATIONS, SurfaceLikelihood, areas};
+use target::Target;
 use volume::{BLURS, VolumeLikelihood};
 
 /// Which stages a fit goes through, and how.

@@ -2,9 +2,11 @@
 //! How good a fit is.
 
 use super::super::boundary::{Boundary, Shape};
+use super::super::samples::evenly;
 use super::super::volume::Volume;
+use super::curved::Pieces;
 use super::offsets::Observation;
-use super::surface::{Mesh, Target};
+use super::target::Target;
 use super::volume::Levels;
 use crate::Vec3;
 use crate::surface::Surface;
@@ -33,7 +35,7 @@ impl Report {
     };
 
     pub(super) fn new(target: &Target<'_>, boundary: &Boundary, shape: &Shape) -> Self {
-        let mesh = Mesh::new(shape, &boundary.triangles, target);
+        let mesh = Pieces::of_shape(shape, &boundary.triangles, &target.pieces);
         let welded = target.surface.welded();
         let far = |p: &Vec3| mesh.distance(p);
         let distances: Vec<Option<f64>> = welded
@@ -120,14 +122,4 @@ fn dice(target: &Surface, shape: &Shape, triangles: &[[u32; 3]]) -> f64 {
         let p = lo + (hi - lo).component_mul(&x);
         (body.winding_number(p) > 0.5, target.winding_number(p) > 0.5)
     }))
-}
-
-/// Points spread evenly over the unit cube: multiples of powers of the plastic number's cousin in three dimensions, less the whole.
-pub(super) fn evenly(count: usize) -> Vec<Vec3> {
-    /// Real root of x⁴ = x + 1.
-    const ROOT: f64 = 1.220_744_084_605_76;
-    let step = Vec3::new(1.0 / ROOT, 1.0 / (ROOT * ROOT), 1.0 / (ROOT * ROOT * ROOT));
-    (0..count)
-        .map(|i| (Vec3::repeat(0.5) + step * i as f64).map(f64::fract))
-        .collect()
 }

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Triangles that stand for the curved pieces through their corners.
+//!
+//! With normals m̄ between the corners y_k and m_k at them, `d = ½ [m̄·(p − Σβ_k y_k) + Σβ_k m_k·(p − y_k)]` is the distance to the
+//! piece to second order, so that no mesh looks smaller than what it was made of.
+
+use super::super::boundary::Shape;
+use crate::Vec3;
+use crate::aabb;
+use crate::surface::{closest_leaf, closest_leaf_towards};
+use parry3d_f64::partitioning::Bvh;
+
+/// A place of a triangle that stands for a curved piece.
+pub(super) struct Piece {
+    corners: [Vec3; 3],
+    normals: [Vec3; 3],
+    barycentric: [f64; 3],
+}
+
+impl Piece {
+    /// The normal there; zero where corners have none.
+    pub fn normal(&self) -> Vec3 {
+        let sum = (0..3)
+            .map(|k| self.normals[k] * self.barycentric[k])
+            .sum::<Vec3>();
+        sum.try_normalize(1e-12).unwrap_or_default()
+    }
+
+    /// Signed distance of a point, positive outside, and minus its derivatives by the corners.
+    pub fn distance(&self, p: &Vec3) -> (f64, [Vec3; 3]) {
+        let mean = self.normal();
+        let directions = std::array::from_fn(|k| {
+            let sum = mean + self.normals[k];
+            // Where a corner has no normal the middle's has to do.
+            let normal = if self.normals[k].norm_squared() > 0.0 {
+                sum * 0.5
+            } else {
+                mean
+            };
+            normal * self.barycentric[k]
+        });
+        let sum = |k: usize| -> f64 {
+            let d: &[Vec3; 3] = &directions;
+            d[k].dot(&(p - self.corners[k]))
+        };
+        ((0..3).map(sum).sum(), directions)
+    }
+}
+
+/// A place of a mesh.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub triangle: u32,
+    pub barycentric: [f64; 3],
+}
+
+/// A mesh that nearest places are asked of.
+pub(super) struct Pieces<'a> {
+    positions: &'a [Vec3],
+    triangles: &'a [[u32; 3]],
+    /// Outward unit normals of the vertices, zero where there is none.
+    pub normals: Vec<Vec3>,
+    tree: Bvh,
+    towards: Vec3,
+}
+
+impl<'a> Pieces<'a> {
+    /// `towards` says which of equally near places is meant: the one farthest back along it.
+    pub fn new(
+        positions: &'a [Vec3],
+        triangles: &'a [[u32; 3]],
+        normals: Vec<Vec3>,
+        towards: Vec3,
+    ) -> Self {
+        let corners = |t: &[u32; 3]| t.map(|v| positions[v as usize]);
+        let boxes = triangles.iter().map(|t| aabb::bounds(corners(t).iter()));
+        Self {
+            positions,
+            triangles,
+            normals,
+            tree: aabb::hierarchy(boxes),
+            towards,
+        }
+    }
+
+    /// Of a boundary; ties as for another mesh.
+    pub fn of_shape(shape: &'a Shape, triangles: &'a [[u32; 3]], other: &Pieces<'_>) -> Self {
+        Self::new(
+            &shape.positions,
+            triangles,
+            shape.normals.clone(),
+            other.towards,
+        )
+    }
+
+    /// The nearest place to a point.
+    pub fn nearest(&self, p: &Vec3) -> Option<Place> {
+        let (triangle, _, barycentric) =
+            closest_leaf_towards(&self.tree, p, &self.towards, |t| self.corners(t))?;
+        Some(Place {
+            triangle,
+            barycentric,
+        })
+    }
+
+    /// How far a point is from it.
+    pub fn distance(&self, p: &Vec3) -> Option<f64> {
+        let (_, square, _) = closest_leaf(&self.tree, p, f64::INFINITY, |t| self.corners(t))?;
+        Some(square.sqrt())
+    }
+
+    /// The curved piece at a place.
+    pub fn piece(&self, at: Place) -> Piece {
+        let corners = self.triangles[at.triangle as usize];
+        Piece {
+            corners: self.corners(at.triangle),
+            normals: corners.map(|v| self.normals[v as usize]),
+            barycentric: at.barycentric,
+        }
+    }
+
+    fn corners(&self, triangle: u32) -> [Vec3; 3] {
+        self.triangles[triangle as usize].map(|v| self.positions[v as usize])
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A surface made ready to be fitted to: what does not depend on the figure.
+
+use super::super::error::MRepError;
+use super::super::figure::Figure;
+use super::curved::{Pieces, Place};
+use crate::surface::Surface;
+use crate::{Mat3, Vec3};
+
+/// A surface made ready: what does not depend on the figure.
+pub(super) struct Target<'a> {
+    pub surface: &'a Surface,
+    /// Of each welded vertex: its share of the area, times the caller's weight.
+    pub areas: Vec<f64>,
+    /// Its welded triangles. Of equally near places the one is meant that lies farthest back along a direction that goes along with the
+    /// template and is along none of its axes.
+    pub pieces: Pieces<'a>,
+    /// The caller's weights of welded vertices.
+    weights: Vec<f64>,
+    /// Vertices on a rim of the surface.
+    rim: Vec<bool>,
+}
+
+/// A direction that goes along with a figure.
+fn towards(figure: &Figure) -> Vec3 {
+    figure.atoms()[0].frame * Vec3::new(1.0, 2.0_f64.sqrt(), 3.0_f64.sqrt())
+}
+
+impl<'a> Target<'a> {
+    /// Of a surface, whose vertices as given may have weights from 0 (not seen) to 1.
+    ///
+    /// # Errors
+    /// Weights that do not fit, or leave nothing.
+    pub fn new(
+        surface: &'a Surface,
+        given: Option<&[f64]>,
+        template: &Figure,
+    ) -> Result<Self, MRepError> {
+        let welded = surface.welded();
+        let weights = match given {
+            None => vec![1.0; welded.vertices.len()],
+            Some(given) => of_welded(surface, given)?,
+        };
+        let mut areas = vec![0.0; welded.vertices.len()];
+        let mut normals = vec![Vec3::zeros(); welded.vertices.len()];
+        let mut edges = std::collections::HashMap::new();
+        for t in &welded.triangles {
+            let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
+            let area = 0.5 * (b - a).cross(&(c - a)).norm();
+            let normal = (b - a)
+                .cross(&(c - a))
+                .try_normalize(0.0)
+                .unwrap_or_default();
+            let corners = [a, b, c];
+            for k in 0..3 {
+                let (here, next, last) = (corners[k], corners[(k + 1) % 3], corners[(k + 2) % 3]);
+                areas[t[k] as usize] += area / 3.0;
+                normals[t[k] as usize] += normal * (next - here).angle(&(last - here));
+                let (v, w) = (t[k], t[(k + 1) % 3]);
+                *edges.entry((v.min(w), v.max(w))).or_insert(0_u32) += 1;
+            }
+        }
+        for n in &mut normals {
+            *n = n.try_normalize(1e-12).unwrap_or_default();
+        }
+        for (area, weight) in areas.iter_mut().zip(&weights) {
+            *area *= weight;
+        }
+        let mut rim = vec![false; welded.vertices.len()];
+        for ((v, w), count) in edges {
+            if count == 1 {
+                (rim[v as usize], rim[w as usize]) = (true, true);
+            }
+        }
+        if areas.iter().sum::<f64>() <= 0.0 {
+            return Err(MRepError::Target(
+                "no vertex of the surface has a weight above zero: there is nothing to fit to"
+                    .into(),
+            ));
+        }
+        if is_flat(&welded.vertices, &areas) {
+            return Err(MRepError::Target(
+                "the surface is flat where it counts: it bounds no body that a model could be fitted to".into(),
+            ));
+        }
+        Ok(Self {
+            surface,
+            areas,
+            pieces: Pieces::new(
+                &welded.vertices,
+                &welded.triangles,
+                normals,
+                towards(template),
+            ),
+            weights,
+            rim,
+        })
+    }
+
+    /// Whether all of the surface counts alike.
+    pub fn is_whole(&self) -> bool {
+        self.weights.windows(2).all(|w| w[0] == w[1])
+    }
+
+    /// How much a place of a welded triangle counts: not at the rim of an open surface.
+    pub fn counts(&self, at: Place) -> f64 {
+        let (corners, barycentric) = (
+            self.surface.welded().triangles[at.triangle as usize],
+            at.barycentric,
+        );
+        let on = |k: usize| barycentric[k] > 1e-9;
+        let rim = (0..3).all(|k| !on(k) || self.rim[corners[k] as usize]);
+        if rim && !(0..3).all(on) {
+            return 0.0;
+        }
+        (0..3)
+            .map(|k| barycentric[k] * self.weights[corners[k] as usize])
+            .sum()
+    }
+}
+
+/// Weights of welded vertices from those of the vertices as given: the largest of those that were one.
+fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
+    if given.len() != surface.vertices().len() {
+        return Err(MRepError::Length {
+            what: "the list of weights",
+            found: given.len(),
+            expected: surface.vertices().len(),
+        });
+    }
+    if let Some(v) = given.iter().position(|w| !(0.0..=1.0).contains(w)) {
+        return Err(MRepError::Setting {
+            name: "a weight of the surface",
+            value: format!("{} at vertex {v}", given[v]),
+            range: "between 0 and 1",
+        });
+    }
+    let welded = surface.welded();
+    let mut weights = vec![0.0_f64; welded.vertices.len()];
+    for (&w, given) in welded.of_vertex.iter().zip(given) {
+        if let Some(weight) = weights.get_mut(w as usize) {
+            *weight = weight.max(*given);
+        }
+    }
+    Ok(weights)
+}
+
+/// Whether points that count lie in one plane, or on one line.
+fn is_flat(points: &[Vec3], counts: &[f64]) -> bool {
+    /// In parts of the whole spread.
+    const THIN: f64 = 1e-6;
+    let whole: f64 = counts.iter().sum();
+    let seen = || points.iter().zip(counts);
+    let middle = seen().map(|(p, c)| p * *c).sum::<Vec3>() / whole;
+    let about = |(p, c): (&Vec3, &f64)| (p - middle) * (p - middle).transpose() * *c;
+    let spread = seen().map(about).sum::<Mat3>() / whole;
+    spread.symmetric_eigenvalues().min() <= THIN * THIN * spread.trace()
+}
