@@ -608,13 +608,16 @@ class MRepFit:
     @property
     def posterior(self) -> dict[str, _Floats]:
         """Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, [s]; it falls. A volume has stages
-        "atoms at blur 3" and "atoms at blur 1.5", in voxels, before "atoms"."""
+        "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms"."""
     @property
     def stages(self) -> dict[str, MRepReport]:
         """How good the fit was at the end of each stage, in their order."""
     @property
     def report(self) -> MRepReport | None:
         """How good it is at the end of the last stage; None without stages."""
+    @property
+    def notes(self) -> list[str]:
+        """What is wrong with the model, a sentence each: a target that is neither slab nor tube as the model is. Empty if it is sound."""
     @property
     def levels(self) -> tuple[float, float] | None:
         """Values inside and outside of the boundary, of a volume; None of a surface."""

@@ -409,3 +409,34 @@ def test_a_tube_around_a_bent_body_and_bones_in_it():
         len(bones.names) >= 2 and bones.parents[0] == -1 and (bones.parents[1:] < np.arange(1, len(bones.names))).all()
     )
     assert (surface.winding_number(0.5 * (bones.heads + bones.tails)) > 0.5).all()
+
+
+def test_a_target_that_is_no_slab_is_told():
+    n, m = 48, 24
+    a, b = np.meshgrid(np.arange(n) * 2 * np.pi / n, np.arange(m) * 2 * np.pi / m, indexing="ij")
+    ring = np.stack([(1 + 0.3 * np.cos(b)) * np.cos(a), (1 + 0.3 * np.cos(b)) * np.sin(a), 0.3 * np.sin(b)], -1)
+    at = lambda i, j: i % n * m + j % m  # noqa: E731
+    triangles = [
+        t
+        for i in range(n)
+        for j in range(m)
+        for t in ([at(i, j), at(i + 1, j), at(i, j + 1)], [at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)])
+    ]
+    torus = thew.Surface(ring.reshape(-1, 3), np.array(triangles))
+    slab = thew.MRep.join([thew.MRep.slab_around(torus)], names=["ring"])
+    (note,) = slab.figures[0].fit(torus).notes
+    assert note.startswith("the slab 'ring' of 3 x 7 atoms is no model") and "has a hole" in note
+    assert slab.figures[0].fit(torus, stages=["similarity"]).notes == []
+    assert template().fit(thew.Surface(*bent_superquadric())).notes == []
+
+
+@pytest.mark.parametrize("bend", [0.5, 0.65])
+def test_a_slab_around_a_body_bent_far_fits_it(bend):
+    vertices, triangles = bent_superquadric()
+    # Unbent, and bent by more.
+    angle, r = np.arctan2(vertices[:, 0], vertices[:, 2] + 1 / 0.3), np.hypot(vertices[:, 0], vertices[:, 2] + 1 / 0.3)
+    far, high = angle / 0.3, r - 1 / 0.3
+    vertices[:, 0], vertices[:, 2] = (1 / bend + high) * np.sin(bend * far), (1 / bend + high) * np.cos(bend * far)
+    surface = thew.Surface(vertices @ rotation([0.3, 1.0, -2.0]).T, triangles)
+    fit = thew.MRep.slab_around(surface).fit(surface)
+    assert fit.report.mean < 7e-4 * surface.size and fit.report.dice > 0.98 and fit.notes == []

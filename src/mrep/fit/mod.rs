@@ -16,6 +16,7 @@ mod medial;
 mod offsets;
 mod prior;
 mod report;
+mod shown;
 mod similarity;
 mod stages;
 mod start;
@@ -29,6 +30,7 @@ mod volume;
 pub use report::Report;
 pub use volume::Levels;
 
+use super::blend::mean_radius;
 use super::boundary::Boundary;
 use super::error::MRepError;
 use super::figure::Figure;
@@ -42,7 +44,7 @@ use stages::Stages;
 use std::sync::Arc;
 use surface::{DEVIATIONS, SurfaceLikelihood, areas};
 use target::Target;
-use volume::{BLURS, VolumeLikelihood};
+use volume::{BLURS, Picture};
 
 /// Which stages a fit goes through, and how.
 #[derive(Debug, Clone)]
@@ -77,7 +79,8 @@ impl Default for FitSettings {
 /// One stage as it went.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// "similarity", "atoms" or "boundary"; of a volume also "atoms at blur 3" and the like, in voxels, before the last "atoms".
+    /// "similarity", "atoms" or "boundary"; of a volume also "atoms at blur 3" and the like, in voxels (less where the body is thin), before
+    /// the last "atoms".
     pub name: String,
     /// Energy at its beginning and after each accepted step: they fall.
     pub energies: Vec<f64>,
@@ -103,6 +106,8 @@ pub struct Fit {
 /// How far offsets of a finer boundary are smoothed, in mean radii: what a surface shows is so, what a volume shows is noise in part.
 const SURFACE_SMOOTH: f64 = 0.03;
 const VOLUME_SMOOTH: f64 = 0.4;
+/// Most blur of a volume, in mean radii.
+const THIN: f64 = 0.4;
 
 impl FitSettings {
     fn moves_the_whole(&self) -> bool {
@@ -220,49 +225,45 @@ impl Figure {
         let mut stages = Stages::new(self, settings, progress)?;
         let boundary = stages.boundary.clone();
         let atoms = self.kind().atoms();
-        let mut blurred = Vec::new();
-        for (k, [voxels, deviation]) in BLURS.into_iter().enumerate() {
-            step(progress, 0.05 * k as f64, "blurring the volume")?;
-            let blur = voxels * volume.voxel();
-            blurred.push((voxels, [blur, deviation], volume.blurred(blur)));
-        }
-        let sharpest = &blurred[blurred.len() - 1];
+        step(progress, 0.0, "blurring the volume")?;
+        let [softest, .., sharpest] = BLURS;
+        let sharpest = Picture::of(volume, sharpest, f64::INFINITY);
         let report = |figure: &Figure| {
             let shape = boundary.shape(figure);
-            let likelihood =
-                VolumeLikelihood::new(&sharpest.2, sharpest.1, &boundary, &shape, atoms);
+            let likelihood = sharpest.likelihood(&boundary, &shape, atoms);
             likelihood.map_or(Report::UNKNOWN, |l| l.report(&boundary, &shape))
         };
         if settings.moves_the_whole() {
-            let (_, blur, volume) = &blurred[0];
+            let soft = Picture::of(volume, softest, f64::INFINITY);
             let own = Moments::of_solid(&boundary.positions(self), &boundary.triangles);
-            let body = volume.body().unwrap_or_default();
+            let body = soft.volume.body().unwrap_or_default();
             let there = Moments::of_points(body.iter().map(|p| (*p, 1.0)));
             let starts = start::candidates(self, own, there);
-            let seen = |figure: &Figure| {
-                VolumeLikelihood::new(volume, *blur, &boundary, &boundary.shape(figure), atoms)
-            };
+            let seen = |figure: &Figure| soft.likelihood(&boundary, &boundary.shape(figure), atoms);
             let energies = stages.similarity(&starts, seen, 0.15, 0.3)?;
             stages.ended("similarity", energies, &report);
         }
         if settings.atoms {
-            for (k, (voxels, blur, volume)) in blurred.iter().enumerate() {
+            // What is blurred by more than this of its thickness is no more to be seen.
+            let most = THIN * mean_radius(&stages.figure) / volume.voxel();
+            let pictures = BLURS.map(|blur| Picture::of(volume, blur, most));
+            stages.begin_at_skin(&pictures[1], &pictures[0], 0.3, 0.4)?;
+            for (k, picture) in pictures.iter().enumerate() {
                 let shape = boundary.shape(&stages.figure);
-                let likelihood = VolumeLikelihood::new(volume, *blur, &boundary, &shape, atoms)?;
-                let (from, mut energies) = (0.3 + 0.2 * k as f64, Vec::new());
-                stages.atoms(&likelihood, 20, &mut energies, from, from + 0.2)?;
-                let name = if k + 1 == blurred.len() {
+                let likelihood = picture.likelihood(&boundary, &shape, atoms)?;
+                let (from, mut energies) = (0.4 + 0.15 * k as f64, Vec::new());
+                stages.atoms(&likelihood, 20, &mut energies, from, from + 0.15)?;
+                let name = if k + 1 == pictures.len() {
                     "atoms".into()
                 } else {
-                    format!("atoms at blur {voxels}")
+                    format!("atoms at blur {}", BLURS[k][0])
                 };
                 stages.ended(&name, energies, &report);
             }
         }
         let fine = Boundary::new(&stages.figure, offsets::level(&stages.figure))?;
         let mut shape = fine.shape(&stages.figure);
-        let (_, blur, volume) = sharpest;
-        let likelihood = VolumeLikelihood::new(volume, *blur, &fine, &shape, atoms)?;
+        let likelihood = sharpest.likelihood(&fine, &shape, atoms)?;
         if settings.boundary {
             let (part, mut energies) = (stages.part(0.9, 1.0), Vec::new());
             shape = offsets::minimise(

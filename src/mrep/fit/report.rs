@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How good a fit is.
 
+use super::super::blend::mean_radius;
 use super::super::boundary::{Boundary, Shape};
+use super::super::figure::Kind;
 use super::super::samples::evenly;
 use super::super::volume::Volume;
+use super::Fit;
 use super::curved::Pieces;
 use super::offsets::Observation;
 use super::target::Target;
@@ -97,6 +100,39 @@ impl Report {
             largest,
             dice,
         }
+    }
+}
+
+impl Fit {
+    /// What is wrong with the model, which has a name: a sentence where the target is no body of its figure's kind.
+    pub fn notes(&self, name: &str) -> Vec<String> {
+        /// Mean distance of the target in mean radii; of a part of it, beside which lies what belongs to it in part.
+        const FAR: f64 = 0.1;
+        const FAR_OF_A_PART: f64 = 0.25;
+        let Some(stage) = self.stages.last().filter(|s| s.name != "similarity") else {
+            return Vec::new();
+        };
+        let Report { mean, dice, .. } = stage.report;
+        let radius = mean_radius(&self.figure);
+        let most = if dice.is_nan() { FAR_OF_A_PART } else { FAR };
+        if mean.is_nan() || mean <= most * radius {
+            return Vec::new();
+        }
+        let (what, why) = match self.figure.kind() {
+            Kind::Slab { rows, cols } => (
+                format!("the slab '{name}' of {rows} x {cols} atoms"),
+                "has a hole or is as narrow as it is thick is no slab: take a tube",
+            ),
+            Kind::Tube { atoms, .. } => (
+                format!("the tube '{name}' of {atoms} atoms"),
+                "closes to a ring or is much wider than thick is no tube: take a slab",
+            ),
+        };
+        vec![format!(
+            "{what} is no model of its target: that is {:.3} mm away on the mean, and the mean radius is {:.3} mm. What branches, {why}, or one part by its weights; what the model is only too coarse for takes more atoms.",
+            1e3 * mean,
+            1e3 * radius
+        )]
     }
 }
 

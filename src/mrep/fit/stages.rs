@@ -9,8 +9,10 @@ use super::folds::Folds;
 use super::marquardt::Posterior;
 use super::medial::Medial;
 use super::prior::Prior;
+use super::surface::{DEVIATIONS, SurfaceLikelihood};
+use super::target::Target;
 use super::unknowns::Unknowns;
-use super::volume::Levels;
+use super::volume::{Levels, Picture};
 use super::{Fit, FitSettings, Report, Stage, similarity};
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress};
@@ -38,6 +40,9 @@ fn level(figure: &Figure) -> u32 {
         2
     }
 }
+
+/// What is to be better has to be so by more than rounding, or results would depend on it.
+const CLEARLY: f64 = 0.999;
 
 impl<'a> Stages<'a> {
     pub fn new(
@@ -113,10 +118,9 @@ impl<'a> Stages<'a> {
                 .posterior(&likelihood, &folds)
                 .state(start.clone())
                 .reported();
-            // Other starts have to be better by more than rounding, or results would depend on it.
             if best
                 .as_ref()
-                .is_none_or(|(known, ..)| energy < 0.999 * known)
+                .is_none_or(|(known, ..)| energy < CLEARLY * known)
             {
                 best = Some((energy, start, likelihood));
             }
@@ -151,6 +155,54 @@ impl<'a> Stages<'a> {
             "fitting the atoms",
         )?;
         Ok(())
+    }
+
+    /// Has the atoms begin at a fit to the skin that a sharper picture shows, where that is more probable by a soft one than where it has come
+    /// to: profiles do not see far.
+    pub fn begin_at_skin(
+        &mut self,
+        sharper: &Picture,
+        soft: &Picture,
+        from: f64,
+        to: f64,
+    ) -> Result<(), MRepError> {
+        /// Steps for each deviation.
+        const STEPS: usize = 10;
+        let (known, levels) = self.energy_in(soft)?;
+        let boundary = self.boundary.clone();
+        let shape = boundary.shape(&self.figure);
+        let skin = sharper.volume.skin(&shape.positions, levels);
+        let Some(skin) = skin else {
+            return Ok(());
+        };
+        let Ok(target) = Target::new(&skin, None, self.template) else {
+            return Ok(());
+        };
+        let atoms = self.template.kind().atoms();
+        let mut near = SurfaceLikelihood::new(&target, &boundary, &shape, atoms);
+        let (before, mut energies) = (self.figure.clone(), Vec::new());
+        let half = 0.5 * (to - from);
+        for (deviation, from) in DEVIATIONS.into_iter().zip([from, from + half]) {
+            near.deviation = deviation;
+            self.atoms(&near, STEPS, &mut energies, from, from + half)?;
+        }
+        let after = self.energy_in(soft);
+        if !after.is_ok_and(|(energy, _)| energy < CLEARLY * known) {
+            self.figure = before;
+        }
+        Ok(())
+    }
+
+    /// What the figure costs by a picture, and the levels on both sides of it.
+    fn energy_in(&self, picture: &Picture) -> Result<(f64, Levels), MRepError> {
+        let shape = self.boundary.shape(&self.figure);
+        let atoms = self.template.kind().atoms();
+        let likelihood = picture.likelihood(&self.boundary, &shape, atoms)?;
+        let folds = self.folds();
+        let state = self
+            .posterior(&likelihood, &folds)
+            .state(self.figure.clone());
+        Ok((state.reported(), likelihood.levels))
     }
 
     /// Notes a stage that has ended.

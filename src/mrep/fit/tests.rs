@@ -392,3 +392,20 @@ fn it_finds_the_body_of_a_volume_that_lies_elsewhere() {
     let dice = dice(&fit, &body);
     assert!(dice > 0.97, "{dice} {:?}", fit.stages);
 }
+
+#[test]
+fn a_thin_body_is_found_in_few_voxels() {
+    // Two and a half voxels to both sides of its sheet.
+    let body = surface(superquadric(32).mapped(|p| Vec3::new(p.x, p.y, 0.4 * p.z)));
+    for (noise, least) in [(0.0, 0.965), (0.4, 0.95)] {
+        let volume = picture(&body, Vec3::repeat(0.08), [1.0, 0.0], noise, false);
+        let start = Figure::slab_around_volume(&volume, 3, 7).unwrap();
+        let fit = start
+            .fit_volume(&volume, &FitSettings::default(), &Silent)
+            .unwrap();
+        let far = fit.positions.iter().map(|p| body.signed_distance(*p).abs());
+        let mean = far.sum::<f64>() / fit.positions.len() as f64 / volume.voxel();
+        let dice = dice(&fit, &body);
+        assert!(dice > least && mean < 0.2, "{noise}: {dice} {mean}");
+    }
+}

@@ -44,6 +44,47 @@ fn taps() -> [(f64, f64); TAPS] {
     std::array::from_fn(|k| (place(k), weight(place(k)) / sum))
 }
 
+/// A volume blurred.
+pub(super) struct Picture {
+    pub volume: Volume,
+    /// Deviation of its blur, metres.
+    blur: f64,
+    /// Of values from the step, in its height.
+    deviation: f64,
+}
+
+impl Picture {
+    /// By one of [`BLURS`], at most so many voxels, but never sharper than the sharpest of them.
+    pub fn of(volume: &Volume, [voxels, deviation]: [f64; 2], most: f64) -> Self {
+        let least = BLURS[BLURS.len() - 1][0];
+        let blur = voxels.min(most).max(least) * volume.voxel();
+        Self {
+            volume: volume.blurred(blur),
+            blur,
+            deviation,
+        }
+    }
+
+    /// Seen from a boundary.
+    ///
+    /// # Errors
+    /// As of [`VolumeLikelihood::new`].
+    pub fn likelihood<'a>(
+        &'a self,
+        boundary: &'a Boundary,
+        start: &Shape,
+        atoms: usize,
+    ) -> Result<VolumeLikelihood<'a>, MRepError> {
+        VolumeLikelihood::new(
+            &self.volume,
+            [self.blur, self.deviation],
+            boundary,
+            start,
+            atoms,
+        )
+    }
+}
+
 /// A volume seen from the boundary of a figure.
 pub(super) struct VolumeLikelihood<'a> {
     /// Blurred.
@@ -202,11 +243,18 @@ impl Likelihood for VolumeLikelihood<'_> {
     }
 }
 
-/// Levels on both sides of a boundary: medians of values a third to two thirds of a radius away from it.
+/// Levels on both sides of a boundary: medians of values a third to two thirds of a radius away from it, in its thicker half, as where it
+/// is thin a blurred body does not reach its level.
 fn levels(volume: &Volume, shape: &Shape) -> Result<Levels, MRepError> {
+    let mut radii = shape.radii.clone();
+    radii.sort_by(f64::total_cmp);
+    let least = radii[radii.len() / 2];
+    let thick = (shape.positions.iter().zip(&shape.normals).zip(&shape.radii))
+        .filter(|(_, r)| **r >= least);
+    let places = thick.clone().count();
     let side = |shares: [f64; 3]| {
         let mut values = Vec::new();
-        for ((y, n), r) in shape.positions.iter().zip(&shape.normals).zip(&shape.radii) {
+        for ((y, n), r) in thick.clone() {
             let at = |share: &f64| volume.at(&(y + n * (share * r))).map(|(value, _)| value);
             values.extend(shares.iter().filter_map(at));
         }
@@ -216,9 +264,7 @@ fn levels(volume: &Volume, shape: &Shape) -> Result<Levels, MRepError> {
     let (inside, seen) = side([-0.33, -0.5, -0.67]);
     let (outside, _) = side([0.33, 0.5, 0.67]);
     // Fewer than half of the places in the volume: the rest of the boundary would be guessed.
-    let (Some(inside), Some(outside), true) =
-        (inside, outside, 2 * seen > 3 * shape.positions.len())
-    else {
+    let (Some(inside), Some(outside), true) = (inside, outside, 2 * seen > 3 * places) else {
         return Err(MRepError::Outside {
             from: volume.origin().into(),
             to: far_corner(volume).into(),

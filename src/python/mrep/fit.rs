@@ -213,7 +213,7 @@ impl PyMRepFit {
     }
 
     /// Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, {stage: float64}; it falls. A
-    /// volume has stages "atoms at blur 3" and "atoms at blur 1.5", in voxels, before "atoms".
+    /// volume has stages "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms".
     #[getter]
     fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
@@ -241,6 +241,12 @@ impl PyMRepFit {
             .stages
             .last()
             .map(|stage| PyMRepReport(stage.report))
+    }
+
+    /// What is wrong with the model, a sentence each: a target that is neither slab nor tube as the model is. Empty if it is sound.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.fit.notes(&self.name)
     }
 
     /// Values inside and outside of the boundary, of a volume; None of a surface.

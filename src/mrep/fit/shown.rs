@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The skin that a volume shows around a figure: where its values pass the middle of both levels.
+
+use super::super::marching;
+use super::super::volume::Volume;
+use super::volume::Levels;
+use crate::sets::DisjointSets;
+use crate::surface::Surface;
+use crate::{Vec3, aabb};
+use std::collections::BTreeMap;
+
+/// Most nodes that are asked for values.
+const MOST: f64 = 1e5;
+/// How far around the figure is looked, in the diagonal of its box.
+const AROUND: f64 = 0.15;
+
+impl Volume {
+    /// The largest piece of the skin near a figure's boundary; none where there is none. It is closed where it leaves the volume.
+    pub(super) fn skin(&self, boundary: &[Vec3], levels: Levels) -> Option<Surface> {
+        let (lo, hi) = aabb::bounds(boundary);
+        let margin = Vec3::repeat(AROUND * (hi - lo).norm());
+        let (lo, hi) = (lo - margin, hi + margin);
+        let spacing = self.voxel().max(((hi - lo).product() / MOST).cbrt());
+        let nodes: [usize; 3] =
+            std::array::from_fn(|a| ((hi[a] - lo[a]) / spacing).ceil() as usize + 3);
+        let [nx, ny, nz] = nodes;
+        let origin = lo - Vec3::repeat(spacing);
+        let middle = 0.5 * (levels.inside + levels.outside);
+        let mut values = Vec::with_capacity(nx * ny * nz);
+        for k in 0..nz {
+            for j in 0..ny {
+                for i in 0..nx {
+                    let outermost = [i, j, k]
+                        .iter()
+                        .zip(nodes)
+                        .any(|(x, n)| *x == 0 || x + 1 == n);
+                    let at = origin + Vec3::new(i as f64, j as f64, k as f64) * spacing;
+                    let value = self.at(&at).filter(|_| !outermost);
+                    values.push(value.map_or(1.0, |(value, _)| {
+                        (middle - value) / (levels.inside - levels.outside)
+                    }));
+                }
+            }
+        }
+        let (vertices, triangles) = marching::tetrahedra(&values, nodes);
+        let triangles = largest_piece(vertices.len(), &triangles);
+        let vertices = vertices.into_iter().map(|p| origin + p * spacing);
+        Surface::new(vertices.collect(), triangles).ok()
+    }
+}
+
+/// The triangles that hang together and are most.
+fn largest_piece(vertices: usize, triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
+    let mut sets = DisjointSets::new(vertices);
+    for t in triangles {
+        sets.join(t[0], t[1]);
+        sets.join(t[1], t[2]);
+    }
+    let roots: Vec<u32> = triangles.iter().map(|t| sets.root(t[0])).collect();
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    roots
+        .iter()
+        .for_each(|root| *counts.entry(*root).or_default() += 1);
+    let most = counts.into_iter().max_by_key(|(_, count)| *count);
+    let Some((most, _)) = most else {
+        return Vec::new();
+    };
+    let pairs = triangles.iter().zip(roots);
+    pairs
+        .filter(|(_, root)| *root == most)
+        .map(|(t, _)| *t)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two balls, dark in a bright volume: of radius 8 around (14, 14, 14), of 5 around (30, 14, 14).
+    fn balls() -> Volume {
+        let shape = [40, 28, 28];
+        let far = |p: Vec3, x: f64, r: f64| (p - Vec3::new(x, 14.0, 14.0)).norm() - r;
+        let value = |v: usize| {
+            let (i, j, k) = (v / 784, v / 28 % 28, v % 28);
+            let p = Vec3::new(i as f64, j as f64, k as f64);
+            100.0 + 50.0 * far(p, 14.0, 8.0).min(far(p, 30.0, 5.0)).clamp(-1.0, 1.0)
+        };
+        let values = (0..shape.iter().product()).map(|v| value(v) as f32);
+        let one = Vec3::repeat(1.0);
+        Volume::new(values.collect(), shape, one, Vec3::zeros()).unwrap()
+    }
+
+    fn skin(lo: f64, hi: f64) -> Option<Surface> {
+        let corners = [Vec3::new(lo, 6.0, 6.0), Vec3::new(hi, 22.0, 22.0)];
+        let levels = Levels {
+            inside: 50.0,
+            outside: 150.0,
+        };
+        balls().skin(&corners, levels)
+    }
+
+    #[test]
+    fn it_is_the_largest_body_near_the_figure() {
+        let ball = skin(6.0, 35.0).unwrap();
+        let report = ball.report();
+        assert!(report.closed && report.components == 1);
+        let known = 4.0 / 3.0 * std::f64::consts::PI * 512.0;
+        assert!((ball.volume() / known - 1.0).abs() < 0.03);
+        assert!((ball.bounds().1.x - 22.0).abs() < 0.2);
+        // The small one, where the other is far.
+        assert!((skin(27.0, 35.0).unwrap().bounds().0.x - 25.0).abs() < 0.2);
+    }
+
+    #[test]
+    fn it_is_closed_at_the_end_of_what_is_known_and_none_where_nothing_is() {
+        // Half of the ball is beyond what is looked at.
+        let half = skin(18.0, 19.0).unwrap();
+        assert!(half.report().closed);
+        assert!(half.bounds().0.x > 14.0);
+        assert!(skin(400.0, 420.0).is_none());
+    }
+}
