@@ -280,3 +280,35 @@ def test_between_left_and_right_what_is_above_stays_above():
         plain = left.correspond(right, points)
         assert ((unit(ours) * unit(plain[1::2] - plain[::2])).sum(axis=1) < 0.0).any()
         np.testing.assert_allclose(right.correspond(left, there, mirrored=True), points, atol=1e-9)
+
+
+def test_a_finger_that_bends_leaves_the_thumb_where_it_is():
+    c = glb.character("m2m_human")
+    skeleton = c.skeleton.refit_tails(c.surface, c.weights)
+    name = skeleton.names
+    tubes = []
+    fingers = ("thumb", "index", "middle", "ring", "pinky")
+    for finger in fingers:
+        bones = [f"{finger}_0{i}_l" for i in (1, 2, 3)]
+        tube = thew.MRep.from_skeleton(c.surface, skeleton, c.weights, bones)
+        counts = thew.MRep.chain_weights(skeleton, c.weights, bones)
+        tubes.append(tube.fit(c.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep)
+    lattice = thew.MRep.join(tubes, names=fingers).enclose(c.surface, skeleton, c.weights)
+    assert lattice.check(c.surface, skeleton) == [] and {len(cell) for cell in lattice.cells} == {4, 6}
+    body = thew.Body(c.surface, skeleton, lattice, thew.Material(), c.weights)
+    simulation = thew.Simulation(body, gravity=[0, 0, 0])
+    rest = np.stack([np.eye(4)] * len(name))
+    simulation.reset(rest)
+    before = np.asarray(simulation.positions(), float)
+    first = name.index("index_01_l")
+    turned = [i for i in range(len(name)) if name[i].startswith("index") and name[i].endswith("_l")]
+    for k in range(1, 25):
+        pose = rest.copy()
+        pose[turned, :3, :3] = turn = rotation([0.0, -np.radians(46) * min(1, k / 20), 0.0])
+        pose[turned, :3, 3] = skeleton.heads[first] - turn @ skeleton.heads[first]
+        simulation.advance(pose, 1 / 24)
+    moved = np.linalg.norm(np.asarray(simulation.positions(), float) - before, axis=1)
+    assert moved[c.weights[:, first] > 0.9].max() > 0.005
+    tip = c.weights[:, name.index("thumb_03_l")] > 0.9
+    assert tip.any() and moved[tip].max() < 1e-3
+
