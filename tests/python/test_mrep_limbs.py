@@ -311,4 +311,3 @@ def test_a_finger_that_bends_leaves_the_thumb_where_it_is():
     assert moved[c.weights[:, first] > 0.9].max() > 0.005
     tip = c.weights[:, name.index("thumb_03_l")] > 0.9
     assert tip.any() and moved[tip].max() < 1e-3
-
