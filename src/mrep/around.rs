@@ -7,7 +7,7 @@ use super::ellipsoid;
 use super::error::MRepError;
 use super::extent::Ellipsoid;
 use super::figure::{Figure, Kind};
-use super::moments::Moments;
+use super::moments::{Moments, areas};
 use super::samples::evenly;
 use super::volume::Volume;
 use crate::surface::{Surface, TriangleRole};
@@ -124,15 +124,10 @@ fn inner(surface: &Surface, ellipsoid: &Ellipsoid) -> (Vec<Vec3>, f64) {
 /// Vertices of a surface's skin with their shares of its area.
 fn skin(surface: &Surface) -> Vec<(Vec3, f64)> {
     let welded = surface.welded();
-    let mut points: Vec<(Vec3, f64)> = welded.vertices.iter().map(|p| (*p, 0.0)).collect();
-    for (role, t) in surface.triangle_roles().iter().zip(&welded.triangles) {
-        if *role == TriangleRole::Skin {
-            let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
-            let share = (b - a).cross(&(c - a)).norm();
-            t.iter().for_each(|&v| points[v as usize].1 += share);
-        }
-    }
-    points
+    let triangles = surface.triangle_roles().iter().zip(&welded.triangles);
+    let skin = triangles.filter(|(role, _)| **role == TriangleRole::Skin);
+    let shares = areas(&welded.vertices, skin.map(|(_, t)| t));
+    welded.vertices.iter().copied().zip(shares).collect()
 }
 
 /// The solid ellipsoid with the moments of voxels' centres.

@@ -17,12 +17,6 @@ const MOST: f64 = 4e6;
 /// Figures that overlap by less than this part of the thinner one's mean radius are beside each other.
 const DEEP: f64 = 0.1;
 
-/// Mean of a figure's radii.
-pub(super) fn mean_radius(figure: &Figure) -> f64 {
-    let atoms = figure.atoms();
-    atoms.iter().map(|a| a.radius).sum::<f64>() / atoms.len() as f64
-}
-
 /// Two figures that overlap: where, and how far from there.
 struct Overlap {
     pair: [usize; 2],
@@ -38,7 +32,7 @@ pub(super) fn blended(
     blend: f64,
     progress: &dyn Progress,
 ) -> Result<(Vec<Vec3>, Vec<[u32; 3]>), MRepError> {
-    let radii: Vec<f64> = figures.iter().map(mean_radius).collect();
+    let radii: Vec<f64> = figures.iter().map(Figure::mean_radius).collect();
     let mut sorted = radii.clone();
     sorted.sort_by(f64::total_cmp);
     // Of two figures the thinner counts: the widest blend is that of the two thickest.

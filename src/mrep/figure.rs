@@ -272,6 +272,11 @@ impl Figure {
         }
     }
 
+    /// Mean of the atoms' radii, metres.
+    pub(super) fn mean_radius(&self) -> f64 {
+        self.atoms.iter().map(|a| a.radius).sum::<f64>() / self.atoms.len() as f64
+    }
+
     /// Diagonal of the box around the hubs and the ends of all spokes, metres.
     pub fn size(&self) -> f64 {
         crate::aabb::diagonal(self.atoms.iter().enumerate().flat_map(|(i, atom)| {

@@ -104,17 +104,6 @@ impl Mesh {
             along_edges
         }
     }
-
-    /// Area of a third of the triangles around each vertex.
-    pub fn areas(&self) -> Vec<f64> {
-        let mut areas = vec![0.0; self.vertices.len()];
-        for t in &self.triangles {
-            let [a, b, c] = t.map(|v| self.vertices[v as usize]);
-            let area = (b - a).cross(&(c - a)).norm() / 6.0;
-            t.iter().for_each(|v| areas[*v as usize] += area);
-        }
-        areas
-    }
 }
 
 /// The vertex with the largest value, of alike ones the first; 0 of none.

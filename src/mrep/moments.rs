@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a body is and how it spreads: moments up to the second.
+//! Where a body is and how it spreads: moments up to the second, and what of its area is each vertex's.
 
 use crate::{Mat3, Vec3};
 
@@ -65,6 +65,20 @@ impl Moments {
             Vec3::from_fn(|k, _| eigen.eigenvalues[order[k]].max(0.0)),
         )
     }
+}
+
+/// Each vertex's share of a mesh's area: a third of the triangles around it.
+pub(super) fn areas<'a>(
+    vertices: &[Vec3],
+    triangles: impl IntoIterator<Item = &'a [u32; 3]>,
+) -> Vec<f64> {
+    let mut areas = vec![0.0; vertices.len()];
+    for t in triangles {
+        let [a, b, c] = t.map(|v| vertices[v as usize]);
+        let area = (b - a).cross(&(c - a)).norm() / 6.0;
+        t.iter().for_each(|&v| areas[v as usize] += area);
+    }
+    areas
 }
 
 #[cfg(test)]

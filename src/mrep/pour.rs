@@ -6,21 +6,20 @@
 //!
 //! Source: [oguz2005, slides 9 and 23; crouch2007] for cells along medial axes; joining them to tetrahedra is ours.
 
+mod faults;
 mod piece;
 
 use super::cut::{Disc, Mesh, cut};
 use super::error::MRepError;
 use super::figure::Figure;
 use super::model::Model;
-use crate::lattice::{
-    Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, Violation, check_settings,
-};
+use crate::Mat3;
+use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, check_settings};
 use crate::progress::{Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{OwnUnit, Surface};
-use crate::{Mat3, Vec3};
+use faults::at_fault;
 use piece::{Candidate, Limb};
-use std::collections::{BTreeMap, BTreeSet};
 
 impl Model {
     /// A lattice around a whole character: prisms along the tubes of the model, in pieces whose skin is theirs alone, tetrahedra
@@ -77,13 +76,8 @@ impl Model {
                         hubs.map(move |hub| (i, hub)).collect::<Vec<_>>()
                     });
                     let ends: Vec<_> = ends.collect();
-                    let (wrong, why) = at_fault(&lattice, surface, skeleton, (&own, &taken), &ends);
-                    let (wrong, why) = match skin {
-                        Some(skin) if wrong.is_empty() => {
-                            tied(&lattice, surface, skeleton, skin, &ends)
-                        }
-                        _ => (wrong, why),
-                    };
+                    let character = (surface, skeleton, skin);
+                    let (wrong, why) = at_fault(&lattice, character, (&own, &taken), &ends);
                     if wrong.is_empty() {
                         lattice.add_notes(notes);
                         return Ok(lattice);
@@ -155,130 +149,6 @@ fn without<'a>(limbs: Named<'a>, some: &[usize], why: &str, notes: &mut Vec<Stri
         }
     }
     kept
-}
-
-/// Limbs at which the lattice is not what it has to be: those whose cells or skin it is, else those whose ends are nearest; and what is
-/// wrong first. `part`: of each welded vertex in the own unit; `ends`: places with the limb that ends there.
-fn at_fault(
-    lattice: &Lattice,
-    surface: &Surface,
-    skeleton: &Skeleton,
-    (own, part): (&Own, &[u16]),
-    ends: &[(usize, Vec3)],
-) -> (Vec<usize>, String) {
-    let found = lattice.check(surface, skeleton);
-    let Some(first) = found.first() else {
-        return Default::default();
-    };
-    let why = format!("the whole would not be sound there ({first})");
-    // Parts are known of the vertices welded in the own unit.
-    let of_triangle = |t: u32| {
-        let welded =
-            surface.triangles()[t as usize].map(|v| own.surface.welded().of_vertex[v as usize]);
-        let of = welded.iter().filter_map(|w| part.get(*w as usize));
-        of.copied().max().unwrap_or(0)
-    };
-    let of_cell = |cell: usize| (lattice.part(cell), lattice.cell_centre(cell));
-    let of_vertex = |v: u32| (0, lattice.vertices()[v as usize]);
-    let nearest = |p: Vec3| {
-        let far = |end: &&(usize, Vec3)| (end.1 - p).norm_squared();
-        let best = ends.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
-        best.map_or(0, |end| end.0)
-    };
-    let mut limbs: Vec<usize> = Vec::new();
-    for violation in &found {
-        let (part, place) = match violation {
-            Violation::Uncontained { at, triangle } => (of_triangle(*triangle), *at),
-            Violation::Opening { cell, .. }
-            | Violation::Inverted { cell, .. }
-            | Violation::Folded { cell, .. }
-            | Violation::RepeatedCorner { cell, .. }
-            | Violation::Hanging { cell, .. }
-            | Violation::Overlap(_, cell)
-            | Violation::Duplicate(_, cell) => of_cell(*cell),
-            Violation::OffBone { vertex, .. } | Violation::MissingEdge { to: vertex, .. } => {
-                of_vertex(*vertex)
-            }
-            Violation::FaceShared { face, .. } => of_vertex(face[0]),
-            Violation::Chains(_) => (0, Vec3::zeros()),
-        };
-        limbs.push(match part {
-            0 => nearest(place),
-            part => usize::from(part) - 1,
-        });
-    }
-    limbs.sort_unstable();
-    limbs.dedup();
-    (limbs, why)
-}
-
-/// Limbs whose far ends tetrahedra join to flesh beside them, as a finger's to the next finger's; and why. Where a limb's cells end, what
-/// goes on is its own bones' or those' that hang from them.
-fn tied(
-    lattice: &Lattice,
-    surface: &Surface,
-    skeleton: &Skeleton,
-    skin: &SkinWeights,
-    ends: &[(usize, Vec3)],
-) -> (Vec<usize>, String) {
-    let limbs = ends.iter().map(|end| end.0 + 1).max().unwrap_or(0);
-    let order = skeleton.parents_first();
-    let mut bones: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); limbs];
-    let mut parts: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); lattice.vertices().len()];
-    for (i, cell) in lattice.cells().iter().enumerate() {
-        let part = lattice.part(i);
-        for &v in cell.corners() {
-            parts[v as usize].insert(part);
-            let bone = lattice.bones().bone_of_vertex[v as usize];
-            if let (Some(bone), Some(limb)) = (bone, usize::from(part).checked_sub(1)) {
-                bones[limb].insert(bone);
-            }
-        }
-    }
-    // From which limb's far end a vertex of the rest is, if any.
-    let far_end = |v: usize| -> Option<usize> {
-        let [0, part] = parts[v].iter().copied().collect::<Vec<_>>()[..] else {
-            return None;
-        };
-        let (limb, x) = (usize::from(part) - 1, lattice.vertices()[v]);
-        let own = ends.iter().filter(|end| end.0 == limb);
-        let near = |a: &&(usize, Vec3)| (a.1 - x).norm_squared();
-        let end = own.min_by(|a, b| near(a).total_cmp(&near(b)))?.1;
-        let mut chain = order.iter().filter(|b| bones[limb].contains(b));
-        let first = *chain.next()? as usize;
-        let last = chain.next_back().map_or(first, |b| *b as usize);
-        let (head, tail) = (skeleton.heads()[first], skeleton.tails()[last]);
-        ((end - head).norm() > (end - tail).norm()).then_some(limb)
-    };
-    let ends_of: Vec<Option<usize>> = (0..parts.len()).map(far_end).collect();
-    let hangs = |mut bone: u32, limb: usize| loop {
-        if bones[limb].contains(&bone) {
-            return true;
-        }
-        match skeleton.parents()[bone as usize] {
-            Some(parent) => bone = parent,
-            None => return false,
-        }
-    };
-    let embedding = lattice.embed_surface(surface);
-    let mut wrong = BTreeMap::new();
-    for i in 0..embedding.len() {
-        let heaviest = skin.row(i).max_by(|a, b| a.1.total_cmp(&b.1));
-        let Some((bone, _)) = heaviest else {
-            continue;
-        };
-        let of_ends = (embedding.row(i))
-            .filter(|(_, w)| w.abs() > 1e-9)
-            .filter_map(|(v, _)| ends_of[v]);
-        for limb in of_ends.filter(|limb| !hangs(bone, *limb)) {
-            wrong.entry(limb).or_insert(bone);
-        }
-    }
-    let why = wrong.values().next().map_or(String::new(), |bone| {
-        let name = &skeleton.names()[*bone as usize];
-        format!("tetrahedra at its end would tie it to what follows '{name}'")
-    });
-    (wrong.into_keys().collect(), why)
 }
 
 fn left(name: &str, why: &str) -> String {

@@ -8,6 +8,7 @@ use super::error::MRepError;
 use super::figure::{Figure, Kind};
 use super::frames;
 use super::geodesic::{Mesh, farthest};
+use super::moments::areas;
 use super::rings::{Ring, Rings};
 use super::skin::Skin;
 use super::spokes::{Axis, Lengths, around, spoke};
@@ -166,7 +167,7 @@ pub(super) fn main_piece(surface: &Surface) -> Result<Mesh, MRepError> {
 
 /// Distances from the two ends that are farthest apart, as far as two sweeps find them; from the thicker end first.
 pub(super) fn from_ends(mesh: &Mesh) -> [(u32, Vec<f64>); 2] {
-    let areas = mesh.areas();
+    let areas = areas(&mesh.vertices, &mesh.triangles);
     let total: f64 = areas.iter().sum();
     let weighted = |x: Vec3, area: &f64| x * (area / total);
     let centre: Vec3 = (mesh.vertices.iter().zip(&areas))

@@ -30,11 +30,10 @@ mod volume;
 pub use report::Report;
 pub use volume::Levels;
 
-use super::blend::mean_radius;
 use super::boundary::Boundary;
 use super::error::MRepError;
 use super::figure::Figure;
-use super::moments::Moments;
+use super::moments::{Moments, areas};
 use super::statistics::Statistics;
 use super::volume::Volume;
 use crate::Vec3;
@@ -42,7 +41,7 @@ use crate::progress::{Progress, step};
 use crate::surface::Surface;
 use stages::Stages;
 use std::sync::Arc;
-use surface::{DEVIATIONS, SurfaceLikelihood, areas};
+use surface::{DEVIATIONS, SurfaceLikelihood};
 use target::Target;
 use volume::{BLURS, Picture};
 
@@ -168,7 +167,7 @@ impl Figure {
         let report = |figure: &Figure| Report::new(&target, &boundary, &boundary.shape(figure));
         if settings.moves_the_whole() {
             let shape = boundary.shape(self);
-            let own = areas(&shape, &boundary.triangles);
+            let own = areas(&shape.positions, &boundary.triangles);
             let own = Moments::of_points(shape.positions.into_iter().zip(own));
             let there = surface
                 .welded()
@@ -245,7 +244,8 @@ impl Figure {
         }
         if settings.atoms {
             // What is blurred by more than this of its thickness is no more to be seen.
-            let most = THIN * mean_radius(&stages.figure) / volume.voxel();
+            let most = THIN * stages.figure.mean_radius() / volume.voxel();
+            step(progress, 0.3, "blurring the volume")?;
             let pictures = BLURS.map(|blur| Picture::of(volume, blur, most));
             stages.begin_at_skin(&pictures[1], &pictures[0], 0.3, 0.4)?;
             for (k, picture) in pictures.iter().enumerate() {

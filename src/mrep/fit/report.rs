@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How good a fit is.
 
-use super::super::blend::mean_radius;
 use super::super::boundary::{Boundary, Shape};
 use super::super::figure::Kind;
 use super::super::samples::evenly;
@@ -113,7 +112,7 @@ impl Fit {
             return Vec::new();
         };
         let Report { mean, dice, .. } = stage.report;
-        let radius = mean_radius(&self.figure);
+        let radius = self.figure.mean_radius();
         let most = if dice.is_nan() { FAR_OF_A_PART } else { FAR };
         if mean.is_nan() || mean <= most * radius {
             return Vec::new();
@@ -129,7 +128,8 @@ impl Fit {
             ),
         };
         vec![format!(
-            "{what} is no model of its target: that is {:.3} mm away on the mean, and the mean radius is {:.3} mm. What branches, {why}, or one part by its weights; what the model is only too coarse for takes more atoms.",
+            "{what} is no model of its target: that is {:.3} mm away on the mean, and the mean radius is {:.3} mm. What branches, {why}, \
+             or one part by its weights; what the model is only too coarse for takes more atoms.",
             1e3 * mean,
             1e3 * radius
         )]

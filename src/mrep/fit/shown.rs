@@ -7,7 +7,6 @@ use super::volume::Levels;
 use crate::sets::DisjointSets;
 use crate::surface::Surface;
 use crate::{Vec3, aabb};
-use std::collections::BTreeMap;
 
 /// Most nodes that are asked for values.
 const MOST: f64 = 1e5;
@@ -56,20 +55,16 @@ fn largest_piece(vertices: usize, triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
         sets.join(t[0], t[1]);
         sets.join(t[1], t[2]);
     }
-    let roots: Vec<u32> = triangles.iter().map(|t| sets.root(t[0])).collect();
-    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-    roots
+    let numbers = sets.numbers();
+    let piece = |t: &[u32; 3]| numbers[t[0] as usize];
+    let mut counts = vec![0_usize; vertices];
+    triangles
         .iter()
-        .for_each(|root| *counts.entry(*root).or_default() += 1);
-    let most = counts.into_iter().max_by_key(|(_, count)| *count);
-    let Some((most, _)) = most else {
-        return Vec::new();
-    };
-    let pairs = triangles.iter().zip(roots);
-    pairs
-        .filter(|(_, root)| *root == most)
-        .map(|(t, _)| *t)
-        .collect()
+        .for_each(|t| counts[piece(t) as usize] += 1);
+    let most = (0u32..).zip(counts).max_by_key(|(_, count)| *count);
+    let most = most.map_or(0, |(number, _)| number);
+    let mine = triangles.iter().filter(|t| piece(t) == most);
+    mine.copied().collect()
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! Source: [oguz2005, slide 13]; distances as here are ours.
 
 use super::super::boundary::{Boundary, Shape};
+use super::super::moments::areas;
 use super::curved::Pieces;
 use super::evidence::{Evidence, Likelihood};
 use super::offsets::{Observation, Seen};
@@ -44,7 +45,7 @@ impl<'a> SurfaceLikelihood<'a> {
         start: &Shape,
         atoms: usize,
     ) -> Self {
-        let areas = areas(start, &boundary.triangles);
+        let areas = areas(&start.positions, &boundary.triangles);
         Self {
             target,
             triangles: &boundary.triangles,
@@ -110,17 +111,6 @@ impl<'a> SurfaceLikelihood<'a> {
             direction,
         ))
     }
-}
-
-/// Shares of vertices in the area of a mesh.
-pub(super) fn areas(shape: &Shape, triangles: &[[u32; 3]]) -> Vec<f64> {
-    let mut areas = vec![0.0; shape.positions.len()];
-    for t in triangles {
-        let [a, b, c] = t.map(|v| shape.positions[v as usize]);
-        let area = (b - a).cross(&(c - a)).norm() / 6.0;
-        t.iter().for_each(|&v| areas[v as usize] += area);
-    }
-    areas
 }
 
 impl Likelihood for SurfaceLikelihood<'_> {

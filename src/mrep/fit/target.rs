@@ -3,6 +3,7 @@
 
 use super::super::error::MRepError;
 use super::super::figure::Figure;
+use super::super::moments::areas;
 use super::curved::{Pieces, Place};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
@@ -41,12 +42,11 @@ impl<'a> Target<'a> {
             None => vec![1.0; welded.vertices.len()],
             Some(given) => of_welded(surface, given)?,
         };
-        let mut areas = vec![0.0; welded.vertices.len()];
+        let mut areas = areas(&welded.vertices, &welded.triangles);
         let mut normals = vec![Vec3::zeros(); welded.vertices.len()];
         let mut edges = std::collections::HashMap::new();
         for t in &welded.triangles {
             let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
-            let area = 0.5 * (b - a).cross(&(c - a)).norm();
             let normal = (b - a)
                 .cross(&(c - a))
                 .try_normalize(0.0)
@@ -54,7 +54,6 @@ impl<'a> Target<'a> {
             let corners = [a, b, c];
             for k in 0..3 {
                 let (here, next, last) = (corners[k], corners[(k + 1) % 3], corners[(k + 2) % 3]);
-                areas[t[k] as usize] += area / 3.0;
                 normals[t[k] as usize] += normal * (next - here).angle(&(last - here));
                 let (v, w) = (t[k], t[(k + 1) % 3]);
                 *edges.entry((v.min(w), v.max(w))).or_insert(0_u32) += 1;

@@ -9,11 +9,12 @@
 
 use super::super::boundary::{Boundary, Shape};
 use super::super::error::MRepError;
+use super::super::moments::areas;
 use super::super::volume::Volume;
 use super::evidence::{Evidence, Likelihood};
 use super::offsets::{Observation, Seen};
 use super::report::Report;
-use super::surface::{PER_ATOM, areas};
+use super::surface::PER_ATOM;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
@@ -113,7 +114,7 @@ impl<'a> VolumeLikelihood<'a> {
         start: &Shape,
         atoms: usize,
     ) -> Result<Self, MRepError> {
-        let mut areas = areas(start, &boundary.triangles);
+        let mut areas = areas(&start.positions, &boundary.triangles);
         let whole: f64 = areas.iter().sum();
         areas.iter_mut().for_each(|a| *a /= whole);
         Ok(Self {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Blended boundaries of bodies with limbs, and names.
 
-use super::super::blend::mean_radius;
 use super::super::fixture::creature;
 use super::*;
 use crate::progress::Silent;
@@ -35,7 +34,7 @@ fn a_body_with_limbs_has_one_closed_boundary() {
             let boundary = Boundary::new(figure, 1).unwrap();
             for p in boundary.positions(figure) {
                 assert!(
-                    surface.signed_distance(p) < 0.1 * mean_radius(figure),
+                    surface.signed_distance(p) < 0.1 * figure.mean_radius(),
                     "{blend}"
                 );
             }
@@ -55,7 +54,7 @@ fn figures_beside_each_other_are_not_blended() {
     let [(_, body), ..] = whole.figures() else {
         panic!("it has a body");
     };
-    let r = mean_radius(body);
+    let r = body.mean_radius();
     let size = body.size();
     let beside = body.transformed(1.0, &Mat3::identity(), Vec3::z() * (2.2 * r));
     let apart = body.transformed(1.0, &Mat3::identity(), Vec3::z() * (3.0 * size));
