@@ -253,6 +253,19 @@ impl Figure {
         &self.joints
     }
 
+    /// Whether an atom of a tube is at a joint.
+    pub(super) fn is_joint(&self, atom: usize) -> bool {
+        let at = |joint: &f64| (joint - self.knots[atom]).abs() < 1e-9;
+        self.joints.iter().any(at)
+    }
+
+    /// A tube of some of a tube's atoms, the first and the last among them; joints are where they were.
+    pub(super) fn of_atoms(&self, kept: &[usize]) -> Result<Self, MRepError> {
+        let atoms = kept.iter().map(|i| self.atoms[*i].clone()).collect();
+        let knots = kept.iter().map(|i| self.knots[*i]).collect();
+        Self::tube_with(atoms, Some(knots), self.joints.clone())
+    }
+
     /// The same figure with other atoms.
     pub(super) fn with_atoms(&self, atoms: Vec<Atom>) -> Self {
         Self {

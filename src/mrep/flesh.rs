@@ -98,21 +98,15 @@ impl Figure {
         let Kind::Tube { atoms, .. } = self.kind() else {
             return None;
         };
-        let is_joint = |i: usize| {
-            let u = self.knots()[i];
-            self.joints().iter().any(|joint| (joint - u).abs() < 1e-9)
-        };
-        let free: Vec<usize> = (1..atoms - 1).filter(|i| !is_joint(*i)).collect();
+        let free: Vec<usize> = (1..atoms - 1).filter(|i| !self.is_joint(*i)).collect();
         let mut votes = vec![0usize; atoms];
         for &cell in cells {
             let centre = lattice.cell_centre(cell);
             votes[self.nearest_hub(free.iter().copied(), &centre)?] += 1;
         }
         let most = free.into_iter().rev().max_by_key(|i| votes[*i])?;
-        let (mut atoms, mut knots) = (self.atoms().to_vec(), self.knots().to_vec());
-        atoms.remove(most);
-        knots.remove(most);
-        Self::tube_with(atoms, Some(knots), self.joints().to_vec()).ok()
+        let kept: Vec<usize> = (0..atoms).filter(|i| *i != most).collect();
+        self.of_atoms(&kept).ok()
     }
 
     fn built(&self, complex: &Complex) -> Result<Lattice, MRepError> {

@@ -8,6 +8,7 @@
 
 mod faults;
 mod piece;
+mod thin;
 
 use super::cut::{Disc, Mesh, cut};
 use super::error::MRepError;
@@ -18,8 +19,9 @@ use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, c
 use crate::progress::{Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{OwnUnit, Surface};
-use faults::at_fault;
+use faults::{End, at_fault, tied};
 use piece::{Candidate, Limb};
+use std::collections::BTreeMap;
 
 impl Model {
     /// A lattice around a whole character: prisms along the tubes of the model, in pieces whose skin is theirs alone, tetrahedra
@@ -71,33 +73,39 @@ impl Model {
             match built {
                 Ok(mut lattice) => {
                     step(progress, 1.0, "checking limbs")?;
-                    let ends = (0..).zip(&parts).flat_map(|(i, limb)| {
-                        let hubs = limb.discs.iter().map(|d| unit.to_given(&d.hub));
-                        hubs.map(move |hub| (i, hub)).collect::<Vec<_>>()
+                    let ends = (0..).zip(&parts).flat_map(|(limb, of)| {
+                        let discs = of.discs.iter().zip([false, true]);
+                        discs.map(move |(disc, far)| End {
+                            limb,
+                            hub: unit.to_given(&disc.hub),
+                            far,
+                        })
                     });
-                    let ends: Vec<_> = ends.collect();
-                    let character = (surface, skeleton, skin);
+                    let ends: Vec<End> = ends.collect();
+                    let character = (surface, skeleton);
                     let (wrong, why) = at_fault(&lattice, character, (&own, &taken), &ends);
-                    if wrong.is_empty() {
+                    if !wrong.is_empty() {
+                        let wrong = wrong.into_iter().map(|limb| (limb, Vec::new()));
+                        limbs = shorter(limbs, &wrong.collect(), &why, &mut notes);
+                        continue;
+                    }
+                    let (tied, why) = skin.map_or_else(Default::default, |skin| {
+                        tied(&lattice, character, skin, &ends)
+                    });
+                    if tied.is_empty() {
                         lattice.add_notes(notes);
                         return Ok(lattice);
                     }
-                    limbs = without(limbs, &wrong, &why, &mut notes);
+                    limbs = without(limbs, &tied, &why, &mut notes);
                 }
                 Err(LatticeError::Joined(faces)) => {
-                    let mut bad: Vec<Vec<usize>> = vec![Vec::new(); limbs.len()];
+                    let mut bad: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
                     for face in faces {
                         let [limb, end] = of_face(&parts, face);
-                        bad[limb].push(end);
-                    }
-                    let mut stuck = Vec::new();
-                    for (i, bad) in bad.iter().enumerate().filter(|(_, bad)| !bad.is_empty()) {
-                        if !limbs[i].1.shorter(bad) {
-                            stuck.push(i);
-                        }
+                        bad.entry(limb).or_default().push(end);
                     }
                     let why = "its ends lie too near to bones or to other limbs";
-                    limbs = without(limbs, &stuck, why, &mut notes);
+                    limbs = shorter(limbs, &bad, why, &mut notes);
                 }
                 Err(LatticeError::Failed(why)) => {
                     let last = limbs.len() - 1;
@@ -136,6 +144,21 @@ fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Nam
         chosen.push((name, limb));
     }
     (chosen, taken)
+}
+
+/// Limbs of which some go on to pieces that do not end at these open ends of theirs; one without such a piece is left to tetrahedra.
+fn shorter<'a>(
+    mut limbs: Named<'a>,
+    bad: &BTreeMap<usize, Vec<usize>>,
+    why: &str,
+    notes: &mut Vec<String>,
+) -> Named<'a> {
+    let stuck = |(limb, ends): (&usize, &Vec<usize>)| {
+        let found = limbs[*limb].1.shorter(ends);
+        (!found).then_some(*limb)
+    };
+    let stuck: Vec<usize> = bad.iter().filter_map(stuck).collect();
+    without(limbs, &stuck, why, notes)
 }
 
 /// All limbs but some, which are left to tetrahedra.

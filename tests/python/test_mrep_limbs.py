@@ -282,10 +282,11 @@ def test_between_left_and_right_what_is_above_stays_above():
         np.testing.assert_allclose(right.correspond(left, there, mirrored=True), points, atol=1e-9)
 
 
-def test_a_finger_that_bends_leaves_the_thumb_where_it_is():
+@pytest.fixture(scope="module")
+def hand():
+    """A person, bones in place, and a lattice with prisms along the fingers of the left hand."""
     c = glb.character("m2m_human")
     skeleton = c.skeleton.refit_tails(c.surface, c.weights)
-    name = skeleton.names
     tubes = []
     fingers = ("thumb", "index", "middle", "ring", "pinky")
     for finger in fingers:
@@ -295,19 +296,45 @@ def test_a_finger_that_bends_leaves_the_thumb_where_it_is():
         tubes.append(tube.fit(c.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep)
     lattice = thew.MRep.join(tubes, names=fingers).enclose(c.surface, skeleton, c.weights)
     assert lattice.check(c.surface, skeleton) == [] and {len(cell) for cell in lattice.cells} == {4, 6}
-    body = thew.Body(c.surface, skeleton, lattice, thew.Material(), c.weights)
+    return c, skeleton, lattice, thew.Body(c.surface, skeleton, lattice, thew.Material(), c.weights)
+
+
+def finger_bent(hand, first, degrees):
+    """The simulation after a finger has been bent at one of its bones by the default method."""
+    _, skeleton, _, body = hand
+    name = skeleton.names
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
     rest = np.stack([np.eye(4)] * len(name))
     simulation.reset(rest)
-    before = np.asarray(simulation.positions(), float)
-    first = name.index("index_01_l")
-    turned = [i for i in range(len(name)) if name[i].startswith("index") and name[i].endswith("_l")]
+    bone = name.index(first)
+    turned = [i for i in range(bone, len(name)) if name[i].startswith(first[:4]) and name[i].endswith("_l")]
     for k in range(1, 25):
         pose = rest.copy()
-        pose[turned, :3, :3] = turn = rotation([0.0, -np.radians(46) * min(1, k / 20), 0.0])
-        pose[turned, :3, 3] = skeleton.heads[first] - turn @ skeleton.heads[first]
+        pose[turned, :3, :3] = turn = rotation([0.0, -np.radians(degrees) * min(1, k / 20), 0.0])
+        pose[turned, :3, 3] = skeleton.heads[bone] - turn @ skeleton.heads[bone]
         simulation.advance(pose, 1 / 24)
-    moved = np.linalg.norm(np.asarray(simulation.positions(), float) - before, axis=1)
+    return simulation
+
+
+def test_a_finger_that_bends_leaves_the_thumb_where_it_is(hand):
+    c, skeleton, *_ = hand
+    first = skeleton.names.index("index_01_l")
+    moved = np.linalg.norm(finger_bent(hand, "index_01_l", 46).positions() - c.surface.vertices, axis=1)
     assert moved[c.weights[:, first] > 0.9].max() > 0.005
-    tip = c.weights[:, name.index("thumb_03_l")] > 0.9
+    tip = c.weights[:, skeleton.names.index("thumb_03_l")] > 0.9
     assert tip.any() and moved[tip].max() < 1e-3
+
+
+def prism_corners(lattice, x):
+    """Volumes spanned by the edges at each corner of all prisms, [n, 6]."""
+    prisms = x[np.array([cell for cell in lattice.cells if len(cell) == 6])]
+    after, before, across = [1, 2, 0, 5, 3, 4], [2, 0, 1, 4, 5, 3], [3, 4, 5, 0, 1, 2]
+    return np.linalg.det(np.stack([prisms[:, to] - prisms for to in (after, before, across)], axis=2))
+
+
+@pytest.mark.parametrize("finger", ["index", "middle", "ring"])
+def test_no_prism_is_turned_over_where_a_finger_bends_back(hand, finger):
+    # The limb begins shortly before that joint; cells that were slices there turned over.
+    lattice = hand[2]
+    bent = finger_bent(hand, f"{finger}_02_l", -46).lattice_positions()[: len(lattice.vertices)]
+    assert (prism_corners(lattice, lattice.vertices) > 0).all() and (prism_corners(lattice, bent) > 0).all()

@@ -7,19 +7,25 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// An open end of a limb.
+pub(super) struct End {
+    pub limb: usize,
+    pub hub: Vec3,
+    /// Whether the limb ends there rather than begins.
+    pub far: bool,
+}
+
 /// Limbs at which the lattice is not what it has to be: those whose cells or skin it is, else those whose ends are nearest; and what is
-/// wrong first. `part`: of each welded vertex in the own unit; `ends`: places with the limb that ends there.
+/// wrong first. `part`: of each welded vertex in the own unit.
 pub(super) fn at_fault(
     lattice: &Lattice,
-    (surface, skeleton, skin): (&Surface, &Skeleton, Option<&SkinWeights>),
+    (surface, skeleton): (&Surface, &Skeleton),
     (own, part): (&Own, &[u16]),
-    ends: &[(usize, Vec3)],
+    ends: &[End],
 ) -> (Vec<usize>, String) {
     let found = lattice.check(surface, skeleton);
     let Some(first) = found.first() else {
-        return skin.map_or_else(Default::default, |skin| {
-            tied(lattice, surface, skeleton, skin, ends)
-        });
+        return (Vec::new(), String::new());
     };
     let why = format!("the whole would not be sound there ({first})");
     // Parts are known of the vertices welded in the own unit.
@@ -32,9 +38,9 @@ pub(super) fn at_fault(
     let of_cell = |cell: usize| (lattice.part(cell), lattice.cell_centre(cell));
     let of_vertex = |v: u32| (0, lattice.vertices()[v as usize]);
     let nearest = |p: Vec3| {
-        let far = |end: &&(usize, Vec3)| (end.1 - p).norm_squared();
+        let far = |end: &&End| (end.hub - p).norm_squared();
         let best = ends.iter().min_by(|a, b| far(a).total_cmp(&far(b)));
-        best.map_or(0, |end| end.0)
+        best.map_or(0, |end| end.limb)
     };
     let mut limbs: Vec<usize> = Vec::new();
     for violation in &found {
@@ -65,15 +71,13 @@ pub(super) fn at_fault(
 
 /// Limbs whose far ends tetrahedra join to flesh beside them, as a finger's to the next finger's; and why. Where a limb's cells end, what
 /// goes on is its own bones' or those' that hang from them.
-fn tied(
+pub(super) fn tied(
     lattice: &Lattice,
-    surface: &Surface,
-    skeleton: &Skeleton,
+    (surface, skeleton): (&Surface, &Skeleton),
     skin: &SkinWeights,
-    ends: &[(usize, Vec3)],
+    ends: &[End],
 ) -> (Vec<usize>, String) {
-    let limbs = ends.iter().map(|end| end.0 + 1).max().unwrap_or(0);
-    let order = skeleton.parents_first();
+    let limbs = ends.iter().map(|end| end.limb + 1).max().unwrap_or(0);
     let mut bones: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); limbs];
     let mut parts: Vec<BTreeSet<u16>> = vec![BTreeSet::new(); lattice.vertices().len()];
     for (i, cell) in lattice.cells().iter().enumerate() {
@@ -92,14 +96,10 @@ fn tied(
             return None;
         };
         let (limb, x) = (usize::from(part) - 1, lattice.vertices()[v]);
-        let own = ends.iter().filter(|end| end.0 == limb);
-        let near = |a: &&(usize, Vec3)| (a.1 - x).norm_squared();
-        let end = own.min_by(|a, b| near(a).total_cmp(&near(b)))?.1;
-        let mut chain = order.iter().filter(|b| bones[limb].contains(b));
-        let first = *chain.next()? as usize;
-        let last = chain.next_back().map_or(first, |b| *b as usize);
-        let (head, tail) = (skeleton.heads()[first], skeleton.tails()[last]);
-        ((end - head).norm() > (end - tail).norm()).then_some(limb)
+        let own = ends.iter().filter(|end| end.limb == limb);
+        let near = |a: &&End| (a.hub - x).norm_squared();
+        let end = own.min_by(|a, b| near(a).total_cmp(&near(b)))?;
+        end.far.then_some(limb)
     };
     let ends_of: Vec<Option<usize>> = (0..parts.len()).map(far_end).collect();
     let hangs = |mut bone: u32, limb: usize| loop {

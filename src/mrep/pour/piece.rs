@@ -7,6 +7,7 @@ use super::super::cut::{Disc, Mesh, cut};
 use super::super::figure::{Figure, Kind};
 use super::super::runs::{Run, runs};
 use super::super::skin::Skin;
+use super::thin::{Thinned, thinned};
 use crate::lattice::Lattice;
 use crate::skeleton::{Skeleton, SkinWeights};
 use std::f64::consts::FRAC_PI_2;
@@ -24,6 +25,7 @@ const SEED_DEPTH: f64 = 1.5;
 
 /// A piece of a tube, filled with cells.
 pub(in crate::mrep) struct Limb {
+    /// Where it begins, and where it ends if not at its tip.
     pub discs: Vec<Disc>,
     pub complex: Complex,
     /// Bones on hubs, head to tail.
@@ -74,7 +76,7 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// On to another piece, as these of its open ends cannot be joined; false where there is none.
+    /// On to another piece that does not end at these of its open ends; false where there is none.
     pub fn shorter(&mut self, ends: &[usize]) -> bool {
         let span = self.span;
         let open: Vec<usize> = [span.first, span.last]
@@ -209,6 +211,9 @@ impl Limb {
         bones: &[Run],
         h: f64,
     ) -> Result<Self, Failed> {
+        let Thinned { figure, span, kept } = thinned(figure, span)
+            .map_err(|e| e.to_string())?
+            .ok_or("cells at its ends would be too short for its thickness")?;
         let mut atoms = figure.atoms().to_vec();
         let mut discs = Vec::new();
         for ((at, closed), way) in [(span.first, 1.0), (span.last, -1.0)] {
@@ -262,7 +267,8 @@ impl Limb {
         if let Some(cell) = lattice.faults().first() {
             return Err(Failed {
                 why: "cells wide enough for its skin would be turned over".into(),
-                atom: figure.nearest_hub(span.first.0..=span.last.0, &lattice.cell_centre(*cell)),
+                atom: (figure.nearest_hub(span.first.0..=span.last.0, &lattice.cell_centre(*cell)))
+                    .map(|i| kept[i]),
             });
         }
         let of = |tips: bool| {
