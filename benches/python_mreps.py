@@ -22,10 +22,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "python")
 
 import glb
 import test_mrep as shapes
+from shapes import hanging_turned
 
 #: Whose limbs are bent: it takes minutes a character.
 BENT = ("m2m_human", "Fox", "m2m_horse", "m2m_spider")
-CHARACTERS = ("m2m_human", "mh_male_heavy", "sintel_m2m", "m2m_horse", "m2m_dragon", "q_apatosaurus", "Fox", "robot")
+CHARACTERS = (
+    *("m2m_human", "mh_male_heavy", "sintel_m2m", "kaykit_manny", "RiggedFigure", "m2m_horse", "m2m_dragon"),
+    *("m2m_spider", "q_apatosaurus", "q_bull", "q_frog", "Fox", "robot"),
+)
 
 
 def timed(work):
@@ -177,25 +181,13 @@ def poured() -> None:
     print()
 
 
-def hanging(skeleton, bone: int) -> list[int]:
-    """A bone and all below it."""
-    found = [bone]
-    for b in range(len(skeleton.names)):
-        if skeleton.parents[b] in found:
-            found.append(b)
-    return found
-
-
 def inverted(body, skeleton, bone: int, axis) -> int:
     """Cells turned over when all below a joint has been turned by 46 degrees about an axis, in the default method."""
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
-    rest = np.stack([np.eye(4)] * len(skeleton.names))
-    simulation.reset(rest)
+    simulation.reset(np.stack([np.eye(4)] * len(skeleton.names)))
     for step in range(1, 25):
-        pose, turn = rest.copy(), shapes.rotation(axis * np.radians(46) * min(1, step / 20))
-        for b in hanging(skeleton, bone):
-            pose[b, :3, :3], pose[b, :3, 3] = turn, skeleton.heads[bone] - turn @ skeleton.heads[bone]
-        simulation.advance(pose, 1 / 24)
+        turn = axis * np.radians(46) * min(1, step / 20)
+        simulation.advance(hanging_turned(skeleton, bone, turn), 1 / 24)
     return simulation.inverted_cells()
 
 

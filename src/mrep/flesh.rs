@@ -118,10 +118,7 @@ impl Figure {
         const ROUNDS: usize = 60;
         /// Farther out than this many spokes, or mean radii, the figure is not what lies inside.
         const FARTHEST: f64 = 3.0;
-        let mean = {
-            let all = self.atoms();
-            all.iter().map(|a| a.radius).sum::<f64>() / all.len() as f64
-        };
+        let mean = self.mean_radius();
         let begin = match self.kind() {
             Kind::Tube { spokes, .. } => Complex::circumscribed(spokes),
             Kind::Slab { .. } => 1.0,

@@ -65,6 +65,18 @@ def about(turn, centre=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)):
     return matrix
 
 
+def hanging_turned(skeleton, bone, turn):
+    """The rest pose but for a bone and all that hang from it, turned by a rotation vector about its head: [b,4,4]."""
+    pose = np.tile(np.eye(4), (len(skeleton.names), 1, 1))
+    for b in range(len(pose)):
+        above = b
+        while above not in (bone, -1):
+            above = skeleton.parents[above]
+        if above == bone:
+            pose[b] = about(turn, skeleton.heads[bone])
+    return pose
+
+
 def bend(angle, length=1.0):
     """The lower bone turned about y at the elbow: a pose [2,4,4]."""
     return np.stack([np.eye(4), about([0.0, angle, 0.0], [length / 2, 0, 0])])

@@ -5,6 +5,7 @@ import glb
 import numpy as np
 import pytest
 import thew
+from shapes import hanging_turned
 from test_mrep import rotation, straight, template
 
 
@@ -76,6 +77,13 @@ def test_a_torso_lies_in_the_skin_that_follows_its_bones():
     assert ((torso.hubs[..., 0] > 0.8) & (torso.hubs[..., 0] < 2.2)).all()
 
 
+def fitted(surface, skeleton, weights, bones):
+    """The tube along bones, its hubs on them, fitted to their skin."""
+    tube = thew.MRep.from_skeleton(surface, skeleton, weights, bones)
+    counts = thew.MRep.chain_weights(skeleton, weights, bones)
+    return tube.fit(surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"])
+
+
 def arm():
     """A straight arm of two bones for itself, and its lattice along them."""
     tube = straight(9, 12, radius=0.12, length=0.8)
@@ -99,9 +107,7 @@ def test_a_lattice_along_a_limb_is_sound_and_bones_lie_on_it():
 def whole_arm():
     """The body with an arm of `limb`, and a lattice around all of it with prisms along the arm."""
     surface, skeleton, weights = limb()
-    tube = thew.MRep.from_skeleton(surface, skeleton, weights, ["upper", "lower"])
-    counts = thew.MRep.chain_weights(skeleton, weights, ["upper", "lower"])
-    tube = tube.fit(surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep
+    tube = fitted(surface, skeleton, weights, ["upper", "lower"]).mrep
     lattice = thew.MRep.join([tube], names=["arm"]).enclose(surface, skeleton, weights, cells_across=9)
     return surface, skeleton, weights, lattice
 
@@ -193,11 +199,7 @@ def test_a_limb_is_poured_into_the_lattice_of_the_whole(tmp_path):
 def test_limbs_of_real_characters_are_poured(name, chains, poured):
     character = glb.character(name)
     skeleton = character.skeleton.refit_tails(character.surface, character.weights)
-    tubes = []
-    for bones in chains:
-        tube = thew.MRep.from_skeleton(character.surface, skeleton, character.weights, bones)
-        counts = thew.MRep.chain_weights(skeleton, character.weights, bones)
-        tubes.append(tube.fit(character.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep)
+    tubes = [fitted(character.surface, skeleton, character.weights, bones).mrep for bones in chains]
     model = thew.MRep.join(tubes, names=[bones[0] for bones in chains])
     lattice = model.enclose(character.surface, skeleton, character.weights)
     left = [note for note in lattice.notes if "is left to tetrahedra" in note]
@@ -264,11 +266,7 @@ def test_between_left_and_right_what_is_above_stays_above():
         arms = []
         for side in "lr":
             bones = [name + side for name in pair]
-            tube = thew.MRep.from_skeleton(character.surface, skeleton, character.weights, bones)
-            counts = thew.MRep.chain_weights(skeleton, character.weights, bones)
-            arms.append(
-                tube.fit(character.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep
-            )
+            arms.append(fitted(character.surface, skeleton, character.weights, bones).mrep)
         left, right = arms
         places = [[0.3, 0.0, turn, tau] for turn in np.linspace(0, 2 * np.pi, 8, endpoint=False) for tau in (0.0, 1.0)]
         points = left.points(places)
@@ -291,9 +289,7 @@ def hand():
     fingers = ("thumb", "index", "middle", "ring", "pinky")
     for finger in fingers:
         bones = [f"{finger}_0{i}_l" for i in (1, 2, 3)]
-        tube = thew.MRep.from_skeleton(c.surface, skeleton, c.weights, bones)
-        counts = thew.MRep.chain_weights(skeleton, c.weights, bones)
-        tubes.append(tube.fit(c.surface, held=np.arange(tube.shape[0]), weights=counts, stages=["atoms"]).mrep)
+        tubes.append(fitted(c.surface, skeleton, c.weights, bones).mrep)
     lattice = thew.MRep.join(tubes, names=fingers).enclose(c.surface, skeleton, c.weights)
     assert lattice.check(c.surface, skeleton) == [] and {len(cell) for cell in lattice.cells} == {4, 6}
     return c, skeleton, lattice, thew.Body(c.surface, skeleton, lattice, thew.Material(), c.weights)
@@ -302,17 +298,11 @@ def hand():
 def finger_bent(hand, first, degrees):
     """The simulation after a finger has been bent at one of its bones by the default method."""
     _, skeleton, _, body = hand
-    name = skeleton.names
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
-    rest = np.stack([np.eye(4)] * len(name))
-    simulation.reset(rest)
-    bone = name.index(first)
-    turned = [i for i in range(bone, len(name)) if name[i].startswith(first[:4]) and name[i].endswith("_l")]
+    simulation.reset(np.stack([np.eye(4)] * len(skeleton.names)))
     for k in range(1, 25):
-        pose = rest.copy()
-        pose[turned, :3, :3] = turn = rotation([0.0, -np.radians(degrees) * min(1, k / 20), 0.0])
-        pose[turned, :3, 3] = skeleton.heads[bone] - turn @ skeleton.heads[bone]
-        simulation.advance(pose, 1 / 24)
+        turn = [0.0, -np.radians(degrees) * min(1, k / 20), 0.0]
+        simulation.advance(hanging_turned(skeleton, skeleton.names.index(first), turn), 1 / 24)
     return simulation
 
 
