@@ -46,7 +46,7 @@ class Dragging:
         still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.pushed(obj, controls))
         thew, modes = core(), flesh.modes.scaled(flesh.stiffness)
         self.deformer = thew.Deformer(modes, flesh.surface, form="embedded", engine="cpu")
-        damping = (flesh.build_settings.mass_damping, flesh.build_settings.stiffness_damping)
+        damping = flesh.build_settings.damping(flesh.body)
         nodes = flesh.lattice.embed_surface(flesh.surface)
         self.drag = Drag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
         self._pose, self._space = stand.pose, stand.space

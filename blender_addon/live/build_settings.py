@@ -10,6 +10,7 @@ import bpy
 
 from ..logic.contact import METHODS, TOGETHER
 from ..logic.modal import METHOD
+from ..logic.native import core
 from ..rigs import fingerprints
 from ..saved import rig_layouts
 from ..saved.units import frames_per_second
@@ -58,8 +59,10 @@ class BuildSettings:
     method: str
     rate: float
     gravity: tuple[float, float, float]
-    mass_damping: float
-    stiffness_damping: float
+    settling: float  # by these factors damping differs from the body's own
+    tremble: float
+    mass_damping: float | None  # in its place, 1/s and s
+    stiffness_damping: float | None
     max_offset: float | None
     elastic_joints: float
     motion_start: str
@@ -98,7 +101,24 @@ class BuildSettings:
         return replace(self, engine="CPU", device="") if self.method == METHOD else self
 
     def dynamics(self) -> dict:
-        """The settings of a simulation, all methods."""
+        """The settings that all simulations depend on, for keys."""
+        return {**self._plain(), "settling": self.settling, "tremble": self.tremble}
+
+    def simulation(self, body) -> dict:
+        """The keywords of a simulation of `body`, a thew.Body."""
+        mass, stiffness = self.damping(body)
+        return {**self._plain(), "mass_damping": mass, "stiffness_damping": stiffness}
+
+    def damping(self, body) -> tuple[float, float]:
+        """Damping of a body's motion, 1/s, and of its deformation, s."""
+        mass, stiffness = core().default_damping(body)
+        mass, stiffness = mass * self.settling, stiffness / self.tremble
+        return (
+            mass if self.mass_damping is None else self.mass_damping,
+            stiffness if self.stiffness_damping is None else self.stiffness_damping,
+        )
+
+    def _plain(self) -> dict:
         names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "max_offset", "elastic_joints")
         return {name: getattr(self, name) for name in names}
 
@@ -111,12 +131,18 @@ class BuildSettings:
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
-            s.rest_includes_gravity, s.method, s.rate, gravity, s.mass_damping, s.stiffness_damping, s.reach or None,
+            s.rest_includes_gravity, s.method, s.rate, gravity, s.settling, s.tremble, *_in_numbers(s), s.reach or None,
             s.elastic_joints, s.motion_start, groups.frames(obj, scene), frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
             ContactSettings.of(obj, scene),
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
         )  # fmt: skip
+
+
+def _in_numbers(settings) -> tuple[float | None, ...]:
+    """Both dampings as files and scripts may say them in numbers; None where they do not."""
+    names = ("mass_damping", "stiffness_damping")
+    return tuple(getattr(settings, name) if settings.is_property_set(name) else None for name in names)
 
 
 def hashed(*parts) -> bytes:

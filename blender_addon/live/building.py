@@ -345,7 +345,7 @@ def arguments(
         "body": new.body,
         "poses": poses,
         "fps": build_settings.fps,
-        **build_settings.dynamics(),
+        **build_settings.simulation(new.body),
         **extra,
         **contact.given(new, collided, common),
         **pushed,

@@ -302,7 +302,7 @@ class Flesh(Built):
         if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
             extra |= contact.given(self, collided) if with_contact else {}
-            settled = Settled(core().Simulation(self.body, **build_settings.dynamics(), **extra), folds)
+            settled = Settled(core().Simulation(self.body, **build_settings.simulation(self.body), **extra), folds)
         known[key] = settled
         # Among things that move those of two poses are kept, for part frames between them; else the last one.
         while len(known) > (KEPT if collided.each else 1):

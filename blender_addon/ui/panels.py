@@ -108,8 +108,8 @@ def draw_look(layout, _context, obj, width: int) -> None:
     column.prop(settings, "cells_across")
     draw_cost(column, settings, width)
     column = layout.column(align=True)
-    column.prop(settings, "mass_damping")
-    column.prop(settings, "stiffness_damping")
+    for factor, number in (("settling", "mass_damping"), ("tremble", "stiffness_damping")):
+        column.prop(settings, number if settings.is_property_set(number) else factor)
     column = layout.column(align=True)
     column.prop(settings, "reach")
     column.prop(settings, "elastic_joints")

@@ -30,8 +30,8 @@ MOTION = {
     "method": "hyperelastic",
     "rate": 240.0,
     "gravity": (0.0, 0.0, -9.81),
-    "mass_damping": 2.0,
-    "stiffness_damping": 0.004,
+    "mass_damping": None,
+    "stiffness_damping": None,
     "max_offset": 0.15,
     "elastic_joints": 0.0,
 }

@@ -1121,7 +1121,7 @@ class Simulation:
     Venant-Kirchhoff), "neohookean" (stable for inverted flesh); these raise MotionError when a step does not
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
-    act relative to the skinned motion; max_offset: the farthest that `positions` shows flesh from its skin,
+    act relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
     conjugate gradients ("cg") or by what is quicker for the size of the body; elastic_joints (0 to 1): which part of the
     difference between the flesh that bones bend and the plain skin is shown (1: all, 0: the skin as it is, plus sway); contact: how the
@@ -1134,8 +1134,8 @@ class Simulation:
         method: _Method = "hyperelastic",
         rate: float = 240.0,
         gravity: ArrayLike | None = None,
-        mass_damping: float = 2.0,
-        stiffness_damping: float = 0.004,
+        mass_damping: float | None = None,
+        stiffness_damping: float | None = None,
         integrator: Literal["backward_euler"] | None = None,
         adapt: None = None,
         max_offset: float | None = None,
@@ -1194,6 +1194,11 @@ class Simulation:
         """Pairs of vertices at which creases are looked for, [s,2]: no part of a state."""
     def inverted_cells(self) -> int:
         """Number of inverted cells at present."""
+    @property
+    def unconverged_steps(self) -> int:
+        """Steps so far, of the hyperelastic method, whose minimisation stopped short of its tolerance: the flesh goes on from the best
+        point that was found.
+        """
     def state(self) -> bytes:
         """The state, exactly, in a few kilobytes: to be given back to `restore`."""
     def restore(self, state: bytes) -> None:
@@ -1305,6 +1310,12 @@ class Clip:
     def __len__(self) -> int: ...
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]: ...
 
+def default_damping(body: Body) -> tuple[float, float]:
+    """(mass_damping 1/s, stiffness_damping s) at which the slowest swing of the body's flesh falls to a twentieth within about a
+    second and a quarter, or within five of its own periods where these are shorter, at any size and softness. What simulations take where
+    none is given. Raises MotionError.
+    """
+
 def simulate(
     body: Body,
     poses: ArrayLike,
@@ -1317,8 +1328,8 @@ def simulate(
     method: _Method = "hyperelastic",
     rate: float = 240.0,
     gravity: ArrayLike | None = None,
-    mass_damping: float = 2.0,
-    stiffness_damping: float = 0.004,
+    mass_damping: float | None = None,
+    stiffness_damping: float | None = None,
     integrator: Literal["backward_euler"] | None = None,
     adapt: None = None,
     max_offset: float | None = None,
@@ -1364,8 +1375,8 @@ class Shot:
         method: _Method = "hyperelastic",
         rate: float = 240.0,
         gravity: ArrayLike | None = None,
-        mass_damping: float = 2.0,
-        stiffness_damping: float = 0.004,
+        mass_damping: float | None = None,
+        stiffness_damping: float | None = None,
         integrator: Literal["backward_euler"] | None = None,
         adapt: None = None,
         max_offset: float | None = None,
@@ -1426,8 +1437,8 @@ class Scene:
         method: _Method = "hyperelastic",
         rate: float = 240.0,
         gravity: ArrayLike | None = None,
-        mass_damping: float = 2.0,
-        stiffness_damping: float = 0.004,
+        mass_damping: float | None = None,
+        stiffness_damping: float | None = None,
         max_offset: float | None = None,
         solver: _Solver = "auto",
         elastic_joints: float = 1.0,
@@ -1484,8 +1495,8 @@ def simulate_scene(
     method: _Method = "hyperelastic",
     rate: float = 240.0,
     gravity: ArrayLike | None = None,
-    mass_damping: float = 2.0,
-    stiffness_damping: float = 0.004,
+    mass_damping: float | None = None,
+    stiffness_damping: float | None = None,
     max_offset: float | None = None,
     solver: _Solver = "auto",
     elastic_joints: float = 1.0,

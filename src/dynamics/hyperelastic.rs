@@ -8,20 +8,24 @@
 //! stretched, where warped flesh, softened by centrifugal load and never stiffening, runs away for good. What the bones do
 //! to a joint costs no energy, so that no bend folds a cell: the joints' own elastic shape is the warped balance without
 //! loads, q_bend, to which the sway is added: `q = q_bend + u`. Neglected: that a bent joint is stiffer or softer than a
-//! straight one, and that q_bend accelerates a little differently from T(x).
+//! straight one.
 //!
 //! **Steps** are backward Euler, linearised once [capell2002, eq. 16, mended], from the guess u₀ in which the bones carry
 //! the sway rigidly along, `u₀ = R' Rᵀ (p − T(x))`, d = u' − u₀:
 //!
 //! ```text
-//! ((1/h² + α/h) M + (1 + β/h) (V''(u₀) + Mt)) d = f_g + F − V'(u₀) − Mt u₀ − M (v_skin − v)/h
+//! ((1/h² + α/h) M + (1 + β/h) (V''(u₀) + Mt)) d = f_g + F − V'(u₀) − Mt u₀ − M (z + ẅ),   z = (v_skin − v)/h
 //! ```
 //!
-//! with v_skin, relative damping and gravity as in [`super::warped`]. **Drag**: flesh that sways quickly is slowed down
-//! before each step, by the factor `1/(1 + h D (|v − v_skin| / V)⁴)` on `v − v_skin`: next to nothing in usual motion, and so much
-//! where bones are thrown about that flesh hardly moves by more than a few percent of the body in 1/24 s. Cells far from rest take a convex V''. Where a step
-//! would strain some cell by more than [`TRUSTED`], one linearisation is not to be trusted and the step's energy is minimised
-//! by Newton's method instead.
+//! with v_skin, relative damping, its β and gravity as in [`super::warped`], and ẅ the acceleration of q_bend − T(x)
+//! ([`super::bends`]).
+//!
+//! **Drag** is quadratic: before each step `v − v_skin` is multiplied by `1/(1 + h (C/L) |v − v_skin|)`, the solution in closed
+//! form of `v̇ = −(C/L) |v| v`, L the body's [`spread`]. It has no time and no length of its own, so that a body ten times as
+//! large moves alike at √10 times the speed; it is nothing where flesh follows its bones; and it calms flesh that stiffening
+//! alone makes bounce. Cells far from rest take a convex V''. Where a step would strain some cell by more than [`TRUSTED`], one
+//! linearisation is not to be trusted and the step's energy is minimised by the [chord method](crate::solve::chord), which begins
+//! with the step's own factor.
 
 use super::forces::Load;
 use super::nonlinear::{Balancer, Domain, FLOOR, Increment};
@@ -32,25 +36,25 @@ use crate::body::Body;
 use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::{
-    Assembly, Configuration, ConstantForces, EnergyTerm, Newton, NewtonError, NodeMatrix,
-    ScalarTerm, SolveError, SparseCholesky,
+    Assembly, Chord, Configuration, ConstantForces, EnergyTerm, Newton, NewtonError, NodeMatrix,
+    ScalarTerm, SolveError,
 };
 
 /// The energy of the flesh.
 const MODEL: Model = Model::Yeoh;
 
 /// The largest change of a cell's strain that one linearisation is good for.
-const TRUSTED: f64 = 0.2;
+const TRUSTED: f64 = 0.1;
 
-/// D, 1/s, and V, spreads of the body per second. A steady pull of 100 m/s² moves a body of 1.7 m by 3.7 % of its size in
-/// 1/24 s.
-const DRAG: f64 = 20.0;
-const SPEED: f64 = 0.65;
+/// C, without unit. Steps of bones at V leave, of exact flesh's sway, 0.97 at 1 m/s and 0.63 at 12 (an arm of 1 m); half of it lets
+/// flesh bounce for longer, twice takes a tenth more at walking speed.
+const DRAG: f64 = 3.0;
 
-/// When the minimisation of a step that is too much for that stops: it need not converge fully.
-const LED: Newton = Newton {
-    tolerance: 1e-3,
-    iterations: 12,
+/// When the minimisation of a step that is too much for that stops: what is left is a few percent of the step's change.
+const CORRECTED: Chord = Chord {
+    tolerance: 0.03,
+    stale: 0.3,
+    corrections: 24,
 };
 
 /// The elastic energy, from where the skeleton carries the flesh; steps take its derivatives in one pass.
@@ -92,12 +96,13 @@ fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out:
 
 /// Buffers of a step.
 pub(super) struct HyperelasticStepper {
-    solver: SparseCholesky,
+    /// Its solver is that of every step.
+    balancer: Balancer,
     /// Values of `m M + (1 + β/h) Mt` in the solver, and m and β/h.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
-    /// V, m/s.
-    fast: f64,
+    /// C/L, 1/m.
+    drag: f64,
     sway: Vec<Vec3>,
     inertia: Vec<Vec3>,
     forces: Vec<Vec3>,
@@ -105,8 +110,7 @@ pub(super) struct HyperelasticStepper {
     /// One entry per free vertex: right-hand side, then solution.
     nodes: Vec<Vec3>,
     change: Vec<Vec3>,
-    /// Made when first needed.
-    careful: Option<Box<Balancer>>,
+    unconverged: usize,
 }
 
 /// The diagonal of the box that has the flesh's moments of inertia, m: a size that does not depend on how the body stands.
@@ -121,20 +125,20 @@ fn spread(body: &Body) -> f64 {
 
 impl HyperelasticStepper {
     pub fn new(body: &Body) -> Result<Self, SolveError> {
-        let solver = SparseCholesky::new(body.pattern().symbolic().clone())?;
+        let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
         let zero = vec![Vec3::zeros(); body.nodes()];
         Ok(Self {
-            base: vec![0.0; solver.values().len()],
+            base: vec![0.0; balancer.solver().values().len()],
             scales: None,
-            fast: SPEED * spread(body).max(f64::MIN_POSITIVE),
+            drag: DRAG / spread(body).max(f64::MIN_POSITIVE),
             sway: zero.clone(),
             inertia: zero.clone(),
             forces: zero.clone(),
             gradient: zero.clone(),
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
             change: zero,
-            careful: None,
-            solver,
+            unconverged: 0,
+            balancer,
         })
     }
 
@@ -148,14 +152,15 @@ impl HyperelasticStepper {
         damping: f64,
     ) -> Result<(), SimulationError> {
         let pattern = body.pattern();
+        let solver = self.balancer.solver();
         if self.scales != Some((mass, damping)) {
-            self.solver.clear();
-            let mut assembly = Assembly::new(pattern, &mut self.solver);
+            solver.clear();
+            let mut assembly = Assembly::new(pattern, solver);
             assembly.times(mass).add_scalars(body.mass_matrix());
             assembly
                 .times(1.0 + damping)
                 .add_scalars(body.twist_matrix());
-            self.base.copy_from_slice(self.solver.values());
+            self.base.copy_from_slice(solver.values());
             self.scales = Some((mass, damping));
         }
         let at = Configuration {
@@ -166,14 +171,14 @@ impl HyperelasticStepper {
         let elastic = elastic(body, skinned, Tangent::Guarded);
         let gradient = &mut self.gradient;
         for convex in [false, true] {
-            self.solver.set_values(&self.base);
+            solver.set_values(&self.base);
             gradient.fill(Vec3::zeros());
-            let mut assembly = Assembly::new(pattern, &mut self.solver);
+            let mut assembly = Assembly::new(pattern, solver);
             elastic.linearise(&at, convex, gradient, &mut assembly.times(1.0 + damping));
             for term in load.terms {
                 term.linearise(&at, convex, gradient, &mut assembly);
             }
-            match self.solver.factor() {
+            match solver.factor() {
                 Ok(()) => break,
                 Err(error) if convex => return Err(error.into()),
                 Err(_) => {}
@@ -194,11 +199,11 @@ impl HyperelasticStepper {
         for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
             *node = -gradient[v as usize];
         }
-        self.solver.solve(&mut self.nodes);
+        solver.solve(&mut self.nodes);
         Ok(())
     }
 
-    /// The sway at the end of the step by Newton's method.
+    /// The sway at the end of the step by the chord method, from the factor that [`solve`](Self::solve) leaves.
     fn minimise(
         &mut self,
         body: &Body,
@@ -207,10 +212,6 @@ impl HyperelasticStepper {
         (mass, damping): (f64, f64),
         progress: &dyn Progress,
     ) -> Result<(), SimulationError> {
-        let balancer = match &mut self.careful {
-            Some(balancer) => balancer,
-            none => none.insert(Box::new(Balancer::new(body.pattern(), body.nodes())?)),
-        };
         self.change.fill(Vec3::zeros());
         let increment = Increment {
             mass,
@@ -222,9 +223,17 @@ impl HyperelasticStepper {
             origin: &skinned.places,
         };
         let domain = domain(body, skinned);
-        match balancer.balance(domain, increment, &mut self.sway, &LED, progress) {
-            // The best so far is lower than the guess: good enough to go on from.
-            Ok(_) | Err(NewtonError::NotConverged { .. }) => Ok(()),
+        let sway = &mut self.sway;
+        match self
+            .balancer
+            .correct(domain, increment, sway, &CORRECTED, progress)
+        {
+            Ok(_) => Ok(()),
+            // The best so far is lower than the guess: good enough to go on from, and counted.
+            Err(NewtonError::NotConverged { .. }) => {
+                self.unconverged += 1;
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -239,6 +248,10 @@ impl Stepper for HyperelasticStepper {
     fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
         Some(self)
     }
+
+    fn unconverged(&self) -> usize {
+        self.unconverged
+    }
 }
 
 impl StepInParts for HyperelasticStepper {
@@ -246,7 +259,7 @@ impl StepInParts for HyperelasticStepper {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
         let (positions, velocities) = (&nodes.positions, &nodes.velocities);
         let mass = 1.0 / (h * h) + step.mass_damping / h;
-        let damping = step.stiffness_damping / h;
+        let damping = step.implicit_stiffness_damping() / h;
         for v in 0..body.nodes() {
             let p = positions[v];
             self.sway[v] = match body.bone_of_vertex()[v] {
@@ -256,8 +269,11 @@ impl StepInParts for HyperelasticStepper {
             let carried = (to.places[v] + self.sway[v] - p) / h;
             self.inertia[v] = (carried - velocities[v]) / h;
             if body.bone_of_vertex()[v].is_none() {
-                let speed = self.inertia[v].norm() * h / self.fast;
-                self.inertia[v] /= 1.0 + h * DRAG * speed.powi(4);
+                let speed = self.inertia[v].norm() * h;
+                self.inertia[v] /= 1.0 + h * self.drag * speed;
+            }
+            if let Some(bending) = step.bending {
+                self.inertia[v] += bending[v];
             }
         }
         loads(body, to, &step.load, &self.sway, &mut self.forces);
@@ -284,7 +300,7 @@ impl StepInParts for HyperelasticStepper {
         Ok(Proposal {
             positions: &self.sway,
             factored: Factored {
-                solver: &mut self.solver,
+                solver: self.balancer.solver(),
                 scale: 1.0,
             },
         })

@@ -4,7 +4,7 @@
 use super::forces::Load;
 use super::stepper::{NodalState, Step, Stepper};
 use super::touching::{Begun, Failure, Shown, Touching};
-use super::{Simulation, SimulationError};
+use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::Span;
 use crate::progress::{Progress, step};
@@ -51,8 +51,8 @@ impl Simulation {
     ) -> Result<Begun<'a>, SimulationError> {
         let (body, to) = (&self.body, motion.to());
         let folds = match dt {
-            Some(dt) => self.shape.follow(body, self.method, to, dt)?,
-            None => self.shape.folds_at(body, self.method, to)?.to_vec(),
+            Some(dt) => self.shape.follow(body, to, dt)?,
+            None => self.shape.folds_at(body, to)?.to_vec(),
         };
         Ok(Begun {
             shown: self.shown(),
@@ -62,6 +62,21 @@ impl Simulation {
             motion,
             folds,
         })
+    }
+
+    /// Prepares how the joints' own shape moves in a frame, of methods that have it apart.
+    fn begin_bending(&mut self, motion: &FrameMotion) -> Result<(), SimulationError> {
+        let present = self
+            .history
+            .as_ref()
+            .filter(|_| self.method == Method::Hyperelastic);
+        match (present, self.shape.bends()) {
+            (Some(history), Some(bends)) => {
+                let ends = (&history.pose, motion.to());
+                self.bending.begin(bends, &self.body, ends)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// How its flesh is shown.
@@ -85,6 +100,9 @@ impl Simulation {
         let turns = &self.next.turns;
         let (world, rest) = (drive.forces, drive.rest_forces);
         let forces = self.external.turned(turns, world, rest, part.end);
+        let frames = (&self.now, &self.next);
+        let at = (part.end, part.part);
+        let bending = self.bending.accelerate(frames, at, part.duration);
         Ok(InStep {
             stepper: &mut *self.stepper,
             nodes: &mut self.nodes,
@@ -108,6 +126,7 @@ impl Simulation {
                 part: part.part,
                 from: &self.now,
                 to: &self.next,
+                bending,
                 load: Load::new(&self.body, self.settings.gravity, forces, &self.terms),
                 progress,
             },
@@ -168,6 +187,7 @@ pub(super) fn step_once(
         }
     }
     for body in bodies {
+        body.bending.advance();
         std::mem::swap(&mut body.now, &mut body.next);
         if let Some(history) = &mut body.history {
             std::mem::swap(&mut history.pose, &mut body.moving);
@@ -189,9 +209,25 @@ pub(super) fn advance(
     let duration = dt / steps as f64;
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
         let begun = body.stepper.begin(&body.body, drive.motion, part, duration);
+        let begun = begun.and_then(|()| body.begin_bending(drive.motion));
         begun.map_err(|error| (k, error))?;
     }
-    if let Some(touching) = &mut touching {
+    let done = advance_steps(bodies, &mut touching, drives, (dt, steps), progress);
+    bodies.iter_mut().for_each(|body| body.bending.end());
+    done
+}
+
+/// Takes the steps of a frame, as [`advance`] does.
+fn advance_steps(
+    bodies: &mut [&mut Simulation],
+    touching: &mut Option<&mut Touching>,
+    drives: &[Drive],
+    (dt, steps): (f64, usize),
+    progress: &dyn Progress,
+) -> Result<(), Failure> {
+    let part = 1.0 / steps as f64;
+    let duration = dt / steps as f64;
+    if let Some(touching) = touching {
         let span = touching.next_span();
         if let Err(error) = begin(bodies, touching, drives, Some(&span), Some(dt)) {
             bodies.iter_mut().for_each(|b| b.shape.stop(0.0));

@@ -38,7 +38,9 @@
 //! as printed, in vertex form, modal warping, the global linear one for comparison, and fully [`nonlinear`] ones as the
 //! reference, which also serve bodies without a skeleton.
 
+mod bends;
 mod cells;
+mod damping;
 mod equilibrium;
 mod error;
 mod flesh;
@@ -66,6 +68,7 @@ mod touching;
 mod vertex;
 mod warped;
 
+pub use damping::default_damping;
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces, sway};
 pub use error::SimulationError;
 pub use forces::NodalForces;

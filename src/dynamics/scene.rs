@@ -48,7 +48,7 @@ impl Scene {
             body.check_contact(contact).map_err(told)?;
             // What touches the scene keeps.
             body.set_contact(None).map_err(told)?;
-            body.fold_as(contact).map_err(told)?;
+            body.fold_as(contact);
             if body.settings().rate != rate {
                 let (first, other) = (rate, body.settings().rate);
                 return Err(told(SimulationError::SceneRate { first, other }));

@@ -13,9 +13,10 @@ pub struct Settings {
     pub rate: f64,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
-    /// Damping of all motion relative to the bones, 1/s.
+    /// Damping α of all motion relative to the bones, 1/s. Default: what [`default_damping`](super::default_damping) gives a body of two metres as
+    /// soft as the dial's middle.
     pub mass_damping: f64,
-    /// Damping of deformation, s.
+    /// Damping β of deformation, s, what the steps themselves damp included. Default: as α.
     pub stiffness_damping: f64,
     /// Farthest that flesh is shown from its skin, as a part of the body's size; none = no limit.
     pub max_offset: Option<f64>,
@@ -31,7 +32,7 @@ impl Default for Settings {
         Self {
             rate: 240.0,
             gravity: Vec3::new(0.0, 0.0, -9.81),
-            mass_damping: 2.0,
+            mass_damping: 4.4,
             stiffness_damping: 0.004,
             max_offset: None,
             solver: Solver::Automatic,

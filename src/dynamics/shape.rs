@@ -5,13 +5,11 @@
 //! much of each is shown is not decided here. For the hyperelastic method the sway is what is simulated; for the other
 //! methods the balance is solved for and taken away.
 
-use super::forces::Load;
-use super::system::System;
-use super::{Method, SimulationError, SkinnedLattice, Solver, equilibrium};
+use super::bends::Bends;
+use super::{Method, SimulationError, SkinnedLattice};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{ContactSkin, Folds};
-use crate::progress::Silent;
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
@@ -30,75 +28,68 @@ pub(super) struct Shape {
     pub folds: Vec<f64>,
     /// What they are next, where they follow the pose or are given; none: the pose's own.
     coming: Option<Vec<f64>>,
-    system: Option<System>,
+    /// None where nobody wants sway.
+    bends: Option<Bends>,
     folding: Option<Folding>,
 }
 
-/// What finds folds: they depend on the pose alone.
+/// Finds folds: they depend on the pose alone.
 struct Folding {
     folds: Folds,
-    /// Where the bones carry the lattice.
-    skinned: SkinnedLattice,
-    /// What was found last: at the beginning and the end of a frame, as a rule.
-    known: [Option<Bent>; 2],
-}
-
-/// The balance without loads at a pose.
-struct Bent {
-    pose: Pose,
-    places: Vec<Vec3>,
-    folds: Vec<f64>,
+    /// Those found last: at the beginning and the end of a frame, as a rule.
+    known: [Option<(Pose, Vec<f64>)>; 2],
 }
 
 impl Shape {
     /// `parted`: the sway is wanted.
     pub fn new(body: &Body, method: Method, parted: bool) -> Result<Self, SimulationError> {
         let wanted = match method {
-            Method::Hyperelastic => Some(Method::Warped),
-            Method::Modal => None,
-            _ => parted.then_some(method),
+            Method::Hyperelastic => true,
+            Method::Modal => false,
+            _ => parted,
         };
-        let linear = wanted.filter(|method| method.model().is_none());
-        let system = linear.map(|method| System::new(body, method, Solver::Factor));
+        let bends = wanted.then(|| Bends::new(body, method));
         Ok(Self {
             places: body.lattice().vertices().to_vec(),
-            sway: vec![Vec3::zeros(); if wanted.is_some() { body.nodes() } else { 0 }],
+            sway: vec![Vec3::zeros(); if wanted { body.nodes() } else { 0 }],
             folds: Vec::new(),
             coming: None,
             folding: None,
-            system: system.transpose()?,
+            bends: bends.transpose()?,
         })
     }
 
+    /// The balances without loads; none where nobody wants sway.
+    pub fn bends(&mut self) -> Option<&mut Bends> {
+        self.bends.as_mut()
+    }
+
     /// Looks from now on where this skin lies in itself; none: nowhere.
-    pub fn fold(&mut self, skin: Option<&Arc<ContactSkin>>) -> Result<(), SimulationError> {
-        let folding = skin.filter(|_| self.is_parted()).map(|skin| {
-            Ok::<_, SimulationError>(Folding {
-                folds: Folds::new(skin),
-                skinned: SkinnedLattice::new(skin.body())?,
-                known: [None, None],
-            })
-        });
+    pub fn fold(&mut self, skin: Option<&Arc<ContactSkin>>) {
         self.folds.clear();
         self.coming = None;
-        self.folding = folding.transpose()?;
-        Ok(())
+        let skin = skin.filter(|_| self.is_parted());
+        self.folding = skin.map(|skin| Folding {
+            folds: Folds::new(skin),
+            known: [None, None],
+        });
     }
 
     /// The folds at a pose.
-    pub fn folds_at(
-        &mut self,
-        body: &Body,
-        method: Method,
-        pose: &Pose,
-    ) -> Result<&[f64], SimulationError> {
-        let Some(mut folding) = self.folding.take() else {
+    pub fn folds_at(&mut self, body: &Body, pose: &Pose) -> Result<&[f64], SimulationError> {
+        let (Some(folding), Some(bends)) = (&mut self.folding, &mut self.bends) else {
             return Ok(&[]);
         };
-        let found = self.bent(&mut folding, body, method, pose);
-        let folding = self.folding.insert(folding);
-        found?;
-        Ok(folding.known[0].as_ref().map_or(&[], |bent| &bent.folds))
+        let is_of = |known: &Option<(Pose, _)>| known.as_ref().is_some_and(|(of, _)| of == pose);
+        if is_of(&folding.known[1]) {
+            folding.known.swap(0, 1);
+        } else if !is_of(&folding.known[0]) {
+            let bend = bends.at(body, pose)?;
+            let folds = folding.folds.find(pose, &bend.skinned, &bend.places);
+            folding.known.swap(0, 1);
+            folding.known[0] = Some((pose.clone(), folds));
+        }
+        Ok(folding.known[0].as_ref().map_or(&[], |(_, folds)| folds))
     }
 
     /// Folds at the end of a frame of `dt` seconds that ends in a pose: they follow the pose's own, so that skin which passes
@@ -106,11 +97,10 @@ impl Shape {
     pub fn follow(
         &mut self,
         body: &Body,
-        method: Method,
         pose: &Pose,
         dt: f64,
     ) -> Result<Vec<f64>, SimulationError> {
-        let own = self.folds_at(body, method, pose)?.to_vec();
+        let own = self.folds_at(body, pose)?.to_vec();
         let part = -f64::exp_m1(-dt / FOLLOWED);
         let count = own.len().max(self.folds.len());
         let at = |folds: &[f64], v: usize| folds.get(v).copied().unwrap_or(0.0);
@@ -144,45 +134,6 @@ impl Shape {
         self.coming = folds.filter(|_| self.folding.is_some());
     }
 
-    /// Sees to it that the first that is known is the balance at a pose.
-    fn bent(
-        &mut self,
-        folding: &mut Folding,
-        body: &Body,
-        method: Method,
-        pose: &Pose,
-    ) -> Result<(), SimulationError> {
-        let is_of = |known: &Option<Bent>| known.as_ref().is_some_and(|k| k.pose == *pose);
-        if is_of(&folding.known[1]) {
-            folding.known.swap(0, 1);
-        } else if !is_of(&folding.known[0]) {
-            folding.skinned.set(body, method, pose)?;
-            let places = self.balance(body, method, (pose, &folding.skinned))?;
-            let skinned = &folding.skinned.places;
-            let folds = folding.folds.find(pose, skinned, &places);
-            folding.known.swap(0, 1);
-            folding.known[0] = Some(Bent {
-                pose: pose.clone(),
-                places,
-                folds,
-            });
-        }
-        Ok(())
-    }
-
-    /// The balance without loads, `[nodes]`.
-    fn balance(
-        &mut self,
-        body: &Body,
-        method: Method,
-        (pose, skinned): (&Pose, &SkinnedLattice),
-    ) -> Result<Vec<Vec3>, SimulationError> {
-        match &mut self.system {
-            Some(system) => equilibrium::balanced(system, body, skinned, &Load::NONE),
-            None => equilibrium::settled(body, method, pose, skinned, &Load::NONE, &Silent),
-        }
-    }
-
     /// Whether sway is parted off.
     pub fn is_parted(&self) -> bool {
         !self.sway.is_empty()
@@ -197,24 +148,23 @@ impl Shape {
         positions: &[Vec3],
     ) -> Result<(), SimulationError> {
         self.places.copy_from_slice(positions);
-        if self.sway.is_empty() {
+        if self.bends.is_none() {
             return Ok(());
         }
         let coming = self.coming.take();
-        let own = self.folds_at(body, method, pose)?;
+        let own = self.folds_at(body, pose)?;
         self.folds = coming.unwrap_or_else(|| own.to_vec());
-        let known = self.folding.as_ref().and_then(|f| f.known[0].as_ref());
-        let bend = match known {
-            Some(bent) => bent.places.clone(),
-            None => self.balance(body, method, (pose, skinned))?,
+        let Some(bends) = &mut self.bends else {
+            return Ok(());
         };
+        let bend = &bends.at(body, pose)?.places;
         if method == Method::Hyperelastic {
             for (v, place) in self.places.iter_mut().enumerate() {
                 self.sway[v] = positions[v] - skinned.places[v];
                 *place = bend[v] + self.sway[v];
             }
         } else {
-            for ((sway, p), bend) in self.sway.iter_mut().zip(positions).zip(&bend) {
+            for ((sway, p), bend) in self.sway.iter_mut().zip(positions).zip(bend) {
                 *sway = p - bend;
             }
         }
@@ -236,13 +186,13 @@ mod tests {
             let mut shape = Shape::new(body, Method::Hyperelastic, true).unwrap();
             shape.folds = (0..body.nodes()).map(|v| (v % 5) as f64 / 4.0).collect();
             for &dt in times {
-                let coming = shape.follow(body, Method::Hyperelastic, pose, dt);
+                let coming = shape.follow(body, pose, dt);
                 shape.folds = coming.unwrap();
             }
             if let Some(part) = stopped {
                 let before = shape.folds.clone();
                 let method = Method::Hyperelastic;
-                let coming = shape.follow(body, method, pose, FOLLOWED).unwrap();
+                let coming = shape.follow(body, pose, FOLLOWED).unwrap();
                 shape.stop(part);
                 let skinned = SkinnedLattice::new(body).unwrap();
                 let places = body.lattice().vertices();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A body in motion: its state, and how poses advance it.
 
+use super::bends::BendMotion;
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::lockstep::{self, Drive};
 use super::shape::Shape;
@@ -28,6 +29,8 @@ pub struct Simulation {
     pub(super) settings: Settings,
     pub(super) nodes: NodalState,
     pub(super) shape: Shape,
+    /// How the joints' own shape moves.
+    pub(super) bending: BendMotion,
     pub(super) history: Option<PoseHistory>,
     pub(super) now: SkinnedLattice,
     pub(super) next: SkinnedLattice,
@@ -98,6 +101,7 @@ impl Simulation {
                 positions: vertices.to_vec(),
                 velocities: vec![Vec3::zeros(); nodes],
             },
+            bending: BendMotion::new(nodes),
             history: None,
             now: SkinnedLattice::new(&body)?,
             next: SkinnedLattice::new(&body)?,
@@ -219,6 +223,7 @@ impl Simulation {
         }
         self.external.set(rest_forces);
         self.nodes.velocities.fill(Vec3::zeros());
+        self.bending.set_rate(None);
         self.history = Some(PoseHistory {
             before: pose.clone(),
             pose: pose.clone(),
@@ -444,6 +449,12 @@ impl Simulation {
     /// Where the bones alone carry the lattice's vertices `[nodes]`, metres.
     pub fn carried_positions(&self) -> &[Vec3] {
         &self.now.places
+    }
+
+    /// Steps so far, of the hyperelastic method, whose minimisation stopped short of its tolerance: the flesh goes on from the best
+    /// point that was found. They are no part of a [`state`](Self::state).
+    pub fn unconverged_steps(&self) -> usize {
+        self.stepper.unconverged()
     }
 
     /// Cells that are inverted at present.

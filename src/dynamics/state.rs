@@ -13,9 +13,12 @@ pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
 /// How much more of the joints' elastic shape is shown at each lattice vertex, 0 to 1.
 const FOLDS: Kind = Kind::required("folds", 1);
+/// ẇ of the joints' own elastic shape over the last step, m/s.
+const BENDING: Kind = Kind::required("bending", 1);
 
 impl Simulation {
-    /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
+    /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, `32 + 24 nodes` more with the hyperelastic method once it has moved,
+    /// with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
     /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, `32 + 96 contacts` while
     /// flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, 40 more with colliders. Crease seeds are no part of it.
     pub fn state(&self) -> Vec<u8> {
@@ -29,6 +32,9 @@ impl Simulation {
         self.stepper.save(&self.nodes, &mut state);
         if self.external.any() {
             state.vectors(REST_FORCES, self.external.rest());
+        }
+        if let Some(rate) = self.bending.rate() {
+            state.vectors(BENDING, rate);
         }
         if !self.shape.folds.is_empty() {
             state.numbers(FOLDS, self.shape.folds.iter().copied());
@@ -55,6 +61,7 @@ impl Simulation {
             None => None,
         };
         let rest_forces = state.vectors_if_any(REST_FORCES, nodes)?;
+        let bending = state.vectors_if_any(BENDING, nodes)?;
         let folds = state.numbers(FOLDS)?.unwrap_or_default();
         let is_fold = |fold: &f64| (0.0..=1.0).contains(fold);
         if !(folds.is_empty() || folds.len() == nodes && folds.iter().all(is_fold)) {
@@ -70,6 +77,7 @@ impl Simulation {
             std::mem::swap(&mut self.now, &mut self.next);
         }
         self.history = history;
+        self.bending.set_rate(bending);
         self.external.set(rest_forces.as_deref());
         if let Some((touching, kept)) = self.touching.as_mut().zip(kept) {
             touching.take_up(kept);

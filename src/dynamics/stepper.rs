@@ -59,6 +59,8 @@ pub(super) struct Step<'a> {
     pub part: f64,
     pub from: &'a SkinnedLattice,
     pub to: &'a SkinnedLattice,
+    /// How the joints' own elastic shape accelerates, `[nodes]`, m/s², of methods that have it apart; none: not at all.
+    pub bending: Option<&'a [Vec3]>,
     /// What acts at the step's end.
     pub load: Load<'a>,
     /// Asked whether to go on.
@@ -66,6 +68,11 @@ pub(super) struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
+    /// β of a backward Euler step, s: what the step itself damps, as a stiffness damping of β = h would to first order, is taken out.
+    pub fn implicit_stiffness_damping(&self) -> f64 {
+        (self.stiffness_damping - self.duration).max(0.0)
+    }
+
     /// The same under other forces in world axes; none: under those that it has.
     pub fn under<'b>(&self, forces: Option<&'b [Vec3]>) -> Step<'b>
     where
@@ -123,6 +130,11 @@ pub(super) trait Stepper: Send + Sync {
     /// The modes and their amplitudes, of a method that moves by them.
     fn modal(&self) -> Option<(&Arc<Modes>, &[f64])> {
         None
+    }
+
+    /// Steps so far whose minimisation stopped short of its tolerance.
+    fn unconverged(&self) -> usize {
+        0
     }
 
     /// Whether the state is relative to the bones: flesh that is frozen to them then has no motion.

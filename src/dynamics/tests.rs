@@ -18,6 +18,7 @@ mod forces;
 mod forms;
 mod hyperelastic;
 mod invariance;
+mod jolts;
 mod modal;
 mod nonlinear;
 mod sections;

@@ -10,7 +10,8 @@
 //!
 //! **Damping is relative**: v_skin carries the flesh rigidly along with its bones during the step, as a
 //! finite motion, not a velocity: `v_skin = (T'(x) + R' Rᵀ (p − T(x)) − p) / h`. Flesh that is frozen to its
-//! bones therefore feels no drag at all, however far it turns in a step.
+//! bones therefore feels no drag at all, however far it turns in a step. β is the damping that is asked for less h: backward Euler
+//! itself damps, to first order in h, as a stiffness damping of h does.
 //!
 //! **Bones**: positions `p' = T'(x)` and velocities `(p' − p)/h` of held vertices are known; their columns
 //! move to the right-hand side. [capell2002, §4.3]
@@ -62,7 +63,8 @@ impl Stepper for LinearisedStepper {
 impl StepInParts for LinearisedStepper {
     fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError> {
         let (body, from, to) = (step.body, step.from, step.to);
-        let (h, alpha, beta) = (step.duration, step.mass_damping, step.stiffness_damping);
+        let (h, alpha) = (step.duration, step.mass_damping);
+        let beta = step.implicit_stiffness_damping();
         let (positions, velocities) = (&nodes.positions, &nodes.velocities);
         let stiffness = h * beta + h * h;
         for v in 0..body.nodes() {

@@ -6,7 +6,7 @@
 //! and b is `|T| (∂P/∂H)(g_a, g_b)`. Only differences of displacements enter: a body far from the origin loses nothing.
 
 use super::elements::{Elements, Piece};
-use super::model::{Curvature, Density, Model};
+use super::model::{Curvature, Density, Model, TurnedGradient};
 use crate::solve::newton::{Forces, Rounded};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::{Mat3, Vec3};
@@ -190,6 +190,7 @@ impl Elements {
     ) {
         // As many pairs as hexahedra have.
         let mut blocks: SmallVec<[Mat3; 36]> = SmallVec::new();
+        let mut turned: SmallVec<[TurnedGradient; 8]> = SmallVec::new();
         let mut number = 0;
         for e in 0..self.len() {
             let corners = self.corners(e);
@@ -201,10 +202,14 @@ impl Elements {
                 let density = piece.density(model);
                 let stress = density.stress(&h) * piece.volume;
                 let tangent = density.tangent(&h, curvature(&h));
+                turned.clear();
+                turned.extend(piece.gradients.iter().map(|g| tangent.turned(g)));
+                for (&corner, g) in corners.iter().zip(piece.gradients) {
+                    force(corner, stress * g);
+                }
                 let mut pair = 0;
-                for (i, (&corner, a)) in corners.iter().zip(piece.gradients).enumerate() {
-                    force(corner, stress * a);
-                    for b in &piece.gradients[i..] {
+                for (i, a) in turned.iter().enumerate() {
+                    for b in &turned[i..] {
                         blocks[pair] += tangent.block(a, b) * piece.volume;
                         pair += 1;
                     }

@@ -339,51 +339,75 @@ pub(super) enum Tangent {
     },
 }
 
+/// The gradient of a corner's function, and what the tangent makes of it: used with every other corner.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TurnedGradient {
+    gradient: Vec3,
+    /// F g; in the frame of the singular vectors Vᵀ g.
+    carried: Vec3,
+    /// cof F g of the neo-Hookean form, σ g of St. Venant-Kirchhoff's.
+    other: Vec3,
+}
+
 impl Tangent {
+    /// Prepares the gradient of a corner's function for [`block`](Self::block).
+    #[inline]
+    pub fn turned(&self, gradient: &Vec3) -> TurnedGradient {
+        let (carried, other) = match self {
+            Self::Linear { .. } => (*gradient, *gradient),
+            Self::Kirchhoff { stress, f, .. } => (f * gradient, stress * gradient),
+            Self::NeoHookean { cofactor, f, .. } => (f * gradient, cofactor * gradient),
+            Self::Principal { v, .. } => (v.tr_mul(gradient), *gradient),
+        };
+        TurnedGradient {
+            gradient: *gradient,
+            carried,
+            other,
+        }
+    }
+
     /// The block of two corners, Pa/m².
     #[inline]
-    pub fn block(&self, a: &Vec3, b: &Vec3) -> Mat3 {
+    pub fn block(&self, a: &TurnedGradient, b: &TurnedGradient) -> Mat3 {
+        let dot = a.gradient.dot(&b.gradient);
         match self {
             Self::Linear { lame, shear } => {
-                a * b.transpose() * *lame
-                    + b * a.transpose() * *shear
-                    + Mat3::from_diagonal_element(shear * a.dot(b))
+                a.gradient * (b.gradient * *lame).transpose()
+                    + b.gradient * (a.gradient * *shear).transpose()
+                    + Mat3::from_diagonal_element(shear * dot)
             }
             Self::Kirchhoff {
                 lame,
                 shear,
-                stress,
                 square,
-                f,
+                ..
             } => {
-                let (fa, fb) = (f * a, f * b);
-                fa * fb.transpose() * *lame
-                    + fb * fa.transpose() * *shear
-                    + square * (shear * a.dot(b))
-                    + Mat3::from_diagonal_element(a.dot(&(stress * b)))
+                a.carried * (b.carried * *lame).transpose()
+                    + b.carried * (a.carried * *shear).transpose()
+                    + square * (shear * dot)
+                    + Mat3::from_diagonal_element(a.gradient.dot(&b.other))
             }
             Self::NeoHookean {
                 spring,
                 slope,
                 bulk,
                 pressure,
-                cofactor,
                 f,
+                ..
             } => {
-                let (fa, fb) = (f * a, f * b);
-                let (ca, cb) = (cofactor * a, cofactor * b);
-                fa * fb.transpose() * *slope + ca * cb.transpose() * *bulk
-                    - (f * a.cross(b)).cross_matrix() * *pressure
-                    + Mat3::from_diagonal_element(spring * a.dot(b))
+                a.carried * (b.carried * *slope).transpose()
+                    + a.other * (b.other * *bulk).transpose()
+                    - (f * (a.gradient.cross(&b.gradient) * *pressure)).cross_matrix()
+                    + Mat3::from_diagonal_element(spring * dot)
             }
             Self::Principal {
                 u,
-                v,
                 block,
                 own,
                 crossed,
+                ..
             } => {
-                let (a, b) = (v.tr_mul(a), v.tr_mul(b));
+                let (a, b) = (a.carried, b.carried);
                 let k = Mat3::from_fn(|i, k| {
                     let straight = block[(i, k)] * a[i] * b[k];
                     if i == k {

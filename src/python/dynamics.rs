@@ -13,7 +13,8 @@ use super::modal::PyModes;
 use super::present::Asked;
 use super::progress::watched;
 use crate::Vec3;
-use crate::dynamics::{Method, Settings, Simulation, SimulationError};
+use crate::body::Body;
+use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::modal::{DeformOptions, Modes};
 use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
@@ -81,7 +82,7 @@ pub(super) fn modes_for(
 /// A body in motion.
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
-/// relative to the skinned motion; max_offset: the farthest that `positions` shows flesh from its skin, as a part
+/// relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin, as a part
 /// of the body's size (None: no limit); elastic_joints (0 to 1): which part of the difference between the flesh that bones bend
 /// and the plain skin is shown. Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
 /// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
@@ -147,11 +148,34 @@ impl PySimulation {
     }
 }
 
+/// What is given of (mass_damping, stiffness_damping); the rest of it as suits the body.
+pub(super) fn damping(
+    py: Python<'_>,
+    body: &Arc<Body>,
+    (mass, stiffness): (Option<f64>, Option<f64>),
+) -> PyResult<(f64, f64)> {
+    if let (Some(mass), Some(stiffness)) = (mass, stiffness) {
+        return Ok((mass, stiffness));
+    }
+    let usual = detached(py, || {
+        dynamics::default_damping(body).map_err(IntoPy::into_py)
+    })?;
+    Ok((mass.unwrap_or(usual.0), stiffness.unwrap_or(usual.1)))
+}
+
+/// default_damping(body) -> (mass_damping 1/s, stiffness_damping s): at which the slowest swing of its flesh falls to a twentieth
+/// within about a second and a quarter, or within five of its own periods where these are shorter, at any size and softness. What
+/// simulations take where none is given.
+#[pyfunction]
+pub(super) fn default_damping(py: Python<'_>, body: &PyBody) -> PyResult<(f64, f64)> {
+    damping(py, &body.0, (None, None))
+}
+
 #[pymethods]
 impl PySimulation {
     #[new]
-    #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0,
-        stiffness_damping=0.004, integrator=None, adapt=None, max_offset=None, modes=None,
+    #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=None,
+        stiffness_damping=None, integrator=None, adapt=None, max_offset=None, modes=None,
         engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0,
         contact=None, colliders=None, *, reach=None))]
     #[allow(clippy::too_many_arguments)]
@@ -161,8 +185,8 @@ impl PySimulation {
         method: &str,
         #[pyo3(from_py_with = real)] rate: f64,
         gravity: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = real)] mass_damping: f64,
-        #[pyo3(from_py_with = real)] stiffness_damping: f64,
+        #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
@@ -181,6 +205,8 @@ impl PySimulation {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
         let method = self::method(method)?;
+        let damping = (mass_damping, stiffness_damping);
+        let (mass_damping, stiffness_damping) = self::damping(py, &body.0, damping)?;
         let settings = Settings {
             rate,
             gravity: self::gravity(gravity)?,
@@ -355,6 +381,13 @@ impl PySimulation {
         let seeds = self.look(py, |s| s.crease_seeds().concat())?;
         let count = seeds.len() / 2;
         from_indices(py, &seeds).reshape([count, 2])
+    }
+
+    /// Steps so far, of the hyperelastic method, whose minimisation stopped short of its tolerance: the flesh goes on from the best
+    /// point that was found.
+    #[getter]
+    fn unconverged_steps(&self, py: Python<'_>) -> PyResult<usize> {
+        self.look(py, Simulation::unconverged_steps)
     }
 
     /// Number of inverted cells at present.

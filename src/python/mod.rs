@@ -82,6 +82,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<modal::PyModes>()?;
     m.add_class::<modal::PyModalSimulation>()?;
     m.add_function(wrap_pyfunction!(simulate::simulate, m)?)?;
+    m.add_function(wrap_pyfunction!(dynamics::default_damping, m)?)?;
     m.add_class::<nonlinear::PyNonlinearSimulation>()?;
     m.add_function(wrap_pyfunction!(nonlinear::nonlinear_equilibrium, m)?)?;
     m.add_class::<deformer::PyDeformer>()?;

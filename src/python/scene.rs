@@ -5,7 +5,7 @@ use super::arrays::{List, Whole, finite_points, from_points, optional_real, pose
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
-use super::dynamics::{gravity, method};
+use super::dynamics::{damping, gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
 use super::present::Asked;
 use super::progress::watched;
@@ -168,7 +168,7 @@ impl PyScene {
 impl PyScene {
     #[new]
     #[pyo3(signature = (bodies, contact=None, colliders=None, method="hyperelastic", rate=240.0, gravity=None,
-        mass_damping=2.0, stiffness_damping=0.004, max_offset=None, solver="auto", elastic_joints=1.0))]
+        mass_damping=None, stiffness_damping=None, max_offset=None, solver="auto", elastic_joints=1.0))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -178,30 +178,36 @@ impl PyScene {
         method: &str,
         #[pyo3(from_py_with = real)] rate: f64,
         gravity: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = real)] mass_damping: f64,
-        #[pyo3(from_py_with = real)] stiffness_damping: f64,
+        #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
     ) -> PyResult<Self> {
         let method = self::method(method)?;
-        let settings = Settings {
-            rate,
-            gravity: self::gravity(gravity)?,
-            mass_damping,
-            stiffness_damping,
-            max_offset,
-            solver: solver.parse().map_err(SimulationError::into_py)?,
-            elastic_joints,
-        };
+        let gravity = self::gravity(gravity)?;
+        let solver = solver.parse().map_err(SimulationError::into_py)?;
         let bodies = self::bodies(bodies)?;
         let contacts = contacts(contact, bodies.len())?;
         let colliders: Vec<Arc<Collider>> = collider::list(colliders)?;
         let surfaces: Vec<_> = bodies.iter().map(|b| b.surfaces().clone()).collect();
         let of: Vec<_> = bodies.iter().map(|b| b.0.clone()).collect();
+        let asked = (mass_damping, stiffness_damping);
+        let dampings = of.iter().map(|body| damping(py, body, asked));
+        let dampings: Vec<_> = dampings.collect::<PyResult<_>>()?;
         let scene = detached(py, || {
-            let member = |(k, (body, contact)): (usize, (_, Contact))| {
+            let member = |(k, ((body, damping), contact)): (usize, ((_, (f64, f64)), Contact))| {
                 let told = |error| SimulationError::in_scene(k, error).into_py();
+                let (mass_damping, stiffness_damping) = damping;
+                let settings = Settings {
+                    rate,
+                    gravity,
+                    mass_damping,
+                    stiffness_damping,
+                    max_offset,
+                    solver,
+                    elastic_joints,
+                };
                 let simulation = Simulation::new(Arc::clone(body), method, settings);
                 let simulation = simulation.map_err(told)?;
                 let contact = Contact {
@@ -211,7 +217,12 @@ impl PyScene {
                 let contact = contact.prepare(body, &Silent);
                 Ok((simulation, contact.map_err(|error| told(error.into()))?))
             };
-            let members = of.iter().zip(contacts).enumerate().map(member);
+            let members = of
+                .iter()
+                .zip(dampings)
+                .zip(contacts)
+                .enumerate()
+                .map(member);
             let members: PyResult<Vec<_>> = members.collect();
             Scene::new(members?).map_err(IntoPy::into_py)
         })?;

@@ -21,7 +21,7 @@ use pyo3::prelude::*;
 /// `extend_scene`. Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
 #[pyfunction]
 #[pyo3(signature = (bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, progress=None,
-    method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004, max_offset=None,
+    method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None, max_offset=None,
     solver="auto", elastic_joints=1.0, cyclic=false, names=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate_scene(
@@ -38,8 +38,8 @@ pub(super) fn simulate_scene(
     method: &str,
     #[pyo3(from_py_with = real)] rate: f64,
     gravity: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = real)] mass_damping: f64,
-    #[pyo3(from_py_with = real)] stiffness_damping: f64,
+    #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
+    #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
     #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
     solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
@@ -63,6 +63,7 @@ pub(super) fn simulate_scene(
     let mut shots = Vec::with_capacity(count);
     for (k, (body, ((poses, contact), (rigs, controls)))) in bodies.iter().zip(given).enumerate() {
         let shot = PyShot::new(
+            py,
             body,
             &poses,
             fps,

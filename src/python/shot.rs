@@ -6,7 +6,7 @@ use super::body::PyBody;
 use super::clip::{PyClip, controls, rigs};
 use super::collider;
 use super::contact::PyContact;
-use super::dynamics::{ModeSelection, adapt, gravity, integrator, method, modes_for};
+use super::dynamics::{ModeSelection, adapt, damping, gravity, integrator, method, modes_for};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use crate::clip::{ClipSettings, Texts};
@@ -28,12 +28,13 @@ pub(super) struct PyShot(pub Shot);
 impl PyShot {
     #[new]
     #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, notes=None,
-        method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
+        method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None,
         integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
         precision="f32", solver="auto", elastic_joints=1.0, contact=None,
         colliders=None, name=""))]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
+        py: Python<'_>,
         body: &PyBody,
         poses: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = real)] fps: f64,
@@ -45,8 +46,8 @@ impl PyShot {
         method: &str,
         #[pyo3(from_py_with = real)] rate: f64,
         gravity: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = real)] mass_damping: f64,
-        #[pyo3(from_py_with = real)] stiffness_damping: f64,
+        #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
         integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
@@ -63,6 +64,8 @@ impl PyShot {
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
+        let damping = (mass_damping, stiffness_damping);
+        let (mass_damping, stiffness_damping) = self::damping(py, &body.0, damping)?;
         let settings = ClipSettings {
             fps,
             preroll: whole(preroll, "preroll")?,

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
-    method="hyperelastic", rate=240.0, gravity=None, mass_damping=2.0, stiffness_damping=0.004,
+    method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None,
     integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
     precision="f32", solver="auto", elastic_joints=1.0, contact=None,
     colliders=None, *, reach=None))]
@@ -38,8 +38,8 @@ pub(super) fn simulate(
     method: &str,
     #[pyo3(from_py_with = real)] rate: f64,
     gravity: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = real)] mass_damping: f64,
-    #[pyo3(from_py_with = real)] stiffness_damping: f64,
+    #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
+    #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
     integrator: Option<&str>,
     adapt: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
@@ -56,6 +56,7 @@ pub(super) fn simulate(
 ) -> PyResult<PyClip> {
     let max_offset = renamed::max_offset(max_offset, reach)?;
     let shot = PyShot::new(
+        py,
         body,
         poses,
         fps,

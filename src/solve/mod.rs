@@ -23,10 +23,11 @@
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
 //! matrices are [sprs](matrix)'s, [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
 //! [`pattern`] says where an element's blocks go, [`term`] what an energy of nodes is, [`potential`] adds such up,
-//! [`newton`] minimises them, [`lbfgsb`] a function of few variables
+//! [`newton`] minimises them, [`chord`] with fewer factorisations, [`lbfgsb`] a function of few variables
 //! within bounds, [`eigen`] finds vibration modes.
 
 pub mod cholesky;
+pub mod chord;
 mod columns;
 mod dissection;
 pub mod eigen;
@@ -43,6 +44,7 @@ pub(crate) mod tall;
 pub mod term;
 
 pub use cholesky::SparseCholesky;
+pub use chord::Chord;
 pub use krylov::ConjugateGradients;
 pub use lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
 pub use matrix::{BlockMatrix, NodeMatrix, ScalarMatrix};

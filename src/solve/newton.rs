@@ -122,20 +122,14 @@ pub fn minimise(
     options: &Newton,
     progress: &dyn Progress,
 ) -> Result<Outcome, NewtonError> {
-    let mut gradient = vec![Vec3::zeros(); x.len()];
-    let mut next_gradient = gradient.clone();
-    let mut direction = gradient.clone();
-    let mut trial = x.to_vec();
-    let mut value = problem.value(x);
-    let mut forces = problem.gradient(x, &mut gradient);
-    if !(value.value.is_finite() && norm(&gradient).is_finite()) {
-        return Err(NewtonError::Start);
-    }
+    let mut walk = Walk::start(problem, x)?;
+    let mut direction = vec![Vec3::zeros(); x.len()];
     let mut outcome = Outcome {
-        residuals: vec![norm(&gradient)],
+        residuals: vec![walk.residual()],
     };
     loop {
         let residual = outcome.residual();
+        let forces = walk.forces;
         let wanted = (options.tolerance * forces.size).max(forces.rounding);
         if residual <= wanted {
             return Ok(outcome);
@@ -152,25 +146,77 @@ pub fn minimise(
         let done = iterations as f64 / options.iterations as f64;
         step(progress, done, "Balancing forces")?;
 
-        let slope = descent(problem, solver, x, &gradient, &mut direction)?;
+        let slope = descent(problem, solver, x, &walk.gradient, &mut direction)?;
+        if !walk.go(problem, x, &direction, slope) {
+            return Err(not_converged);
+        }
+        outcome.residuals.push(walk.residual());
+    }
+}
+
+/// A point on the way down an energy, with its value and its gradient.
+pub(super) struct Walk {
+    pub gradient: Vec<Vec3>,
+    pub forces: Forces,
+    value: Rounded,
+    next_gradient: Vec<Vec3>,
+    trial: Vec<Vec3>,
+}
+
+impl Walk {
+    /// Starts at `x`.
+    ///
+    /// # Errors
+    /// [`NewtonError::Start`].
+    pub fn start(problem: &mut dyn Problem, x: &[Vec3]) -> Result<Self, NewtonError> {
+        let mut gradient = vec![Vec3::zeros(); x.len()];
+        let value = problem.value(x);
+        let forces = problem.gradient(x, &mut gradient);
+        if !(value.value.is_finite() && norm(&gradient).is_finite()) {
+            return Err(NewtonError::Start);
+        }
+        Ok(Self {
+            next_gradient: gradient.clone(),
+            trial: x.to_vec(),
+            gradient,
+            forces,
+            value,
+        })
+    }
+
+    /// Norm of the gradient, N.
+    pub fn residual(&self) -> f64 {
+        norm(&self.gradient)
+    }
+
+    /// Goes from `x` along a direction with a slope until the energy has fallen by a share of what the slope promises. False where
+    /// it does not fall: `x` is then as it was.
+    pub fn go(
+        &mut self,
+        problem: &mut dyn Problem,
+        x: &mut [Vec3],
+        direction: &[Vec3],
+        slope: f64,
+    ) -> bool {
+        let residual = self.residual();
         let mut t = 1.0;
         let accepted = loop {
-            for ((trial, x), d) in trial.iter_mut().zip(x.iter()).zip(&direction) {
+            for ((trial, x), d) in self.trial.iter_mut().zip(x.iter()).zip(direction) {
                 *trial = x + d * t;
             }
-            let next = problem.value(&trial);
-            let change = next.value - value.value;
+            let next = problem.value(&self.trial);
+            let change = next.value - self.value.value;
             if change.is_finite() {
-                let noise = value.rounding + next.rounding;
+                let noise = self.value.rounding + next.rounding;
                 if (t * slope).abs() <= noise && change <= noise {
                     // The energies do not tell which is lower.
-                    let next_forces = problem.gradient(&trial, &mut next_gradient);
-                    if norm(&next_gradient) < residual {
+                    let next_forces = problem.gradient(&self.trial, &mut self.next_gradient);
+                    if norm(&self.next_gradient) < residual {
                         break Some((next, next_forces));
                     }
                 } else if change <= ARMIJO * t * slope {
-                    let next_forces = problem.gradient(&trial, &mut next_gradient);
-                    if norm(&next_gradient).is_finite() {
+                    let next_forces = problem.gradient(&self.trial, &mut self.next_gradient);
+                    if norm(&self.next_gradient).is_finite() {
                         break Some((next, next_forces));
                     }
                 }
@@ -187,17 +233,17 @@ pub fn minimise(
             }
         };
         let Some((next, next_forces)) = accepted else {
-            return Err(not_converged);
+            return false;
         };
-        x.copy_from_slice(&trial);
-        std::mem::swap(&mut gradient, &mut next_gradient);
-        (value, forces) = (next, next_forces);
-        outcome.residuals.push(norm(&gradient));
+        x.copy_from_slice(&self.trial);
+        std::mem::swap(&mut self.gradient, &mut self.next_gradient);
+        (self.value, self.forces) = (next, next_forces);
+        true
     }
 }
 
 /// The direction of Newton's step, and the slope of the energy along it (negative).
-fn descent(
+pub(super) fn descent(
     problem: &mut dyn Problem,
     solver: &mut SparseCholesky,
     x: &[Vec3],

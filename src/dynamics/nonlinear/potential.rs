@@ -14,10 +14,11 @@
 
 use crate::elasticity::{Elastic, Model};
 use crate::progress::Progress;
+use crate::solve::chord::minimise_with_factor;
 use crate::solve::newton::{Forces, Rounded, minimise};
 use crate::solve::{
-    Assembly, BlockMatrix, Buffers, Configuration, EnergyTerm, Newton, NewtonError, NodeMatrix,
-    Outcome, Pattern, Potential, ScalarMatrix, SolveError, SparseCholesky,
+    Assembly, BlockMatrix, Buffers, Chord, Configuration, EnergyTerm, Newton, NewtonError,
+    NodeMatrix, Outcome, Pattern, Potential, ScalarMatrix, SolveError, SparseCholesky,
 };
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
@@ -101,6 +102,27 @@ impl Balancer {
         self.go_on(domain, increment, q, options, progress)
     }
 
+    /// Minimises from the guess in `q` by the [chord method](crate::solve::chord) with what [`solver`](Self::solver) has factored;
+    /// else as [`balance`](Self::balance).
+    pub fn correct(
+        &mut self,
+        domain: Domain,
+        increment: Increment,
+        q: &mut [Vec3],
+        options: &Chord,
+        progress: &dyn Progress,
+    ) -> Result<Outcome, NewtonError> {
+        self.guess.copy_from_slice(q);
+        self.run(domain, increment, q, |potential, solver, free| {
+            minimise_with_factor(potential, solver, free, options, progress)
+        })
+    }
+
+    /// The solver, for systems of the same pattern.
+    pub fn solver(&mut self) -> &mut SparseCholesky {
+        &mut self.solver
+    }
+
     /// Minimises from `q`, where the guess that increments count from is another.
     fn go_on(
         &mut self,
@@ -109,6 +131,22 @@ impl Balancer {
         q: &mut [Vec3],
         options: &Newton,
         progress: &dyn Progress,
+    ) -> Result<Outcome, NewtonError> {
+        self.run(domain, increment, q, |potential, solver, free| {
+            minimise(potential, solver, free, options, progress)
+        })
+    }
+
+    fn run(
+        &mut self,
+        domain: Domain,
+        increment: Increment,
+        q: &mut [Vec3],
+        method: impl FnOnce(
+            &mut Potential,
+            &mut SparseCholesky,
+            &mut [Vec3],
+        ) -> Result<Outcome, NewtonError>,
     ) -> Result<Outcome, NewtonError> {
         let (size, rounding) = self.prepare(domain, increment);
         let pattern = domain.pattern;
@@ -134,7 +172,7 @@ impl Balancer {
             &mut self.solver,
         );
         let free = &mut self.free;
-        let outcome = minimise(&mut potential, &mut self.solver, free, options, progress);
+        let outcome = method(&mut potential, &mut self.solver, free);
         for (d, &v) in free.iter().zip(pattern.vertex_of_node()) {
             q[v as usize] = self.guess[v as usize] + d;
         }

@@ -8,7 +8,7 @@
 //! M (v' − v)/h + (α M + β K)(v' − v_skin) + ∇V(q') + Mt p' = t + f_g + F,   p' = x + q' = p + h v'
 //! ```
 //!
-//! with K the stiffness of the carried flesh, projected to be positive semi-definite. Newton's method starts from the
+//! with K the stiffness of the carried flesh, projected to be positive semi-definite, and β less h, which backward Euler damps by itself. Newton's method starts from the
 //! carried flesh: moved rigidly with its bones, it is no more deformed than before. Where that does not converge or inverts
 //! pieces, it starts again by way of neo-Hookean flesh, then from the skinned shape.
 //!
@@ -210,6 +210,7 @@ impl Stepper for NonlinearStepper {
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
         let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
+        let beta = step.implicit_stiffness_damping();
         let rest = body.lattice().vertices();
         for ((q, p), x) in self.best.iter_mut().zip(&*positions).zip(rest) {
             *q = p - x;
@@ -232,14 +233,14 @@ impl Stepper for NonlinearStepper {
                 self.lag[v] = Vec3::zeros();
                 if !held {
                     self.inertia[v] += (guess - skin) * (step.mass_damping / h);
-                    self.lag[v] = (guess - skin) * (step.stiffness_damping / h);
+                    self.lag[v] = (guess - skin) * (beta / h);
                 }
             }
             loads(body, to, &step.load, &self.displacements, &mut self.forces);
             let increment = Increment {
                 mass: 1.0 / (h * h) + step.mass_damping / h,
                 inertia: &self.inertia,
-                damping: step.stiffness_damping / h,
+                damping: beta / h,
                 lag: &self.lag,
                 forces: &self.forces,
                 terms: step.load.terms,

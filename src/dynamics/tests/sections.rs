@@ -95,7 +95,9 @@ fn old_layout(sim: &Simulation, modal: bool, rest_forces: bool) -> Vec<u8> {
 #[test]
 fn states_of_before_there_were_sections_are_read_exactly() {
     for method in [Method::Warped, Method::Hyperelastic, Method::Modal] {
-        let (sim, body, next) = moving(method);
+        let (mut sim, body, next) = moving(method);
+        // The rate of the joints' own shape was not kept then.
+        sim.bending.set_rate(None);
         let old = old_layout(&sim, method == Method::Modal, true);
         let fresh = || Simulation::new(body.clone(), method, settings()).unwrap();
         let mut other = fresh();

@@ -369,13 +369,15 @@ impl Simulation {
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             (self.touching, self.parting) = (None, None);
-            return self.shape.fold(None);
+            self.shape.fold(None);
+            return Ok(());
         };
         self.check_contact(&contact)?;
         let parted = self.method == Method::Modal;
         self.touching = Some(Box::new(Touching::new(&contact)?));
         self.parting = parted.then(|| Box::new(Parting::new(&contact)));
-        self.fold_as(&contact)
+        self.fold_as(&contact);
+        Ok(())
     }
 
     /// Refuses what [`set_contact`](Self::set_contact) does.
@@ -394,11 +396,11 @@ impl Simulation {
     }
 
     /// Shows more of the joints' elastic shape where the skin lies in itself, if contact is to part it there.
-    pub(super) fn fold_as(&mut self, contact: &PreparedContact) -> Result<(), SimulationError> {
+    pub(super) fn fold_as(&mut self, contact: &PreparedContact) {
         let options = contact.options();
         let folds = options.self_contact && self.settings.elastic_joints < 1.0;
         let folds = folds && options.response == ContactResponse::Complementarity;
-        self.shape.fold(folds.then_some(contact.skin()))
+        self.shape.fold(folds.then_some(contact.skin()));
     }
 
     /// Lets colliders go so in the next frame, in place of on by one entry.

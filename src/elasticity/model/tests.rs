@@ -34,7 +34,7 @@ fn curvature(tangent: &Tangent, d: &Mat3, e: &Mat3) -> f64 {
     for j in 0..3 {
         for l in 0..3 {
             let unit = |i: usize| Vec3::from_fn(|r, _| f64::from(u8::from(r == i)));
-            let block = tangent.block(&unit(j), &unit(l));
+            let block = tangent.block(&tangent.turned(&unit(j)), &tangent.turned(&unit(l)));
             sum += d.column(j).dot(&(block * e.column(l)));
         }
     }

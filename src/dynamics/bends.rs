@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Joints' own elastic shape: the balance without loads that a pose bends flesh into, and how it moves inside a frame.
+//!
+//! With T(x) where the skeleton carries a lattice vertex and R how it turns it, the balance q_bend adds
+//! `w = q_bend − T(x)` to the skinned shape. [`Bends`] solves for it at poses, once a frame. Inside a frame [`BendMotion`] takes `Rᵀ w`
+//! as linear in time between the frame's ends: w turns along with the bones. Its second difference ẅ per step is an
+//! acceleration that flesh feels as inertia, because `q = q_bend + u` is what has mass and not `T(x) + u`. Left out, firm flesh
+//! on bending limbs sways 0.6 to 0.8 times as much as exact flesh.
+
+use super::system::System;
+use super::{Method, SimulationError, SkinnedLattice, Solver};
+use crate::Vec3;
+use crate::body::Body;
+use crate::dynamics::equilibrium;
+use crate::dynamics::forces::Load;
+use crate::progress::Silent;
+use crate::skeleton::Pose;
+
+/// Balances without loads; the last two are kept, those of a frame's ends as a rule.
+pub(super) struct Bends {
+    method: Method,
+    /// Of methods whose balance is linear.
+    system: Option<System>,
+    skinned: SkinnedLattice,
+    known: [Option<Bend>; 2],
+}
+
+/// The balance without loads at one pose.
+pub(super) struct Bend {
+    pose: Pose,
+    /// q_bend, `[nodes]`, metres, world axes.
+    pub places: Vec<Vec3>,
+    /// T(x), `[nodes]`.
+    pub skinned: Vec<Vec3>,
+    /// Rᵀ w, `[nodes]`, metres, rest axes.
+    pub added: Vec<Vec3>,
+}
+
+impl Bends {
+    /// Prepares the balances of a body by a method other than the modal one.
+    pub fn new(body: &Body, method: Method) -> Result<Self, SimulationError> {
+        let linear = match method {
+            Method::Hyperelastic => Some(Method::Warped),
+            _ => method.model().is_none().then_some(method),
+        };
+        let system = linear.map(|method| System::new(body, method, Solver::Factor));
+        Ok(Self {
+            method,
+            system: system.transpose()?,
+            skinned: SkinnedLattice::new(body)?,
+            known: [None, None],
+        })
+    }
+
+    /// Returns the balance at a pose.
+    pub fn at(&mut self, body: &Body, pose: &Pose) -> Result<&Bend, SimulationError> {
+        let is_of = |known: &Option<Bend>| known.as_ref().is_some_and(|k| k.pose == *pose);
+        if is_of(&self.known[1]) {
+            self.known.swap(0, 1);
+        } else if !is_of(&self.known[0]) {
+            let bend = self.solve(body, pose)?;
+            self.known.swap(0, 1);
+            self.known[0] = Some(bend);
+        }
+        self.known[0].as_ref().ok_or(SimulationError::NotReset)
+    }
+
+    fn solve(&mut self, body: &Body, pose: &Pose) -> Result<Bend, SimulationError> {
+        let skinned = &mut self.skinned;
+        skinned.set(body, self.method, pose)?;
+        let places = match &mut self.system {
+            Some(system) => equilibrium::balanced(system, body, skinned, &Load::NONE)?,
+            None => equilibrium::settled(body, self.method, pose, skinned, &Load::NONE, &Silent)?,
+        };
+        let frames = skinned.places.iter().zip(&skinned.turns);
+        let added = places.iter().zip(frames);
+        Ok(Bend {
+            pose: pose.clone(),
+            added: added.map(|(p, (t, turn))| turn.tr_mul(&(p - t))).collect(),
+            skinned: skinned.places.clone(),
+            places,
+        })
+    }
+}
+
+/// The motion of w through the steps of a frame.
+pub(super) struct BendMotion {
+    /// Rᵀ w at the frame's ends, `[nodes]`; empty: no frame is under way.
+    ends: [Vec<Vec3>; 2],
+    /// ẇ over the last step, m/s, world axes; none: it is what it will be over the next one, so that nothing jerks.
+    rate: Option<Vec<Vec3>>,
+    /// Of the step under way.
+    next_rate: Vec<Vec3>,
+    acceleration: Vec<Vec3>,
+}
+
+impl BendMotion {
+    /// At rest, of so many nodes.
+    pub fn new(nodes: usize) -> Self {
+        let zero = vec![Vec3::zeros(); nodes];
+        Self {
+            ends: [Vec::new(), Vec::new()],
+            rate: None,
+            next_rate: zero.clone(),
+            acceleration: zero,
+        }
+    }
+
+    /// Starts a frame between two balances, of which the second comes from `to`.
+    pub fn begin(
+        &mut self,
+        bends: &mut Bends,
+        body: &Body,
+        (from, to): (&Pose, &Pose),
+    ) -> Result<(), SimulationError> {
+        for (end, pose) in self.ends.iter_mut().zip([from, to]) {
+            end.clone_from(&bends.at(body, pose)?.added);
+        }
+        Ok(())
+    }
+
+    /// Finishes the frame.
+    pub fn end(&mut self) {
+        self.ends.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Computes ẅ of a step of `duration` seconds from `from` to `to`, which ends at the part `end` of the frame and takes `part` of
+    /// it, `[nodes]`, m/s², world axes; none between frames.
+    pub fn accelerate(
+        &mut self,
+        (from, to): (&SkinnedLattice, &SkinnedLattice),
+        (end, part): (f64, f64),
+        duration: f64,
+    ) -> Option<&[Vec3]> {
+        let [first, last] = &self.ends;
+        if first.is_empty() {
+            return None;
+        }
+        for (v, (a, b)) in first.iter().zip(last).enumerate() {
+            let at = |s: f64| a + (b - a) * s;
+            let (before, after) = (from.turns[v] * at(end - part), to.turns[v] * at(end));
+            let rate = (after - before) / duration;
+            let former = self.rate.as_ref().map_or(rate, |rate| rate[v]);
+            self.next_rate[v] = rate;
+            self.acceleration[v] = (rate - former) / duration;
+        }
+        Some(&self.acceleration)
+    }
+
+    /// Takes the step that was computed last.
+    pub fn advance(&mut self) {
+        if self.ends[0].is_empty() {
+            return;
+        }
+        match &mut self.rate {
+            Some(rate) => std::mem::swap(rate, &mut self.next_rate),
+            none => *none = Some(self.next_rate.clone()),
+        }
+    }
+
+    /// ẇ over the last step, m/s.
+    pub fn rate(&self) -> Option<&[Vec3]> {
+        self.rate.as_deref()
+    }
+
+    /// Sets ẇ over the last step; none: nothing is known of one.
+    pub fn set_rate(&mut self, rate: Option<Vec<Vec3>>) {
+        self.rate = rate;
+        self.end();
+    }
+}

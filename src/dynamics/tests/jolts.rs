@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How far flesh swings when its bones stop, beside exact (neo-Hookean) flesh of the same body.
+
+use super::*;
+use crate::elasticity::Material;
+
+fn material(young: f64) -> Material {
+    Material::new(young, 0.4, 1000.0).unwrap()
+}
+
+/// A bar of flesh that swings at about `scale⁻½` times 3 Hz.
+fn bar(scale: f64) -> BarOptions {
+    BarOptions {
+        cells_along: 4,
+        length: 0.8 * scale,
+        half: 0.15 * scale,
+        material: material(20e3 * scale),
+        ..Default::default()
+    }
+}
+
+fn moved(x: f64) -> Pose {
+    let to = Isometry3::from_parts(Translation3::new(x, 0.0, 0.0), UnitQuaternion::identity());
+    pose(&[to; 2])
+}
+
+/// Those of a body `scale` times as large whose motion is to look the same at √scale times the speed.
+fn scaled(scale: f64, rate: f64) -> Settings {
+    let time = scale.sqrt();
+    Settings {
+        rate: rate / time,
+        gravity: Vec3::zeros(),
+        mass_damping: 2.0 / time,
+        stiffness_damping: 0.004 * time,
+        ..settings()
+    }
+}
+
+/// The farthest that a vertex sways, as a part of the size, after bones that went at `speed` m/s for a quarter of a second have
+/// stopped, in frames of `1/fps` s; times and speeds are those at scale 1. And the steps that did not converge.
+fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f64, usize) {
+    let bar = bar(scale);
+    let body = bar.build();
+    let time = scale.sqrt();
+    let mut sim = Simulation::new(body.clone(), method, scaled(scale, rate)).unwrap();
+    sim.reset(&moved(0.0), false, None).unwrap();
+    let (mut x, mut farthest) = (0.0, 0.0f64);
+    let frames = |seconds: f64| (seconds * fps).round() as usize;
+    for i in 0..frames(0.75) {
+        if i < frames(0.25) {
+            x += speed * time * time / fps;
+        }
+        let target = moved(x);
+        let line = FrameMotion::between(body.skeleton(), sim.pose().unwrap(), &target).unwrap();
+        sim.advance_motion(&line, time / fps, (None, None), &crate::progress::Silent)
+            .unwrap();
+        let rest = body.lattice().vertices();
+        let sway = sim.lattice_positions().iter().zip(rest);
+        let sway = sway.map(|(p, r)| (p - r - Vec3::x() * x).norm());
+        farthest = sway.fold(farthest, f64::max);
+    }
+    (farthest / body.size(), sim.unconverged_steps())
+}
+
+#[test]
+fn flesh_sways_as_much_as_exact_flesh_and_the_more_the_harder_bones_stop() {
+    let mut before = 0.0;
+    for speed in [0.3, 0.8, 1.2, 2.0, 3.0, 5.0, 8.0, 12.0] {
+        let (ours, unconverged) = swing(Method::Hyperelastic, speed, 1.0, (240.0, 240.0));
+        assert_eq!(unconverged, 0);
+        assert!(ours > before, "{speed}: {ours} {before}");
+        before = ours;
+        let within = match speed {
+            s if s <= 1.2 => 0.2,
+            s if s <= 2.0 => 0.35,
+            _ => continue,
+        };
+        let (exact, _) = swing(Method::NeoHookean, speed, 1.0, (240.0, 240.0));
+        let ratio = ours / exact;
+        assert!((ratio - 1.0).abs() < within, "{speed}: {ours} {exact}");
+    }
+}
+
+#[test]
+fn flesh_of_any_size_sways_alike_at_speeds_that_go_with_its_root() {
+    for speed in [0.3, 1.2, 3.0] {
+        let of = |scale| swing(Method::Hyperelastic, speed, scale, (240.0, 240.0)).0;
+        let usual = of(1.0);
+        for scale in [0.1, 10.0] {
+            assert!((of(scale) / usual - 1.0).abs() < 1e-3, "{speed} {scale}");
+        }
+    }
+}
+
+#[test]
+fn steps_four_times_as_short_make_hardly_a_difference() {
+    for method in [Method::Hyperelastic, Method::Warped, Method::NeoHookean] {
+        let of = |rate| swing(method, 0.8, 1.0, (24.0, rate)).0;
+        let ratio = of(240.0) / of(960.0);
+        assert!((ratio - 1.0).abs() < 0.02, "{method:?}: {ratio}");
+    }
+}
+
+#[test]
+fn a_joint_that_shakes_sways_flesh_as_the_warped_method_does() {
+    let bar = BarOptions {
+        material: material(200e3),
+        ..Default::default()
+    };
+    let body = bar.build();
+    let still = bent(&bar, 0.0);
+    let run = |method| {
+        let settings = Settings {
+            gravity: Vec3::zeros(),
+            ..settings()
+        };
+        let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+        sim.reset(&still, true, None).unwrap();
+        let mut path = Vec::new();
+        for i in 1..=48 {
+            let angle = 0.03 * (f64::from(i) * 0.5).sin();
+            let to = bent(&bar, angle);
+            let line = FrameMotion::between(body.skeleton(), sim.pose().unwrap(), &to).unwrap();
+            sim.advance_motion(&line, 1.0 / 48.0, (None, None), &crate::progress::Silent)
+                .unwrap();
+            let bend = equilibrium(&body, &to, None, None, Vec3::zeros(), Method::Warped).unwrap();
+            let rest = body.lattice().vertices().iter().zip(bend);
+            let places = sim.lattice_positions().iter().zip(rest);
+            path.extend(places.map(|(p, (x, q))| p - x - q));
+        }
+        path
+    };
+    let (ours, warped) = (run(Method::Hyperelastic), run(Method::Warped));
+    let size = |path: &[Vec3]| path.iter().map(|u| u.norm()).fold(0.0, f64::max);
+    let off: Vec<Vec3> = ours.iter().zip(&warped).map(|(a, b)| a - b).collect();
+    let (own, off) = (size(&warped), size(&off));
+    assert!(own > 1e-4 && off < 0.05 * own, "{own} {off}");
+}
+
+#[test]
+fn a_state_between_two_bends_goes_on_with_the_same_bits() {
+    let bar = BarOptions::default();
+    let body = bar.build();
+    let new = || Simulation::new(body.clone(), Method::Hyperelastic, settings()).unwrap();
+    let mut sim = new();
+    sim.reset(&still(), true, None).unwrap();
+    for i in 1..4 {
+        let to = bent(&bar, 0.3 * f64::from(i));
+        sim.advance(&to, 1.0 / 24.0, None, None).unwrap();
+    }
+    let mut other = new();
+    other.restore(&sim.state()).unwrap();
+    for one in [&mut sim, &mut other] {
+        one.advance(&bent(&bar, 0.7), 1.0 / 24.0, None, None)
+            .unwrap();
+    }
+    assert!(sim.state() == other.state());
+}
+
+#[test]
+fn by_default_swings_die_away_within_a_second_and_a_quarter_at_any_size_and_softness() {
+    for (scale, young) in [
+        (1.0, 20e3),
+        (1.0, 2e3),
+        (1.0, 200e3),
+        (10.0, 200e3),
+        (0.2, 4e3),
+    ] {
+        let bar = BarOptions {
+            material: material(young),
+            ..self::bar(scale)
+        };
+        let body = bar.build();
+        let (mass_damping, stiffness_damping) = default_damping(&body).unwrap();
+        assert!(mass_damping > 0.0 && stiffness_damping > 0.0);
+        let settings = Settings {
+            rate: 960.0,
+            gravity: Vec3::zeros(),
+            mass_damping,
+            stiffness_damping,
+            ..settings()
+        };
+        let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+        let weights = vec![Vec3::x() * 2.0; body.nodes()];
+        let forces: Vec<Vec3> = (0..body.nodes())
+            .map(|v| body.mass_matrix().row_times(v, &weights))
+            .collect();
+        sim.reset_under(
+            &still(),
+            true,
+            (Some(&forces), None),
+            &crate::progress::Silent,
+        )
+        .unwrap();
+        let far = |sim: &Simulation| largest(sim.lattice_positions(), body.lattice().vertices());
+        let first = far(&sim);
+        let mut last = 0.0;
+        for i in 1..=360 {
+            sim.advance(&still(), 1.0 / 240.0, None, None).unwrap();
+            if far(&sim) > 0.05 * first {
+                last = f64::from(i) / 240.0;
+            }
+        }
+        assert!((0.05..1.25).contains(&last), "{scale} {young}: {last} s");
+    }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The chord method: Newton's method that keeps its factor while it serves.
+//!
+//! Each correction is `d = −A⁻¹ g` with A the Hessian that was factored last, followed by the same line search as
+//! [Newton's method](super::newton). A correction costs one substitution and two or three sums over the elements, Newton's a
+//! factorisation besides. A correction that leaves more than [`Chord::stale`] of the gradient has A factored anew where it stands; in the
+//! worst case that is Newton's method. [dennis1996, §6.3]
+
+use super::SparseCholesky;
+use super::newton::{NewtonError, Outcome, Problem, Walk, descent};
+use crate::Vec3;
+use crate::progress::{Progress, step};
+
+/// When to factor anew, and when to stop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Chord {
+    /// Largest gradient at the end, as a share of that at the start.
+    pub tolerance: f64,
+    /// The share of the gradient that a correction may leave before the Hessian is factored anew.
+    pub stale: f64,
+    /// Corrections at most.
+    pub corrections: usize,
+}
+
+/// Minimises from `x`, in place, with what `solver` has factored: at the end the minimum, on an error the best point so far.
+///
+/// # Errors
+/// As [`minimise`](super::newton::minimise).
+pub fn minimise_with_factor(
+    problem: &mut dyn Problem,
+    solver: &mut SparseCholesky,
+    x: &mut [Vec3],
+    options: &Chord,
+    progress: &dyn Progress,
+) -> Result<Outcome, NewtonError> {
+    let mut walk = Walk::start(problem, x)?;
+    let mut direction = vec![Vec3::zeros(); x.len()];
+    let first = walk.residual();
+    let mut outcome = Outcome {
+        residuals: vec![first],
+    };
+    let (mut stale, mut fresh) = (false, false);
+    loop {
+        let residual = outcome.residual();
+        let wanted = (options.tolerance * first).max(walk.forces.rounding);
+        if residual <= wanted {
+            return Ok(outcome);
+        }
+        let iterations = outcome.iterations();
+        let not_converged = NewtonError::NotConverged {
+            iterations,
+            residual,
+            wanted,
+        };
+        if iterations >= options.corrections {
+            return Err(not_converged);
+        }
+        let done = iterations as f64 / options.corrections as f64;
+        step(progress, done, "Balancing forces")?;
+        let mut slope = f64::NAN;
+        if !stale {
+            for (d, g) in direction.iter_mut().zip(&walk.gradient) {
+                *d = -g;
+            }
+            solver.solve(&mut direction);
+            slope = direction
+                .iter()
+                .zip(&walk.gradient)
+                .map(|(d, g)| d.dot(g))
+                .sum();
+        }
+        // Written so that NaN factors too.
+        if !(slope < 0.0 && slope.is_finite()) {
+            slope = descent(problem, solver, x, &walk.gradient, &mut direction)?;
+            fresh = true;
+        }
+        if walk.go(problem, x, &direction, slope) {
+            outcome.residuals.push(walk.residual());
+            stale = walk.residual() > options.stale * residual;
+            fresh = false;
+        } else if fresh {
+            return Err(not_converged);
+        } else {
+            stale = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mat3;
+    use crate::progress::Silent;
+    use crate::solve::newton::{Forces, Rounded, minimise};
+    use crate::solve::ordering::Graph;
+    use crate::solve::{Newton, Symbolic};
+    use std::sync::Arc;
+
+    /// Points on springs that stiffen, each pulled aside: `½ k |x|² + ¼ c |x|⁴ − f · x`.
+    struct Springs {
+        pulls: Vec<Vec3>,
+        stiffening: f64,
+        hessians: usize,
+    }
+
+    impl Problem for Springs {
+        fn value(&mut self, x: &[Vec3]) -> Rounded {
+            let all = x.iter().zip(&self.pulls);
+            let value = |(x, f): (&Vec3, &Vec3)| {
+                let square = x.norm_squared();
+                0.5 * square + 0.25 * self.stiffening * square * square - f.dot(x)
+            };
+            let value: f64 = all.map(value).sum();
+            Rounded {
+                value,
+                rounding: 1e-15 * value.abs(),
+            }
+        }
+
+        fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces {
+            for ((g, x), f) in gradient.iter_mut().zip(x).zip(&self.pulls) {
+                *g = x * (1.0 + self.stiffening * x.norm_squared()) - f;
+            }
+            Forces {
+                size: 1.0,
+                rounding: 1e-15,
+            }
+        }
+
+        fn hessian(&mut self, x: &[Vec3], _: bool, solver: &mut SparseCholesky) {
+            self.hessians += 1;
+            solver.clear();
+            for (i, x) in x.iter().enumerate() {
+                let straight = Mat3::identity() * (1.0 + self.stiffening * x.norm_squared());
+                let slot = solver.symbolic().slot(i, i).unwrap();
+                solver.add(
+                    slot,
+                    &(straight + x * x.transpose() * (2.0 * self.stiffening)),
+                );
+            }
+        }
+    }
+
+    fn springs(pull: f64, stiffening: f64) -> (Springs, SparseCholesky) {
+        let pulls: Vec<Vec3> = (0..5)
+            .map(|i| Vec3::new(pull, 0.1 * i as f64, -0.3))
+            .collect();
+        let graph = Graph::from_edges(pulls.len(), std::iter::empty());
+        let symbolic = Arc::new(Symbolic::new(&graph, &pulls).unwrap());
+        let mut springs = Springs {
+            pulls,
+            stiffening,
+            hessians: 0,
+        };
+        let mut solver = SparseCholesky::new(symbolic).unwrap();
+        springs.hessian(&[Vec3::zeros(); 5], false, &mut solver);
+        solver.factor().unwrap();
+        springs.hessians = 0;
+        (springs, solver)
+    }
+
+    const OPTIONS: Chord = Chord {
+        tolerance: 1e-10,
+        stale: 0.3,
+        corrections: 60,
+    };
+
+    #[test]
+    fn the_minimum_is_newtons_and_the_factor_is_kept_while_it_serves() {
+        for (pull, stiffening, renewed) in [(0.2, 0.1, false), (3.0, 2.0, true)] {
+            let (mut problem, mut solver) = springs(pull, stiffening);
+            let mut ours = vec![Vec3::zeros(); 5];
+            minimise_with_factor(&mut problem, &mut solver, &mut ours, &OPTIONS, &Silent).unwrap();
+            assert_eq!(problem.hessians > 0, renewed);
+            let mut wanted = vec![Vec3::zeros(); 5];
+            let newton = Newton::default();
+            minimise(&mut problem, &mut solver, &mut wanted, &newton, &Silent).unwrap();
+            for (a, b) in ours.iter().zip(&wanted) {
+                assert!((a - b).norm() < 1e-8, "{a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_converge_is_an_error_at_the_best_point() {
+        let (mut problem, mut solver) = springs(3.0, 2.0);
+        let mut x = vec![Vec3::zeros(); 5];
+        let few = Chord {
+            corrections: 2,
+            ..OPTIONS
+        };
+        let start = problem.value(&x).value;
+        let error = minimise_with_factor(&mut problem, &mut solver, &mut x, &few, &Silent);
+        assert!(matches!(
+            error,
+            Err(NewtonError::NotConverged { iterations: 2, .. })
+        ));
+        assert!(problem.value(&x).value < start);
+    }
+}
