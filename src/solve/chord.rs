@@ -4,7 +4,7 @@
 //! Each correction is `d = −A⁻¹ g` with A the Hessian that was factored last, followed by the same line search as
 //! [Newton's method](super::newton). A correction costs one substitution and two or three sums over the elements, Newton's a
 //! factorisation besides. A correction that leaves more than [`Chord::stale`] of the gradient has A factored anew where it stands; in the
-//! worst case that is Newton's method. [dennis1996, §6.3]
+//! worst case that is Newton's method. [dennis1996, ch. 6]
 
 use super::SparseCholesky;
 use super::newton::{NewtonError, Outcome, Problem, Walk, descent};
