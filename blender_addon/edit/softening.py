@@ -9,7 +9,7 @@ import numpy as np
 from ..live import jobs
 from ..live.flesh import Flesh
 from ..logic import flesh_map as maps
-from ..logic.body_parts import PARTS, Part, PatchCentre, Skeleton, patch_centres
+from ..logic.body_parts import PARTS, Part, PatchCentre, Skeleton, own_centres, patch_centres
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
@@ -33,7 +33,7 @@ def soften(context: bpy.types.Context, obj: bpy.types.Object, part: str, size: f
     if part == "WHOLE":
         values, where = amount * flesh_map.automatic(flesh), "everywhere"
     else:
-        share, where = region(context, obj, skin, preset, size)
+        share, where = shaped(obj, flesh, skin, part, size) or region(context, obj, skin, preset, size)
         old = flesh_map.read(obj, flesh_map.FLESH)
         values = maps.mixed(flesh_map.automatic(flesh) if old is None else old, share, amount)
     flesh_map.write(obj, flesh_map.FLESH, values)
@@ -72,6 +72,27 @@ class Skin:
     def patch(self, hit: Hit, radius: float) -> np.ndarray:
         """See `logic.flesh_map.patch`."""
         return maps.patch(self.points, self.triangles, hit.point, hit.face, radius)
+
+
+def shaped(obj, flesh: Flesh, skin: Skin, name: str, size: float) -> tuple[np.ndarray, str] | None:
+    """(how much each vertex belongs to the part [n], where that is in words), told by the body's shape; None where it is not.
+
+    Bones that are made for the part, and a bone that was chosen, go before what shapes tell.
+    """
+    part = PARTS[name]
+    if own_centres(part, skin.skeleton) or chosen_bone(obj):
+        return None
+    patches, share = flesh.automatic.parts().get(name.lower(), (None, None))
+    if patches is None or not share.any():
+        return None
+    if part.limbs:
+        return np.asarray(share) ** (1.0 / max(size, 0.05)), "by the body's shape"
+    shares = []
+    for patch in patches:
+        hit = skin.picker.nearest(flesh.place.world(patch[:3]))
+        radius = float(patch[3]) / flesh.place.metres_per_unit
+        shares.append(skin.patch(hit, size * max(radius, LEAST * skin.size)))
+    return np.max(shares, axis=0), "by the body's shape"
 
 
 def region(context, obj, skin: Skin, part: Part, size: float) -> tuple[np.ndarray, str]:

@@ -73,6 +73,7 @@ class BuildSettings:
     device: str
     rigs: tuple = ()  # see `fingerprints.fingerprint`
     contact: ContactSettings | None = None  # as it is asked for; see `touches`
+    kind: str = "AUTOMATIC"  # of character: which parts the automatic map lets be soft
     limbs: tuple[tuple[str, str], ...] = ()  # names and models of those that the lattice is made of
 
     @property
@@ -134,7 +135,7 @@ class BuildSettings:
             s.rest_includes_gravity, s.method, s.rate, gravity, s.settling, s.tremble, *_in_numbers(s), s.reach or None,
             s.elastic_joints, s.motion_start, groups.frames(obj, scene), frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
-            ContactSettings.of(obj, scene),
+            ContactSettings.of(obj, scene), s.kind,
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
         )  # fmt: skip
 

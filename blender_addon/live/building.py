@@ -126,9 +126,8 @@ def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()
     new.lattice_key = hashed(
         character.digest, bind_pose, new.place.metres_per_unit, build_settings.cells_across, build_settings.limbs
     )
-    new.automatic_key = hashed(
-        new.lattice_key, build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
-    )
+    material = build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
+    new.automatic_key = hashed(new.lattice_key, *material, build_settings.kind)
     new.flesh_key = hashed(new.automatic_key, character.painted.digest)
     new.body_key = hashed(new.flesh_key, build_settings.softness, build_settings.young)
     if new.lattice_key != flesh.lattice_key:
@@ -199,7 +198,7 @@ def assemble(flesh: Flesh, new: Built) -> Task:
         return thew.Body(
             new.surface, new.skeleton, new.lattice, material,
             region_weights=character.weights, rest_includes_gravity=build_settings.rest_includes_gravity,
-            progress=progress, **maps,
+            kind=build_settings.kind.lower(), progress=progress, **maps,
         )  # fmt: skip
 
     if new.automatic_key != flesh.automatic_key:

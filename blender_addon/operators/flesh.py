@@ -97,8 +97,8 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
     bl_idname = "thew.flesh_preset"
     bl_label = "Soften a Body Part"
     bl_description = (
-        "Write into the map Flesh where a part of the body is: found by the names of bones, else at the active bone in Pose "
-        "mode, else at the 3D cursor"
+        "Write into the map Flesh where a part of the body is: found by the body's shape, else by the names of bones, else at the "
+        "active bone in Pose mode, else at the 3D cursor"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -135,7 +135,7 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
 class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
     bl_idname = "thew.flesh_automatic"
     bl_label = "Automatic Map"
-    bl_description = "Let the map Flesh be the automatic one again, which goes by how thick the flesh is"
+    bl_description = "Let the map Flesh be the automatic one again, which tells flesh from bone by the body's shape"
     bl_options = {"REGISTER", "UNDO"}
 
     def invoke(self, context, event):

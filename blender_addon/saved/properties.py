@@ -28,6 +28,7 @@ from . import rigs as saved_rigs
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
 from .edited import changed
+from .kinds import KindProperties
 from .made import ThewMade
 from .units import metres_per_unit
 
@@ -70,7 +71,7 @@ def _toggled(self, _context):
         call(self.id_data)
 
 
-class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup):
+class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup):
     """The artist's settings for one mesh."""
 
     enabled: BoolProperty(

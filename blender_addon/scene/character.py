@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+from ..logic import extents
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
@@ -185,24 +186,35 @@ def related_bones(bones, weighted: set[str]) -> tuple[list[str], list[int]]:
 
 
 def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
-    """The longest side of the box around every mesh on the armature at rest, in scene units."""
-    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    """The longest side of the box around the skin of the mesh and of what else on its armature belongs to the body, in scene units.
+
+    Vertices of no face do not count, nor do meshes that stand far away or surround everything: see `extents.whole`.
+    """
+    own = faces_box(found.obj)
+    others = []
     for obj in scene.objects:
-        if obj.type != "MESH" or len(obj.data.vertices) == 0:
+        if obj.type != "MESH" or obj == found.obj or obj.data.is_editmode:
             continue
-        if not any(m.type == "ARMATURE" and m.object == found.armature for m in obj.modifiers):
-            continue
-        if obj.data.is_editmode:
-            continue
-        local = basis_positions(obj.data).astype(np.float64)
-        local = local[(np.abs(local) < FARTHEST).all(axis=1)]
-        world = transform(np.array(obj.matrix_world), local)
-        if len(world) and np.isfinite(world).all():
-            low, high = np.minimum(low, world.min(axis=0)), np.maximum(high, world.max(axis=0))
-    side = float((high - low).max()) if np.isfinite(low).all() else 0.0
+        if any(m.type == "ARMATURE" and m.object == found.armature for m in obj.modifiers):
+            others.append(faces_box(obj))
+    bones = [end for bone in found.armature.data.bones for end in (bone.head_local, bone.tail_local)]
+    skeleton = transform(np.array(found.armature.matrix_world), np.array(bones, dtype=np.float64).reshape(-1, 3))
+    low, high = extents.whole(own, others, skeleton)
+    side = float((high - low).max()) if np.isfinite(low).all() and np.isfinite(high).all() else 0.0
     if not (np.isfinite(side) and side > 0.0):
         raise Refusal(f"{describe(found.obj)} has no size: all its vertices are in one place, or it is scaled to zero")
     return side
+
+
+def faces_box(obj: bpy.types.Object) -> extents.Box:
+    """The box of the vertices of a mesh that faces use, of all where there are no faces, in the world."""
+    local = basis_positions(obj.data).astype(np.float64)
+    corners = np.empty(len(obj.data.loops), dtype=np.int32)
+    obj.data.loops.foreach_get("vertex_index", corners)
+    if len(corners):
+        local = local[np.unique(corners)]
+    local = local[(np.abs(local) < FARTHEST).all(axis=1)]
+    return extents.box(transform(np.array(obj.matrix_world), local))
 
 
 def world_matrix(obj: bpy.types.Object) -> np.ndarray:

@@ -70,6 +70,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     row = layout.row(align=True)
     row.use_property_split = False
     row.prop(settings, "young" if settings.use_young else "softness", slider=not settings.use_young)
+    row.prop(settings, "kind", text="")
     row = layout.row(align=True)
     row.operator("thew.simulate", icon="PLAY")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False

@@ -109,6 +109,7 @@ _Indices: TypeAlias = NDArray[np.int32]
 _Sparse: TypeAlias = tuple[_Floats, _Indices, _Indices]
 """(data, indices, indptr), as for `scipy.sparse.csr_array`; indices sorted."""
 _Progress: TypeAlias = Callable[[float, str], object]
+_Kind: TypeAlias = Literal["automatic", "human", "animal", "toon", "insect", "robot"]
 _Method: TypeAlias = Literal["hyperelastic", "warped", "warped_vertex", "modal", "linear", "nonlinear", "neohookean"]
 _Each: TypeAlias = Sequence[ArrayLike] | NDArray[np.float64]
 """One array for each body, or all of them in one."""
@@ -903,8 +904,8 @@ class Body:
     """Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 
     region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by distance);
-    flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by thickness, where there are
-    region_weights; without them flesh is the same everywhere); softness: a dial, 0 to 1, that overrules young:
+    flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by the body's anatomy, where there are
+    region_weights; without them flesh is the same everywhere); kind: of character, which parts the anatomy lets be soft; softness: a dial, 0 to 1, that overrules young:
     `with_softness` of the same body unpainted, so that paint on one place leaves all others as they are; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
     (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
     3; basis_levels: only 0 is built. Raises InputError, NotBuilt, Cancelled.
@@ -928,14 +929,20 @@ class Body:
         progress: _Progress | None = None,
         flesh: ArrayLike | None = None,
         softness: float | None = None,
+        kind: _Kind = "automatic",
     ) -> Body: ...
     def with_softness(self, softness: float) -> Body:
         """The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g
-        sideways moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that.
+        sideways moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that, but by
+        less than half of how thick its trunk is.
         Raises InputError."""
     @property
     def flesh(self) -> _Floats:
         """The map of flesh at the surface's vertices, [n]: 0 the skin as it is, 1 as soft as it gets."""
+    def parts(self) -> dict[str, tuple[_Floats, _Floats]]:
+        """Where parts of the body are, found by shape and rig alone: name -> (patches [k,4], share [n]). A patch is a centre and a
+        radius, metres, two of them where there are two; share is how much each vertex of the surface belongs to the part, 0 to 1.
+        Names: "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; what cannot be told is missing."""
     @property
     def thickness(self) -> _Floats:
         """Thickness of the flesh at the surface's vertices, [n], metres: the distance at rest to the bones that carry the

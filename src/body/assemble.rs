@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! How a [`Body`] is made, step by step.
 
+use super::anatomy::Anatomy;
 use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
 use super::skin::skin_of;
@@ -16,7 +17,7 @@ use crate::solve::matrix::zeros;
 use crate::solve::{NodeMatrix, ScalarMatrix};
 use crate::surface::Surface;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// `embedding` is that of the surface, on whose vertices weights and paint are given.
 #[allow(clippy::too_many_arguments)]
@@ -47,7 +48,7 @@ pub(super) fn body(
         from: 0.1,
         to: 0.2,
     };
-    let map = flesh_map(surface, skeleton, options, &part)?;
+    let (map, anatomy) = flesh_map(surface, skeleton, options, &part)?.unzip();
     let painted = painted_cells(lattice, &embedding, options, map.as_ref());
     let mut weights = region_field(skeleton, lattice, &embedding, options);
 
@@ -73,14 +74,14 @@ pub(super) fn body(
     let regions = twist_regions(skeleton, lattice, flesh, &material, &weights, options);
     let twist = twist_energy(lattice, flesh, &regions, &weights);
 
-    let size = super::extent(&embedding, lattice.vertices(), |_| true);
+    let extent = super::extent(&embedding, lattice.vertices(), |_| true);
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
     let mut skinned = vec![false; bone_of_vertex.len()];
     let loose_parts = pin_loose_parts(
         skeleton,
         lattice,
         &twist.cells,
-        (&embedding, size, options.region_weights.is_some()),
+        (&embedding, extent, options.region_weights.is_some()),
         &mut weights,
         &mut bone_of_vertex,
         &mut skinned,
@@ -104,6 +105,7 @@ pub(super) fn body(
     let pattern = Pattern::new(elements.all_corners(), &mass, &held, lattice.vertices())?;
     let region_weights = weights.into_weights();
     let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
+    let size = super::size_of(surface, skeleton, &skin, &embedding, lattice);
     step(progress, 1.0, "done")?;
     Ok(Body {
         lattice: lattice.clone(),
@@ -127,6 +129,8 @@ pub(super) fn body(
         embedding: Arc::new(embedding),
         skin: Arc::new(skin),
         flesh: map.map(Arc::new),
+        kind: options.kind,
+        anatomy: Arc::new(anatomy.flatten().map(OnceLock::from).unwrap_or_default()),
         compliance: super::compliance::Compliance::default(),
     })
 }
@@ -137,15 +141,15 @@ fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
     zeros(lattice.vertices().len(), cells)
 }
 
-/// Where flesh is and how much: by the artist's paint, or by thickness.
+/// Where flesh is and how much: by the artist's paint, or by the body's anatomy, which comes with it.
 fn flesh_map(
     surface: &Surface,
     skeleton: &Skeleton,
     options: &BodyOptions,
     progress: &dyn Progress,
-) -> Result<Option<FleshMap>, Cancelled> {
-    let painted = options.flesh.as_deref();
-    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, progress);
+) -> Result<Option<(FleshMap, Option<Anatomy>)>, Cancelled> {
+    let (painted, kind) = (options.flesh.as_deref(), options.kind);
+    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, kind, progress);
     match &options.region_weights {
         Some(weights) => map(weights).map(Some),
         None if painted.is_some() => map(&weights_by_distance(surface, skeleton)).map(Some),

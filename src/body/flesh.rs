@@ -6,12 +6,13 @@
 //! by about `ρ a t²/(2G)`, so that flesh of one stiffness would sway most where bones are least to be felt and yet tear thin
 //! parts; with a stiffness ∝ 1/r² all parts sway by the same length, and thick ones, softened further, by more.
 //!
-//! **Flesh** f, 0 to 1, is the map that an artist paints: 1 is as soft as it gets, 0 the skin as it is. By thickness it is
-//! `d/d_ref`, d the thickness and at most three quarters of how thick the body itself is there (wings, ears, a foot that its
-//! shin carries), d_ref that of the thickest tenth of the skin, less on skulls, hands and feet where bones are so named (`anatomy`). Stiffness is multiplied by `1/f²`, at most [`FIRMEST`]; where f
-//! falls below the root of that, sway fades out.
+//! **Flesh** f, 0 to 1, is the map that an artist paints: 1 is as soft as it gets, 0 the skin as it is. Unpainted it is what shape
+//! and rig tell of the body ([`Anatomy`]). Stiffness is multiplied by `1/f²`, at most [`FIRMEST`]; where f falls below the root of
+//! that, sway fades out.
 
-use super::{BodyError, anatomy};
+use super::BodyError;
+use super::anatomy::{Anatomy, Kind, of_body};
+use crate::aabb;
 use crate::kernel::SwayBound;
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -21,17 +22,10 @@ use rayon::prelude::*;
 
 /// Thin flesh is at most so much stiffer than thick flesh.
 pub(super) const FIRMEST: f64 = 100.0;
-/// The least flesh that there is by thickness: there the stiffness is greatest, and sway is still shown whole.
-const LEAST: f64 = 0.1;
 /// A bone carries a vertex from this weight on.
 const CARRIES: f64 = 0.15;
-/// The part of the skin that is thicker than r_ref.
-const THICKEST: f64 = 0.1;
 /// How far thickness is smoothed over the skin, as a part of the body's size.
 const SMOOTHED: f64 = 0.03;
-/// How much of the body's own thickness may count: more than the half by which a bone in the middle lies below the skin, as
-/// the flesh of a belly hangs on a spine behind it.
-const OF_DIAMETER: f64 = 0.75;
 /// Passes of smoothing at most.
 const PASSES: usize = 60;
 /// Sway is shown up to this part of the thickness, and of [`SKIN`] times the size more.
@@ -48,52 +42,62 @@ pub struct FleshMap {
 }
 
 impl FleshMap {
-    /// That of a surface skinned by weights; `painted` overrules the automatic f.
+    /// That of a surface skinned by weights; `painted` overrules the automatic f. The anatomy where it was asked.
     pub(super) fn new(
         surface: &Surface,
         skeleton: &Skeleton,
         weights: &SkinWeights,
         painted: Option<&[f64]>,
+        kind: Kind,
         progress: &dyn Progress,
-    ) -> Result<Self, Cancelled> {
+    ) -> Result<(Self, Option<Anatomy>), Cancelled> {
         let part = |from, to| Part {
             whole: progress,
             from,
             to,
         };
         const STAGE: &str = "Measuring how thick it is";
-        let last = last_bones(skeleton, weights);
+        let anatomy = match painted {
+            Some(_) => None,
+            None => Some(Anatomy::new(
+                surface,
+                skeleton,
+                weights,
+                kind,
+                &part(0.0, 0.6),
+            )?),
+        };
+        let size = match &anatomy {
+            Some(anatomy) => anatomy.size(),
+            None => {
+                let mine = of_body(surface, skeleton, weights);
+                let own = surface
+                    .vertices()
+                    .iter()
+                    .zip(mine)
+                    .filter(|(_, mine)| *mine);
+                aabb::diagonal(own.map(|(x, _)| x))
+            }
+        };
+        let last = last_bones(skeleton, weights.bones.iter().copied());
         let vertices = surface.vertices();
-        let mut thickness = map_parallel(vertices.len(), (&part(0.0, 0.2), STAGE), |v| {
-            distance(skeleton, &last, weights.row(v), vertices[v])
+        let mut thickness = map_parallel(vertices.len(), (&part(0.6, 0.8), STAGE), |v| {
+            bone_distance(skeleton, &last, weights.row(v), vertices[v])
         })?;
         // What is thin beside thick flesh stays thin: a leg at a belly, a horn on a head.
         let raw = thickness.clone();
-        smooth(surface, SMOOTHED, &mut thickness);
+        smooth(surface, SMOOTHED * size, &mut thickness);
         for (r, raw) in thickness.iter_mut().zip(raw) {
             *r = r.min(raw);
         }
-        step(progress, 0.3, STAGE)?;
-        smooth(surface, 0.3 * SMOOTHED, &mut thickness);
-        step(progress, 0.4, STAGE)?;
-        let flesh = match painted {
-            Some(painted) => painted.to_vec(),
-            None => {
-                let bony = anatomy::fleshiness(skeleton, weights);
-                let depths = depths(surface, &thickness, &part(0.4, 0.9))?;
-                let by_thickness = by_thickness(surface, &depths);
-                let both = by_thickness.iter().zip(bony);
-                both.map(|(f, part)| {
-                    if *f > LEAST {
-                        (f * part).max(LEAST)
-                    } else {
-                        *f
-                    }
-                })
-                .collect()
-            }
+        step(progress, 0.9, STAGE)?;
+        smooth(surface, 0.3 * SMOOTHED * size, &mut thickness);
+        let flesh = match (painted, &anatomy) {
+            (Some(painted), _) => painted.to_vec(),
+            (None, Some(anatomy)) => anatomy.flesh(),
+            (None, None) => vec![1.0; vertices.len()],
         };
-        Ok(Self { thickness, flesh })
+        Ok((Self { thickness, flesh }, anatomy))
     }
 
     /// By how much the flesh at each vertex is stiffer than the softest.
@@ -141,11 +145,11 @@ pub(super) fn check(painted: Option<&[f64]>, expected: usize) -> Result<(), Body
     }
 }
 
-/// Bones after which no other carries skin.
-fn last_bones(skeleton: &Skeleton, weights: &SkinWeights) -> Vec<bool> {
+/// Bones after which no other carries skin; `carrying`: those that do, in any order.
+pub(super) fn last_bones(skeleton: &Skeleton, carrying: impl Iterator<Item = u32>) -> Vec<bool> {
     let mut last = vec![true; skeleton.len()];
     let mut carries = vec![false; skeleton.len()];
-    for &bone in &weights.bones {
+    for bone in carrying {
         carries[bone as usize] = true;
     }
     // A child's own skin, or its children's, ends the line of its parent.
@@ -160,8 +164,8 @@ fn last_bones(skeleton: &Skeleton, weights: &SkinWeights) -> Vec<bool> {
     last
 }
 
-/// Distance to the nearest bone that carries the point.
-fn distance(
+/// Distance to the nearest bone that carries the point, past the ends of last bones; infinite where none does.
+pub(super) fn bone_distance(
     skeleton: &Skeleton,
     last: &[bool],
     row: impl Iterator<Item = (u32, f64)> + Clone,
@@ -187,7 +191,7 @@ fn distance_beyond(skeleton: &Skeleton, bone: u32, last: bool, p: Vec3) -> f64 {
     }
 }
 
-/// Means over neighbours along the skin's edges, over seams and however finely it is cut.
+/// Means over neighbours along the skin's edges that reach this far, metres, over seams and however finely it is cut.
 fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
     let welded = surface.welded();
     let mut links: Vec<(u32, u32)> = Vec::new();
@@ -205,7 +209,7 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
         |&(a, b): &(u32, u32)| (welded.vertices[a as usize] - welded.vertices[b as usize]).norm();
     let mean = links.iter().map(length).sum::<f64>() / links.len() as f64;
     // A pass spreads by about one edge, n of them by √n.
-    let wanted = (reach * surface.size() / mean.max(f64::MIN_POSITIVE)).powi(2);
+    let wanted = (reach / mean.max(f64::MIN_POSITIVE)).powi(2);
     let passes = (wanted.ceil() as usize).clamp(1, PASSES);
 
     let mut at = vec![f64::INFINITY; welded.vertices.len()];
@@ -244,70 +248,21 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
     }
 }
 
-/// Thickness, and at most what the body itself has below the vertex.
-fn depths(
-    surface: &Surface,
-    thickness: &[f64],
-    progress: &dyn Progress,
-) -> Result<Vec<f64>, Cancelled> {
-    let both = thickness.iter().zip(surface.diameters(progress)?);
-    let mut depths: Vec<f64> = both
-        .map(|(&r, diameter)| match r.is_finite() {
-            true => r.min(OF_DIAMETER * diameter),
-            // What no bone carries stays without.
-            false => r,
-        })
-        .collect();
-    smooth(surface, SMOOTHED, &mut depths);
-    let least = depths.iter().zip(thickness).map(|(d, r)| d.min(*r));
-    Ok(least.collect())
-}
-
-/// f of each vertex from its depth.
-fn by_thickness(surface: &Surface, thickness: &[f64]) -> Vec<f64> {
-    let thick = reference(surface, thickness);
-    let flesh = |&r: &f64| {
-        if r.is_finite() && thick > 0.0 {
-            (r / thick).clamp(LEAST, 1.0)
-        } else {
-            // What no bone carries has nothing to sway about; what lies on its bones nowhere is firm.
-            f64::from(u8::from(r.is_finite())) * LEAST
-        }
-    };
-    thickness.iter().map(flesh).collect()
-}
-
-/// r_ref: the thickness that a tenth of the skin's area exceeds.
-fn reference(surface: &Surface, thickness: &[f64]) -> f64 {
-    let mut area = vec![0.0; thickness.len()];
-    let x = surface.vertices();
-    for t in surface.triangles() {
-        let [a, b, c] = t.map(|v| x[v as usize]);
-        let third = (b - a).cross(&(c - a)).norm() / 6.0;
-        t.iter().for_each(|&v| area[v as usize] += third);
-    }
-    let mut all: Vec<(f64, f64)> = thickness
-        .iter()
-        .zip(&area)
-        .map(|(&r, &a)| (r, a))
-        .filter(|(r, a)| r.is_finite() && *a > 0.0)
-        .collect();
-    all.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let wanted = THICKEST * all.iter().map(|x| x.1).sum::<f64>();
-    let mut sum = 0.0;
-    for &(r, a) in &all {
-        sum += a;
-        if sum >= wanted {
-            return r;
-        }
-    }
-    all.last().map_or(0.0, |x| x.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::progress::Silent;
+
+    fn made(
+        surface: &Surface,
+        skeleton: &Skeleton,
+        weights: &SkinWeights,
+        painted: Option<&[f64]>,
+    ) -> FleshMap {
+        let kind = Kind::Automatic;
+        let made = FleshMap::new(surface, skeleton, weights, painted, kind, &Silent);
+        made.unwrap().0
+    }
 
     /// A tube along z from 0 to 1, of so many rings, closed at neither end, around bones one after the other.
     fn tube(radius: impl Fn(f64) -> f64, bones: &[(f64, f64)]) -> (Surface, Skeleton, SkinWeights) {
@@ -348,24 +303,25 @@ mod tests {
     #[test]
     fn a_tube_is_as_thick_as_its_radius_past_the_end_of_its_last_bone_too() {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.3, 0.5)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
+        let map = made(&surface, &skeleton, &weights, None);
         assert!(map.thickness.iter().all(|r| (r - 0.1).abs() < 1e-12));
-        assert!(map.flesh.iter().all(|f| *f == 1.0));
+        // An open tube ends where nothing is below: only its middle is as thick as it looks.
+        assert!(map.flesh[10 * 24..31 * 24].iter().all(|f| *f > 0.9));
         // What a later bone carries ends the line of the one before.
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 0.3), (0.7, 1.0)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
+        let map = made(&surface, &skeleton, &weights, None);
         let middle = 20 * 24;
         assert!(map.thickness[middle] > 0.15, "{}", map.thickness[middle]);
     }
 
     #[test]
-    fn thin_flesh_is_firmer_by_the_square_and_thin_beside_thick() {
+    fn thin_flesh_is_hard_and_thin_beside_thick() {
         let radius = |z: f64| if z < 0.5 { 0.2 } else { 0.05 };
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.5), (0.5, 1.0)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
+        let map = made(&surface, &skeleton, &weights, None);
         let stiffness: Vec<f64> = map.stiffness().collect();
         let (thick, thin) = (5 * 24, 35 * 24);
-        assert!((stiffness[thin] / stiffness[thick] / 16.0 - 1.0).abs() < 0.05);
+        assert!(stiffness[thin] > 10.0 * stiffness[thick]);
         let bounds = map.bounds(surface.size());
         assert!((bounds[thick].limit / bounds[thin].limit) > 3.0);
         // Right behind the step it has not grown much.
@@ -380,7 +336,7 @@ mod tests {
             vec![Vec3::z()],
         )
         .unwrap();
-        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
+        let map = made(&surface, &skeleton, &weights, None);
         assert!(
             map.stiffness()
                 .all(|s| (1.0..=FIRMEST * (1.0 + 1e-12)).contains(&s))
@@ -399,7 +355,7 @@ mod tests {
             skeleton.tails().iter().map(aside).collect(),
         )
         .unwrap();
-        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
+        let map = made(&surface, &skeleton, &weights, None);
         for v in 30 * 24..38 * 24 {
             assert!(map.thickness[v] > 0.15 && map.flesh[v] < 0.2, "{v}");
         }
@@ -409,7 +365,7 @@ mod tests {
     fn scale_and_seams_leave_no_trace() {
         let radius = |z: f64| 0.1 + 0.08 * (6.0 * z).sin();
         let (surface, skeleton, weights) = tube(radius, &[(0.0, 0.4), (0.4, 1.0)]);
-        let map = FleshMap::new(&surface, &skeleton, &weights, None, &Silent).unwrap();
+        let map = made(&surface, &skeleton, &weights, None);
         // Every triangle with corners of its own.
         let corners: Vec<usize> = surface
             .triangles()
@@ -434,14 +390,8 @@ mod tests {
             scaled(skeleton.tails()),
         )
         .unwrap();
-        let other = FleshMap::new(
-            &Surface::new(apart, triangles).unwrap(),
-            &skeleton,
-            &weights,
-            None,
-            &Silent,
-        )
-        .unwrap();
+        let apart = Surface::new(apart, triangles).unwrap();
+        let other = made(&apart, &skeleton, &weights, None);
         for (i, &v) in corners.iter().enumerate() {
             assert!((other.thickness[i] / 64.0 - map.thickness[v]).abs() < 1e-9);
             assert!((other.flesh[i] - map.flesh[v]).abs() < 1e-6);
@@ -453,12 +403,12 @@ mod tests {
         let (surface, skeleton, weights) = tube(|_| 0.1, &[(0.0, 1.0)]);
         let n = surface.vertices().len();
         let painted: Vec<f64> = (0..n).map(|v| v as f64 / (n - 1) as f64).collect();
-        let map = FleshMap::new(&surface, &skeleton, &weights, Some(&painted), &Silent).unwrap();
+        let map = made(&surface, &skeleton, &weights, Some(&painted));
         assert_eq!(map.flesh, painted);
         let shares: Vec<f32> = map.bounds(1.0).iter().map(|b| b.share).collect();
         assert!(shares[0] == 0.0 && shares[n - 1] == 1.0 && shares.is_sorted());
         let none = SkinWeights::from_rows(1, (0..n).map(|_| [(0, 0.0)])).unwrap();
-        let map = FleshMap::new(&surface, &skeleton, &none, None, &Silent).unwrap();
+        let map = made(&surface, &skeleton, &none, None);
         assert!(map.thickness.iter().all(|r| r.is_infinite()));
         assert!(map.bounds(1.0).iter().all(|b| b.share == 0.0));
         for (bad, word) in [

@@ -40,6 +40,7 @@ mod stored;
 mod tests;
 mod transfer;
 
+pub use anatomy::{Anatomy, BodyPart, Kind, PartName};
 pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
 pub(crate) use inversion::{corner_frames, corner_volume};
@@ -50,23 +51,25 @@ pub(crate) use stored::{StoredBody, WIDE};
 use crate::aabb;
 use crate::elasticity::{Elements, InSurface, Material};
 use crate::lattice::{Cell, Embedding, Lattice};
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use sprs::CsMatI;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How a body is made; `..Default::default()` for the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BodyOptions {
     /// Skin weights on the surface's vertices; none = by distance to the bones.
     pub region_weights: Option<SkinWeights>,
-    /// Flesh at the surface's vertices: 0 is the skin as it is, 1 as soft as it gets. None = by thickness where there are skin
-    /// weights to tell which bones carry a vertex; without them flesh is the same everywhere.
+    /// Flesh at the surface's vertices: 0 is the skin as it is, 1 as soft as it gets. None = by the body's [`Anatomy`] where there
+    /// are skin weights to tell which bones carry a vertex; without them flesh is the same everywhere.
     pub flesh: Option<Vec<f64>>,
+    /// What kind of character it is: what of it may be soft where `flesh` does not say it.
+    pub kind: Kind,
     /// Factors on Young's modulus, one per surface vertex.
     pub stiffness: Option<Vec<f64>>,
     /// Factors on the density, one per surface vertex.
@@ -90,6 +93,7 @@ impl Default for BodyOptions {
         Self {
             region_weights: None,
             flesh: None,
+            kind: Kind::default(),
             stiffness: None,
             density: None,
             poisson: None,
@@ -231,9 +235,12 @@ pub struct Body {
     embedding: Arc<Embedding>,
     /// Bones and weights of its vertices.
     skin: Arc<SkinWeights>,
-    /// Diagonal of the own surface's box, metres.
+    /// Diagonal of the box of the own skin that is the body's, metres.
     size: f64,
     flesh: Option<Arc<FleshMap>>,
+    kind: Kind,
+    /// What shape and rig tell of it, read where it is asked for.
+    anatomy: Arc<OnceLock<Anatomy>>,
     /// How the flesh at rest gives way, made where it is asked for.
     compliance: compliance::Compliance,
 }
@@ -390,7 +397,8 @@ impl Body {
         held.filter_map(|(v, (bone, skinned))| (bone.is_some() && !skinned).then_some(v as u32))
     }
 
-    /// Diagonal of the rest box of the body's own surface, metres.
+    /// Diagonal of the rest box of the body's own skin, metres: without vertices of no face, and without what stands far away
+    /// and hangs on one bone.
     pub fn size(&self) -> f64 {
         self.size
     }
@@ -433,6 +441,8 @@ impl Body {
             skin: self.skin.clone(),
             size: self.size,
             flesh: self.flesh.clone(),
+            kind: self.kind,
+            anatomy: self.anatomy.clone(),
             compliance: compliance::Compliance::default(),
         })
     }
@@ -440,6 +450,17 @@ impl Body {
     /// Thickness and flesh at the vertices of the own surface; none where flesh is the same everywhere.
     pub fn flesh(&self) -> Option<&FleshMap> {
         self.flesh.as_deref()
+    }
+
+    /// What shape and rig tell of the body; read once, whatever is painted.
+    pub fn anatomy(&self) -> &Anatomy {
+        let read = || {
+            let (surface, skeleton) = (&self.surface, &self.skeleton);
+            let read = Anatomy::new(surface, skeleton, &self.skin, self.kind, &Silent);
+            // Nobody cancels.
+            read.unwrap_or_else(|_| unreachable!())
+        };
+        self.anatomy.get_or_init(read)
     }
 
     /// Parts with flesh that no bone holds: they follow one bone rigidly, or their skin.
@@ -483,6 +504,19 @@ impl Body {
         let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
         self.lattice.cells().iter().filter(inverted).count()
     }
+}
+
+/// The size of a body: of its skin without vertices of no face and props far away.
+fn size_of(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    skin: &SkinWeights,
+    embedding: &Embedding,
+    lattice: &Lattice,
+) -> f64 {
+    let mine = anatomy::of_body(surface, skeleton, skin);
+    let is = |i: usize| mine.get(i).copied().unwrap_or(true);
+    extent(embedding, lattice.vertices(), is)
 }
 
 /// Diagonal of the box around those of an embedded surface's vertices that `chosen` names; 0 without any.

@@ -2,7 +2,7 @@
 //! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s), with the surfaces that it
 //! carried when it was saved.
 
-use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, LoosePart, Pattern, TwistLoad};
+use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, Kind, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, Parts, StoredEmbedding};
@@ -226,7 +226,8 @@ impl StoredBody {
             weights: w.weights,
             bone_count: b,
         };
-        let size = super::extent(&embedding, lattice.vertices(), |_| true);
+        let skin = weights(skin);
+        let size = super::size_of(&surface, &skeleton, &skin, &embedding, &lattice);
         let n = surface.vertices().len();
         let map_fits = |map: &FleshMap| {
             map.flesh.len() == n
@@ -260,9 +261,12 @@ impl StoredBody {
             surface,
             points: Arc::new(points),
             embedding: Arc::new(embedding),
-            skin: Arc::new(weights(skin)),
+            skin: Arc::new(skin),
             size,
             flesh: self.flesh_map.map(Arc::new),
+            // Files do not say it: what counts for the map is in the map.
+            kind: Kind::default(),
+            anatomy: Arc::default(),
             compliance: super::compliance::Compliance::default(),
         };
         Ok((body, further))

@@ -2,8 +2,14 @@
 //! One number that says how soft a body is, and one dial that sets it.
 //!
 //! What an artist means by soft is how far flesh yields where there is much of it, as a part of the character's size, by one g
-//! sideways. The dial, 0 to 1, asks for a yield, `y = 1.8 % · 17^(2 s − 1)`: 0.1 % at 0, 1.8 % in the middle, 30 % at 1. As flesh of one body yields in proportion to 1/E, [`softened`] finds E by one measurement; it means the same on a
-//! mouse and on a whale, whatever is painted.
+//! sideways. The dial s, 0 to 1, asks for
+//!
+//! `y = softmin(1.8 % · 17^(2 s − 1) · min(L, 10 T), T/2)`, `softmin(a, b) = a b / √(a² + b²)`,
+//!
+//! L the body's size, T the median thickness of its trunk: no flesh yields by more than half of how thick it is, and a snake is
+//! no softer for being long. y grows with s throughout. As flesh of one body yields in proportion to 1/E, [`softened`] finds E by
+//! one measurement; it means the same on a mouse and on a whale, whatever is painted. A body without any soft part (a robot)
+//! yields by a hundredth of y: the dial is of flesh, and what little sways must not grow because nothing else does.
 
 use super::{Equilibrium, Method, Settings, SimulationError};
 use crate::Vec3;
@@ -15,6 +21,12 @@ use std::sync::Arc;
 const MIDDLE: f64 = 0.018;
 /// What either half of the dial multiplies or divides that by.
 const SPAN: f64 = 17.0;
+/// A body counts as no longer than so many thicknesses of its trunk; of people it is 5 to 12, of beasts 5 to 15, of snakes 50.
+const LONGEST: f64 = 10.0;
+/// The part of the trunk's thickness that flesh yields by at most.
+const DEEPEST: f64 = 0.5;
+/// Where the map of flesh is nowhere above this, nothing of a body is soft, and it yields by this squared of what others do.
+const HARD: f64 = 0.1;
 /// Flesh counts from this part of the softest on: many thin legs do not make a body firm, nor a few ear tips soft.
 const THICK: f64 = 0.6;
 /// The part of the vertices with such flesh that yields less than what counts.
@@ -53,6 +65,15 @@ pub fn softness(body: &Arc<Body>) -> Result<f64, SimulationError> {
     Ok(if size > 0.0 { farthest / size } else { 0.0 })
 }
 
+/// The yield that the dial asks for, metres, of a body of this size whose trunk is so thick.
+fn asked(dial: f64, size: f64, thick: f64) -> f64 {
+    let free = MIDDLE * SPAN.powf(2.0 * dial - 1.0) * size.min(LONGEST * thick);
+    match thick.is_finite() {
+        true => free / (free / (DEEPEST * thick).max(f64::MIN_POSITIVE)).hypot(1.0),
+        false => free,
+    }
+}
+
 /// The same body, as soft as a dial between 0 and 1 says. A body without free flesh stays as it is.
 ///
 /// # Errors
@@ -66,10 +87,15 @@ pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
         });
     }
     let mut all = yields(body)?;
+    let (mut thick, mut share) = (f64::INFINITY, 1.0);
     if let Some(map) = body.flesh() {
+        thick = body.anatomy().thickness();
         let most = map.flesh.iter().copied().fold(0.0, f64::max);
-        let mut thick = map.flesh.iter().map(|f| *f >= THICK * most);
-        all.retain(|_| thick.next().unwrap_or(true));
+        let mut soft = map.flesh.iter().map(|f| *f >= THICK * most);
+        all.retain(|_| soft.next().unwrap_or(true));
+        if most <= HARD {
+            share = HARD * HARD;
+        }
     }
     all.sort_by(f64::total_cmp);
     let last = all.len().saturating_sub(1);
@@ -77,7 +103,7 @@ pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
         .get((QUANTILE * last as f64).round() as usize)
         .copied()
         .unwrap_or(0.0);
-    let wanted = MIDDLE * SPAN.powf(2.0 * dial - 1.0) * body.size();
+    let wanted = share * asked(dial, body.size(), thick);
     let factor = if there > 0.0 && wanted > 0.0 {
         there / wanted
     } else {
@@ -89,4 +115,25 @@ pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
             range: "a number",
             value: factor,
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dial_asks_for_more_throughout_and_never_for_more_than_there_is() {
+        for (size, thick) in [(2.0, 0.2), (10.0, 0.1), (1.0, 0.8), (1.7, f64::INFINITY)] {
+            let all: Vec<f64> = (0..=20)
+                .map(|k| asked(k as f64 / 20.0, size, thick))
+                .collect();
+            // Every twentieth of it is worth at least half a percent.
+            assert!(all.windows(2).all(|y| y[1] > y[0] * 1.005), "{all:?}");
+            assert!(all.iter().all(|y| *y < 0.5 * thick));
+        }
+        // In the middle it is what it was where flesh is thick, and by the thickness where the body is long and thin.
+        assert!((asked(0.5, 1.0, 0.4) / 0.018 - 1.0).abs() < 0.005);
+        assert_eq!(asked(0.5, 1.0, 0.01), asked(0.5, 9.0, 0.01));
+        assert_eq!(asked(0.5, 3.0, 0.6), 3.0 * asked(0.5, 1.0, 0.2));
+    }
 }

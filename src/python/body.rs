@@ -13,7 +13,7 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodyOptions};
+use crate::body::{Body, BodyOptions, Kind};
 use crate::dynamics::{Settings, sway};
 use crate::elasticity::Material;
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
@@ -22,6 +22,7 @@ use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -90,8 +91,9 @@ const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 /// Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 ///
 /// region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by
-/// distance); flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by thickness, where there
-/// are region_weights); softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted;
+/// distance); flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by the body's
+/// anatomy, where there are region_weights); kind: what that is told of the character, "automatic", "human", "animal", "toon",
+/// "insect" or "robot"; softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted;
 /// stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
 /// twist_radius (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
 /// the integrals, 0 to 3.
@@ -121,7 +123,7 @@ impl PyBody {
     #[new]
     #[pyo3(signature = (surface, skeleton, lattice, material, region_weights=None, stiffness=None,
         density=None, poisson=None, twist_stiffness=None, twist_radius=None,
-        rest_includes_gravity=true, level=1, basis_levels=0, progress=None, flesh=None, softness=None))]
+        rest_includes_gravity=true, level=1, basis_levels=0, progress=None, flesh=None, softness=None, kind="automatic"))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -141,6 +143,7 @@ impl PyBody {
         progress: Option<Py<PyAny>>,
         flesh: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] softness: Option<f64>,
+        kind: &str,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
         let options = BodyOptions {
@@ -148,6 +151,7 @@ impl PyBody {
                 .map(|w| weights(w, "region_weights", n, b))
                 .transpose()?,
             flesh: optional(flesh, "flesh")?,
+            kind: kind_named(kind)?,
             stiffness: optional(stiffness, "stiffness")?,
             density: optional(density, "density")?,
             poisson: optional(poisson, "poisson")?,
@@ -243,7 +247,8 @@ impl PyBody {
     }
 
     /// The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g sideways
-    /// moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that. Raises InputError.
+    /// moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that, but by less than half
+    /// of how thick its trunk is. Raises InputError.
     fn with_softness(
         &self,
         py: Python<'_>,
@@ -261,6 +266,27 @@ impl PyBody {
         let n = self.0.surface().vertices().len();
         let map = self.0.flesh().map(|map| map.flesh.clone());
         map.unwrap_or_else(|| vec![1.0; n]).into_pyarray(py)
+    }
+
+    /// Where parts of the body are, found by shape and rig alone: name -> (patches float64 [k,4], share float64 [n]). A patch is a
+    /// centre and a radius, metres, two of them where there are two; share is how much each vertex of the surface belongs to
+    /// the part, 0 to 1. Names: "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; what cannot be told is
+    /// missing.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = detached(py, || Ok(self.0.anatomy().parts()))?;
+        let dict = PyDict::new(py);
+        for part in found {
+            let mut patches = Array2::zeros((part.patches.len(), 4));
+            for (mut row, (centre, radius)) in patches.outer_iter_mut().zip(&part.patches) {
+                for k in 0..3 {
+                    row[k] = centre[k];
+                }
+                row[3] = *radius;
+            }
+            let arrays = (patches.into_pyarray(py), part.share.into_pyarray(py));
+            dict.set_item(part.name.name(), arrays)?;
+        }
+        Ok(dict)
     }
 
     /// Thickness of the flesh at the surface's vertices, float64 [n], metres: the distance at rest to the bones that carry
@@ -463,3 +489,13 @@ impl PyBody {
 
 /// What the file says it is.
 const KIND: &str = "body";
+
+/// The kind of character that a name means.
+fn kind_named(name: &str) -> PyResult<Kind> {
+    Kind::named(name).ok_or_else(|| {
+        let names = Kind::ALL
+            .map(|kind| format!("\"{}\"", kind.name()))
+            .join(", ");
+        super::errors::input(format!("kind must be one of {names}, not \"{name}\""))
+    })
+}

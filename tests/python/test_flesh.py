@@ -76,7 +76,8 @@ def test_softness_means_the_same_on_a_mouse_and_a_whale(fox):
 def test_painted_flesh_decides_what_sways(fox, lattice):
     poses = shaken(len(fox.names), size=1.0)
     automatic = made(fox, lattice, softness=0.5)
-    assert automatic.flesh.min() >= 0.1 and automatic.flesh.max() == 1.0
+    # Hard parts have 0.02, not a tenth: that and all between the soft and the hard is the anatomy's (test_anatomy.py).
+    assert automatic.flesh.min() == pytest.approx(0.02) and 0.9 < automatic.flesh.max() <= 1.0
     assert np.isfinite(automatic.thickness).all() and automatic.thickness.min() >= 0.0
     painted = automatic.flesh.copy()
     front = fox.vertices[:, 1] < np.median(fox.vertices[:, 1])

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How large a character is that consists of several meshes: without props far away, and without what surrounds everything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+Box = tuple[np.ndarray, np.ndarray]
+
+#: A mesh belongs to the body when it stands nearer than this part of the body's own size.
+NEAR = 0.5
+#: A mesh larger than so many times all bones together is ground, sky or a cage.
+SURROUNDS = 4.0
+#: So many bones at least tell how large a body is.
+BONES = 3
+
+
+def box(points: np.ndarray) -> Box:
+    """The smallest and largest coordinates of points [n, 3]; infinite ones, the wrong way round, of none or of such that are none."""
+    points = np.asarray(points, dtype=np.float64)
+    if not len(points) or not np.isfinite(points).all():
+        return np.full(3, np.inf), np.full(3, -np.inf)
+    return points.min(axis=0), points.max(axis=0)
+
+
+def whole(own: Box, others: list[Box], bones: np.ndarray) -> Box:
+    """The box of a body whose skin fills `own`, with those of other meshes on its skeleton that belong to it.
+
+    `bones` [2 b, 3]: the ends of all bones.
+    """
+    low, high = own
+    most = np.inf
+    if len(bones) >= 2 * BONES:
+        most = SURROUNDS * max(np.linalg.norm(np.ptp(bones, axis=0)), np.linalg.norm(high - low))
+    rest = [other for other in others if np.isfinite(other[0]).all() and np.linalg.norm(other[1] - other[0]) <= most]
+    while rest:
+        reach = NEAR * np.linalg.norm(high - low)
+        near = [b for b in rest if np.linalg.norm(np.maximum(np.maximum(b[0] - high, low - b[1]), 0.0)) <= reach]
+        if not near:
+            break
+        rest = [b for b in rest if not any(b is other for other in near)]
+        low = np.min([low, *(b[0] for b in near)], axis=0)
+        high = np.max([high, *(b[1] for b in near)], axis=0)
+    return low, high

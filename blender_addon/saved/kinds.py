@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What kind of character it is, which decides what the automatic map of flesh lets be soft."""
+
+from __future__ import annotations
+
+from bpy.props import EnumProperty
+
+from .edited import changed
+
+KINDS = (
+    ("AUTOMATIC", "Automatic", "Told from the shape and the rig: what is soft, and whether it is a machine"),
+    (
+        "HUMAN",
+        "Human",
+        "Stands upright: breasts, belly, buttocks, then thighs and upper arms; ribs, shins and skull are hard",
+    ),
+    (
+        "ANIMAL",
+        "Animal",
+        "On all fours, flying or swimming: belly, haunches and what hangs; skull, shanks, wings and fins are hard",
+    ),
+    ("TOON", "Toon", "Rubber: the whole trunk and the head are soft, limbs to beyond their middle"),
+    ("INSECT", "Insect", "A shell: only the abdomen behind the last legs is soft"),
+    ("ROBOT", "Robot", "Hard throughout, whatever the softness; paint what should be soft"),
+)
+
+
+class KindProperties:
+    """The kind, saved with the object; its identifiers never change."""
+
+    kind: EnumProperty(
+        name="Kind",
+        description="What kind of character it is: which parts the automatic map of flesh lets be soft",
+        items=KINDS,
+        default="AUTOMATIC",
+        options=set(),
+        update=changed,
+    )

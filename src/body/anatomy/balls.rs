@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How thick a body is by inscribed balls: the diameter of the largest that touches the skin at a vertex from within.
+//!
+//! Shrinking balls [ma2012, §3]: from a ball too large, the nearest point of the skin to its centre gives a smaller one through
+//! both, until none is nearer. Unlike chords of rays it tells the shape of the body, not the way through it, and so serves to
+//! find its structure. O(n log n).
+
+use super::point_tree::PointTree;
+use super::scatter::scattered;
+use super::skin::Skin;
+use super::statistics::quantile;
+use crate::Vec3;
+use rayon::prelude::*;
+
+/// Points over the skin besides its corners.
+const POINTS: usize = 24_000;
+/// Times that a ball shrinks at most; most have settled after six.
+const TIMES: usize = 40;
+/// How far thickness is smoothed over the skin, as a part of the size: one slip must not count.
+const SMOOTHED: f64 = 0.012;
+
+/// Diameters of inscribed balls at the skin's vertices, metres; the median where they are unknown. `chords`: what rays inwards
+/// measure there, which no ball exceeds by much: with it to start from most of the search is spared.
+pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
+    let points = scattered(skin, POINTS, |_| true);
+    let tree = PointTree::new(&points);
+    let (largest, tiny) = (0.5 * skin.size, 1e-3 * skin.size);
+    let radius = |((x, n), chord): ((&Vec3, &Vec3), &f64)| {
+        let mut r = largest;
+        if chord.is_finite() {
+            r = r.min(chord.max(tiny));
+        }
+        if *n == Vec3::zeros() {
+            return r;
+        }
+        for _ in 0..TIMES {
+            let Some((i, _)) = tree.nearest_within(&(x - n * r), r * (1.0 - 1e-3)) else {
+                break;
+            };
+            let q = points[i] - x;
+            let sine = -q.dot(n);
+            if q.norm() <= tiny || sine <= 1e-9 * skin.size {
+                break;
+            }
+            let new = q.norm_squared() / (2.0 * sine);
+            if new >= r {
+                break;
+            }
+            r = new;
+        }
+        r
+    };
+    let all: Vec<f64> = skin
+        .x
+        .par_iter()
+        .zip(&skin.normal)
+        .zip(chords)
+        .with_min_len(64)
+        .map(radius)
+        .collect();
+    let known = |r: &f64| *r < 0.499 * skin.size;
+    let usual =
+        quantile(all.iter().copied().filter(known).collect(), 0.5).unwrap_or(0.5 * skin.size);
+    let mut diameters: Vec<f64> = all
+        .iter()
+        .map(|r| if known(r) { 2.0 * r } else { 2.0 * usual })
+        .collect();
+    skin.smooth(&mut diameters, SMOOTHED * skin.size);
+    diameters
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The tree of bones as the skin tells it: bones that share most skin are linked, whatever the file's parents say.
+//!
+//! Files hang feet on the root and legs on a bone called Body; the skin knows better. Kruskal's tree over the skin that two bones
+//! share, of the smaller one's area, counted twice where they are parent and child; the bones of the mirror plane first, so that
+//! no limb lies between two pieces of the middle, and links across the plane last. Helpers (twist bones, correctives) that lead no skin are left out.
+//! O(n + b²) of n vertices and b bones.
+
+use super::mirror::Plane;
+use super::skin::Skin;
+use super::statistics::mean_point;
+use crate::Vec3;
+use crate::sets::DisjointSets;
+use crate::skeleton::Skeleton;
+
+/// A bone counts when it is the first of the bones of this part of the skin's area.
+const LEADS: f64 = 0.001;
+/// A bone and its mirror image lie no farther from each other, as a part of the size.
+const TWINS: f64 = 0.03;
+/// Parent and child count as if they shared so many times the skin, and stood nearer by as much where they share none.
+const KIN: f64 = 2.0;
+const KIN_NEARER: f64 = 0.3;
+/// Skin that two bones share counts from this part of the smaller one's area on.
+const SHARED: f64 = 1e-3;
+/// What an edge between the skins of two bones counts for, of its length squared: low-poly models bind each vertex to one bone.
+const EDGE: f64 = 0.1;
+
+/// Bones by what of the skin they lead.
+pub(super) struct Bones {
+    /// Whether the bone leads skin at all.
+    pub live: Vec<bool>,
+    /// Whether its skin lies as much on one side of the mirror plane as on the other.
+    pub middle: Vec<bool>,
+    /// Skin area, m².
+    pub area: Vec<f64>,
+    /// Area times mean thickness, quartered, m³.
+    pub volume: Vec<f64>,
+    /// Half the mean thickness, m.
+    pub radius: Vec<f64>,
+    /// Middle of the bone's skin.
+    pub centre: Vec<Vec3>,
+    /// Mean distance of the bone's skin from the mirror plane, signed, of the size.
+    pub side: Vec<f64>,
+    links: Vec<Vec<Link>>,
+}
+
+/// A neighbour in the tree, and where the two join: the middle of the skin that both carry.
+#[derive(Clone, Copy)]
+struct Link {
+    to: usize,
+    joint: Vec3,
+}
+
+impl Bones {
+    /// Finds the tree; `diameters`: the body's thickness at the skin's vertices.
+    pub fn new(skin: &Skin, skeleton: &Skeleton, diameters: &[f64], plane: &Plane) -> Self {
+        let n = skeleton.len();
+        let mut bones = Self::measured(skin, n, diameters, plane);
+        let twin = bones.twins(plane, skin.size);
+        let plain = shared(skin, n);
+        let strength = |i: usize, j: usize| {
+            let both = 0.5 * (plain[i * n + j] + plain[twin[i] * n + twin[j]]);
+            both / bones.area[i].min(bones.area[j]).max(f64::MIN_POSITIVE)
+        };
+        let kin = kin(skeleton, &bones.live);
+        let is_kin = |i: usize, j: usize| kin[i] == Some(j) || kin[j] == Some(i);
+        let live: Vec<usize> = (0..n).filter(|&b| bones.live[b]).collect();
+        let (mut pairs, mut rest) = (Vec::new(), Vec::new());
+        for (k, &i) in live.iter().enumerate() {
+            for &j in &live[k + 1..] {
+                let (s, kin) = (strength(i, j), is_kin(i, j));
+                if s > SHARED {
+                    pairs.push((-s * if kin { KIN } else { 1.0 }, i, j));
+                }
+                let gap = (bones.centre[i] - bones.centre[j]).norm();
+                rest.push((gap * if kin { KIN_NEARER } else { 1.0 }, i, j));
+            }
+        }
+        for list in [&mut pairs, &mut rest] {
+            list.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        }
+        let inner = |q: &&(f64, usize, usize)| bones.middle[q.1] && bones.middle[q.2];
+        let one_side = |q: &&(f64, usize, usize)| {
+            let outer = !bones.middle[q.1] && !bones.middle[q.2] && plane.is_there();
+            !(outer && bones.side[q.1] * bones.side[q.2] < 0.0)
+        };
+        let both = || pairs.iter().chain(&rest);
+        let order = both()
+            .filter(inner)
+            .chain(both().filter(one_side))
+            .chain(both());
+        let mut sets = DisjointSets::new(n);
+        let mut links: Vec<(usize, usize)> = Vec::new();
+        for &(_, i, j) in order {
+            if sets.join(i as u32, j as u32) {
+                links.push((i, j));
+            }
+        }
+        let joints = bones.joints(skin, &links);
+        for (&(i, j), &joint) in links.iter().zip(&joints) {
+            bones.links[i].push(Link { to: j, joint });
+            bones.links[j].push(Link { to: i, joint });
+        }
+        bones
+    }
+
+    pub fn len(&self) -> usize {
+        self.live.len()
+    }
+
+    /// The neighbours of a bone.
+    pub fn linked(&self, bone: usize) -> impl Iterator<Item = usize> + '_ {
+        self.links[bone].iter().map(|l| l.to)
+    }
+
+    /// Where two linked bones join; the middle of the first one's skin where they are not linked.
+    pub fn joint(&self, bone: usize, other: usize) -> Vec3 {
+        let link = self.links[bone].iter().find(|l| l.to == other);
+        link.map_or(self.centre[bone], |l| l.joint)
+    }
+
+    /// All bones on `bone`'s side of its link with `from`, `bone` first, each after the one it is reached by.
+    pub fn beyond(&self, bone: usize, from: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.len()];
+        (seen[bone], seen[from]) = (true, true);
+        let mut found = vec![bone];
+        let mut at = 0;
+        while at < found.len() {
+            for other in self.linked(found[at]) {
+                if !std::mem::replace(&mut seen[other], true) {
+                    found.push(other);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// A mark for each of the bones of a list.
+    pub fn marked(&self, list: &[usize]) -> Vec<bool> {
+        let mut marked = vec![false; self.len()];
+        list.iter().for_each(|&b| marked[b] = true);
+        marked
+    }
+
+    /// What bones lead, before any links.
+    fn measured(skin: &Skin, n: usize, diameters: &[f64], plane: &Plane) -> Self {
+        let (mut area, mut volume, mut main) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
+        let (mut side, mut spread) = (vec![0.0; n], vec![0.0; n]);
+        let mut centre = vec![Vec3::zeros(); n];
+        for (v, row) in skin.rows.iter().enumerate() {
+            let away = plane.away(&skin.x[v]) / skin.size;
+            let most = row.iter().map(|r| r.1).fold(0.0, f64::max);
+            let firsts = || row.iter().filter(|r| r.1 >= most * (1.0 - 1e-6));
+            for &(b, _) in firsts() {
+                main[b as usize] += skin.area[v] / firsts().count() as f64;
+            }
+            for &(b, w) in row {
+                let (b, a) = (b as usize, w * skin.area[v]);
+                area[b] += a;
+                volume[b] += a * diameters[v].min(skin.size) / 4.0;
+                centre[b] += skin.x[v] * a;
+                side[b] += a * away;
+                spread[b] += a * away.abs();
+            }
+        }
+        let whole: f64 = area.iter().sum();
+        let mut live: Vec<bool> = main.iter().map(|m| *m > LEADS * whole).collect();
+        if !live.contains(&true) {
+            let most = main.iter().copied().fold(0.0, f64::max);
+            live = main.iter().map(|m| *m >= most).collect();
+        }
+        let each = |b: usize| area[b].max(f64::MIN_POSITIVE);
+        for b in 0..n {
+            centre[b] /= each(b);
+            side[b] /= each(b);
+            spread[b] /= each(b);
+        }
+        Self {
+            middle: (0..n)
+                .map(|b| {
+                    live[b] && plane.is_there() && side[b].abs() < (0.35 * spread[b]).max(0.002)
+                })
+                .collect(),
+            radius: (0..n).map(|b| 2.0 * volume[b] / each(b)).collect(),
+            links: vec![Vec::new(); n],
+            live,
+            area,
+            volume,
+            centre,
+            side,
+        }
+    }
+
+    /// For each bone the one whose skin lies where its mirror image does, itself where there is none.
+    fn twins(&self, plane: &Plane, size: f64) -> Vec<usize> {
+        let n = self.len();
+        let nearest = |b: usize| {
+            let image = plane.image(&self.centre[b]);
+            let others = (0..n).filter(|&c| self.live[c]);
+            let apart = others.map(|c| ((self.centre[c] - image).norm(), c));
+            apart.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
+        };
+        let best: Vec<Option<usize>> = (0..n)
+            .map(|b| {
+                let found = nearest(b).filter(|_| self.live[b] && plane.is_there())?;
+                (found.0 < TWINS * size).then_some(found.1)
+            })
+            .collect();
+        let mutual = |b: usize| best[b].filter(|&c| best[c] == Some(b));
+        (0..n).map(|b| mutual(b).unwrap_or(b)).collect()
+    }
+
+    /// Where the bones of each link join.
+    fn joints(&self, skin: &Skin, links: &[(usize, usize)]) -> Vec<Vec3> {
+        let n = self.len();
+        let mut number = vec![u32::MAX; n * n];
+        for (k, &(i, j)) in (0u32..).zip(links) {
+            (number[i * n + j], number[j * n + i]) = (k, k);
+        }
+        let mut on_vertices = vec![(Vec3::zeros(), 0.0); links.len()];
+        let mut on_edges = on_vertices.clone();
+        for (v, row) in skin.rows.iter().enumerate() {
+            for (k, &(i, wi)) in row.iter().enumerate() {
+                for &(j, wj) in &row[k + 1..] {
+                    let link = number[i as usize * n + j as usize] as usize;
+                    if let Some((sum, total)) = on_vertices.get_mut(link) {
+                        let m = skin.area[v] * wi * wj;
+                        *sum += skin.x[v] * m;
+                        *total += m;
+                    }
+                }
+            }
+        }
+        for e in &skin.edges {
+            let [a, b] = e.map(|v| v as usize);
+            let half = (skin.x[a] + skin.x[b]) * 0.5;
+            for &(i, wi) in &skin.rows[a] {
+                for &(j, wj) in &skin.rows[b] {
+                    let link = number[i as usize * n + j as usize] as usize;
+                    if let (Some((sum, total)), true) = (on_edges.get_mut(link), i != j) {
+                        *sum += half * (wi * wj);
+                        *total += wi * wj;
+                    }
+                }
+            }
+        }
+        let joint = |(k, &(i, j)): (usize, &(usize, usize))| {
+            let least = self.area[i].min(self.area[j]);
+            let (sum, total) = on_vertices[k];
+            if total > 1e-5 * least {
+                return sum / total;
+            }
+            let (sum, total) = on_edges[k];
+            if total > 0.0 {
+                return sum / total;
+            }
+            // Pieces apart: where the smaller comes nearest to the larger.
+            let (small, large) = if self.area[i] < self.area[j] {
+                (i, j)
+            } else {
+                (j, i)
+            };
+            let mine =
+                |row: &&Vec<(u32, f64)>| row.iter().any(|r| r.0 as usize == small && r.1 > 0.5);
+            let own = skin.rows.iter().zip(&skin.x).filter(|(row, _)| mine(row));
+            let apart = |x: &Vec3| (x - self.centre[large]).norm_squared();
+            let near = own
+                .map(|(_, x)| x)
+                .min_by(|a, b| apart(a).total_cmp(&apart(b)));
+            near.copied()
+                .unwrap_or((self.centre[i] + self.centre[j]) * 0.5)
+        };
+        links.iter().enumerate().map(joint).collect()
+    }
+}
+
+/// The skin that two bones share, m², dense: on its vertices and along its edges.
+fn shared(skin: &Skin, n: usize) -> Vec<f64> {
+    let mut table = vec![0.0; n * n];
+    let mut add = |i: u32, j: u32, value: f64| {
+        if i != j {
+            table[i as usize * n + j as usize] += value;
+            table[j as usize * n + i as usize] += value;
+        }
+    };
+    for (row, area) in skin.rows.iter().zip(&skin.area) {
+        for (k, &(i, wi)) in row.iter().enumerate() {
+            for &(j, wj) in &row[k + 1..] {
+                add(i, j, 2.0 * area * wi * wj);
+            }
+        }
+    }
+    for e in &skin.edges {
+        let [a, b] = e.map(|v| v as usize);
+        let wide = EDGE * (skin.x[a] - skin.x[b]).norm_squared();
+        for &(i, wi) in &skin.rows[a] {
+            for &(j, wj) in &skin.rows[b] {
+                add(i, j, wide * wi * wj);
+            }
+        }
+    }
+    table
+}
+
+/// For each bone that leads skin the nearest above it that does.
+fn kin(skeleton: &Skeleton, live: &[bool]) -> Vec<Option<usize>> {
+    let above = |b: usize| {
+        let mut at = skeleton.parents()[b];
+        for _ in 0..live.len() {
+            match at {
+                Some(p) if !live[p as usize] => at = skeleton.parents()[p as usize],
+                _ => break,
+            }
+        }
+        at.map(|p| p as usize).filter(|&p| live[p])
+    };
+    (0..live.len())
+        .map(|b| live[b].then(|| above(b)).flatten())
+        .collect()
+}
+
+/// Leaves to each vertex only bones that lead skin; what these hardly carry follows the nearest skin that they do.
+pub(super) fn keep_leading(skin: &mut Skin, live: &[bool]) {
+    let mut led = vec![false; skin.len()];
+    for (row, led) in skin.rows.iter_mut().zip(&mut led) {
+        row.retain(|r| live[r.0 as usize]);
+        let total: f64 = row.iter().map(|r| r.1).sum();
+        *led = total > 0.05;
+        row.iter_mut().for_each(|r| r.1 /= total);
+    }
+    if led.contains(&true) {
+        for (v, near) in skin.nearest_of(&led) {
+            skin.rows[v] = skin.rows[near].clone();
+        }
+    } else {
+        skin.rows.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// How far the skin of bones reaches from a point, and its mean distance from the line through its middle, metres.
+pub(super) fn reach_of(skin: &Skin, share: &[f64], start: &Vec3) -> (f64, f64) {
+    let mine: Vec<usize> = (0..skin.len()).filter(|&v| share[v] > 0.5).collect();
+    let Some(middle) = mean_point(mine.iter().map(|&v| (skin.x[v], skin.area[v]))) else {
+        return (0.0, 0.0);
+    };
+    let along = (middle - start)
+        .try_normalize(f64::MIN_POSITIVE)
+        .unwrap_or_default();
+    let (mut off, mut total) = (0.0, 0.0);
+    for &v in &mine {
+        let x = skin.x[v] - start;
+        off += skin.area[v] * (x - along * x.dot(&along)).norm();
+        total += skin.area[v];
+    }
+    let lengths = mine.iter().map(|&v| (skin.x[v] - start).norm()).collect();
+    let reach = super::statistics::quantile(lengths, 0.97).unwrap_or(0.0);
+    (reach, off / total.max(f64::MIN_POSITIVE))
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The way along limbs, from 0 on the trunk to 1 at their tips, and the compact ends they have: skulls, hands, feet, stings.
+
+use super::bones::Bones;
+use super::skin::Skin;
+use super::statistics::quantile;
+use super::trunk::{Trunk, is_compact};
+
+/// On paired limbs ends begin so far along at the earliest: haunches are none.
+const END_BEGINS: f64 = 0.3;
+
+/// Places along limbs, for each vertex of the skin.
+pub(super) struct Along {
+    /// 0 on the trunk, 1 at tips and on compact ends.
+    pub way: Vec<f64>,
+    /// The same as if there were no ends.
+    pub plain: Vec<f64>,
+    /// Bones of compact ends.
+    pub ends: Vec<bool>,
+}
+
+impl Along {
+    /// Measures all limbs by their joints.
+    pub fn measure(skin: &Skin, bones: &Bones, trunk: &Trunk) -> Self {
+        let mut all = Self {
+            way: vec![0.0; skin.len()],
+            plain: vec![0.0; skin.len()],
+            ends: vec![false; bones.len()],
+        };
+        for &(first, from) in &trunk.limbs {
+            all.add(skin, bones, first, from);
+        }
+        all
+    }
+
+    fn add(&mut self, skin: &Skin, bones: &Bones, first: usize, from: usize) {
+        let list = bones.beyond(first, from);
+        let mine = bones.marked(&list);
+        let own = skin.share(&mine);
+        let mut back = vec![usize::MAX; bones.len()];
+        let mut begins = vec![0.0; bones.len()];
+        back[first] = from;
+        for &b in &list {
+            let before = back[b];
+            for c in bones.linked(b).filter(|&c| c != before) {
+                back[c] = b;
+                let step = bones.joint(b, c) - bones.joint(before, b);
+                begins[c] = begins[b] + step.norm();
+            }
+        }
+        let directions: Vec<_> = (0..bones.len())
+            .map(|b| {
+                if !mine[b] {
+                    return Default::default();
+                }
+                let joint = bones.joint(back[b], b);
+                let away = |x: &crate::Vec3| (x - joint).norm();
+                let out = bones.linked(b).filter(|&c| c != back[b]);
+                let far = out
+                    .map(|c| bones.joint(b, c))
+                    .max_by(|p, q| away(p).total_cmp(&away(q)));
+                let centre = bones.centre[b];
+                let to = far
+                    .filter(|x| away(x) >= 0.2 * away(&centre))
+                    .unwrap_or(centre);
+                (to - joint)
+                    .try_normalize(f64::MIN_POSITIVE)
+                    .unwrap_or_default()
+            })
+            .collect();
+        let reached = |v: usize| {
+            let rows = skin.rows[v].iter().filter(|r| mine[r.0 as usize]);
+            let sum: f64 = rows
+                .map(|&(b, w)| {
+                    let b = b as usize;
+                    let along = (skin.x[v] - bones.joint(back[b], b)).dot(&directions[b]);
+                    w * (begins[b] + along.max(0.0))
+                })
+                .sum();
+            sum / own[v].max(1e-9)
+        };
+        let reached: Vec<f64> = (0..skin.len())
+            .map(|v| if own[v] > 0.0 { reached(v) } else { 0.0 })
+            .collect();
+        let far = (0..skin.len()).filter(|&v| own[v] > 0.5);
+        let far = far.map(|v| reached[v]).collect();
+        let length = quantile(far, 0.98).unwrap_or(1.0).max(1e-9 * skin.size);
+
+        // The largest ends first: what lies behind one belongs to it.
+        let mut hard = vec![false; bones.len()];
+        for &b in &list {
+            let along = bones.middle[b] || begins[b] / length > END_BEGINS;
+            if !hard[b] && along && is_compact(skin, bones, b, back[b], 1.0) {
+                bones
+                    .beyond(b, back[b])
+                    .into_iter()
+                    .for_each(|c| hard[c] = true);
+            }
+        }
+        let share = skin.share(&hard);
+        for v in (0..skin.len()).filter(|&v| own[v] > 0.0) {
+            let way = (reached[v] / length).clamp(0.0, 1.0);
+            let end = (share[v] / own[v].max(1e-9)).clamp(0.0, 1.0);
+            self.plain[v] += own[v] * way;
+            self.way[v] += own[v] * (way + (1.0 - way) * end);
+        }
+        for (all, hard) in self.ends.iter_mut().zip(hard) {
+            *all |= hard;
+        }
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Tells machines: bodies of pieces that each hang rigidly on one bone.
+//!
+//! Low-poly characters are bound to one bone a vertex as well, but their skin goes on from bone to bone; where no piece does,
+//! nothing bends, and what does not bend is no flesh.
+
+use super::skin::Skin;
+
+/// A vertex hangs on one bone from this weight on.
+const RIGID: f64 = 0.99;
+/// A machine's pieces are rigid over this part of its area, and of its trunk's: of known bodies of flesh at most half are.
+const MACHINE: f64 = 0.7;
+/// They hang on so many bones at least: one piece on one bone is a ball of flesh as well.
+const BONES: usize = 4;
+
+/// Whether a body is a machine; `trunk`: the share of each vertex that the trunk carries.
+pub(super) fn is_machine(skin: &Skin, trunk: &[f64]) -> bool {
+    let mut bone = vec![None; skin.islands];
+    let mut rigid = vec![true; skin.islands];
+    for (row, &island) in skin.rows.iter().zip(&skin.island) {
+        let island = island as usize;
+        let own = row.iter().find(|r| r.1 >= RIGID).map(|r| r.0);
+        rigid[island] &= own.is_some() && bone[island].is_none_or(|b| Some(b) == own);
+        bone[island] = own;
+    }
+    let (mut whole, mut hard) = ([0.0; 2], [0.0; 2]);
+    for (v, &area) in skin.area.iter().enumerate() {
+        let parts = [1.0, trunk[v]];
+        for k in 0..2 {
+            whole[k] += area * parts[k];
+            if rigid[skin.island[v] as usize] {
+                hard[k] += area * parts[k];
+            }
+        }
+    }
+    let mut bones: Vec<u32> = (0..skin.islands)
+        .filter(|&i| rigid[i])
+        .filter_map(|i| bone[i])
+        .collect();
+    bones.sort_unstable();
+    bones.dedup();
+    bones.len() >= BONES && (0..2).all(|k| hard[k] >= MACHINE * whole[k])
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Places on the trunk: along it, from its back to its front, and where it bulges.
+
+use super::skin::Skin;
+use super::stance::Stance;
+use super::statistics::{quantile, smoothstep};
+
+/// Slices along the trunk from below its hips to above its chest, and half the width of each.
+const SLICES: usize = 15;
+const FROM: f64 = -0.2;
+const TO: f64 = 1.2;
+const HALF_SLICE: f64 = 0.1;
+
+/// Places on the trunk, for each vertex of the skin.
+pub(super) struct OnTrunk {
+    /// From the hips 0 to the chest 1, beyond both too.
+    pub along: Vec<f64>,
+    /// From the back -1 to the front 1.
+    pub front: Vec<f64>,
+    /// How much the skin bulges, 0 to 1.
+    pub round: Vec<f64>,
+}
+
+impl OnTrunk {
+    /// Measures them; `mine`: what of the skin is the trunk's, `thick`: its thickness, metres.
+    pub fn measure(skin: &Skin, stance: &Stance, mine: &[bool], thick: f64) -> Self {
+        let along: Vec<f64> = skin.x.iter().map(|x| stance.along(x)).collect();
+        let ahead: Vec<f64> = skin.x.iter().map(|x| stance.ahead(x)).collect();
+        // The middle between back and front, and half the depth, in slices along the axis.
+        let mut slices: Vec<[f64; 3]> = Vec::new();
+        for k in 0..SLICES {
+            let at = FROM + (TO - FROM) * k as f64 / (SLICES - 1) as f64;
+            let near = (0..skin.len()).filter(|&v| mine[v] && (along[v] - at).abs() < HALF_SLICE);
+            let near: Vec<f64> = near.map(|v| ahead[v]).collect();
+            if near.len() < 8 {
+                continue;
+            }
+            if let (Some(lo), Some(hi)) = (quantile(near.clone(), 0.03), quantile(near, 0.97)) {
+                slices.push([at, 0.5 * (lo + hi), 0.5 * (hi - lo)]);
+            }
+        }
+        let front = |v: usize| {
+            let [middle, half] = interpolated(&slices, along[v])?;
+            Some(((ahead[v] - middle) / half.max(1e-9 * skin.size)).clamp(-1.0, 1.0))
+        };
+        Self {
+            front: (0..skin.len()).map(|v| front(v).unwrap_or(0.0)).collect(),
+            round: bulges(skin, mine, 0.25 * thick),
+            along,
+        }
+    }
+}
+
+/// Columns 1 and 2 of rows that ascend in column 0, linear between them and held outside; none of less than two rows.
+fn interpolated(rows: &[[f64; 3]], at: f64) -> Option<[f64; 2]> {
+    if rows.len() < 2 {
+        return None;
+    }
+    let after = rows
+        .partition_point(|r| r[0] <= at)
+        .clamp(1, rows.len() - 1);
+    let (a, b) = (rows[after - 1], rows[after]);
+    let part = ((at - a[0]) / (b[0] - a[0])).clamp(0.0, 1.0);
+    Some([1, 2].map(|k| a[k] + part * (b[k] - a[k])))
+}
+
+/// How much the skin stands out of itself smoothed by a length, from what is usual on the trunk to what few of it do.
+fn bulges(skin: &Skin, mine: &[bool], reach: f64) -> Vec<f64> {
+    let mut smoothed = skin.x.clone();
+    skin.smooth(&mut smoothed, reach);
+    let lift: Vec<f64> = (0..skin.len())
+        .map(|v| (skin.x[v] - smoothed[v]).dot(&skin.normal[v]))
+        .collect();
+    let own = || {
+        (0..skin.len())
+            .filter(|&v| mine[v])
+            .map(|v| lift[v])
+            .collect()
+    };
+    let usual = quantile(own(), 0.5).unwrap_or(0.0);
+    let high = quantile(own(), 0.95).unwrap_or(0.0);
+    let range = (usual, high.max(usual + 1e-9 * skin.size));
+    let mut round: Vec<f64> = lift.iter().map(|l| smoothstep(range, *l)).collect();
+    skin.smooth(&mut round, 0.01 * skin.size);
+    round
+}

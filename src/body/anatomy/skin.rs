@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The skin that anatomy is read from: welded, without what stands far away, with areas, normals, edges, pieces and weights.
+
+use super::point_tree::PointTree;
+use crate::Vec3;
+use crate::aabb;
+use crate::sets::DisjointSets;
+use crate::skeleton::{Skeleton, SkinWeights};
+use crate::surface::Surface;
+use rayon::prelude::*;
+use std::ops::{Add, Mul};
+
+/// Passes of smoothing at most.
+const PASSES: usize = 60;
+/// A piece belongs to the body when it stands nearer than this part of the body's own size: at twice that a thrown spear
+/// would count for the size, at half of it a floating halo or an eye on a stalk of nothing would not.
+const NEAR: f64 = 0.5;
+/// What hangs on one bone and is larger than so many times all bones together is ground, sky or a cage: no body is.
+const SURROUNDS: f64 = 4.0;
+
+/// The welded skin of the body, with what carries it.
+pub(super) struct Skin {
+    pub x: Vec<Vec3>,
+    pub triangles: Vec<[u32; 3]>,
+    /// A third of the triangles around each vertex.
+    pub area: Vec<f64>,
+    /// Outward unit normals, zero where there is none.
+    pub normal: Vec<Vec3>,
+    pub face_area: Vec<f64>,
+    pub face_normal: Vec<Vec3>,
+    /// Each edge once, its smaller end first, ascending.
+    pub edges: Vec<[u32; 2]>,
+    /// The connected piece of each vertex.
+    pub island: Vec<u32>,
+    pub islands: usize,
+    /// Diagonal of the box.
+    pub size: f64,
+    /// Weights of the bones per vertex: a row sums to one or is empty.
+    pub rows: Vec<Vec<(u32, f64)>>,
+    /// For each vertex of the surface as given that of the skin, `u32::MAX` where it is none of the body.
+    pub of_given: Vec<u32>,
+    starts: Vec<u32>,
+    others: Vec<u32>,
+}
+
+impl Skin {
+    /// Reads the body's skin out of a surface.
+    pub fn new(surface: &Surface, skeleton: &Skeleton, weights: &SkinWeights) -> Self {
+        let welded = surface.welded();
+        let rows = welded_rows(surface, weights);
+        let (piece_of, pieces) = pieces(welded.vertices.len(), &welded.triangles);
+        let kept = near_pieces(surface, skeleton, &rows, &piece_of, pieces);
+
+        let mut new = vec![u32::MAX; welded.vertices.len()];
+        let (mut x, mut island, mut own_rows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut rows = rows.into_iter();
+        for (v, new) in new.iter_mut().enumerate() {
+            let row = rows.next().unwrap_or_default();
+            if kept[piece_of[v] as usize] {
+                *new = x.len() as u32;
+                x.push(welded.vertices[v]);
+                island.push(piece_of[v]);
+                own_rows.push(row);
+            }
+        }
+        let triangles: Vec<[u32; 3]> = welded
+            .triangles
+            .iter()
+            .map(|t| t.map(|v| new[v as usize]))
+            .filter(|t| t[0] != u32::MAX)
+            .collect();
+        let of_given = welded.of_vertex.iter();
+        let of_given = of_given.map(|&w| new.get(w as usize).copied().unwrap_or(u32::MAX));
+        let mut skin = Self {
+            size: aabb::diagonal(&x).max(f64::MIN_POSITIVE),
+            area: vec![0.0; x.len()],
+            normal: vec![Vec3::zeros(); x.len()],
+            face_area: Vec::new(),
+            face_normal: Vec::new(),
+            edges: Vec::new(),
+            island,
+            islands: pieces,
+            rows: own_rows,
+            of_given: of_given.collect(),
+            starts: Vec::new(),
+            others: Vec::new(),
+            x,
+            triangles,
+        };
+        skin.measure();
+        skin.link();
+        skin
+    }
+
+    pub fn len(&self) -> usize {
+        self.x.len()
+    }
+
+    /// Values of the skin at the vertices of the surface as given, `missing` where these are none of the body.
+    pub fn to_given(&self, values: &[f64], missing: f64) -> Vec<f64> {
+        let of = |&v: &u32| values.get(v as usize).copied().unwrap_or(missing);
+        self.of_given.iter().map(of).collect()
+    }
+
+    /// Values at the vertices as given, at the skin's: those of the first that each stands for.
+    pub fn from_given(&self, values: &[f64]) -> Vec<f64> {
+        let mut own = vec![f64::NAN; self.len()];
+        for (v, &value) in self.of_given.iter().zip(values) {
+            if let Some(own) = own.get_mut(*v as usize).filter(|own| own.is_nan()) {
+                *own = value;
+            }
+        }
+        own
+    }
+
+    /// Replaces values by means over neighbours that reach this far, metres, however finely the skin is cut.
+    pub fn smooth<T>(&self, values: &mut Vec<T>, reach: f64)
+    where
+        T: Copy + Send + Sync + Add<Output = T> + Mul<f64, Output = T>,
+    {
+        let length = |e: &[u32; 2]| (self.x[e[0] as usize] - self.x[e[1] as usize]).norm();
+        let mean = self.edges.iter().map(length).sum::<f64>() / self.edges.len().max(1) as f64;
+        // A pass spreads by about one edge, n of them by √n.
+        let wanted = (reach / mean.max(1e-9 * self.size)).powi(2).ceil();
+        let passes = (wanted as usize).clamp(1, PASSES);
+        let mut next = values.clone();
+        for _ in 0..passes {
+            let of = |(v, next): (usize, &mut T)| {
+                let own = &self.others[self.starts[v] as usize..self.starts[v + 1] as usize];
+                if let Some((first, rest)) = own.split_first() {
+                    let sum = rest
+                        .iter()
+                        .fold(values[*first as usize], |s, &n| s + values[n as usize]);
+                    *next = values[v] * 0.5 + sum * (0.5 / own.len() as f64);
+                }
+            };
+            next.par_iter_mut()
+                .with_min_len(4096)
+                .enumerate()
+                .for_each(of);
+            std::mem::swap(values, &mut next);
+        }
+    }
+
+    /// The share of each vertex that chosen bones carry.
+    pub fn share(&self, chosen: &[bool]) -> Vec<f64> {
+        let of = |row: &Vec<(u32, f64)>| {
+            let mine = row.iter().filter(|(bone, _)| chosen[*bone as usize]);
+            mine.map(|(_, w)| w).sum()
+        };
+        self.rows.iter().map(of).collect()
+    }
+
+    /// The nearest of chosen vertices to each of others: (vertex, nearest).
+    pub fn nearest_of(&self, chosen: &[bool]) -> Vec<(usize, usize)> {
+        let list: Vec<usize> = (0..self.len()).filter(|&v| chosen[v]).collect();
+        let points: Vec<Vec3> = list.iter().map(|&v| self.x[v]).collect();
+        let tree = PointTree::new(&points);
+        let others = (0..self.len()).filter(|&v| !chosen[v]);
+        others
+            .filter_map(|v| Some((v, list[tree.nearest(&self.x[v])?.0])))
+            .collect()
+    }
+
+    fn measure(&mut self) {
+        for t in &self.triangles {
+            let [a, b, c] = t.map(|v| self.x[v as usize]);
+            let cross = (b - a).cross(&(c - a));
+            let area = 0.5 * cross.norm();
+            self.face_area.push(area);
+            self.face_normal
+                .push(cross / (2.0 * area).max(f64::MIN_POSITIVE));
+            for &v in t {
+                self.area[v as usize] += area / 3.0;
+                self.normal[v as usize] += cross;
+            }
+        }
+        for n in &mut self.normal {
+            *n = n.try_normalize(f64::MIN_POSITIVE).unwrap_or_default();
+        }
+    }
+
+    fn link(&mut self) {
+        let mut edges: Vec<[u32; 2]> = self
+            .triangles
+            .iter()
+            .flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]])
+            .map(|[a, b]| [a.min(b), a.max(b)])
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let mut starts = vec![0u32; self.len() + 1];
+        for &v in edges.iter().flatten() {
+            starts[v as usize + 1] += 1;
+        }
+        for v in 0..self.len() {
+            starts[v + 1] += starts[v];
+        }
+        let mut at = starts.clone();
+        let mut others = vec![0u32; 2 * edges.len()];
+        for &[a, b] in &edges {
+            for (from, to) in [(a, b), (b, a)] {
+                others[at[from as usize] as usize] = to;
+                at[from as usize] += 1;
+            }
+        }
+        (self.edges, self.starts, self.others) = (edges, starts, others);
+    }
+}
+
+/// Weights of welded vertices: the mean of those that each stands for.
+fn welded_rows(surface: &Surface, weights: &SkinWeights) -> Vec<Vec<(u32, f64)>> {
+    let welded = surface.welded();
+    let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); welded.vertices.len()];
+    for (v, &w) in welded.of_vertex.iter().enumerate() {
+        let Some(row) = rows.get_mut(w as usize) else {
+            continue;
+        };
+        for (bone, weight) in weights.row(v) {
+            match row.iter_mut().find(|entry| entry.0 == bone) {
+                Some(entry) => entry.1 += weight,
+                None => row.push((bone, weight)),
+            }
+        }
+    }
+    for row in &mut rows {
+        row.sort_unstable_by_key(|entry| entry.0);
+        let total: f64 = row.iter().map(|entry| entry.1).sum();
+        row.iter_mut().for_each(|entry| entry.1 /= total);
+        if !(total > 1e-9 && total.is_finite()) {
+            row.clear();
+        }
+    }
+    rows
+}
+
+/// The connected piece of each vertex, and how many there are.
+fn pieces(vertices: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
+    let mut sets = DisjointSets::new(vertices);
+    for t in triangles {
+        sets.join(t[0], t[1]);
+        sets.join(t[1], t[2]);
+    }
+    let of = sets.numbers();
+    let count = of.iter().max().map_or(0, |&most| most as usize + 1);
+    (of, count)
+}
+
+/// Which pieces are the body's: the one that shares in most bones, and what stands near those that are.
+///
+/// A prop hangs on one bone, however large it is; the body is what most bones carry.
+fn near_pieces(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    rows: &[Vec<(u32, f64)>],
+    piece_of: &[u32],
+    pieces: usize,
+) -> Vec<bool> {
+    let welded = surface.welded();
+    if pieces <= 1 {
+        return vec![true; pieces];
+    }
+    let mut area = vec![0.0; rows.len()];
+    for t in &welded.triangles {
+        let [a, b, c] = t.map(|v| welded.vertices[v as usize]);
+        let third = (b - a).cross(&(c - a)).norm() / 6.0;
+        t.iter().for_each(|&v| area[v as usize] += third);
+    }
+    let mut of_bone = vec![0.0; skeleton.len()];
+    let each = || rows.iter().zip(&area).zip(piece_of);
+    for ((row, a), _) in each() {
+        row.iter().for_each(|(b, w)| of_bone[*b as usize] += a * w);
+    }
+    let (mut score, mut own_area) = (vec![0.0; pieces], vec![0.0; pieces]);
+    let whole = area.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    for ((row, a), &piece) in each() {
+        own_area[piece as usize] += a / whole;
+        for (b, w) in row {
+            score[piece as usize] += a * w / of_bone[*b as usize].max(f64::MIN_POSITIVE);
+        }
+    }
+    let far = Vec3::repeat(f64::INFINITY);
+    let mut boxes = vec![(far, -far); pieces];
+    for (x, &piece) in welded.vertices.iter().zip(piece_of) {
+        let (lo, hi) = &mut boxes[piece as usize];
+        (*lo, *hi) = (lo.inf(x), hi.sup(x));
+    }
+    let carrying: Vec<usize> = (0..of_bone.len()).filter(|&b| of_bone[b] > 0.0).collect();
+    let ends = carrying
+        .iter()
+        .flat_map(|&b| [skeleton.heads()[b], skeleton.tails()[b]]);
+    let surrounds = match carrying.len() {
+        0..3 => f64::INFINITY,
+        _ => SURROUNDS * aabb::diagonal(ends),
+    };
+    let hangs_around =
+        |p: usize| score[p] <= 1.0 + 1e-9 && (boxes[p].1 - boxes[p].0).norm() > surrounds;
+    let rank = |p: &usize| score[*p] + own_area[*p];
+    let Some(first) = (0..pieces).max_by(|a, b| rank(a).total_cmp(&rank(b)).then(b.cmp(a))) else {
+        return Vec::new();
+    };
+    let mut kept = vec![false; pieces];
+    kept[first] = true;
+    let mut body = boxes[first];
+    loop {
+        let reach = NEAR * (body.1 - body.0).norm();
+        let gap = |(lo, hi): &(Vec3, Vec3)| {
+            let apart = (lo - body.1).sup(&(body.0 - hi)).sup(&Vec3::zeros());
+            apart.norm()
+        };
+        // All that is near at once: what they reach counts from the next round on, so that their order does not.
+        let next: Vec<usize> = (0..pieces)
+            .filter(|&p| !kept[p] && !hangs_around(p) && gap(&boxes[p]) <= reach)
+            .collect();
+        if next.is_empty() {
+            break;
+        }
+        for p in next {
+            kept[p] = true;
+            body = (body.0.inf(&boxes[p].0), body.1.sup(&boxes[p].1));
+        }
+    }
+    kept
+}

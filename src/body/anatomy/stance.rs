@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How the trunk stands: from its hips to its chest, which way its belly looks, and whether it stands upright.
+//!
+//! The axis goes between the junctions of paired limbs. The head is the branch in the mirror plane whose far half is thick and
+//! finely modelled; the chest is its end. The belly looks where paired limbs lead across the axis: legs of beasts hang below
+//! them, toes stand before the hips of men.
+
+use super::bones::{Bones, reach_of};
+use super::limbs::Along;
+use super::mirror::Plane;
+use super::skin::Skin;
+use super::statistics::{mean_point, quantile};
+use super::trunk::{LIMB, REACH, Trunk};
+use crate::{Mat3, Vec3};
+
+/// Limbs that lead less than this part of their reach across the trunk belong to one who stands upright.
+const UPRIGHT: f64 = 0.35;
+
+/// A frame of the trunk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stance {
+    /// The trunk's end at the hips, on its axis.
+    pub hips: Vec3,
+    /// Its end at the chest.
+    pub chest: Vec3,
+    /// Where the belly looks, a unit vector.
+    pub ventral: Vec3,
+    /// Whether the limbs go on along the trunk.
+    pub upright: bool,
+}
+
+/// What of a paired limb tells how its body stands.
+struct Limb {
+    joint: Vec3,
+    tip: Vec3,
+    /// From the shank to the toes.
+    foot: Vec3,
+}
+
+impl Stance {
+    /// Finds it; none where the body has no two paired limbs, no branch that could be a head, or no side that is the belly's.
+    pub fn find(
+        skin: &Skin,
+        bones: &Bones,
+        trunk: &Trunk,
+        along: &Along,
+        diameters: &[f64],
+        plane: &Plane,
+    ) -> Option<Self> {
+        let (limbs, heads) = branches(skin, bones, trunk, along, diameters);
+        if limbs.len() < 2 {
+            return None;
+        }
+        let head = heads
+            .into_iter()
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|h| h.1)?;
+        let own = || (0..skin.len()).filter(|&v| trunk.share[v] > 0.5);
+        let centre = mean_point(own().map(|v| (skin.x[v], skin.area[v])))?;
+        let joints = limbs.iter().map(|l| l.joint).sum::<Vec3>() / limbs.len() as f64;
+        let (girdles, spread) = longest(
+            limbs
+                .iter()
+                .map(|l| (plane.within(&(l.joint - joints)), 1.0)),
+        );
+        // Two girdles tell better than the shape between them.
+        let mut axis = match spread.sqrt() > 0.15 * skin.size {
+            true => girdles,
+            false => longest(own().map(|v| (plane.within(&(skin.x[v] - centre)), skin.area[v]))).0,
+        };
+        if (head - centre).dot(&axis) < 0.0 {
+            axis = -axis;
+        }
+        let heights: Vec<f64> = own().map(|v| (skin.x[v] - centre).dot(&axis)).collect();
+        let (low, high) = (quantile(heights.clone(), 0.05)?, quantile(heights, 0.95)?);
+
+        let across = |v: Vec3| {
+            let v = plane.within(&v);
+            v - axis * v.dot(&axis)
+        };
+        let leads = limbs.iter().map(|l| l.tip - l.joint);
+        let reach: f64 = leads.clone().map(|l| l.norm()).sum();
+        let mut lead: Vec3 = leads.map(across).sum();
+        let upright = lead.norm() < UPRIGHT * reach;
+        if upright {
+            // Limbs go on along the trunk: the belly looks where feet point.
+            let mut order: Vec<&Limb> = limbs.iter().collect();
+            let height = |l: &Limb| (l.tip - l.joint).dot(&axis);
+            order.sort_by(|a, b| height(a).total_cmp(&height(b)));
+            lead = order.iter().take(2).map(|l| across(l.foot)).sum();
+        }
+        (lead.norm() >= 0.005 * skin.size && high > low).then(|| Self {
+            hips: centre + axis * low,
+            chest: centre + axis * high,
+            ventral: lead.normalize(),
+            upright,
+        })
+    }
+
+    /// Unit vector from the hips to the chest.
+    pub fn axis(&self) -> Vec3 {
+        (self.chest - self.hips).normalize()
+    }
+
+    /// Length from the hips to the chest, metres.
+    pub fn length(&self) -> f64 {
+        (self.chest - self.hips).norm()
+    }
+
+    /// Place along the trunk: 0 at the hips, 1 at the chest.
+    pub fn along(&self, x: &Vec3) -> f64 {
+        (x - self.hips).dot(&self.axis()) / self.length()
+    }
+
+    /// Distance ahead of the hips, towards where the belly looks, metres.
+    pub fn ahead(&self, x: &Vec3) -> f64 {
+        (x - self.hips).dot(&self.ventral)
+    }
+}
+
+/// Paired limbs, and branches of the middle as (how much of a head they are, where they join the trunk).
+fn branches(
+    skin: &Skin,
+    bones: &Bones,
+    trunk: &Trunk,
+    along: &Along,
+    diameters: &[f64],
+) -> (Vec<Limb>, Vec<(f64, Vec3)>) {
+    let whole: f64 = bones.area.iter().sum();
+    let (mut limbs, mut heads) = (Vec::new(), Vec::new());
+    for &(c, b) in &trunk.limbs {
+        let list = bones.beyond(c, b);
+        let own = skin.share(&bones.marked(&list));
+        let joint = bones.joint(b, c);
+        let mine = |v: &usize| own[*v] > 0.5;
+        if list.iter().any(|&b| bones.middle[b]) {
+            let far = (0..skin.len()).filter(mine).filter(|&v| along.way[v] > 0.5);
+            let far: Vec<f64> = far.map(|v| diameters[v]).collect();
+            let count = far.len() as f64;
+            if let Some(usual) = quantile(far, 0.5) {
+                heads.push((count * usual, joint));
+            }
+            continue;
+        }
+        let area: f64 = list.iter().map(|&b| bones.area[b]).sum();
+        if reach_of(skin, &own, &joint).0 <= REACH * skin.size || area <= LIMB * whole {
+            continue;
+        }
+        let middle = |chosen: &dyn Fn(usize) -> bool| {
+            let these = (0..skin.len()).filter(mine).filter(|&v| chosen(v));
+            mean_point(these.map(|v| (skin.x[v], skin.area[v])))
+        };
+        let plain = |v: usize| along.plain[v];
+        let Some(tip) = middle(&|v| along.way[v] > 0.6) else {
+            continue;
+        };
+        let toes = middle(&|v| plain(v) > 0.9);
+        let shank = middle(&|v| plain(v) > 0.55 && plain(v) < 0.8);
+        let foot = toes.zip(shank).map(|(toes, shank)| toes - shank);
+        limbs.push(Limb {
+            joint,
+            tip,
+            foot: foot.unwrap_or_default(),
+        });
+    }
+    (limbs, heads)
+}
+
+/// The direction in which weighted vectors are longest, and the sum of their squares along it.
+fn longest(vectors: impl Iterator<Item = (Vec3, f64)>) -> (Vec3, f64) {
+    let spread: Mat3 = vectors.map(|(v, w)| v * v.transpose() * w).sum();
+    let eigen = spread.symmetric_eigen();
+    let most = eigen.eigenvalues.imax();
+    (
+        eigen.eigenvectors.column(most).into(),
+        eigen.eigenvalues[most],
+    )
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A person and a machine out of voxels: what is soft of them, and that nothing but their shape and rig decides it.
+
+use super::*;
+use crate::Vec3;
+use crate::progress::Silent;
+use crate::surface::shapes::cuboid;
+use std::collections::BTreeMap;
+
+/// A character as it comes: vertices, triangles, weights by bone, bones.
+#[derive(Clone)]
+struct Character {
+    x: Vec<Vec3>,
+    triangles: Vec<[u32; 3]>,
+    rows: Vec<Vec<(u32, f64)>>,
+    parents: Vec<Option<u32>>,
+    heads: Vec<Vec3>,
+    tails: Vec<Vec3>,
+}
+
+impl Character {
+    fn anatomy(&self, kind: Kind) -> Anatomy {
+        let names = (0..self.heads.len()).map(|b| format!("b{b:03}")).collect();
+        let parents = self.parents.clone();
+        let skeleton =
+            Skeleton::new(names, parents, self.heads.clone(), self.tails.clone()).unwrap();
+        let rows = self.rows.iter().cloned();
+        let weights = SkinWeights::from_rows(self.heads.len(), rows).unwrap();
+        let surface = Surface::new(self.x.clone(), self.triangles.clone()).unwrap();
+        Anatomy::new(&surface, &skeleton, &weights, kind, &Silent).unwrap()
+    }
+
+    fn flesh(&self) -> Vec<f64> {
+        self.anatomy(Kind::Automatic).flesh()
+    }
+
+    /// The same, every point moved.
+    fn moved(&self, to: impl Fn(&Vec3) -> Vec3) -> Self {
+        let all = |points: &[Vec3]| points.iter().map(&to).collect();
+        Self {
+            x: all(&self.x),
+            heads: all(&self.heads),
+            tails: all(&self.tails),
+            ..self.clone()
+        }
+    }
+
+    /// Adds another mesh on one bone.
+    fn with_prop(mut self, half: f64, at: Vec3, bone: u32) -> Self {
+        let cube = cuboid(Vec3::repeat(half));
+        let base = self.x.len() as u32;
+        self.x.extend(cube.vertices.iter().map(|x| x + at));
+        self.rows
+            .extend(cube.vertices.iter().map(|_| vec![(bone, 1.0)]));
+        self.triangles
+            .extend(cube.triangles.iter().map(|t| t.map(|v| v + base)));
+        self
+    }
+
+    /// Mean of a map over the skin that a bone mostly carries.
+    fn mean(&self, map: &[f64], bone: u32) -> f64 {
+        let mine = |row: &[(u32, f64)]| row.iter().any(|r| r.0 == bone && r.1 > 0.7);
+        let own: Vec<f64> = map
+            .iter()
+            .zip(&self.rows)
+            .filter(|(_, row)| mine(row))
+            .map(|(f, _)| *f)
+            .collect();
+        own.iter().sum::<f64>() / own.len() as f64
+    }
+}
+
+/// Bones of the person, by number.
+const HIPS: u32 = 0;
+const HEAD: u32 = 3;
+const HAND: u32 = 6;
+const SHIN: u32 = 11;
+const FOOT: u32 = 12;
+const THIGH: u32 = 10;
+
+/// Who stands upright along z and looks along −y: (head, tail, radius, parent) of each bone.
+fn bones() -> Vec<([f64; 3], [f64; 3], f64, Option<u32>)> {
+    let mut all = vec![
+        ([0.0, 0.0, 0.95], [0.0, 0.0, 1.1], 0.17, None),
+        ([0.0, 0.0, 1.1], [0.0, 0.0, 1.42], 0.17, Some(0)),
+        ([0.0, 0.0, 1.5], [0.0, 0.0, 1.6], 0.06, Some(1)),
+        ([0.0, 0.0, 1.66], [0.0, -0.02, 1.74], 0.11, Some(2)),
+    ];
+    for side in [1.0, -1.0] {
+        let base = all.len() as u32;
+        all.extend([
+            ([0.2 * side, 0.0, 1.4], [0.45 * side, 0.0, 1.4], 0.06, Some(1)),
+            ([0.45 * side, 0.0, 1.4], [0.7 * side, 0.0, 1.4], 0.05, Some(base)),
+            ([0.7 * side, 0.0, 1.4], [0.82 * side, 0.0, 1.4], 0.05, Some(base + 1)),
+        ]);
+    }
+    for side in [1.0, -1.0] {
+        let base = all.len() as u32;
+        all.extend([
+            ([0.1 * side, 0.0, 0.88], [0.11 * side, 0.0, 0.5], 0.09, Some(0)),
+            ([0.11 * side, 0.0, 0.5], [0.11 * side, 0.0, 0.1], 0.06, Some(base)),
+            ([0.11 * side, 0.0, 0.06], [0.11 * side, -0.18, 0.05], 0.05, Some(base + 1)),
+        ]);
+    }
+    all
+}
+
+fn away(p: &Vec3, a: &Vec3, b: &Vec3) -> f64 {
+    let axis = b - a;
+    let s = (p - a).dot(&axis) / axis.norm_squared();
+    (p - a - axis * s.clamp(0.0, 1.0)).norm()
+}
+
+/// The person: the skin of all voxels within the capsules of its bones and a belly, smoothed; weights by distance.
+fn person() -> Character {
+    const CELL: f64 = 0.03;
+    let list: Vec<(Vec3, Vec3, f64, Option<u32>)> = bones()
+        .into_iter()
+        .map(|(a, b, r, p)| (Vec3::from(a), Vec3::from(b), r, p))
+        .collect();
+    let belly = Vec3::new(0.0, -0.1, 1.08);
+    let inside = |cell: [i32; 3]| {
+        // Cells lie evenly about the middle.
+        let p = Vec3::from_fn(|k, _| (f64::from(cell[k]) + 0.5) * CELL);
+        (p - belly).norm() < 0.14 || list.iter().any(|(a, b, r, _)| away(&p, a, b) < *r)
+    };
+    let mut number: BTreeMap<[i32; 3], u32> = BTreeMap::new();
+    let (mut x, mut triangles) = (Vec::new(), Vec::new());
+    for i in -32..32 {
+        for j in -14..12 {
+            for k in -2..66 {
+                if !inside([i, j, k]) {
+                    continue;
+                }
+                for axis in 0..3 {
+                    for way in [0, 1] {
+                        let mut next = [i, j, k];
+                        next[axis] += 2 * way - 1;
+                        if inside(next) {
+                            continue;
+                        }
+                        let corner = |u: i32, v: i32| {
+                            let mut c = [i, j, k];
+                            c[axis] += way;
+                            c[(axis + 1) % 3] += u;
+                            c[(axis + 2) % 3] += v;
+                            c
+                        };
+                        let mut quad = [corner(0, 0), corner(1, 0), corner(1, 1), corner(0, 1)];
+                        if way == 0 {
+                            quad.reverse();
+                        }
+                        let quad = quad.map(|c| {
+                            *number.entry(c).or_insert_with(|| {
+                                x.push(Vec3::from_fn(|k, _| f64::from(c[k]) * CELL));
+                                x.len() as u32 - 1
+                            })
+                        });
+                        triangles.push([quad[0], quad[1], quad[2]]);
+                        triangles.push([quad[0], quad[2], quad[3]]);
+                    }
+                }
+            }
+        }
+    }
+    for _ in 0..4 {
+        let mut sum = vec![(Vec3::zeros(), 0.0); x.len()];
+        for t in &triangles {
+            for k in 0..3 {
+                let (a, b) = (t[k] as usize, t[(k + 1) % 3] as usize);
+                sum[a] = (sum[a].0 + x[b], sum[a].1 + 1.0);
+                sum[b] = (sum[b].0 + x[a], sum[b].1 + 1.0);
+            }
+        }
+        for (x, (s, n)) in x.iter_mut().zip(sum) {
+            *x = *x * 0.5 + s / n * 0.5;
+        }
+    }
+    let row = |p: &Vec3| {
+        let near: Vec<f64> = list
+            .iter()
+            .map(|(a, b, r, _)| away(p, a, b) / r.sqrt())
+            .collect();
+        let least = near.iter().copied().fold(f64::INFINITY, f64::min);
+        let close = (0u32..).zip(&near).filter(|(_, d)| **d < 1.6 * least);
+        close.map(|(b, d)| (b, (least / d).powi(6))).collect()
+    };
+    Character {
+        rows: x.iter().map(row).collect(),
+        parents: list.iter().map(|b| b.3).collect(),
+        heads: list.iter().map(|b| b.0).collect(),
+        tails: list.iter().map(|b| b.1).collect(),
+        triangles,
+        x,
+    }
+}
+
+/// Asserts that two maps are alike: on the whole, and nowhere far apart.
+fn assert_alike(a: &[f64], b: &[f64]) {
+    assert_eq!(a.len(), b.len());
+    let apart: Vec<f64> = a.iter().zip(b).map(|(a, b)| (a - b).abs()).collect();
+    let mean = apart.iter().sum::<f64>() / apart.len() as f64;
+    let most = apart.iter().copied().fold(0.0, f64::max);
+    assert!(mean < 0.005 && most < 0.08, "mean {mean}, most {most}");
+}
+
+#[test]
+fn skulls_hands_feet_and_shins_are_hard_and_bellies_are_soft() {
+    let person = person();
+    let anatomy = person.anatomy(Kind::Automatic);
+    let f = anatomy.flesh();
+    for bone in [HEAD, HAND, FOOT] {
+        assert!(person.mean(&f, bone) < 0.1, "{bone}: {}", person.mean(&f, bone));
+    }
+    assert!(person.mean(&f, SHIN) < 0.2 && person.mean(&f, THIGH) > 0.2);
+    let stance = anatomy.stance.as_ref().unwrap().0;
+    assert!(stance.upright && stance.ventral.y < -0.9 && stance.axis().z > 0.9);
+    let at = |p: Vec3| {
+        let apart = |v: &usize| (person.x[*v] - p).norm();
+        let all = 0..f.len();
+        f[all.min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap()]
+    };
+    let (belly, back) = (at(Vec3::new(0.0, -0.24, 1.08)), at(Vec3::new(0.0, 0.17, 1.2)));
+    assert!(belly > 0.8 && back < 0.75 * belly, "{belly} {back}");
+    assert!(!anatomy.is_machine());
+}
+
+#[test]
+fn turned_mirrored_scaled_and_renumbered_it_is_the_same() {
+    let person = person();
+    let f = person.flesh();
+    let turn = nalgebra::Rotation3::from_euler_angles(0.4, -1.1, 2.3);
+    assert_alike(&f, &person.moved(|x| turn * x + Vec3::new(3.0, -8.0, 1.0)).flesh());
+    assert_alike(&f, &person.moved(|x| x * 0.01).flesh());
+    let mut mirrored = person.moved(|x| Vec3::new(-x.x, x.y, x.z));
+    mirrored.triangles.iter_mut().for_each(|t| t.swap(0, 1));
+    assert_alike(&f, &mirrored.flesh());
+
+    // Vertices, triangles and bones in another order.
+    let (n, b) = (person.x.len(), person.heads.len());
+    let mut other = person.clone();
+    let vertex = |v: u32| (v as usize * 7919 % n) as u32;
+    assert_ne!(n % 7919, 0);
+    for v in 0..n {
+        let to = vertex(v as u32) as usize;
+        other.x[to] = person.x[v];
+        let bone = |&(b0, w): &(u32, f64)| (b as u32 - 1 - b0, w);
+        other.rows[to] = person.rows[v].iter().map(bone).collect();
+    }
+    other.triangles = person.triangles.iter().rev().map(|t| t.map(vertex)).collect();
+    other.heads.reverse();
+    other.tails.reverse();
+    let parent = |p: &Option<u32>| p.map(|p| b as u32 - 1 - p);
+    other.parents = person.parents.iter().rev().map(parent).collect();
+    let renumbered = other.flesh();
+    let back: Vec<f64> = (0..n as u32).map(|v| renumbered[vertex(v) as usize]).collect();
+    assert_alike(&f, &back);
+    assert_eq!(person.flesh(), f, "the same input gives the same bits");
+}
+
+#[test]
+fn loose_vertices_and_props_far_away_change_nothing() {
+    let person = person();
+    let (f, size) = (person.flesh(), person.anatomy(Kind::Automatic).size());
+    let mut loose = person.clone();
+    loose.x.push(Vec3::new(50.0, 0.0, 0.0));
+    loose.rows.push(vec![(HIPS, 1.0)]);
+    let anatomy = loose.anatomy(Kind::Automatic);
+    assert_eq!(anatomy.flesh()[..f.len()], f[..]);
+    assert_eq!((anatomy.flesh()[f.len()], anatomy.size()), (0.0, size));
+    // A cube far away, as large as the person, and a dome around everything.
+    for (half, at) in [(0.5, 30.0), (100.0, 0.0)] {
+        let prop = person.clone().with_prop(half, Vec3::new(at, 0.0, 0.0), HIPS);
+        let anatomy = prop.anatomy(Kind::Automatic);
+        assert!((anatomy.size() / size - 1.0).abs() < 1e-9, "{}", anatomy.size());
+        assert!(anatomy.flesh()[f.len()..].iter().all(|f| *f == 0.0));
+        if at > 0.0 {
+            assert_alike(&anatomy.flesh()[..f.len()], &f);
+        }
+    }
+    // A tool in the hand counts for the size, and changes hardly anything else.
+    let tool = person.clone().with_prop(0.05, Vec3::new(0.88, -0.1, 1.4), HAND);
+    let own = &tool.flesh()[..f.len()];
+    let mean = own.iter().zip(&f).map(|(a, b)| (a - b).abs()).sum::<f64>() / f.len() as f64;
+    assert!(mean < 0.03, "{mean}");
+}
+
+#[test]
+fn kinds_change_what_may_be_soft() {
+    let person = person();
+    let flesh = |kind| person.anatomy(kind).flesh();
+    assert_eq!(flesh(Kind::Human), flesh(Kind::Automatic), "it is told to be one");
+    let (toon, human) = (flesh(Kind::Toon), flesh(Kind::Human));
+    assert!(person.mean(&toon, HEAD) > 0.2 && person.mean(&human, HEAD) < 0.1);
+    assert!(person.mean(&toon, SHIN) > 2.0 * person.mean(&human, SHIN));
+    assert!(flesh(Kind::Robot).iter().all(|f| *f == map::FIRM));
+    let (insect, animal) = (flesh(Kind::Insect), flesh(Kind::Animal));
+    assert!(insect.iter().sum::<f64>() < animal.iter().sum::<f64>());
+}
+
+#[test]
+fn a_body_of_rigid_pieces_is_a_machine_unless_it_is_said_not_to_be() {
+    let person = person();
+    let mut robot = person.clone();
+    (robot.x, robot.triangles, robot.rows) = Default::default();
+    for bone in 0..person.heads.len() {
+        let half = 0.45 * (person.tails[bone] - person.heads[bone]).norm();
+        let at = (person.heads[bone] + person.tails[bone]) * 0.5;
+        robot = robot.with_prop(half, at, bone as u32);
+    }
+    let anatomy = robot.anatomy(Kind::Automatic);
+    assert!(anatomy.is_machine());
+    assert!(anatomy.flesh().iter().all(|f| *f == map::FIRM));
+    let toon = robot.anatomy(Kind::Toon);
+    assert!(!toon.is_machine() && toon.flesh().iter().any(|f| *f > 0.5));
+}
+
+#[test]
+fn parts_lie_where_they_do_and_are_mirrored() {
+    let person = person();
+    let anatomy = person.anatomy(Kind::Human);
+    let parts = anatomy.parts();
+    let part = |name: PartName| parts.iter().find(|p| p.name == name).unwrap();
+    let belly = &part(PartName::Belly).patches[0].0;
+    assert!(belly.y < -0.15 && (0.9..1.3).contains(&belly.z), "{belly}");
+    let behind = &part(PartName::Buttocks).patches[0].0;
+    assert!(behind.y > 0.0 && (0.7..1.1).contains(&behind.z), "{behind}");
+    for name in [PartName::Chest, PartName::Buttocks, PartName::Cheeks] {
+        let [(a, r), (b, s)] = part(name).patches[..] else {
+            panic!("{name:?} comes in pairs");
+        };
+        let image = Vec3::new(-a.x, a.y, a.z);
+        assert!(r == s && (image - b).norm() < 0.04 && a.x * b.x < 0.0, "{a} {b}");
+        let most = part(name).share.iter().copied().fold(0.0, f64::max);
+        assert!(most > 0.8, "{name:?} {most}");
+    }
+}
+
+#[test]
+fn a_tube_without_limbs_and_skin_that_nothing_carries_have_maps_as_well() {
+    let cube = cuboid(Vec3::new(0.2, 0.2, 1.0));
+    let one = |rows: Vec<Vec<(u32, f64)>>| Character {
+        x: cube.vertices.clone(),
+        triangles: cube.triangles.clone(),
+        rows,
+        parents: vec![None],
+        heads: vec![Vec3::zeros()],
+        tails: vec![Vec3::z()],
+    };
+    let n = cube.vertices.len();
+    let carried = one(vec![vec![(0, 1.0)]; n]).flesh();
+    assert!(carried.iter().all(|f| (0.0..=1.0).contains(f) && *f > 0.5), "{carried:?}");
+    let none = one(vec![Vec::new(); n]);
+    assert!(none.flesh().iter().all(|f| *f == 0.0));
+    assert!(none.anatomy(Kind::Automatic).parts().is_empty());
+}

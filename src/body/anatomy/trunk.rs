@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Which bones are the trunk, and which branches leave it.
+//!
+//! The trunk lies in the mirror plane between the outermost junctions of paired limbs; what goes on there as thick as it is
+//! belongs to it (abdomens, tail roots) unless it is a compact end (a head), and so do short branches (ribs, bellies).
+
+use super::bones::{Bones, reach_of};
+use super::skin::Skin;
+use super::statistics::exceeded;
+
+/// Two branches are a pair of limbs when either side has this part of the skin's area and reaches this far, of the size, from
+/// its joint: ears, horns and teeth do not.
+pub(super) const LIMB: f64 = 0.012;
+pub(super) const REACH: f64 = 0.12;
+/// A bone beyond the junctions is trunk when its mean thickness is this part of the trunk's; where there are no paired limbs
+/// (snakes, worms, fish on a chain), this part.
+const AS_THICK: f64 = 0.80;
+const AS_THICK_ALONE: f64 = 0.5;
+/// A branch in the plane is trunk when it reaches less than so many half thicknesses; other ones than the two that reach
+/// farthest, neck and tail, less than so many: bones of bellies and ribs.
+const INSIDE: f64 = 0.5;
+const INSIDE_MORE: f64 = 2.0;
+/// A last cluster is compact when it reaches at most so many mean distances from its own axis.
+const END_LENGTH: f64 = 3.5;
+/// Several bones together are a lump up to this part of the body's volume, one bone at any; where no limbs were found one bone
+/// only up to this part.
+const LUMP_SHARE: f64 = 0.20;
+const END_SHARE: f64 = 0.20;
+
+/// The trunk and what leaves it.
+pub(super) struct Trunk {
+    /// Bones of the trunk.
+    pub bones: Vec<usize>,
+    /// Branches that leave it: (first bone, the trunk's bone it hangs on).
+    pub limbs: Vec<(usize, usize)>,
+    /// The share of each vertex that the trunk carries.
+    pub share: Vec<f64>,
+    /// Median thickness of the trunk by `diameters`, metres.
+    pub thick: f64,
+}
+
+impl Trunk {
+    /// Finds it; `diameters`: the body's thickness at the skin's vertices.
+    pub fn find(skin: &Skin, bones: &Bones, diameters: &[f64]) -> Self {
+        let junctions = junctions(skin, bones);
+        let found = junctions.contains(&true);
+        let mut inside = between(bones, &junctions);
+        if !found {
+            let live = (0..bones.len()).filter(|&b| bones.live[b]);
+            let most =
+                live.max_by(|&a, &b| bones.volume[a].total_cmp(&bones.volume[b]).then(b.cmp(&a)));
+            most.into_iter().for_each(|b| inside[b] = true);
+        }
+        while let Some(more) = as_thick(skin, bones, &inside, found) {
+            more.into_iter().for_each(|b| inside[b] = true);
+        }
+        add_short_branches(skin, bones, diameters, &mut inside);
+        let listed: Vec<usize> = (0..bones.len()).filter(|&b| inside[b]).collect();
+        let leaving = listed
+            .iter()
+            .flat_map(|&b| bones.linked(b).map(move |c| (c, b)));
+        let limbs = leaving.filter(|(c, _)| !inside[*c]).collect();
+        let share = skin.share(&inside);
+        Self {
+            thick: median_thickness(skin, &share, diameters),
+            bones: listed,
+            limbs,
+            share,
+        }
+    }
+}
+
+/// The median of the thickness of what a share of bones mostly carries; of all where that is nothing.
+fn median_thickness(skin: &Skin, share: &[f64], diameters: &[f64]) -> f64 {
+    let pairs = |least: f64| {
+        let mine = (0..skin.len()).filter(move |&v| share[v] > least);
+        mine.map(|v| (diameters[v], skin.area[v]))
+    };
+    let least = if pairs(0.5).next().is_some() {
+        0.5
+    } else {
+        -1.0
+    };
+    exceeded(pairs(least), 0.5)
+}
+
+/// Bones of the middle from which paired limbs branch off.
+fn junctions(skin: &Skin, bones: &Bones) -> Vec<bool> {
+    let whole: f64 = bones.area.iter().sum();
+    let is_junction = |b: usize| {
+        if !bones.middle[b] {
+            return false;
+        }
+        let mut sides = [0.0; 2];
+        for c in bones.linked(b).filter(|&c| !bones.middle[c]) {
+            let list = bones.beyond(c, b);
+            let share = skin.share(&bones.marked(&list));
+            if reach_of(skin, &share, &bones.joint(b, c)).0 > REACH * skin.size {
+                let side = usize::from(bones.side[c] > 0.0);
+                sides[side] += list.iter().map(|&b| bones.area[b]).sum::<f64>();
+            }
+        }
+        sides[0].min(sides[1]) > LIMB * whole
+    };
+    (0..bones.len()).map(is_junction).collect()
+}
+
+/// All bones on the ways between junctions.
+fn between(bones: &Bones, junctions: &[bool]) -> Vec<bool> {
+    let mut inside = junctions.to_vec();
+    let Some(root) = junctions.iter().position(|j| *j) else {
+        return inside;
+    };
+    // Reached from one of them, a bone lies between when one of them lies behind it.
+    let mut order = vec![(root, usize::MAX)];
+    let mut at = 0;
+    while at < order.len() {
+        let (b, from) = order[at];
+        order.extend(bones.linked(b).filter(|&c| c != from).map(|c| (c, b)));
+        at += 1;
+    }
+    for &(b, from) in order.iter().rev() {
+        if inside[b] && from != usize::MAX {
+            inside[from] = true;
+        }
+    }
+    inside
+}
+
+/// Neighbours of the trunk that go on as thick as it is; none where none does.
+fn as_thick(skin: &Skin, bones: &Bones, inside: &[bool], found: bool) -> Option<Vec<usize>> {
+    let own = || (0..bones.len()).filter(|&b| inside[b]);
+    let volume: f64 = own().map(|b| bones.volume[b]).sum();
+    let thick = own()
+        .map(|b| bones.radius[b] * bones.volume[b])
+        .sum::<f64>()
+        / volume.max(f64::MIN_POSITIVE);
+    let (part, share) = match found {
+        true => (AS_THICK, 1.0),
+        false => (AS_THICK_ALONE, END_SHARE),
+    };
+    let mut more: Vec<usize> = Vec::new();
+    for b in own() {
+        for c in bones.linked(b) {
+            let new = !inside[c] && !more.contains(&c) && (bones.middle[c] || !found);
+            if new && bones.radius[c] >= part * thick && !is_compact(skin, bones, c, b, share) {
+                more.push(c);
+            }
+        }
+    }
+    (!more.is_empty()).then_some(more)
+}
+
+/// Adds branches in the plane that hardly leave the trunk.
+fn add_short_branches(skin: &Skin, bones: &Bones, diameters: &[f64], inside: &mut [bool]) {
+    let half = 0.5 * median_thickness(skin, &skin.share(inside), diameters);
+    let mut branches: Vec<(f64, Vec<usize>)> = Vec::new();
+    for b in (0..bones.len()).filter(|&b| inside[b]) {
+        for c in bones.linked(b).filter(|&c| !inside[c] && bones.middle[c]) {
+            let list = bones.beyond(c, b);
+            let share = skin.share(&bones.marked(&list));
+            branches.push((reach_of(skin, &share, &bones.joint(b, c)).0, list));
+        }
+    }
+    branches.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (k, (reach, list)) in branches.into_iter().enumerate() {
+        let most = if k < 2 { INSIDE } else { INSIDE_MORE };
+        if reach < most * half && list.iter().all(|&b| bones.middle[b]) {
+            list.into_iter().for_each(|b| inside[b] = true);
+        }
+    }
+}
+
+/// Whether a bone and all behind it are a lump: short for its thickness, and at most `share` of the body.
+pub(super) fn is_compact(skin: &Skin, bones: &Bones, bone: usize, from: usize, share: f64) -> bool {
+    let list = bones.beyond(bone, from);
+    let volume: f64 = list.iter().map(|&b| bones.volume[b]).sum();
+    let largest = list.iter().map(|&b| bones.volume[b]).fold(0.0, f64::max);
+    let most = match largest > 0.8 * volume {
+        true => share,
+        false => share.min(LUMP_SHARE),
+    };
+    if volume > most * bones.volume.iter().sum::<f64>() {
+        return false;
+    }
+    let own = skin.share(&bones.marked(&list));
+    let (reach, off) = reach_of(skin, &own, &bones.joint(bone, from));
+    reach <= END_LENGTH * off
+}

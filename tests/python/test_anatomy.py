@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What shape and rig tell of real characters: soft where it is soft, hard where it is hard, whatever bones are called."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import thew
+from glb import character
+from scipy.spatial.transform import Rotation
+
+#: Bones of hard and of soft parts by character: how their names begin. The table that the look is measured by.
+PARTS = {
+    "Fox": (("b_Head", "b_LeftFoot02", "b_RightFoot02", "b_LeftHand", "b_RightHand"), ("b_Spine", "b_Hip")),
+    "m2m_human": (("head", "foot", "ball", "calf", "hand", "thumb"), ("spine_01", "spine_02", "pelvis")),
+    "mh_male_heavy": (
+        ("Head", "LeftToe", "RightToe", "LeftHand", "LeftLeg", "RightLeg"),
+        ("Spine", "LowerBack", "Hips"),
+    ),
+    "kaykit_manny": (("head", "hand", "foot", "toes", "wrist"), ("spine", "hips")),
+    "sintel_m2m": (("head", "foot", "ball", "calf", "hand"), ("spine_01", "spine_02", "pelvis")),
+    "m2m_horse": (("head", "nose", "mouth", "front_leg_foot", "back_leg_toe"), ("spine_2", "spine_3", "spine_4")),
+    "q_bull": (("Head", "FF.", "IKFrontLeg"), ("Back", "Torso")),
+    "q_frog": (("Head", "FrontFoot", "BackFoot"), ("Back", "Torso")),
+    "m2m_spider": (("head", "leg"), ("tail_1", "tail_2")),
+    "q_apatosaurus": (("Head", "FrontFoot", "BackFoot"), ("Torso", "Hips")),
+}
+HUMANS = ["m2m_human", "mh_male_heavy", "kaykit_manny", "sintel_m2m"]
+
+
+def body(found, **options):
+    """A coarse body: its map does not depend on the lattice."""
+    names = options.pop("names", found.names)
+    skeleton = thew.Skeleton(names, list(found.skeleton.parents), found.skeleton.heads, found.skeleton.tails)
+    surface = thew.Surface(found.vertices, found.triangles)
+    lattice = thew.Lattice.enclose(surface, skeleton, found.weights, cells_across=8)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=found.weights, **options)
+
+
+def carried(found, starts):
+    """Vertices that bones mostly carry whose names begin so."""
+    mine = [i for i, name in enumerate(found.names) if name.startswith(starts)]
+    assert mine, starts
+    return found.weights[:, mine].sum(axis=1) > 0.7
+
+
+@pytest.fixture(scope="module", params=sorted(PARTS))
+def case(request):
+    found = character(request.param)
+    return request.param, found, body(found)
+
+
+def test_hard_parts_are_hard_and_soft_ones_are_not(case):
+    name, found, made = case
+    hard, soft = (carried(found, starts) for starts in PARTS[name])
+    assert np.quantile(made.flesh[hard], 0.9) <= 0.1, np.quantile(made.flesh[hard], [0.5, 0.9])
+    assert np.quantile(made.flesh[soft], 0.9) >= 0.5, np.quantile(made.flesh[soft], [0.5, 0.9])
+
+
+def test_names_of_bones_do_not_matter(case):
+    _, found, made = case
+    numbered = body(found, names=[f"b{i:03d}" for i in range(len(found.names))])
+    assert np.array_equal(numbered.flesh, made.flesh)
+
+
+def test_turned_and_scaled_it_is_the_same(case):
+    _, found, made = case
+    turn = Rotation.from_rotvec([0.3, -1.2, 0.7]).as_matrix().T * 0.03
+    surface = thew.Surface(found.vertices @ turn, found.triangles)
+    bones = found.skeleton
+    skeleton = thew.Skeleton(found.names, list(bones.parents), bones.heads @ turn, bones.tails @ turn)
+    lattice = thew.Lattice.enclose(surface, skeleton, found.weights, cells_across=8)
+    with np.testing.suppress_warnings() as quiet:
+        quiet.filter(UserWarning)
+        other = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=found.weights)
+    apart = np.abs(other.flesh - made.flesh)
+    assert apart.mean() < 0.01 and np.quantile(apart, 0.99) < 0.1, (apart.mean(), apart.max())
+
+
+def test_a_loose_vertex_far_away_changes_nothing(case):
+    _, found, made = case
+    vertices = np.vstack([found.vertices, [[50.0, 0.0, 0.0]]])
+    weights = np.vstack([found.weights, np.eye(1, len(found.names))])
+    surface = thew.Surface(vertices, found.triangles)
+    other = thew.Body(surface, made.skeleton, made.lattice, thew.Material(), region_weights=weights)
+    assert np.array_equal(other.flesh[:-1], made.flesh) and other.flesh[-1] == 0.0
+    assert other.with_softness(0.5).material.young == pytest.approx(made.with_softness(0.5).material.young, rel=1e-6)
+
+
+def test_the_dial_softens_at_every_notch(case):
+    _, _, made = case
+    young = [made.with_softness(dial).material.young for dial in np.linspace(0.0, 1.0, 6)]
+    assert np.all(np.diff(young) < 0.0), young
+
+
+@pytest.mark.parametrize("name", HUMANS)
+def test_parts_of_people_lie_where_they_do(name):
+    found = character(name)
+    parts = body(found, kind="human").parts()
+    low, high = found.vertices[:, 2].min(), found.vertices[:, 2].max()
+    height = {part: (patches[:, 2].mean() - low) / (high - low) for part, (patches, _) in parts.items()}
+    chubby = name == "kaykit_manny"  # whose head is as large as the rest of it
+    assert (0.25 if chubby else 0.5) < height["belly"] < 0.66, height
+    assert height["belly"] < height["chest"] < 0.8 and height["buttocks"] < height["belly"], height
+    assert height["cheeks"] > (0.6 if chubby else 0.84), height
+    for part in ("chest", "buttocks", "cheeks"):
+        (a, b), share = parts[part]
+        assert a[0] * b[0] < 0.0 and np.abs(a[1:] - b[1:]).max() < 0.06 * (high - low), (part, a, b)
+        assert 0.5 < share.max() <= 1.0
+
+
+def test_a_machine_is_hard_and_the_dial_leaves_it_so():
+    found = character("robot")
+    made = body(found)
+    assert made.flesh.max() <= 0.02 + 1e-12
+    toon = body(found, kind="toon")
+    assert toon.flesh.max() > 0.5
+    # Flesh that is nowhere soft yields by a hundredth of what the dial asks for; its map adds what it does not show.
+    assert made.with_softness(1.0).softness() < 0.02
+
+
+def test_kinds_are_known_by_name():
+    found = character("Fox", height=1.0)
+    flesh = {kind: body(found, kind=kind).flesh for kind in ("automatic", "human", "animal", "toon", "insect", "robot")}
+    assert np.array_equal(flesh["animal"], flesh["automatic"])
+    head = carried(found, ("b_Head",))
+    assert np.median(flesh["toon"][head]) > 0.2 > np.median(flesh["animal"][head])
+    assert flesh["insect"].mean() < flesh["animal"].mean() and flesh["robot"].max() <= 0.02 + 1e-12
+    with pytest.raises(thew.InputError, match="kind must be one of"):
+        body(found, kind="fish")
