@@ -7,6 +7,7 @@ vertex lies from the bones that carry it. Numbers that pass are no proof of a go
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,11 +68,11 @@ class Look:
     rides: bool = False
     """It has no flesh of its own: it moves as what it rides on, much or little."""
     hard: float | None = None
-    """0.9 quantile of the sway of the parts that are hard; None where none is named."""
+    """0.9 quantile of the sway of that hard part which sways most; None where none is named."""
     soft: float | None = None
-    """The same of the soft parts."""
+    """0.9 quantile of the sway of that soft part which sways most."""
     soft_acceleration: float | None = None
-    """Root mean square of the acceleration of the soft parts' skin, as `acceleration`."""
+    """Root mean square of the acceleration of all soft parts' skin, as `acceleration`."""
     calm: float | None = None
     """Seconds from a stop of all bones until the swing stays below a twentieth of its largest; None: not measured."""
     over_exact: float | None = None
@@ -124,13 +125,13 @@ def look(
     triangles: np.ndarray,
     fps: float,
     body: float | None = None,
-    hard: np.ndarray | None = None,
-    soft: np.ndarray | None = None,
+    hard: Sequence[np.ndarray] = (),
+    soft: Sequence[np.ndarray] = (),
 ) -> Look:
     """The measures of `shown` [f, n, 3] beside `skin` [f, n, 3], r[n] in their unit (`thickness`), edges[e, 2], triangles[t, 3].
 
-    `body`: the size of the body that the mesh rides on, of which lengths are shares then. `hard`, `soft`: bool[n], the vertices
-    of parts that are known to be so; None or no vertex: not measured.
+    `body`: the size of the body that the mesh rides on, of which lengths are shares then. `hard`, `soft`: parts
+    that are known to be so, the vertices of each bool[n]; how many vertices a part has does not weigh.
 
     Raises ValueError: shapes that differ, fewer than three frames, no vertex carried by a bone.
     """
@@ -166,7 +167,7 @@ def look(
         rides=body is not None,
         hard=_farthest(every, hard),
         soft=_farthest(every, soft),
-        soft_acceleration=None if soft is None or not soft.any() else acceleration(skin[:, soft], fps) * 2.0 / size,
+        soft_acceleration=acceleration(skin[:, np.logical_or.reduce(soft)], fps) * 2.0 / size if len(soft) else None,
     )
 
 
@@ -207,8 +208,8 @@ def calm(swing: np.ndarray, fps: float, share: float = 0.05) -> float:
     return float(after - 1 + (before - limit) / (before - behind)) / fps
 
 
-def _farthest(swings: np.ndarray, part: np.ndarray | None) -> float | None:
-    return None if part is None or not part.any() else float(np.quantile(swings[part], 0.9))
+def _farthest(swings: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
+    return max((float(np.quantile(swings[part], 0.9)) for part in parts), default=None)
 
 
 def _largest_bend(points: np.ndarray) -> np.ndarray:

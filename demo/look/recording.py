@@ -55,7 +55,7 @@ class Recording:
     def look(self, clip: Clip, shown: np.ndarray) -> measures.Look:
         """How `shown` [f - 1, n, 3] looks beside the skin of one of the clips."""
         r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
-        hard, soft = (self.parts.together(kind) for kind in ("hard", "soft"))
+        hard, soft = (list(parts.values()) for parts in (self.parts.hard, self.parts.soft))
         return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft)
 
     @cached_property

@@ -181,7 +181,7 @@ def test_hard_and_soft_parts_are_held_to_bounds_of_their_own(grid):
         shown[:, hard, 1] += SIZE * of_hard * rhythm
         shown[:, soft, 1] += SIZE * of_soft * rhythm
         r = np.full(len(points), 10.0)
-        return measures.look(skin, shown, r, edges, triangles, FPS, hard=hard, soft=soft, **also)
+        return measures.look(skin, shown, r, edges, triangles, FPS, hard=[hard], soft=[soft], **also)
 
     right = look(0.003, 0.007)
     assert right.hard == pytest.approx(0.003, rel=1e-9) and right.soft == pytest.approx(0.007, rel=1e-9)
@@ -191,16 +191,27 @@ def test_hard_and_soft_parts_are_held_to_bounds_of_their_own(grid):
     assert look(0.0, 0.0045).faults() == ["soft parts still"]
     assert look(0.0035, 0.0065).faults() == ["soft as hard"]
     assert look(0.0045, 0.0, body=SIZE).faults() == ["hard parts sway"]  # what rides moves as its body does
-    nothing = np.zeros(len(points), bool)
-    plain = measures.look(skin, skin, np.ones(len(points)), edges, triangles, FPS, hard=nothing, soft=None)
+    plain = measures.look(skin, skin, np.ones(len(points)), edges, triangles, FPS)
     assert plain.hard is None and plain.soft is None and plain.soft_acceleration is None
+
+
+def test_many_still_vertices_do_not_hide_a_part_that_sways(grid):
+    """Hands have more vertices than all the rest, and must not outvote a skull."""
+    points, edges, triangles = grid
+    skin = shaken(grid)
+    hands, skull = points[:, 0] < 0.85, points[:, 0] > 0.95
+    rhythm = np.sin(6.0 * np.pi * np.arange(FRAMES) / FPS)[:, None]
+    shown = skin.copy()
+    shown[:, skull, 1] += 0.01 * SIZE * rhythm
+    look = measures.look(skin, shown, np.full(len(points), 10.0), edges, triangles, FPS, hard=[hands, skull])
+    assert look.hard == pytest.approx(0.01 * rhythm.std(), rel=1e-9) and "hard parts sway" in look.faults()
 
 
 def test_soft_parts_may_rest_where_the_skin_hardly_moves(grid):
     points, edges, triangles = grid
     skin = np.repeat(points[None], FRAMES, axis=0)
     half = points[:, 0] > 0.5
-    look = measures.look(skin, skin, np.ones(len(points)), edges, triangles, FPS, hard=~half, soft=half)
+    look = measures.look(skin, skin, np.ones(len(points)), edges, triangles, FPS, hard=[~half], soft=[half])
     assert look.faults() == [] and look.soft == 0.0
 
 
@@ -347,7 +358,7 @@ def test_scale_leaves_no_trace(grid):
     shown = skin + 0.02 * random.standard_normal(skin.shape)
     r = 0.02 + 0.2 * points[:, 0]
     half = points[:, 0] > 0.5
-    parts = {"hard": ~half, "soft": half}
+    parts = {"hard": [~half], "soft": [half]}
     small, large = (measures.look(k * skin, k * shown, k * r, edges, triangles, FPS, **parts) for k in (1.0, 300.0))
     for name, value in vars(small).items():
         if value is not None:

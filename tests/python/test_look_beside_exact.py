@@ -51,7 +51,9 @@ def test_half_the_sway_is_half_of_exact_and_of_the_parts_that_are_named(recorded
 
 
 def test_still_flesh_has_nothing_to_be_beside(recorded):
-    still = Clip("still", np.repeat(recorded.clips[0].maps[:1], 6, axis=0), np.repeat(recorded.clips[0].skin[:1], 6, axis=0))
+    still = Clip(
+        "still", np.repeat(recorded.clips[0].maps[:1], 6, axis=0), np.repeat(recorded.clips[0].skin[:1], 6, axis=0)
+    )
     assert character(recorded).over_exact(still, still.shown) is None
 
 
