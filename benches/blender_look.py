@@ -95,13 +95,18 @@ def recorded(options: argparse.Namespace) -> int:
             shown = character.shown(clip)
             seconds = time.perf_counter() - start
             look = further(recording.look(clip, shown), character, clip, shown, options)
-            looks.append((recording.character, look))
+            looks.append((recording.character, recording.mesh, look))
             print(table.line(recording.character, recording.mesh, clip.name, look, seconds), flush=True)
             print("".join(table.part_lines(recording, clip, shown)) if options.parts else "", end="", flush=True)
             strips.append(sheet.Strip(clip.name, clip.shown, shown))
         draw(recording, strips, options)
-    print(f"\n{table.totals(looks)}")
+    conclude(looks)
     return 0
+
+
+def conclude(looks: list[tuple[str, str, measures.Look]]) -> None:
+    """Print what all clips of a mesh have in common, and how many pass."""
+    print(f"\n{table.summary(looks)}\n\n{table.totals((character, look) for character, _, look in looks)}")
 
 
 def further(look: measures.Look, character: Character, clip: Clip, shown: np.ndarray, options) -> measures.Look:
@@ -158,13 +163,13 @@ def in_blender(options: argparse.Namespace) -> int:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         rows = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
         for row in rows:
-            looks.append((row["character"], measures.Look(**row.pop("look"))))
-            print(table.line(look=looks[-1][1], **row), flush=True)
+            looks.append((row["character"], row["mesh"], measures.Look(**row.pop("look"))))
+            print(table.line(look=looks[-1][2], **row), flush=True)
         if done.returncode:
             broken.append(title(source))
             print(f"{title(source)}, status {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
     if looks:
-        print(f"\n{table.totals(looks)}")
+        conclude(looks)
     if broken:
         print(f"Without a result: {', '.join(broken)}.")
     return 1 if broken else 0

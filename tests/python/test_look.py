@@ -403,6 +403,18 @@ def test_the_table_counts_clips_and_characters(grid):
     assert row.count("|") == table.HEAD.count("|") and row.endswith("| still |")
 
 
+def test_the_summary_has_a_line_for_each_mesh_with_its_worst_clips(grid):
+    good, bad = measured(grid, lambda shown: None), measured(grid, lambda shown: None, shaken(grid))
+    named = replace(good, hard=0.001, soft=0.006, calm=1.0)
+    text = table.summary(
+        [("a", "body", good), ("a", "body", bad), ("a", "hair", named), ("a", "hair", replace(named, soft=0.012))]
+    )
+    head, rule, body, hair = text.splitlines()
+    assert head.count("|") == rule.count("|") == body.count("|") == hair.count("|")
+    assert body.split(" | ")[:4] == ["| a", "body", "2", f"{bad.acceleration:.0f}"] and body.endswith("| still |")
+    assert "| 0.10 | 0.60 to 1.20 | 1.00 |  | – |" in hair
+
+
 def test_recordings_come_back_as_they_were(grid, tmp_path):
     points, edges, triangles = grid
     clip = recording.Clip("Rig|run", np.tile(np.eye(4), (3, 2, 1, 1)), np.float32(shaken(grid)[:3]))
