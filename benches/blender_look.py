@@ -22,7 +22,9 @@ import sys
 import tempfile
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 MARK = "@row "
 """With what a child begins a line that is meant for its parent."""
@@ -30,7 +32,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from demo.look import measures, sheet, table  # noqa: E402
-from demo.look.recording import Recording  # noqa: E402
+from demo.look.recording import Clip, Recording  # noqa: E402
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from demo.look.simulating import Character
 
 
 def main() -> int:
@@ -46,6 +53,10 @@ def main() -> int:
     parser.add_argument("--from-npz", type=Path, help="measure the recordings in this folder, without Blender")
     parser.add_argument("--wheel-path", type=Path, help="take the package thew from this wheel or folder")
     parser.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings in place of the defaults")
+    parser.add_argument(
+        "--exact", action="store_true", help="the sway over that of neo-Hookean flesh too, which is slow"
+    )
+    parser.add_argument("--parts", action="store_true", help="a line for each hard and each soft part")
     options = parser.parse_args()
     for folder in (options.sheets, options.films, options.record):
         if folder:
@@ -83,13 +94,25 @@ def recorded(options: argparse.Namespace) -> int:
             start = time.perf_counter()
             shown = character.shown(clip)
             seconds = time.perf_counter() - start
-            look = recording.look(clip, shown)
-            looks.append((recording.character, look))
+            look = further(recording.look(clip, shown), character, clip, shown, options)
+            looks.append((recording.character, recording.mesh, look))
             print(table.line(recording.character, recording.mesh, clip.name, look, seconds), flush=True)
+            print("".join(table.part_lines(recording, clip, shown)) if options.parts else "", end="", flush=True)
             strips.append(sheet.Strip(clip.name, clip.shown, shown))
         draw(recording, strips, options)
-    print(f"\n{table.totals(looks)}")
+    conclude(looks)
     return 0
+
+
+def conclude(looks: list[tuple[str, str, measures.Look]]) -> None:
+    """Print what all clips of a mesh have in common, and how many pass."""
+    print(f"\n{table.summary(looks)}\n\n{table.totals((character, look) for character, _, look in looks)}")
+
+
+def further(look: measures.Look, character: Character, clip: Clip, shown: np.ndarray, options) -> measures.Look:
+    """The look with what is simulated beside the clip: how soon flesh is calm and, where asked for, exact flesh."""
+    over_exact = character.over_exact(clip, shown) if options.exact else None
+    return replace(look, calm=character.calm, over_exact=over_exact)
 
 
 def draw(recording: Recording, strips: list[sheet.Strip], options: argparse.Namespace) -> None:
@@ -140,13 +163,13 @@ def in_blender(options: argparse.Namespace) -> int:
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         rows = [json.loads(line[len(MARK) :]) for line in done.stdout.splitlines() if line.startswith(MARK)]
         for row in rows:
-            looks.append((row["character"], measures.Look(**row.pop("look"))))
-            print(table.line(look=looks[-1][1], **row), flush=True)
+            looks.append((row["character"], row["mesh"], measures.Look(**row.pop("look"))))
+            print(table.line(look=looks[-1][2], **row), flush=True)
         if done.returncode:
             broken.append(title(source))
             print(f"{title(source)}, status {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-4000:]}", flush=True)
     if looks:
-        print(f"\n{table.totals(looks)}")
+        conclude(looks)
     if broken:
         print(f"Without a result: {', '.join(broken)}.")
     return 1 if broken else 0
@@ -167,8 +190,15 @@ def one(source: str, options: argparse.Namespace) -> None:
         return
     fleshed = reading.fleshed(meshes, clips, recordings, options.frames)
     strips: dict[str, list[sheet.Strip]] = {}
+    from demo.look.simulating import Character
+
+    characters: dict[str, Character] = {}
     for recording, clip, shown, seconds in fleshed:
         look = recording.look(clip, shown)
+        if recording.body is None:  # what rides has no flesh of its own
+            if recording.mesh not in characters:
+                characters[recording.mesh] = Character(recording)
+            look = further(look, characters[recording.mesh], clip, shown, options)
         row = {"character": recording.character, "mesh": recording.mesh, "clip": clip.name, "seconds": seconds}
         print(MARK + json.dumps({**row, "look": vars(look)}), flush=True)
         strips.setdefault(recording.mesh, []).append(sheet.Strip(clip.name, clip.shown, shown))

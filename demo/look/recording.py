@@ -7,11 +7,12 @@ So the look can be measured and drawn again and again without Blender.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from demo.look import measures
+from demo.look import measures, parts
 
 
 @dataclass
@@ -54,7 +55,13 @@ class Recording:
     def look(self, clip: Clip, shown: np.ndarray) -> measures.Look:
         """How `shown` [f - 1, n, 3] looks beside the skin of one of the clips."""
         r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
-        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body)
+        hard, soft = (list(parts.values()) for parts in (self.parts.hard, self.parts.soft))
+        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft)
+
+    @cached_property
+    def parts(self) -> parts.Parts:
+        """Which vertices people call hard, and which soft."""
+        return parts.parts_of(self.character, self.mesh, self.rest, self.names, self.weights)
 
     def save(self, folder: Path) -> Path:
         """Write it into the folder as CHARACTER__MESH.npz."""

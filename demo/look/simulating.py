@@ -6,10 +6,12 @@ from __future__ import annotations
 import importlib
 import sys
 import types
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from demo.look import measures
 from demo.look.recording import Clip, Recording
 
 
@@ -36,6 +38,13 @@ MOTION = {
     "elastic_joints": 0.0,
 }
 """The extension's own defaults; a test in Blender holds them together."""
+
+WALKING = 1.4
+"""How fast people walk, m/s; a character of another size goes as much faster or slower as legs of its length would swing."""
+WALKED, WATCHED, FINE = 0.5, 3.0, 60.0
+"""Seconds of a walk, seconds that are watched after its stop, frames a second of both."""
+FARTHEST = 0.1
+"""The share of the skin whose swing tells when a character is calm: what swings farthest."""
 
 
 class Character:
@@ -65,13 +74,54 @@ class Character:
         """What is shown of one clip, metres, [f - 1, n, 3]: the skin and what the flesh adds to it."""
         return self.simulated(clip)[1]
 
+    @cached_property
+    def calm(self) -> float:
+        """Seconds until the flesh is calm after the whole character, in its rest pose, went sideways and stopped dead."""
+        import thew
+
+        frame = np.arange(round((WALKED + WATCHED) * FINE) + 1)
+        way = WALKING * np.sqrt(self.recording.size / 2.0) * np.minimum(frame / FINE, WALKED)
+        maps = np.tile(np.eye(4), (len(frame), len(self.recording.names), 1, 1))
+        maps[:, :, 0, 3] = way[:, None]
+        made = thew.simulate(self.body, maps, FINE, **self.motion)
+        offsets = np.stack([self._offsets(made, k, maps[k]) for k in frame[frame >= WALKED * FINE]])
+        away = np.linalg.norm(offsets - offsets[-1], axis=2)
+        peaks = away.max(axis=0)
+        swing = np.sqrt(np.mean(away[:, peaks >= np.quantile(peaks, 1.0 - FARTHEST)] ** 2, axis=1))
+        # A hundred thousandth of the size is no swing.
+        return measures.calm(swing, FINE) if swing.max() > 1e-5 * self.recording.size else 0.0
+
+    def over_exact(self, clip: Clip, shown: np.ndarray) -> float | None:
+        """The sway of `shown` over that of neo-Hookean flesh in the same body at the same poses; None where that fails or is still.
+
+        Of the soft parts, or of the thickest quarter where none is named: the 0.9 quantile, as in `measures.look`.
+        """
+        import thew
+
+        r = self.recording
+        try:
+            exact = self.simulated(clip, method="neohookean")[1]
+        except thew.ThewError:
+            return None
+        part = r.parts.together("soft")
+        if part is None:
+            thick = measures.thickness(r.rest, r.heads, r.tails, r.weights)
+            part = np.isfinite(thick) & (thick >= np.quantile(thick[np.isfinite(thick)], 0.75))
+        ours, theirs = (np.quantile(measures.sway(clip.shown, way)[part], 0.9) for way in (shown, exact))
+        return float(ours / theirs) if theirs > 1e-6 * r.size else None
+
+    def _offsets(self, made, frame: int, pose: np.ndarray) -> np.ndarray:
+        if self.offsets:
+            return np.asarray(made.offsets(frame), np.float64)
+        return made.positions(frame) - (self.recording.rest @ pose[0, :3, :3].T + pose[0, :3, 3])
+
     def simulated(self, clip: Clip, **options):
         """One clip with further settings: the thew.Clip, what is shown, and which frame of the thew.Clip each frame shows."""
         import thew
 
         fps, size = self.recording.fps, self.surface.size
         begun = cycles.beginning(self.start, clip.maps, self.skeleton.heads, size, fps, 0)
-        made = thew.simulate(self.body, begun.turn(clip.maps), fps, **self.motion, **begun.options(), **options)
+        made = thew.simulate(self.body, begun.turn(clip.maps), fps, **{**self.motion, **begun.options(), **options})
         shown = clip.shown
         at = [begun.at(frame) for frame in range(len(shown))]
         for frame, of in enumerate(at):

@@ -6,6 +6,8 @@ The liveliest clip of each; `benches/blender_look.py` takes three and draws them
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 import numpy as np
 import pytest
@@ -28,6 +30,8 @@ def test_a_character_looks_right_at_defaults(addon, source):
     for recording, clip, shown, _ in reading.fleshed(meshes, clips, recordings):
         assert np.isfinite(shown).all()
         look = recording.look(clip, shown)
+        if recording.body is None:  # what rides has no swing of its own
+            look = replace(look, calm=simulating.Character(recording).calm)
         complaints += [f"{recording.mesh}, {clip.name}: {fault} ({look})" for fault in look.faults()]
     assert complaints == []
 

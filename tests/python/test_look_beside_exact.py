@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What is simulated beside a recorded clip: how soon flesh is calm, and how far exact flesh sways."""
+
+import numpy as np
+import pytest
+import shapes
+
+from demo.look import parts, simulating
+from demo.look.recording import Clip, Recording
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """An arm that is swung for a second and a half."""
+    vertices, triangles = shapes.arm(segments=12, rings=20, radius=0.15)
+    names, parents, heads, tails = shapes.arm_bones()
+    way = 0.1 * np.sin(3.0 * np.pi * np.arange(37) / 24.0)
+    maps = np.stack([shapes.bend(0.2) for _ in way])
+    maps[:, :, 1, 3] += way[:, None]
+    weights = shapes.arm_weights(vertices)
+    skin = np.einsum("vb,fbij,vj->fvi", weights, maps[:, :, :3, :3], vertices) + np.einsum(
+        "vb,fbi->fvi", weights, maps[:, :, :3, 3]
+    )
+    edges = np.unique(np.sort(triangles[:, :2], axis=1), axis=0)
+    clip = Clip("swing", maps, skin.astype(np.float32))
+    figure = (vertices, triangles, edges, names, np.array(parents), heads, tails, weights)
+    return Recording("someone", "arm", *figure, 24.0, [clip])
+
+
+def character(recorded, **settings):
+    return simulating.Character(recorded, {"cells_across": 8, **settings})
+
+
+def test_exact_flesh_is_as_exact_as_itself(recorded):
+    exact = character(recorded, method="neohookean")
+    clip = recorded.clips[0]
+    assert exact.over_exact(clip, exact.shown(clip)) == pytest.approx(1.0, rel=1e-12)
+
+
+def test_half_the_sway_is_half_of_exact_and_of_the_parts_that_are_named(recorded, monkeypatch):
+    exact = character(recorded, method="neohookean")
+    clip = recorded.clips[0]
+    shown = exact.shown(clip)
+    calmer = clip.shown + 0.5 * (shown - clip.shown)
+    assert exact.over_exact(clip, calmer) == pytest.approx(0.5, rel=1e-9)
+    # Where a part is named soft, that alone is looked at.
+    near = recorded.rest[:, 0] < 0.3
+    monkeypatch.setitem(vars(recorded), "parts", parts.Parts({}, {"shoulder": near}))
+    calmer[:, ~near] = shown[:, ~near]
+    assert exact.over_exact(clip, calmer) == pytest.approx(0.5, rel=1e-9)
+
+
+def test_still_flesh_has_nothing_to_be_beside(recorded):
+    still = Clip(
+        "still", np.repeat(recorded.clips[0].maps[:1], 6, axis=0), np.repeat(recorded.clips[0].skin[:1], 6, axis=0)
+    )
+    assert character(recorded).over_exact(still, still.shown) is None
+
+
+def test_more_damping_is_calmer_and_calm_is_after_the_stop(recorded):
+    slow, quick = (character(recorded, stiffness_damping=damping).calm for damping in (0.0, 0.03))
+    assert 0.0 < quick < slow <= simulating.WATCHED + 1.0
+    stiff = character(recorded, young=1e9, softness=None).calm
+    assert stiff < quick
