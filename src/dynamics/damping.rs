@@ -29,8 +29,9 @@ const SWINGS: f64 = 5.0;
 const TREMBLE: f64 = 0.066;
 
 /// Displacements `[nodes]` (m) of a body in its rest pose by one g more along x, y and z.
-fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], SimulationError> {
+pub(super) fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], SimulationError> {
     let mut balance = Equilibrium::new(body, Method::Warped)?;
+    // With gravity as part of the rest shape the body is in balance without the extra pull.
     let mut along = |axis: usize| {
         let forces = weights(body, axis);
         balance.solve(Vec3::zeros(), Some(&forces), None)

@@ -11,10 +11,9 @@
 //! one measurement; it means the same on a mouse and on a whale, whatever is painted. A body without any soft part (a robot)
 //! yields by a hundredth of y: the dial is of flesh, and what little sways must not grow because nothing else does.
 
-use super::{Equilibrium, Method, Settings, SimulationError};
-use crate::Vec3;
+use super::SimulationError;
+use super::damping::deflections;
 use crate::body::Body;
-use crate::solve::NodeMatrix;
 use std::sync::Arc;
 
 /// What flesh yields in the middle of the dial, as a part of the body's size.
@@ -34,19 +33,9 @@ const QUANTILE: f64 = 0.9;
 
 /// How far each vertex of the body's surface is moved by one g along x, y or z in the rest pose, the farthest of the three, m.
 fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
-    let mut balance = Equilibrium::new(body, Method::Warped)?;
-    let gravity = Settings::default().gravity;
     let embedding = body.embedding();
     let mut farthest = vec![0.0f64; embedding.len()];
-    for axis in 0..3 {
-        let mut pull = Vec3::zeros();
-        pull[axis] = gravity.norm();
-        let everywhere = vec![pull; body.nodes()];
-        let forces: Vec<Vec3> = (0..body.nodes())
-            .map(|v| body.mass_matrix().row_times(v, &everywhere))
-            .collect();
-        // With gravity as part of the rest shape the body is in balance without the extra pull.
-        let q = balance.solve(Vec3::zeros(), Some(&forces), None)?;
+    for q in deflections(body)? {
         for (i, far) in farthest.iter_mut().enumerate() {
             *far = far.max(embedding.place(i, &q).norm());
         }
