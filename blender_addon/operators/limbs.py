@@ -35,7 +35,7 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
     atoms_per_bone: IntProperty(
-        name="Atoms per Bone", description="How finely the limb is followed along each bone", default=3, min=1, max=12
+        name="Handles per Bone", description="How finely the limb is followed along each bone", default=3, min=1, max=12
     )
     spokes: IntProperty(name="Spokes", description="How finely it is followed around", default=8, min=4, max=32)
 
@@ -48,7 +48,7 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         if met.miss > 2 * edit.MISSED:
             self.report(
                 {"WARNING"},
-                f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Atoms to where it should be",
+                f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Handles to where it should be",
             )
         return met.said(limb.name)
 
@@ -137,9 +137,9 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
 
 class THEW_OT_limb_carry(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_carry"
-    bl_label = "Carry Over"
+    bl_label = "Copy Weights"
     bl_description = (
-        "Carry a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
+        "Copy a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
         "together"
     )
     bl_options = {"REGISTER", "UNDO"}

@@ -81,7 +81,7 @@ class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.Prop
         update=_toggled,
     )
     cells_across: IntProperty(
-        name="Cells Across",
+        name="Detail",
         description="How many cells of the control lattice the character is long: more is finer and slower. 12 suits a "
         "body, 24 to 48 shows faces, hands and what rigs do in detail",
         default=12,
@@ -223,8 +223,8 @@ class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.Prop
         update=changed,
     )
     mass_damping: FloatProperty(
-        name="Slow Damping",
-        description="Damping of slow swings, per second, relative to the skinned motion",
+        name="Settling",
+        description="How soon slow swings die away: more is sooner",
         default=2.0,
         min=0.0,
         max=200.0,
@@ -233,8 +233,8 @@ class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.Prop
         update=changed,
     )
     stiffness_damping: FloatProperty(
-        name="Fast Damping",
-        description="Damping of quick tremble",
+        name="Tremble",
+        description="How soon quick tremble dies away: more is sooner",
         default=0.004,
         min=0.0,
         max=1.0,
@@ -288,7 +288,7 @@ class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.Prop
         update=changed,
     )
     rest_includes_gravity: BoolProperty(
-        name="Sags as Modelled",
+        name="Model Already Sags",
         description="The modelled shape already sags: at rest in its rest pose the character does not move",
         default=True,
         options=set(),
@@ -356,7 +356,7 @@ class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.Prop
         update=_remounted,
     )
     settled: BoolProperty(
-        name="Settled",
+        name="Rest Pose Preview",
         description="Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
         "never show it. With Contact it takes up to seconds; Other Flesh is left out",
         default=False,
