@@ -12,6 +12,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
+from ..logic.sentences import listed
 from ..logic.sliders import BY_NAME, RANGES, TEMPLATE_SLIDERS, is_length, slider_parameters
 from ..rigs import pushers, rigging
 from ..saved.rigs import ThewRig, active, in_force
@@ -29,6 +30,8 @@ TIMES = 4.0
 MISSED = 0.003
 #: Points count as brought to their targets from this part of the distance on.
 REACHED = 0.98
+#: Whole fits after the hand lets go, at most: the second one begins where the first ended, and seldom moves anything.
+ROUNDS = 3
 #: Skin that an update moves by no more than this part of the body's size has arrived.
 STILL = 1e-4
 
@@ -116,8 +119,31 @@ class Pull:
         reached = max(1.0 - float(np.linalg.norm(left)) / way, 0.0) if way > 0.0 else 1.0
         if reached >= REACHED:
             return f"its points miss their targets by {length(left.max() / self.unit)} at most"
-        why = ": flesh would fold beyond" if self.fit.folding else ""
-        return f"it reaches {pushers.percent(reached)} of the way{why}"
+        return f"it reaches {pushers.percent(reached)} of the way: {self.held_by(points)}"
+
+    def held_by(self, points: list[Point]) -> str:
+        """Says what keeps the points from their targets, the likeliest first."""
+        if not self.arrived:
+            return "it is still on its way"
+        if self.fit.folding:
+            return "flesh would fold beyond"
+        limit = self.stand.flesh.build_settings.max_offset
+        vertices = [vertex for vertex, _ in points]
+        if limit and np.linalg.norm(self.offsets[vertices], axis=1).max() > limit * self.stand.size:
+            return "the Swing Limit of the flesh holds it"
+        fixed = [BY_NAME[name].label for name in self.names if getattr(self.rig.pull.fixed, name)]
+        if fixed:
+            return f"{listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed under While Pulling"
+        if len(points) > 1:
+            return "the points that are held pull against it"
+        return "the rig does not push that way there: place it nearer to the point, or choose another template"
+
+    def settle(self, points: list[Point]) -> None:
+        """Goes on until another update would change nothing, `ROUNDS` at most: what is kept is what could be reached."""
+        for _ in range(ROUNDS):
+            if self.arrived:
+                return
+            self.pull(points)
 
     def fit_options(self, rig: ThewRig) -> tuple[dict, dict, dict]:
         """Preferred values, weights and bounds for the fit, in native units.

@@ -102,6 +102,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
             if self._due:
                 self.follow(context)
+                self._pull.settle(self.wanted())
             return self.release(context)
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.release(context)

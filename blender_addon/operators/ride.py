@@ -29,13 +29,23 @@ class THEW_OT_ride(Job, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    body: StringProperty(
+        name="Body",
+        description="On which mesh with flesh the active one shall ride; empty: the one chosen in its panel",
+        options={"SKIP_SAVE"},
+    )
+
     def invoke(self, context, _event):
+        active = target.of(context)
+        if not self.body and active.type == "MESH" and active.thew.body is None and not active.thew.made.flesh:
+            proposed = whole.body_for(active, context.scene)
+            self.body = "" if proposed is None else proposed.name
         return self.execute(context)
 
     def execute(self, context):
         active = context.view_layer.objects.active
         try:
-            riders, body = pairs(context, self.rider)
+            riders, body = pairs(context, self.rider, self.body)
             updates.stop_update()
             for obj in riders:
                 riding.check(obj, body)
@@ -54,20 +64,20 @@ class THEW_OT_ride(Job, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def pairs(context, name: str = "") -> tuple[list[bpy.types.Object], bpy.types.Object]:
-    """Who shall ride, and on what: the mesh of a `name`, or the selection, on the active body; or the active mesh on the body
-    chosen for it, or else on the one that its armature proposes."""
+def pairs(context, rider: str = "", body: str = "") -> tuple[list[bpy.types.Object], bpy.types.Object]:
+    """Who shall ride, and on what: the mesh called `rider`, or the selection, on the active body; or the active mesh on the one
+    called `body`, or else on that chosen for it."""
     active = target.of(context)
     if active.type == "MESH" and active.thew.made.flesh:
         riders = [obj for obj in context.selected_objects if obj.type == "MESH" and obj != active]
-        if name:
-            riders = [named(context.scene, name)]
+        if rider:
+            riders = [named(context.scene, rider)]
         if not riders:
             raise Refusal(f"Nothing but {describe(active)} is selected: select clothes or eyes too, and the body last")
         return riders, active
-    if active.type != "MESH":
-        return [active], None
-    return [active], active.thew.body or whole.body_for(active, context.scene)
+    if body:
+        return [active], named(context.scene, body)
+    return [active], active.thew.body if active.type == "MESH" else None
 
 
 def named(scene, name: str) -> bpy.types.Object:

@@ -20,8 +20,9 @@ def draw_offer(layout, context, obj, width: int) -> None:
     column.prop(obj.thew, "body")
     body = obj.thew.body or whole.body_for(obj, context.scene)
     row = column.row(align=True)
-    row.enabled = body is not None and body.thew.made.flesh
-    row.operator("thew.ride", text=f"Ride on “{body.name}”" if row.enabled else "Ride on Body", icon="MOD_CLOTH")
+    row.enabled = able = body is not None and body.thew.made.flesh
+    button = row.operator("thew.ride", text=f"Ride on “{body.name}”" if able else "Ride on Body", icon="MOD_CLOTH")
+    button.body = body.name if able else ""
 
 
 def draw_rider(layout, obj, scene, width: int) -> None:

@@ -307,7 +307,7 @@ def test_ride_proposes_the_body(fleshed):
     assert eyes.thew.body is None
     seen = draw()[""]
     assert any(call[:2] == ("operator", "thew.ride") and "“Body”" in call[-1] for call in seen)
-    assert bpy.ops.thew.ride() == {"FINISHED"}
+    assert bpy.ops.thew.ride("INVOKE_DEFAULT") == {"FINISHED"}
     assert rides_on(eyes, body)
     assert bpy.ops.thew.remove() == {"FINISHED"}
     activate(body)
