@@ -231,4 +231,10 @@ class THEW_TOOL_pull_posed(THEW_TOOL_pull):
 TOOLS = (THEW_TOOL_pull, THEW_TOOL_pull_posed)
 
 
+def is_shown(context) -> bool:
+    """Whether there is a rig to pull with: the tool is in the toolbar then."""
+    obj = target.of(context)
+    return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and len(obj.thew.rigs) > 0
+
+
 CLASSES = (THEW_OT_rig_pull,)
