@@ -11,7 +11,7 @@ from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..saved.choices import METHODS, MOST_CELLS
 from ..scene.reading import armature_of
-from .shell import Job
+from .shell import Job, fill
 
 
 class THEW_OT_add(Job, bpy.types.Operator):
@@ -48,11 +48,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
 
     def job(self, context, obj):
         self._first = not obj.thew.made.flesh
-        given = self.properties.is_property_set
-        if not given("cells_across"):
-            self.cells_across = obj.thew.cells_across
-        if not given("method"):
-            self.method = obj.thew.method
+        fill(self, cells_across=obj.thew.cells_across, method=obj.thew.method)
         take = whole.add if self.whole else whole.add_alone
         return take(
             obj,
