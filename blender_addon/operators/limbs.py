@@ -8,14 +8,14 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..edit import limb_shape
 from ..edit import limbs as edit
-from ..live import updates
+from ..live import target, updates
 from ..logic.errors import Refusal
 from ..logic.limbs import Region
 from ..logic.names import describe
 from ..logic.sentences import plural
 from ..rigs.anchors import unmark
 from ..saved import limbs as saved
-from ..scene import flesh_map
+from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
 from .flesh import Quick
 
@@ -122,6 +122,16 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         name="Soft Edge", description="How soft its edges are", default=0.15, min=0.0, max=1.0, subtype="FACTOR"
     )
 
+    def invoke(self, context, event):
+        """Ask where and how much; what was painted is shown."""
+        if windows.headless() or context.window is None:
+            return self.execute(context)
+        try:
+            chosen(target.of(context))
+        except Refusal as error:
+            return self.refuse(target.of(context), error)
+        return context.window_manager.invoke_props_dialog(self)
+
     def edit(self, context, obj):
         limb = chosen(obj)
         if self.end <= self.start:
@@ -132,6 +142,8 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
         region = Region(self.start, self.end, self.side, self.width, self.soft)
         count = edit.paint(context, obj, limb, name, region, self.amount)
+        obj.vertex_groups.active = obj.vertex_groups[name]
+        obj.thew.show_map = obj.thew.show_map or name == flesh_map.FLESH
         return f"“{limb.name}”: {count} vertices of the map {name}."
 
 

@@ -27,7 +27,7 @@ from . import limbs as saved_limbs
 from . import rigs as saved_rigs
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
-from .edited import changed
+from .edited import changed, dialled
 from .made import ThewMade
 from .units import metres_per_unit
 
@@ -166,7 +166,7 @@ class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.Prop
         max=1.0,
         subtype="FACTOR",
         options=set(),
-        update=changed,
+        update=dialled,
     )
     use_young: BoolProperty(
         name="Stiffness in Pascals",
@@ -198,7 +198,7 @@ class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.Prop
         step=10000,
         precision=0,
         options=set(),
-        update=changed,
+        update=dialled,
     )
     poisson: FloatProperty(
         name="Keeps Volume",
