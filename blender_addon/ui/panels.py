@@ -122,7 +122,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame, len(riding.register.on(obj)))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = health_beside(changed) if changed else found
-    lines = wrapped(found.text, width) if found.to_read else [shortened(found.text, width)]
+    lines = wrapped(found.text, width)
     if len(lines) > HEALTH_ROWS:
         lines = [*lines[: HEALTH_ROWS - 1], shortened(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
     column = layout.column(align=True)
