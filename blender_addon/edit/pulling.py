@@ -30,8 +30,6 @@ TIMES = 4.0
 MISSED = 0.003
 #: Points count as brought to their targets from this part of the distance on.
 REACHED = 0.98
-#: Whole fits after the hand lets go, at most: the second one begins where the first ended, and seldom moves anything.
-ROUNDS = 3
 #: Skin that an update moves by no more than this part of the body's size has arrived.
 STILL = 1e-4
 
@@ -99,7 +97,8 @@ class Pull:
         )
         self.found = {name: float(found[name]) for name in self.names}
         before, self.offsets = self.offsets, self.balance(self.found)
-        self.arrived = bool(np.abs(self.offsets - before).max() <= STILL * self.stand.size)
+        still = np.abs(self.offsets - before).max() <= STILL * self.stand.size
+        self.arrived = evaluations is None or bool(still)
         self.set_sliders()
         return self.offsets
 
@@ -139,10 +138,8 @@ class Pull:
         return "the rig does not push that way there: place it nearer to the point, or choose another template"
 
     def settle(self, points: list[Point]) -> None:
-        """Goes on until another update would change nothing, `ROUNDS` at most: what is kept is what could be reached."""
-        for _ in range(ROUNDS):
-            if self.arrived:
-                return
+        """Goes on to the end, for what is kept is what can be reached; quick where the updates of the drag have arrived."""
+        if not self.arrived:
             self.pull(points)
 
     def fit_options(self, rig: ThewRig) -> tuple[dict, dict, dict]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import riding, target, updates, validity, work
+from ..live import riding, target, updates, validity, whole, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.health import cost, health, health_beside, shortened
@@ -252,7 +252,9 @@ def draw_details(layout, context, obj, width: int) -> None:
     if flesh is not None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
-    notes += obj.thew.made.left.splitlines()
+    plain = [f"“{other.name}”" for other in whole.could_ride(obj, context.scene, context.view_layer)]
+    left = obj.thew.made.left.splitlines()
+    notes += [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     column = layout.column(align=True)
     for note in notes or ["Nothing yet."]:
         draw_text(column, note, width)

@@ -222,6 +222,8 @@ def test_what_stands_far_off_hides_or_is_a_cage_is_left(shark):
         assert now == was, obj.name
     assert "“Prop” keeps its plain skin" in body.thew.made.left
     assert "“Prop” keeps its plain skin" in words(draw(width=800)["details"])
+    bpy.data.objects.remove(prop)
+    assert "keeps its plain skin" not in words(draw(width=800)["details"])  # nothing is said that is not so
 
 
 def test_what_cannot_ride_is_told_and_the_rest_is_taken(shark):
