@@ -244,17 +244,18 @@ def draw_modal(box, obj, width: int) -> None:
 
 
 def draw_details(layout, context, obj, width: int) -> None:
-    """How the flesh is and what was found while building, wrapped to the panel's width."""
-    notes, flesh = obj.thew.made.notes.splitlines(), fleshes.known(obj)
+    """The other meshes of the character, how the flesh is, and what was found while building, wrapped to the panel's width."""
+    draw_riders(layout, context, obj, width)
+    plain = [f"“{other.name}”" for other in whole.could_ride(obj, context.scene, context.view_layer)]
+    left = obj.thew.made.left.splitlines()
+    notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
+    flesh = fleshes.known(obj)
     told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current)
-    if told.to_read:
-        notes.insert(0, told.text)
+    notes += [told.text] if told.to_read else []
+    notes += obj.thew.made.notes.splitlines()
     if flesh is not None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
-    plain = [f"“{other.name}”" for other in whole.could_ride(obj, context.scene, context.view_layer)]
-    left = obj.thew.made.left.splitlines()
-    notes += [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     column = layout.column(align=True)
     for note in notes or ["Nothing yet."]:
         draw_text(column, note, width)
@@ -344,11 +345,7 @@ FOLDOUTS = (
     ("Contact", draw_contact, 3, False, draw_switch),
     ("Bake", draw_bake, 4, False, None),
     ("Advanced", draw_advanced, 7, False, None),
-    ("Riders", draw_riders, 1, True, None),
 )
-
-#: Foldouts within others, by label.
-WITHIN = {"Riders": "Details"}
 
 
 def foldout(label: str, contents, order: int, opened: bool, header, place: type) -> type:
@@ -356,7 +353,7 @@ def foldout(label: str, contents, order: int, opened: bool, header, place: type)
     where = place.__name__.lower()
     members = {
         "bl_label": label,
-        "bl_parent_id": f"THEW_PT_{WITHIN[label].lower()}_{where}" if label in WITHIN else f"THEW_PT_{where}",
+        "bl_parent_id": f"THEW_PT_{where}",
         "bl_order": order,
         "bl_options": set() if opened else {"DEFAULT_CLOSED"},
         "contents": staticmethod(contents),

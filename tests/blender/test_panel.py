@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers import Layout, activate, add_rig, evaluated, make_body, make_character, part, play, refused
 
-FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "riders", "advanced", "details")
+FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "advanced", "details")
 
 
 def region(width=300):

@@ -401,7 +401,9 @@ def test_panels_know_riders(dressed):
     assert "Rides on “Body”" in layout.read() and "[body]" in layout.read()
     activate(armature)
     assert part("live.target").of(bpy.context) == body
-    assert ("Riders", panel.draw_riders) in [each[:2] for each in panel.FOLDOUTS]
+    layout = Layout()
+    panel.draw_details(layout, bpy.context, body, 60)
+    assert {"Shirt", "Eye"} <= set(layout.read())
     shirt.thew.body = None
     assert riding_panel.health(shirt, 1).text == "Plain skin: choose a body to ride on"
 
