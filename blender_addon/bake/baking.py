@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from ..live import jobs, keyframed
+from ..live import jobs, keyframed, spot_checks
 from ..live.build_settings import BuildSettings
 from ..live.flesh import Flesh
 from ..live.session import register
@@ -163,4 +163,8 @@ def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -
     # are the same, and nothing needs to be simulated again.
     last = max(end, live[1]) if first == live[0] else end
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
-    yield from jobs.build(flesh, found, bind_pose, build_settings, scene, view_layer, (first, last))
+    frames, current = (first, last), False
+    if not build_settings.others:
+        look = spot_checks.is_current(found, flesh, build_settings, frames, scene, view_layer)
+        current = yield from span(look, 0.0, 0.05)
+    yield from jobs.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, current)

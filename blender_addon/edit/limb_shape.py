@@ -55,14 +55,14 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
     thew, model = core(), model_of(limb)
     atoms, spokes = model.shape
     if not 0 <= handle.atom < atoms:
-        raise Refusal(f"“{limb.name}” has no atom {handle.atom}: they are 0 to {atoms - 1}")
+        raise Refusal(f"“{limb.name}” has no handle {handle.atom}: they are 0 to {atoms - 1}")
     if handle.spoke >= spokes:
         raise Refusal(f"“{limb.name}” has no spoke {handle.spoke}: they are 0 to {spokes - 1}, -1 for all")
     new = limb_handles.moved(thew, model, handle.atom, offset)
     new = limb_handles.stretched(thew, new, handle.atom, handle.spoke, factor)
     if new.legality() <= min(0.0, model.legality()):
         raise Refusal(
-            f"The boundary of “{limb.name}” would fold there: move atom {handle.atom} less, or shorten its spokes"
+            f"The boundary of “{limb.name}” would fold there: move handle {handle.atom} less, or shorten its spokes"
         )
     keep(obj, limb, new)
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
+from ..logic.sentences import listed
 from ..logic.sliders import BY_NAME, RANGES, TEMPLATE_SLIDERS, is_length, slider_parameters
 from ..rigs import pushers, rigging
 from ..saved.rigs import ThewRig, active, in_force
@@ -96,7 +97,8 @@ class Pull:
         )
         self.found = {name: float(found[name]) for name in self.names}
         before, self.offsets = self.offsets, self.balance(self.found)
-        self.arrived = bool(np.abs(self.offsets - before).max() <= STILL * self.stand.size)
+        still = np.abs(self.offsets - before).max() <= STILL * self.stand.size
+        self.arrived = evaluations is None or bool(still)
         self.set_sliders()
         return self.offsets
 
@@ -116,8 +118,29 @@ class Pull:
         reached = max(1.0 - float(np.linalg.norm(left)) / way, 0.0) if way > 0.0 else 1.0
         if reached >= REACHED:
             return f"its points miss their targets by {length(left.max() / self.unit)} at most"
-        why = ": flesh would fold beyond" if self.fit.folding else ""
-        return f"it reaches {pushers.percent(reached)} of the way{why}"
+        return f"it reaches {pushers.percent(reached)} of the way: {self.held_by(points)}"
+
+    def held_by(self, points: list[Point]) -> str:
+        """Says what keeps the points from their targets, the likeliest first."""
+        if not self.arrived:
+            return "it is still on its way"
+        if self.fit.folding:
+            return "flesh would fold beyond"
+        limit = self.stand.flesh.build_settings.max_offset
+        vertices = [vertex for vertex, _ in points]
+        if limit and np.linalg.norm(self.offsets[vertices], axis=1).max() > limit * self.stand.size:
+            return "the Swing Limit of the flesh holds it"
+        fixed = [BY_NAME[name].label for name in self.names if getattr(self.rig.pull.fixed, name)]
+        if fixed:
+            return f"{listed(fixed)} {'is' if len(fixed) == 1 else 'are'} fixed under While Pulling"
+        if len(points) > 1:
+            return "the points that are held pull against it"
+        return "the rig does not push that way there: place it nearer to the point, or choose another template"
+
+    def settle(self, points: list[Point]) -> None:
+        """Goes on to the end, for what is kept is what can be reached; quick where the updates of the drag have arrived."""
+        if not self.arrived:
+            self.pull(points)
 
     def fit_options(self, rig: ThewRig) -> tuple[dict, dict, dict]:
         """Preferred values, weights and bounds for the fit, in native units.

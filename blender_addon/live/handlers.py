@@ -17,7 +17,7 @@ from ..rigs import anchors, rigging
 from ..saved import edited, properties, rig_layouts
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
-from . import jobs, keyframed_events, rendering, resting, riding, saving, session, updates, validity
+from . import dial, jobs, keyframed_events, rendering, resting, riding, saving, session, updates, validity
 from .build_settings import ContactSettings
 from .events import happened
 from .session import register as fleshes
@@ -339,6 +339,7 @@ def register() -> None:
         getattr(bpy.app.handlers, name).append(call)
     rendering.register()
     edited.on_change.append(setting_changed)
+    edited.on_dial.append(dial.turned)
     properties.on_toggle.append(switched)
     properties.on_preview.append(preview_changed)
     properties.on_mount.append(mounted)
@@ -356,6 +357,7 @@ def unregister() -> None:
         if call in calls:
             calls.remove(call)
     edited.on_change.clear()
+    edited.on_dial.clear()
     properties.on_toggle.clear()
     properties.on_preview.clear()
     properties.on_mount.clear()

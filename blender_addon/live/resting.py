@@ -8,14 +8,12 @@ from __future__ import annotations
 import bpy
 
 from ..logic.errors import sentence
+from ..logic.health import CHANGED
 from ..logic.native import EXPECTED
 from ..logic.states import Event, Pose
 from ..scene import poses, reading
 from . import session
 from .events import happened
-
-#: What the panel says about poses that were not simulated.
-CHANGED = "The animation has changed since it was simulated: press Simulate."
 
 #: What it says where something was moved that flesh collides with.
 DISPLACED = "{} has moved or changed since the flesh was simulated: press Simulate."

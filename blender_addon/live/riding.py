@@ -194,10 +194,11 @@ def edges_of(mesh: bpy.types.Mesh) -> np.ndarray:
 
 
 def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
-    """How the bones carry a rider's vertices, [m, b]; None where no Armature modifier does."""
+    """How the bones carry a rider's vertices, [m, b]; None where no Armature modifier does, nor one bone all of it."""
     found = reading.armature_modifier(obj)
     if found is None:
-        return None
+        body = reading.armature_of(obj.thew.body) if obj.thew.body is not None else None
+        return np.ones((len(obj.data.vertices), 1)) if body is not None and carrier_of(body, obj) else None
     bones = found.object.data.bones
     columns = [g.index for g in obj.vertex_groups if g.name in bones and bones[g.name].use_deform]
     group, vertex, weight = read_groups(obj.data)
@@ -306,6 +307,14 @@ def carrier(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
     raise Refusal(
         f"Nothing of {describe(armature)} moves {describe(obj)}: give it an Armature modifier, or parent it to a bone"
     )
+
+
+def carrier_of(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
+    """The same, "" where nothing of the armature moves the object."""
+    try:
+        return carrier(armature, obj)
+    except Refusal:
+        return ""
 
 
 def switch(obj: bpy.types.Object) -> None:

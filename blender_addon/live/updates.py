@@ -112,6 +112,18 @@ def wait(obj: bpy.types.Object) -> None:
         bpy.app.timers.register(tick, first_interval=patience)
 
 
+def soon(obj: bpy.types.Object) -> bool:
+    """Look at `obj` again at once and not at rest: what is dragged is followed step by step, each as the last one is done.
+
+    Gives whether such a look is due or under way already.
+    """
+    under_way = obj.session_uid in state.waiting or (state.worked is not None and state.worked == obj)
+    state.waiting.setdefault(obj.session_uid, time.monotonic())
+    if not windows.headless() and not bpy.app.timers.is_registered(tick):
+        bpy.app.timers.register(tick, first_interval=BRIEFLY)
+    return under_way
+
+
 def wait_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
     """The same where there is a window; elsewhere the next frame that is looked up brings it up to date."""
     if not windows.headless():

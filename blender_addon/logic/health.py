@@ -24,14 +24,20 @@ class Health:
         return self.level in {"TOLD", "WARNING", "ERROR"}
 
 
-def health(settings: Any, made: Any, flesh: Any, frame: float) -> Health:
+#: What is said of a pose that was not simulated: a bone was turned by hand, or the animation is another one by now.
+CHANGED = "Not simulated in this pose: the flesh rests in it. Key it, then press Simulate."
+
+
+def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0) -> Health:
     """The one line for a mesh with flesh at the scene's `frame`; `flesh`: what was built for it, or None.
 
-    settings, made: the object's settings and what Thew noted about it.
+    settings, made: the object's settings and what Thew noted about it; riders: how many meshes ride on it.
     """
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
+    if problem == CHANGED:
+        return Health("TOLD", problem)
     if problem:
         return Health("ERROR", sentence(problem))
     if made.shows_bake:
@@ -44,7 +50,8 @@ def health(settings: Any, made: Any, flesh: Any, frame: float) -> Health:
         return Health("WARNING", found[0].rstrip(".") + more)
     if settings.settled:
         return Health("GOOD", "At rest in every pose")
-    return Health("GOOD", f"Moves, frames {flesh.clip_start} to {flesh.clip_end}")
+    along = f"; {riders} {'rides' if riders == 1 else 'ride'} along" if riders else ""
+    return Health("GOOD", f"Moves, frames {flesh.clip_start} to {flesh.clip_end}{along}")
 
 
 def health_beside(other: str) -> Health:
@@ -71,9 +78,7 @@ def warnings(flesh: Any) -> list[str]:
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost > FEW * len(flesh.lattice.cells):
-        found.append(
-            f"Use more Cells Across, or firmer flesh: in {plural(lost, 'cell')} at most it folds, and stays by its skin there."
-        )
+        found.append(f"Flesh limited in {plural(lost, 'place')}: raise Detail")
     found += [sentence(text) for text in flesh.defects]
     return found
 
@@ -89,7 +94,7 @@ def cost(cells_across: int) -> str:
     """What so many cells across cost, in words; "" where it is no more than usual."""
     if cells_across <= MANY:
         return ""
-    return f"Takes about {(cells_across / 12.0) ** GROWTH:.0f} times as long to build as 12 cells"
+    return f"Takes about {(cells_across / 12.0) ** GROWTH:.0f} times as long to build as Detail 12"
 
 
 def shortened(text: str, width: int) -> str:

@@ -3,8 +3,8 @@
 
 What flesh adds to the nearest point of the skin is added to the vertex, so that the distance between the two stays: the
 lattice itself, continued outwards, would sway farther than the skin does, which keeps to the flesh that there is. Eyes,
-teeth and buttons would be bent by it: a piece that is small and carried as one takes the mean of its vertices. Farther out,
-as in a skirt, neighbours may lie over different limbs: there what is added is evened out over the layer.
+teeth and buttons would be bent by it: a piece that is small and carried as one takes the mean of its vertices. So does a larger
+one that one bone carries and that stands off the skin, a sword or a hat, of the vertices that are nearest to it. Farther out, as in a skirt, neighbours may lie over different limbs: there what is added is evened out over the layer.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class Layer:
     corners: np.ndarray  # int [m, 3] vertices of the skin
     shares: np.ndarray  # float32 [m, 3]
     pieces: np.ndarray  # int [m]: the hard piece of each vertex, from 0; -1 of what is soft
+    grip: np.ndarray  # [m] how much each vertex counts in the mean of its hard piece
     distance: np.ndarray  # [m] to the skin at rest
     loose: Loose  # what is evened out
 
@@ -66,10 +67,10 @@ class Layer:
         self.loose.even(offsets)
         hard = self.pieces >= 0
         if hard.any():
-            piece = self.pieces[hard]
-            count = np.bincount(piece)
+            piece, grip = self.pieces[hard], self.grip[hard]
+            count = np.bincount(piece, grip)
             for axis in range(3):
-                offsets[hard, axis] = (np.bincount(piece, offsets[hard, axis]) / count)[piece]
+                offsets[hard, axis] = (np.bincount(piece, grip * offsets[hard, axis]) / count)[piece]
         return offsets
 
 
@@ -85,10 +86,11 @@ def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | 
     shares = barycentric(nearest, *(vertices[corners[:, i]] for i in range(3)))
     shares = np.clip(shares, 0.0, 1.0)
     shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
-    pieces = hard_pieces(points, edges, weights, hard * float(surface.size))
-    distance = np.asarray(distance)
-    far = np.clip((distance / float(surface.size) - NEAR) / (FAR - NEAR), 0.0, 1.0)
-    return Layer(corners, shares, pieces, distance, Loose.of(far, edges))
+    distance, size = np.asarray(distance), float(surface.size)
+    pieces = hard_pieces(points, edges, weights, hard * size, distance > NEAR * size)
+    grip = grips(points, pieces, distance, hard * size, NEAR * size)
+    far = np.clip((distance / size - NEAR) / (FAR - NEAR), 0.0, 1.0)
+    return Layer(corners, shares, pieces, grip, distance, Loose.of(far, edges))
 
 
 def barycentric(points: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -100,22 +102,45 @@ def barycentric(points: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray)
     return np.stack([of_a, of_b, 1.0 - of_a - of_b], axis=1)
 
 
-def hard_pieces(points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, longest: float) -> np.ndarray:
-    """The number of the hard piece that each point belongs to, int[m], from 0; -1 of points of larger or bent pieces."""
+def hard_pieces(
+    points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, longest: float, off: np.ndarray | None = None
+) -> np.ndarray:
+    """The number of the hard piece that each point belongs to, int[m], from 0; -1 of points of larger or bent pieces.
+
+    `off` bool[m]: which points stand off the skin; larger pieces of mostly such ones are hard too, if one bone carries them.
+    """
     piece = components(len(points), edges)
     count = int(piece.max(initial=-1)) + 1
-
-    def spread(values: np.ndarray) -> np.ndarray:
-        low, high = np.full((2, count, values.shape[1]), np.array([np.inf, -np.inf])[:, None, None])
-        np.minimum.at(low, piece, values)
-        np.maximum.at(high, piece, values)
-        return high - low
-
-    stiff = np.linalg.norm(spread(points), axis=1) <= longest
+    stiff = np.linalg.norm(spread(points, piece, count), axis=1) <= longest
     if weights is not None:
-        stiff &= spread(weights).max(axis=1, initial=0.0) <= ONE
+        if off is not None:
+            stiff |= np.bincount(piece, off, minlength=count) > 0.5 * np.bincount(piece, minlength=count)
+        stiff &= spread(weights, piece, count).max(axis=1, initial=0.0) <= ONE
     number = np.where(stiff, np.cumsum(stiff) - 1, -1)
     return number[piece]
+
+
+def spread(values: np.ndarray, piece: np.ndarray, count: int) -> np.ndarray:
+    """How far values [m, k] differ in each of `count` pieces, [count, k]."""
+    low, high = np.full((2, count, values.shape[1]), np.array([np.inf, -np.inf])[:, None, None])
+    np.minimum.at(low, piece, values)
+    np.maximum.at(high, piece, values)
+    return high - low
+
+
+def grips(points: np.ndarray, pieces: np.ndarray, distance: np.ndarray, longest: float, near: float) -> np.ndarray:
+    """How much each vertex counts in the mean of its hard piece, [m]: all alike in small ones, in pieces that are longer than
+    `longest` only those that are within `near` of being the nearest to the skin."""
+    grip, hard = np.ones(len(points)), pieces >= 0
+    if not hard.any():
+        return grip
+    piece, count = pieces[hard], int(pieces.max()) + 1
+    large = np.linalg.norm(spread(points[hard], piece, count), axis=1) > longest
+    least = np.full(count, np.inf)
+    np.minimum.at(least, piece, distance[hard])
+    close = np.clip(1.0 - (distance[hard] - least[piece]) / near, 0.0, 1.0)
+    grip[hard] = np.where(large[piece], close, 1.0)
+    return grip
 
 
 #: Weights of a piece that differ by no more than this carry it as one.

@@ -66,7 +66,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     if lost:
         notes.append(
             f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out; what is shown stays by the skin there. More "
-            "Cells Across or firmer flesh help."
+            "Detail or firmer flesh help."
         )
     if flesh.modal:
         notes += modal_notes(flesh, preview)
@@ -82,7 +82,7 @@ def modal_notes(flesh: Any, preview: int) -> list[str]:
     notes, count = [], len(flesh.modes)
     if count < flesh.build_settings.modes:
         notes.append(
-            f"The flesh has freedom for {plural(count, 'mode')} only, not {flesh.build_settings.modes}: more Cells Across allow more."
+            f"The flesh has freedom for {plural(count, 'mode')} only, not {flesh.build_settings.modes}: more Detail allows more."
         )
     warnings = list(dict.fromkeys(flesh.clip.warnings)) if flesh.clip is not None else []
     if warnings:

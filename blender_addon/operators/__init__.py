@@ -48,19 +48,19 @@ CLASSES = (
     *limb_shape.CLASSES,
 )
 
-#: What the toolbar of the 3D view has, a group each.
-TOOLS = (pull.TOOLS, drag.TOOLS)
+#: What the toolbar of the 3D view has, a group each, and whether it is shown.
+TOOLS = ((pull.TOOLS, pull.is_shown), (drag.TOOLS, drag.is_shown))
 
 
 def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    for tools in TOOLS:
-        toolbar.add(tools)
+    for tools, poll in TOOLS:
+        toolbar.add(tools, poll)
 
 
 def unregister() -> None:
-    for tools in reversed(TOOLS):
+    for tools, _poll in reversed(TOOLS):
         toolbar.remove(tools)
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)

@@ -2,52 +2,72 @@
 """Add Flesh."""
 
 import bpy
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ..live import handlers, jobs, riding, target
+from ..live import handlers, jobs, riding, target, whole
 from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..saved.choices import METHODS, MOST_CELLS
 from ..scene.reading import armature_of
-from .shell import Job
+from .shell import Job, fill
 
 
 class THEW_OT_add(Job, bpy.types.Operator):
     bl_idname = "thew.add"
     bl_label = "Add Flesh"
-    bl_description = "Give the active mesh a body of flesh that its bones drag along, on top of its Armature modifier"
+    bl_description = (
+        "Give the character flesh that its bones drag along: its body gets it, and eyes, teeth, hair and clothes on the same "
+        "armature ride on the body. Pressed on a character that has flesh, the active mesh gets flesh of its own"
+    )
     bl_options = {"REGISTER", "UNDO"}
 
     cells_across: IntProperty(
-        name="Cells Across",
+        name="Detail",
         description="How many cells of the control lattice the character is long",
         default=12,
         min=3,
         max=MOST_CELLS,
+        options={"SKIP_SAVE"},
     )
-    method: EnumProperty(name="Method", description="How the flesh is moved", items=METHODS, default="hyperelastic")
+    method: EnumProperty(
+        name="Method",
+        description="How the flesh is moved",
+        items=METHODS,
+        default="hyperelastic",
+        options={"SKIP_SAVE"},
+    )
+    whole: BoolProperty(
+        name="Whole Character",
+        description="Also look at the other meshes on the armature: the body gets flesh, the others ride on it. Off, the "
+        "active mesh alone gets flesh",
+        default=True,
+        options={"SKIP_SAVE"},
+    )
 
     def job(self, context, obj):
-        settings = obj.thew
-        self._first = not settings.made.flesh
-        given = self.properties.is_property_set
-        return jobs.add(
+        self._first = not obj.thew.made.flesh
+        fill(self, cells_across=obj.thew.cells_across, method=obj.thew.method)
+        take = whole.add if self.whole else whole.add_alone
+        return take(
             obj,
             context.scene,
             context.view_layer,
-            cells_across=self.cells_across if given("cells_across") else settings.cells_across,
-            method=self.method if given("method") else settings.method,
+            cells_across=self.cells_across,
+            method=self.method,
             simulate=not bpy.app.background,
         )
 
-    def said(self, obj, _result):
-        flesh = register.flesh(obj)
-        if flesh.character.apart:
-            self.report({"WARNING"}, sentence(flesh.character.apart))
-        others = fleshed(obj)
-        if others and self._first and is_carried(flesh):
+    def said(self, obj, taken):
+        told = []
+        for body in taken.bodies:
+            flesh = register.flesh(body)
+            if flesh.character.apart:
+                self.report({"WARNING"}, sentence(flesh.character.apart))
+            told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
+        others = fleshed(obj) if taken.bodies == [obj] else []
+        if others and self._first and is_carried(register.flesh(obj)):
             return ride_instead(obj, others[0])
         if others:
             self.report(
@@ -55,7 +75,9 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 f"“{others[0].name}” on the same armature has flesh already: if “{obj.name}” is clothes, eyes or hair, press "
                 "Remove, then Ride on Body.",
             )
-        return f"“{obj.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}."
+        if taken.riders:
+            handlers.look_up(bpy.context.scene)
+        return " ".join([*told, *taken.said()])
 
 
 def is_carried(flesh: Flesh) -> bool:

@@ -9,7 +9,7 @@ from ..live import target, updates
 from ..logic.errors import sentence
 from ..saved.choices import BAKE_SPACES
 from ..scene import windows
-from .shell import Job
+from .shell import Job, fill
 
 
 class Bake(Job):
@@ -23,27 +23,30 @@ class Bake(Job):
         description="What to bake into",
         items=targets.CHOICES,
         default=targets.CHOICES[0][0],
+        options={"SKIP_SAVE"},
     )
     space: EnumProperty(
         name="Space",
         description="Where the keys act; left alone, as the object is set",
         items=BAKE_SPACES,
         default="REST",
+        options={"SKIP_SAVE"},
     )
-    frame_start: IntProperty(name="Start", description="First frame; left alone, the range in force", default=1)
-    frame_end: IntProperty(name="End", description="Last frame; left alone, the range in force", default=250)
+    frame_start: IntProperty(
+        name="Start", description="First frame; left alone, the range in force", default=1, options={"SKIP_SAVE"}
+    )
+    frame_end: IntProperty(
+        name="End", description="Last frame; left alone, the range in force", default=250, options={"SKIP_SAVE"}
+    )
 
     def job(self, context, obj):
-        given = self.properties.is_property_set
-        return baking.bake(
-            obj,
-            context.scene,
-            context.view_layer,
-            self.frame_start if given("frame_start") else None,
-            self.frame_end if given("frame_end") else None,
-            self.space if given("space") else None,
-            self.target,
-        )
+        if obj is not None and obj.type == "MESH":
+            body = obj.thew.body if obj.thew.made.rides and obj.thew.body is not None else obj
+            start, end = body.thew.frames(context.scene)
+            space = "REST" if obj.thew.made.keyframed else obj.thew.bake_space
+            fill(self, frame_start=start, frame_end=end, space=space)
+        scene, layer = context.scene, context.view_layer
+        return baking.bake(obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target)
 
     def done(self, obj, result):
         """What an export would do wrong is a warning, not a mere remark."""

@@ -9,8 +9,9 @@ import bpy
 import numpy as np
 
 from ..edit import dragging
-from ..live import handlers
+from ..live import handlers, target
 from ..live.session import register as fleshes
+from ..logic import modal
 from ..logic.drag import KEYS
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -211,4 +212,12 @@ class THEW_TOOL_drag_posed(THEW_TOOL_drag):
 
 
 TOOLS = (THEW_TOOL_drag, THEW_TOOL_drag_posed)
+
+
+def is_shown(context) -> bool:
+    """Whether there is modal flesh to drag: the tool is in the toolbar then."""
+    obj = target.of(context)
+    return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and obj.thew.method == modal.METHOD
+
+
 CLASSES = (THEW_OT_modal_drag,)

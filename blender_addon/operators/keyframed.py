@@ -92,7 +92,7 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
 
 class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
     bl_idname = "thew.keyframed_relax"
-    bl_label = "Lower Energy"
+    bl_label = "Relax Sculpt"
     bl_description = "Let the sculpt of this key spring back a little, so that wrinkles and pinches go first and the motion asks for less force"
     bl_options = {"REGISTER", "UNDO"}
 

@@ -16,7 +16,7 @@ from .limbs import other_mesh
 
 class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_carry_rigs"
-    bl_label = "Carry Rigs"
+    bl_label = "Copy Rigs"
     bl_description = (
         "Copy the rigs that hang on the limbs of the other selected mesh to the same places on the active one's: as large and as strong "
         "as suits it, driven by its bones. Limbs of one name belong together"

@@ -21,7 +21,7 @@ from .flesh import Quick
 from .limbs import chosen
 from .modal_tool import ModalTool
 
-KEYS = "Drag a point: hubs move, tips lengthen spokes (Shift: all of the atom)   Ctrl+Z: back   Enter: done   Esc: as it was"
+KEYS = "Drag a point: hubs move, tips lengthen spokes (Shift: all of its hub)   Ctrl+Z: back   Enter: done   Esc: as it was"
 #: A handle is taken within so many pixels of the mouse.
 NEAR = 14.0
 HUB, TIP, TAKEN = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5, 1.0)
@@ -29,7 +29,7 @@ HUB, TIP, TAKEN = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5
 
 class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
     bl_idname = "thew.limb_drag"
-    bl_label = "Drag Atoms"
+    bl_label = "Drag Handles"
     bl_description = (
         "Take hubs and tips of spokes of the chosen limb with the mouse; its boundary follows, and stops where it would fold. Enter keeps "
         "what was done, Esc puts it back"
@@ -38,7 +38,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
 
     def execute(self, context):
         return self.refuse(
-            None, Refusal("Atoms are dragged with the mouse: press Drag Atoms, and then on a point in a 3D view")
+            None, Refusal("Handles are dragged with the mouse: press Drag Handles, and then on a point in a 3D view")
         )
 
     def stand(self, context, obj):
@@ -162,11 +162,11 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
 
 class THEW_OT_limb_move(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_move"
-    bl_label = "Move Atom"
-    bl_description = "Move an atom of the chosen limb, and make its spokes longer or shorter, by numbers"
+    bl_label = "Move Handle"
+    bl_description = "Move a handle of the chosen limb, and make its spokes longer or shorter, by numbers"
     bl_options = {"REGISTER", "UNDO"}
 
-    atom: IntProperty(name="Atom", description="Which one, from the root of the limb", default=0, min=0)
+    atom: IntProperty(name="Handle", description="Which one, from the root of the limb", default=0, min=0)
     offset: FloatVectorProperty(
         name="Offset", description="How far its hub moves, in the mesh's own space", size=3, subtype="TRANSLATION"
     )
@@ -179,14 +179,14 @@ class THEW_OT_limb_move(Quick, bpy.types.Operator):
         limb = chosen(obj)
         updates.stop_update()
         limb_shape.move(obj, limb, Handle(self.atom, self.spoke), np.array(self.offset), self.factor)
-        return f"“{limb.name}”: atom {self.atom} is moved."
+        return f"“{limb.name}”: handle {self.atom} is moved."
 
 
 class THEW_OT_limb_fit(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_fit"
     bl_label = "Fit Again"
     bl_description = (
-        "Fit the boundary of the chosen limb to the skin that follows its bones, from where its atoms are now"
+        "Fit the boundary of the chosen limb to the skin that follows its bones, from where its handles are now"
     )
     bl_options = {"REGISTER", "UNDO"}
 

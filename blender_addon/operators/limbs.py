@@ -8,14 +8,14 @@ from bpy.props import EnumProperty, FloatProperty, IntProperty, StringProperty
 
 from ..edit import limb_shape
 from ..edit import limbs as edit
-from ..live import updates
+from ..live import target, updates
 from ..logic.errors import Refusal
 from ..logic.limbs import Region
 from ..logic.names import describe
 from ..logic.sentences import plural
 from ..rigs.anchors import unmark
 from ..saved import limbs as saved
-from ..scene import flesh_map
+from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
 from .flesh import Quick
 
@@ -35,7 +35,7 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
     atoms_per_bone: IntProperty(
-        name="Atoms per Bone", description="How finely the limb is followed along each bone", default=3, min=1, max=12
+        name="Handles per Bone", description="How finely the limb is followed along each bone", default=3, min=1, max=12
     )
     spokes: IntProperty(name="Spokes", description="How finely it is followed around", default=8, min=4, max=32)
 
@@ -48,7 +48,7 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         if met.miss > 2 * edit.MISSED:
             self.report(
                 {"WARNING"},
-                f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Atoms to where it should be",
+                f"“{limb.name}” is no tube all along: choose fewer of its bones, or Drag Handles to where it should be",
             )
         return met.said(limb.name)
 
@@ -122,6 +122,16 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         name="Soft Edge", description="How soft its edges are", default=0.15, min=0.0, max=1.0, subtype="FACTOR"
     )
 
+    def invoke(self, context, event):
+        """Ask where and how much; what was painted is shown."""
+        if windows.headless() or context.window is None:
+            return self.execute(context)
+        try:
+            chosen(target.of(context))
+        except Refusal as error:
+            return self.refuse(target.of(context), error)
+        return context.window_manager.invoke_props_dialog(self)
+
     def edit(self, context, obj):
         limb = chosen(obj)
         if self.end <= self.start:
@@ -132,14 +142,16 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
         name = flesh_map.FLESH if self.map == "FLESH" else flesh_map.STIFFNESS
         region = Region(self.start, self.end, self.side, self.width, self.soft)
         count = edit.paint(context, obj, limb, name, region, self.amount)
+        obj.vertex_groups.active = obj.vertex_groups[name]
+        obj.thew.show_map = obj.thew.show_map or name == flesh_map.FLESH
         return f"“{limb.name}”: {count} vertices of the map {name}."
 
 
 class THEW_OT_limb_carry(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_carry"
-    bl_label = "Carry Over"
+    bl_label = "Copy Weights"
     bl_description = (
-        "Carry a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
+        "Copy a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
         "together"
     )
     bl_options = {"REGISTER", "UNDO"}

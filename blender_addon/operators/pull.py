@@ -102,6 +102,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
             if self._due:
                 self.follow(context)
+                self._pull.settle(self.wanted())
             return self.release(context)
         if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
             return self.release(context)
@@ -228,6 +229,12 @@ class THEW_TOOL_pull_posed(THEW_TOOL_pull):
 
 
 TOOLS = (THEW_TOOL_pull, THEW_TOOL_pull_posed)
+
+
+def is_shown(context) -> bool:
+    """Whether there is a rig to pull with: the tool is in the toolbar then."""
+    obj = target.of(context)
+    return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and len(obj.thew.rigs) > 0
 
 
 CLASSES = (THEW_OT_rig_pull,)

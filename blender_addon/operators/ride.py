@@ -2,8 +2,9 @@
 """Ride on Body: clothes, eyes and hair move with the flesh below them."""
 
 import bpy
+from bpy.props import StringProperty
 
-from ..live import handlers, riding, target, updates
+from ..live import handlers, riding, target, updates, whole
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import listed
@@ -22,18 +23,35 @@ class THEW_OT_ride(Job, bpy.types.Operator):
 
     wanted = "Select clothes or eyes, then the body"
 
+    rider: StringProperty(
+        name="Rider",
+        description="Which mesh shall ride on the active body; empty: those that are selected",
+        options={"SKIP_SAVE"},
+    )
+
+    body: StringProperty(
+        name="Body",
+        description="On which mesh with flesh the active one shall ride; empty: the one chosen in its panel",
+        options={"SKIP_SAVE"},
+    )
+
     def invoke(self, context, _event):
+        active = target.of(context)
+        if not self.body and active.type == "MESH" and active.thew.body is None and not active.thew.made.flesh:
+            proposed = whole.body_for(active, context.scene)
+            self.body = "" if proposed is None else proposed.name
         return self.execute(context)
 
     def execute(self, context):
         active = context.view_layer.objects.active
         try:
-            riders, body = pairs(context)
+            riders, body = pairs(context, self.rider, self.body)
             updates.stop_update()
             for obj in riders:
                 riding.check(obj, body)
             for obj in riders:
                 riding.mount(obj, body, context.view_layer)
+                obj.thew.made.along = False
             handlers.look_up(context.scene)
         except Exception as error:
             return self.refuse(active, error)
@@ -46,15 +64,55 @@ class THEW_OT_ride(Job, bpy.types.Operator):
         return {"FINISHED"}
 
 
-def pairs(context) -> tuple[list[bpy.types.Object], bpy.types.Object]:
-    """Who shall ride, and on what: the selection on the active body, or the active mesh on the body chosen for it."""
+def pairs(context, rider: str = "", body: str = "") -> tuple[list[bpy.types.Object], bpy.types.Object]:
+    """Who shall ride, and on what: the mesh called `rider`, or the selection, on the active body; or the active mesh on the one
+    called `body`, or else on that chosen for it."""
     active = target.of(context)
     if active.type == "MESH" and active.thew.made.flesh:
         riders = [obj for obj in context.selected_objects if obj.type == "MESH" and obj != active]
+        if rider:
+            riders = [named(context.scene, rider)]
         if not riders:
             raise Refusal(f"Nothing but {describe(active)} is selected: select clothes or eyes too, and the body last")
         return riders, active
+    if body:
+        return [active], named(context.scene, body)
     return [active], active.thew.body if active.type == "MESH" else None
 
 
-CLASSES = (THEW_OT_ride,)
+def named(scene, name: str) -> bpy.types.Object:
+    """The mesh of a name in the scene."""
+    obj = scene.objects.get(name)
+    if obj is None or obj.type != "MESH":
+        raise Refusal(f"There is no mesh “{name}” in the scene: choose one of its meshes")
+    return obj
+
+
+class THEW_OT_ride_off(Job, bpy.types.Operator):
+    bl_idname = "thew.ride_off"
+    bl_label = "Get Off"
+    bl_description = "Let the mesh ride no more: it moves as it did before, and can have flesh of its own"
+    bl_options = {"REGISTER", "UNDO"}
+
+    rider: StringProperty(name="Rider", description="Which mesh gets off; empty: the active one", options={"SKIP_SAVE"})
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        obj = target.of(context)
+        try:
+            obj = named(context.scene, self.rider) if self.rider else obj
+            if obj.type != "MESH" or not obj.thew.made.rides:
+                raise Refusal(f"{describe(obj)} rides on nothing")
+            updates.stop_update()
+            notes = riding.dismount(obj)
+        except Exception as error:
+            return self.refuse(obj, error)
+        windows.redraw()
+        for text in notes:
+            self.report({"INFO"}, text + ".")
+        return {"FINISHED"}
+
+
+CLASSES = (THEW_OT_ride, THEW_OT_ride_off)

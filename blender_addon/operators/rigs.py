@@ -278,7 +278,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
 
 class THEW_OT_settle(Job, bpy.types.Operator):
     bl_idname = "thew.settle"
-    bl_label = "Settle"
+    bl_label = "Rest Pose Preview"
     bl_description = (
         "Show the flesh at rest in every pose, pushed by the rigs, to work on them; Simulate goes back to motion. "
         "Other Flesh is left out: each settles by itself"

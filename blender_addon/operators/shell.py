@@ -22,6 +22,14 @@ def quiet(context) -> None:
         context.workspace.status_text_set(None)
 
 
+def fill(operator: bpy.types.Operator, **values) -> None:
+    """Give the properties that were left alone the values in force, so that the redo panel shows what was done. They are not to be
+    saved (`SKIP_SAVE`): the next press begins anew."""
+    for name, value in values.items():
+        if not operator.properties.is_property_set(name):
+            setattr(operator, name, value)
+
+
 class Job:
     """Mix-in for operators; a subclass gives `job(context, obj)` and tells in `said` what was done."""
 

@@ -6,7 +6,7 @@ from bpy.props import IntProperty
 
 from ..live import jobs
 from ..live.session import register
-from .shell import Job
+from .shell import Job, fill
 
 
 class THEW_OT_simulate(Job, bpy.types.Operator):
@@ -15,18 +15,18 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
     bl_description = "Read the animation again and compute the motion of the flesh; shows it live instead of a bake"
     bl_options = {"REGISTER", "UNDO"}
 
-    frame_start: IntProperty(name="Start", description="First frame; left alone, the range in force", default=1)
-    frame_end: IntProperty(name="End", description="Last frame; left alone, the range in force", default=250)
+    frame_start: IntProperty(
+        name="Start", description="First frame; left alone, the range in force", default=1, options={"SKIP_SAVE"}
+    )
+    frame_end: IntProperty(
+        name="End", description="Last frame; left alone, the range in force", default=250, options={"SKIP_SAVE"}
+    )
 
     def job(self, context, obj):
-        given = self.properties.is_property_set
-        return jobs.simulate(
-            obj,
-            context.scene,
-            context.view_layer,
-            self.frame_start if given("frame_start") else None,
-            self.frame_end if given("frame_end") else None,
-        )
+        if obj is not None and obj.type == "MESH":
+            start, end = obj.thew.frames(context.scene)
+            fill(self, frame_start=start, frame_end=end)
+        return jobs.simulate(obj, context.scene, context.view_layer, self.frame_start, self.frame_end)
 
     def said(self, obj, _result):
         flesh = register.flesh(obj)

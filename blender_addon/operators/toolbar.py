@@ -1,20 +1,58 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools of the 3D view's toolbar, where there is a window."""
+"""Tools of the 3D view's toolbar, where there is a window: shown only while they have something to work on.
+
+Blender keeps its tools in lists, in which a function may stand for those that it gives for a context. Each of ours is put
+behind such a function. Where a Blender keeps them otherwise, the tools are always shown.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import bpy
 
+#: The tools that stand behind a function, by class: (the list they are in, the function).
+_gated: dict[type, tuple[list, Callable]] = {}
 
-def add(tools: tuple) -> None:
-    """A group of tools, into the toolbar."""
-    if not bpy.app.background:
-        for tool in tools:
-            bpy.utils.register_tool(tool, after={"builtin.transform"}, separator=tool is tools[0])
+
+def add(tools: tuple, poll: Callable[[bpy.types.Context], bool]) -> None:
+    """A group of tools, into the toolbar; `poll` tells whether they are shown."""
+    if bpy.app.background:
+        return
+    for tool in tools:
+        bpy.utils.register_tool(tool, after={"builtin.transform"})
+        gate(tool, poll)
 
 
 def remove(tools: tuple) -> None:
     """Out of the toolbar again."""
-    if not bpy.app.background:
-        for tool in reversed(tools):
-            bpy.utils.unregister_tool(tool)
+    if bpy.app.background:
+        return
+    for tool in reversed(tools):
+        ungate(tool)
+        bpy.utils.unregister_tool(tool)
+
+
+def gate(tool: type, poll: Callable[[bpy.types.Context], bool]) -> None:
+    """Show a registered tool only where `poll` says so."""
+    try:
+        from bl_ui.space_toolsystem_common import ToolSelectPanelHelper
+
+        bar = ToolSelectPanelHelper._tool_class_from_space_type(tool.bl_space_type)
+        listed, own = bar._tools[tool.bl_context_mode], tool._bl_tool
+        place = listed.index(own)
+    except (ImportError, AttributeError, KeyError, ValueError):
+        return
+
+    def shown(context):
+        return (None, own) if context is None or poll(context) else ()
+
+    listed[place] = shown
+    _gated[tool] = listed, shown
+
+
+def ungate(tool: type) -> None:
+    """Put a tool back into its list, from which Blender takes it."""
+    listed, shown = _gated.pop(tool, (None, None))
+    if listed is not None and shown in listed:
+        listed[listed.index(shown)] = tool._bl_tool

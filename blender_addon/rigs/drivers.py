@@ -136,16 +136,38 @@ def place_along(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig,
 
 
 def chosen_axis(turns: list[Quaternion]) -> str:
-    """The axis about which a bone mostly turns: X where it hardly turns at all, SWING where no axis stands out."""
-    vectors = np.array([turn.to_exponential_map() for turn in turns]).reshape(-1, 3)
-    spans = np.ptp(np.vstack([vectors, np.zeros((1, 3))]), axis=0)
-    if spans.max() < LEAST_TURN:
-        return "X"
-    shares = (vectors**2).sum(axis=0) / (vectors**2).sum()
+    """The axis about which a bone's turn varies most: X where it hardly turns at all, SWING where no axis stands out.
+
+    A turn that stays tells nothing: turns are looked at from their mean, before it and after it, for a bone may be twisted
+    once and bend in its own or in its parent's axes; the driver reads the same angle in both. Of a single pose its turn from
+    rest is taken.
+    """
+    mean = mean_turn(turns)
+    ways = [[mean.inverted() @ turn for turn in turns], [turn @ mean.inverted() for turn in turns]]
+    found = [np.array([turn.to_exponential_map() for turn in way]).reshape(-1, 3) for way in ways]
+    if max(np.ptp(vectors, axis=0).max() for vectors in found) < LEAST_TURN:
+        found = [np.array([turn.to_exponential_map() for turn in turns]).reshape(-1, 3)]
+        if np.abs(found[0]).max() < LEAST_TURN:
+            return "X"
+        shares = [(found[0] ** 2).sum(axis=0)]
+    else:
+        shares = [vectors.var(axis=0) for vectors in found]
+    shares = max((share / share.sum() for share in shares), key=lambda share: share.max())
     best = int(shares.argmax())
-    if shares[best] >= 0.75:
+    if shares[best] >= 0.75 or best == 1:
         return "XYZ"[best]
-    return "Y" if best == 1 else "SWING"
+    # Both swing axes: their common angle, unless it is nearly the same all along, as of a bone that circles.
+    spread = {axis: float(np.ptp([angle_of(turn, axis) for turn in turns])) for axis in ("SWING", "XYZ"[best])}
+    return "SWING" if len(turns) == 1 or spread["SWING"] >= 0.5 * spread["XYZ"[best]] else "XYZ"[best]
+
+
+def mean_turn(turns: list[Quaternion]) -> Quaternion:
+    """The turn between turns that lie near each other."""
+    total = np.zeros(4)
+    for turn in turns:
+        flat = np.array(turn)
+        total += flat if flat @ np.array(turns[0]) >= 0.0 else -flat
+    return Quaternion(total).normalized() if np.linalg.norm(total) > 1e-6 else turns[0].copy()
 
 
 def usual_range(turns: list[Quaternion], axis: str) -> tuple[float, float]:

@@ -45,7 +45,7 @@ class ContactProperties:
     use_other_flesh: BoolProperty(
         name="Other Flesh",
         description="All objects of the scene that have this on are simulated together and push each other, a clip each: two who "
-        "dance, a rider and a horse. Settled poses show each by itself",
+        "dance, a rider and a horse. Rest Pose Preview shows each by itself",
         default=False,
         options=set(),
         update=changed,

@@ -171,7 +171,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         update=_edited,
     )
     slow_damping: FloatProperty(
-        name="Slow Damping",
+        name="Settling",
         description="How soon slow swings die away, per second",
         default=0.5,
         min=0.0,
@@ -181,7 +181,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         update=_edited,
     )
     fast_damping: FloatProperty(
-        name="Fast Damping",
+        name="Tremble",
         description="How soon quick tremble dies away",
         default=0.005,
         min=0.0,

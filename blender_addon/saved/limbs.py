@@ -24,9 +24,9 @@ class ThewLimb(bpy.types.PropertyGroup):
 
     name: StringProperty(name="Name", description="What the limb is called", update=_named)
     bones: StringProperty(name="Bones", description="The bones that it was made along, one a line", options={"HIDDEN"})
-    model: StringProperty(name="Model", description="Its atoms", options={"HIDDEN"})
+    model: StringProperty(name="Model", description="Its handles", options={"HIDDEN"})
     shown: BoolProperty(
-        name="Show", description="Draw the limb's atoms, spokes and boundary in the 3D view", default=True
+        name="Show", description="Draw the limb's handles, spokes and boundary in the 3D view", default=True
     )
     tokens: StringProperty(
         name="Tokens", description="What its bones are known by when their names change, one a line", options={"HIDDEN"}
@@ -54,7 +54,7 @@ class LimbProperties:
     limb_lattice: BoolProperty(
         name="Lattice from Limbs",
         description="Fill the limbs of the list with cells that follow them, and join those to the cells of the rest: around a limb "
-        "they are as even as its atoms. What cannot be filled so stays as it is, and Details says why",
+        "they are as even as its handles. What cannot be filled so stays as it is, and Details says why",
         default=False,
         options=set(),
         update=changed,

@@ -55,6 +55,10 @@ class ThewMade(bpy.types.PropertyGroup):
         description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
     )
     rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
+    along: BoolProperty(description="The object rides because Add Flesh took its whole character", options={"HIDDEN"})
+    left: StringProperty(
+        description="Which meshes of the character were left as they are, and why, line by line", options={"HIDDEN"}
+    )
     keyframed: BoolProperty(description="The object has keyframed flesh", options={"HIDDEN"})
     notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 

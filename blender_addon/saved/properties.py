@@ -27,7 +27,8 @@ from . import limbs as saved_limbs
 from . import rigs as saved_rigs
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
-from .edited import changed
+from .damping import DampingProperties
+from .edited import changed, dialled
 from .kinds import KindProperties
 from .made import ThewMade
 from .units import metres_per_unit
@@ -71,7 +72,9 @@ def _toggled(self, _context):
         call(self.id_data)
 
 
-class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup):
+class ThewSettings(
+    ContactProperties, DampingProperties, KindProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup
+):
     """The artist's settings for one mesh."""
 
     enabled: BoolProperty(
@@ -82,7 +85,7 @@ class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties
         update=_toggled,
     )
     cells_across: IntProperty(
-        name="Cells Across",
+        name="Detail",
         description="How many cells of the control lattice the character is long: more is finer and slower. 12 suits a "
         "body, 24 to 48 shows faces, hands and what rigs do in detail",
         default=12,
@@ -167,7 +170,7 @@ class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties
         max=1.0,
         subtype="FACTOR",
         options=set(),
-        update=changed,
+        update=dialled,
     )
     use_young: BoolProperty(
         name="Stiffness in Pascals",
@@ -199,7 +202,7 @@ class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties
         step=10000,
         precision=0,
         options=set(),
-        update=changed,
+        update=dialled,
     )
     poisson: FloatProperty(
         name="Keeps Volume",
@@ -220,52 +223,6 @@ class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties
         soft_max=3000.0,
         step=1000,
         precision=0,
-        options=set(),
-        update=changed,
-    )
-    settling: FloatProperty(
-        name="Settling",
-        description="How soon swings die away: at 1 within about a second and a quarter, or five swings where these are quicker; "
-        "at 2 twice as soon",
-        default=1.0,
-        min=0.0,
-        max=20.0,
-        soft_max=4.0,
-        options=set(),
-        update=changed,
-    )
-    tremble: FloatProperty(
-        name="Tremble",
-        description="How much quick tremble is left: at 2 half as much of it is damped, at 0.5 twice as much",
-        default=1.0,
-        min=0.01,
-        max=20.0,
-        soft_min=0.25,
-        soft_max=4.0,
-        options=set(),
-        update=changed,
-    )
-    # Those two of files and scripts that say them in numbers: where they are set they are in force.
-    mass_damping: FloatProperty(
-        name="Slow Damping",
-        description="Damping of slow swings, per second, relative to the skinned motion, in place of Settling",
-        default=2.0,
-        min=0.0,
-        max=200.0,
-        soft_max=20.0,
-        options=set(),
-        update=changed,
-    )
-    stiffness_damping: FloatProperty(
-        name="Fast Damping",
-        description="Damping of quick tremble, in seconds, in place of Tremble",
-        default=0.004,
-        min=0.0,
-        max=1.0,
-        soft_max=0.05,
-        step=0.1,
-        precision=4,
-        subtype="TIME_ABSOLUTE",
         options=set(),
         update=changed,
     )
@@ -312,7 +269,7 @@ class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties
         update=changed,
     )
     rest_includes_gravity: BoolProperty(
-        name="Sags as Modelled",
+        name="Model Already Sags",
         description="The modelled shape already sags: at rest in its rest pose the character does not move",
         default=True,
         options=set(),
@@ -380,7 +337,7 @@ class ThewSettings(ContactProperties, KindProperties, saved_limbs.LimbProperties
         update=_remounted,
     )
     settled: BoolProperty(
-        name="Settled",
+        name="Rest Pose Preview",
         description="Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
         "never show it. With Contact it takes up to seconds; Other Flesh is left out",
         default=False,

@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import bpy
 import numpy as np
 
-from ..logic.spaces import guess_height
+from ..logic import real_height
+from ..logic.spaces import transform
 from ..saved.units import metres_per_unit
 from . import reading
 from .character import longest_side, world_matrix
+from .mesh import FARTHEST, basis_positions
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class BindPose:
             tuple(world_matrix(found.obj).ravel().tolist()),
             tuple(world_matrix(found.armature).ravel().tolist()),
             float(np.float32(side)),
-            float(np.float32(guess_height(side, metres_per_unit(scene)))),
+            float(np.float32(guessed(found, side, scene))),
         )
 
     @staticmethod
@@ -53,3 +56,23 @@ class BindPose:
     @property
     def armature_matrix(self) -> np.ndarray:
         return np.array(self.armature).reshape(4, 4)
+
+
+def guessed(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
+    """The real height that the file speaks of, metres: by its units, its scales, how the skin stands, and names."""
+    obj, armature = found.obj, found.armature
+    rest = basis_positions(obj.data).astype(np.float64)
+    rest = rest[(np.abs(rest) < FARTHEST).all(axis=1)]
+    upright = len(rest) > 0 and real_height.stands_upright(transform(world_matrix(obj), rest))
+    names = [obj.name, obj.data.name, armature.name, armature.data.name, Path(bpy.data.filepath).stem]
+    names += [collection.name for collection in obj.users_collection]
+    return real_height.guess(side, metres_per_unit(scene), upright, is_scaled(armature, scene), names)
+
+
+def is_scaled(armature: bpy.types.Object, scene: bpy.types.Scene) -> bool:
+    """Whether units were made metres on purpose: the scene has other units than metres, or the armature, or what it hangs on, is
+    scaled by a power of ten, as importers do."""
+    if abs(metres_per_unit(scene) - 1.0) > 1e-6:
+        return True
+    scale = float(np.abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))) ** (1.0 / 3.0)
+    return any(abs(scale / power - 1.0) < 1e-3 for power in (0.001, 0.01, 0.1, 10.0, 100.0, 1000.0))

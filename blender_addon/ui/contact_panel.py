@@ -22,20 +22,20 @@ def draw_switch(layout, obj) -> None:
 
 
 def draw_contact(layout, context, obj, width: int) -> None:
-    """How flesh touches; grey where it does not, or cannot."""
+    """How flesh touches; grey where it does not, or cannot. What there is to say stands below the settings, which never move."""
     settings = obj.thew
     can = settings.method in contact.METHODS
-    if not can:
-        draw_text(layout.column(align=True), contact.UNTOUCHABLE, width, icon="INFO")
     parted = settings.method == contact.PARTED
-    if parted:
-        draw_text(layout.column(align=True), contact.ON_THE_SURFACE, width, icon="INFO")
     body = layout.column()
     body.enabled = can
     body.active = can and settings.use_contact
     body.prop(settings, "self_contact")
-    draw_colliders(body.column(align=True), context, obj, width)
-    draw_others(body.column(align=True), context, obj, width)
+    column = body.column(align=True)
+    column.prop(settings, "use_colliders")
+    row = column.row()
+    row.active = settings.use_colliders
+    row.prop(settings, "collider_collection", text="In")
+    body.prop(settings, "use_other_flesh")
     touches = settings.self_contact or settings.use_colliders or settings.use_other_flesh
     column = body.column(align=True)
     column.active = touches
@@ -49,6 +49,14 @@ def draw_contact(layout, context, obj, width: int) -> None:
     row.alert = bool(name) and not there
     row.prop_search(settings, "contact_ignore", obj, "vertex_groups")
     body.prop(settings, "show_contacts")
+    told = layout.column(align=True)
+    if not can:
+        draw_text(told, contact.UNTOUCHABLE, width, icon="INFO")
+    if parted:
+        draw_text(told, contact.ON_THE_SURFACE, width, icon="INFO")
+    if settings.use_contact:
+        tell_colliders(told, context, obj, width)
+        tell_others(told, context, obj, width)
     flesh = fleshes.known(obj)
     if flesh is not None and can and settings.use_contact:
         draw_touched(layout.column(align=True), context, obj, flesh, width)
@@ -63,14 +71,9 @@ def draw_touched(column, context, obj, flesh, width: int) -> None:
         draw_text(column, note, width)
 
 
-def draw_colliders(column, context, obj, width: int) -> None:
+def tell_colliders(column, context, obj, width: int) -> None:
     """With which objects the flesh collides."""
-    settings = obj.thew
-    column.prop(settings, "use_colliders")
-    row = column.row()
-    row.active = settings.use_colliders
-    row.prop(settings, "collider_collection", text="In")
-    if not (settings.use_colliders and settings.use_contact):
+    if not obj.thew.use_colliders:
         return
     asked, flesh = colliders.asked(obj, context.scene), fleshes.known(obj)
     read = NOTHING if flesh is None or flesh.motion is None else flesh.motion.colliders
@@ -95,11 +98,10 @@ def nothing(obj, scene) -> str:
     return f"{where} collides: {listed([*why[:NAMED], *more])}"
 
 
-def draw_others(column, context, obj, width: int) -> None:
+def tell_others(column, context, obj, width: int) -> None:
     """With which objects the flesh is simulated."""
     settings = obj.thew
-    column.prop(settings, "use_other_flesh")
-    if not (settings.use_other_flesh and settings.use_contact):
+    if not settings.use_other_flesh:
         return
     names = [other.name for other in groups.others(obj, context.scene)]
     text = f"With {named(names)}" if names else "Switch Contact and Other Flesh on in another character, too"

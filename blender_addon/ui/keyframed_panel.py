@@ -95,7 +95,7 @@ def draw_key(layout, obj, key) -> None:
         column.prop_search(key, "fixed", obj, "vertex_groups")
     column = layout.column(align=True)
     column.prop(obj.thew.keyframed, "relax", slider=True)
-    column.operator("thew.keyframed_relax", text="Lower Energy", icon="MOD_SMOOTH")
+    column.operator("thew.keyframed_relax", icon="MOD_SMOOTH")
     if key.energy:
         layout.label(text=f"Energy {key.energy}", icon="BLANK1")
 

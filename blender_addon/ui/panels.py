@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The panels, once in the sidebar of the 3D view and once among the physics properties.
 
-The main one holds what every session needs: the mesh meant, on and off, Softness, Simulate, and one line on how it is,
-which turns into a bar while something is computed, so that no button moves. Everything else is in foldouts.
+The main one holds what every session needs: the mesh meant, on and off, Softness, what and how large the character is, Contact,
+Paint, Bake, and how the flesh is, in as many rows whatever there is to say, of which the first turns into a bar while something is
+computed: no button moves. Everything else is in foldouts, where rows stand still too and what is told stands below them.
 """
 
 from __future__ import annotations
 
 import bpy
 
-from ..live import target, updates, validity, work
+from ..live import riding, target, updates, validity, whole, work
 from ..live.session import register as fleshes
-from ..logic import modal, native
+from ..logic import contact, modal, native
 from ..logic.health import cost, health, health_beside, shortened
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import flesh_map, writing
@@ -38,17 +39,25 @@ def draw_target(layout, context, obj) -> None:
 def draw_start(layout, obj, width: int) -> None:
     """What there is to see before flesh was added."""
     settings = obj.thew
-    layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
+    if armature_modifier(obj) is None:
+        draw_boneless(layout, obj, width)
+    else:
+        layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout):
         layout.label(text=shortened(unfleshed(obj), width), icon="INFO")
     column = layout.column()
+    column.prop(settings, "kind")
     column.prop(settings, "cells_across")
     draw_cost(column, settings, width)
-    column.prop(settings, "method")
-    if settings.method == modal.METHOD:
-        column.prop(settings, "modes")
     if writing.baked_keys(obj):
         column.operator("thew.remove", text="Delete Baked Keys", icon="X").remove_baked_keys = True
+
+
+def draw_boneless(layout, obj, width: int) -> None:
+    """What a mesh without bones needs first."""
+    layout.operator("thew.suggest_bones", icon="ARMATURE_DATA")
+    column = layout.column(align=True)
+    draw_text(column, "Then parent the mesh to them: Ctrl+P, With Automatic Weights", width, icon="BLANK1")
 
 
 def unfleshed(obj) -> str:
@@ -66,28 +75,58 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     row.use_property_split = False
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
     row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
-    row.prop(settings, "show_lattice", text="", icon="LATTICE_DATA")
+    row.operator("thew.simulate", text="", icon="FILE_REFRESH")
+    row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     row = layout.row(align=True)
     row.use_property_split = False
     row.prop(settings, "young" if settings.use_young else "softness", slider=not settings.use_young)
-    row.prop(settings, "kind", text="")
+    column = layout.column()
+    column.prop(settings, "kind")
+    draw_height(column, settings)
     row = layout.row(align=True)
-    row.operator("thew.simulate", icon="PLAY")
-    row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
+    row.use_property_split = False
+    touches = row.row(align=True)
+    touches.active = settings.method in contact.METHODS
+    touches.prop(settings, "use_contact", toggle=True, icon="MOD_PHYSICS")
+    painting = painted_map(obj) == flesh_map.FLESH
+    row.operator(
+        "thew.paint_flesh", text="Stop" if painting else "Paint", icon="BRUSH_DATA", depress=painting
+    ).map = "FLESH"
+    row.operator("thew.bake", icon="SHAPEKEY_DATA")
     draw_health(layout, obj, frame, width)
 
 
+def draw_height(column, settings) -> None:
+    """How large the character is, as told or as guessed."""
+    row = column.row(align=True)
+    row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Guessed Height")
+    part = row.row(align=True)
+    part.enabled = settings.real_height > 0.0
+    part.operator("thew.guess_height", text="", icon="LOOP_BACK")
+
+
+#: Rows that are kept for how the flesh is, whatever there is to say: what does not fit stands in Details.
+HEALTH_ROWS = 2
+#: A separator as high as a row: by itself it is 0.3 of one.
+ROW = 1.0 / 0.3
+
+
 def draw_health(layout, obj, frame: int, width: int) -> None:
-    """How the flesh is, in one line, or in as many as a warning needs; the first is the bar while something is computed."""
-    found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame)
+    """How the flesh is, in `HEALTH_ROWS` rows; the first is the bar while something is computed."""
+    found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame, len(riding.register.on(obj)))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = health_beside(changed) if changed else found
-    lines = wrapped(found.text, width) if found.to_read else [shortened(found.text, width)]
+    lines = wrapped(found.text, width)
+    if len(lines) > HEALTH_ROWS:
+        lines = [*lines[: HEALTH_ROWS - 1], shortened(" ".join(lines[HEALTH_ROWS - 1 :]), width)]
     column = layout.column(align=True)
     busy = draw_progress(column)
     column.alert = found.level == "ERROR" and not busy
-    for i, line in enumerate(lines[1:] if busy else lines):
-        column.label(text="" if busy else line, icon="BLANK1" if busy or i else HEALTH_ICONS[found.level])
+    shown = [] if busy else lines
+    for i, line in enumerate(shown):
+        column.label(text=line, icon="BLANK1" if i else HEALTH_ICONS[found.level])
+    for _ in range(HEALTH_ROWS - len(shown) - busy):
+        column.separator(factor=ROW)
 
 
 def draw_progress(layout) -> bool:
@@ -105,21 +144,18 @@ def draw_progress(layout) -> bool:
 def draw_look(layout, _context, obj, width: int) -> None:
     """How the flesh moves."""
     settings = obj.thew
-    column = layout.column()
-    column.prop(settings, "cells_across")
-    draw_cost(column, settings, width)
+    layout.column().prop(settings, "cells_across")
     column = layout.column(align=True)
     for factor, number in (("settling", "mass_damping"), ("tremble", "stiffness_damping")):
         column.prop(settings, number if settings.is_property_set(number) else factor)
-    column = layout.column(align=True)
-    column.prop(settings, "reach")
-    column.prop(settings, "elastic_joints")
+    layout.column().prop(settings, "reach")
     layout.column().prop(settings, "motion_start")
     column = layout.column()
     column.prop(settings, "use_gravity")
     part = column.column()
     part.active = settings.use_gravity
     part.prop(settings, "rest_includes_gravity")
+    draw_cost(layout.column(), settings, width)
 
 
 def draw_cost(column, settings, width: int) -> None:
@@ -162,12 +198,7 @@ def painted_map(obj) -> str:
 def draw_advanced(layout, _context, obj, width: int) -> None:
     """What is rarely touched."""
     settings = obj.thew
-    row = layout.row(align=True)
-    row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Guessed Height")
-    part = row.row(align=True)
-    part.enabled = settings.real_height > 0.0
-    part.operator("thew.guess_height", text="", icon="LOOP_BACK")
-
+    layout.column().prop(settings, "elastic_joints")
     column = layout.column()
     column.prop(settings, "use_young")
     part = column.column()
@@ -176,6 +207,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column = layout.column(align=True)
     column.prop(settings, "poisson")
     column.prop(settings, "density")
+    layout.column().prop(settings, "show_lattice")
     column = layout.column()
     column.prop(settings, "rate", text="Steps / Second")
     column.prop(settings, "method")
@@ -190,12 +222,14 @@ def draw_modal(box, obj, width: int) -> None:
     column.label(text="Modal", icon="MOD_WAVE")
     column.prop(settings, "modes")
     column.prop(settings, "engine")
-    if settings.engine != "CPU":
-        column.prop(settings, "device")
+    part = column.column()
+    part.active = settings.engine != "CPU"
+    part.prop(settings, "device")
     column = box.column(align=True)
     column.prop(settings, "preview_mode")
-    if settings.preview_mode:
-        column.prop(settings, "preview_size")
+    part = column.column()
+    part.active = settings.preview_mode > 0
+    part.prop(settings, "preview_size")
     box.operator("thew.modal_drag", text="Drag", icon="VIEW_PAN")
     lines = modal_lines(flesh, settings.preview_mode) if flesh is not None else []
     column = box.column(align=True)
@@ -203,10 +237,16 @@ def draw_modal(box, obj, width: int) -> None:
         draw_text(column, text, width)
 
 
-def draw_details(layout, _context, obj, width: int) -> None:
-    """What was found while building, wrapped to the panel's width."""
-    notes = obj.thew.made.notes.splitlines()
+def draw_details(layout, context, obj, width: int) -> None:
+    """The other meshes of the character, how the flesh is, and what was found while building, wrapped to the panel's width."""
+    draw_riders(layout, context, obj, width)
+    plain = [f"“{other.name}”" for other in whole.could_ride(obj, context.scene, context.view_layer)]
+    left = obj.thew.made.left.splitlines()
+    notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     flesh = fleshes.known(obj)
+    told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current)
+    notes += [told.text] if told.to_read else []
+    notes += obj.thew.made.notes.splitlines()
     if flesh is not None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
@@ -293,13 +333,12 @@ class THEW_PT_physics(Main, Physics, bpy.types.Panel):
 
 #: Label, contents, place among the foldouts, whether it is open at first, what its header has. Rigs (`rig_panel`) come fifth.
 FOLDOUTS = (
-    ("Look", draw_look, 1, True, None),
+    ("Details", draw_details, 0, False, None),
+    ("Look", draw_look, 1, False, None),
     ("Regions", draw_regions, 2, False, None),
     ("Contact", draw_contact, 3, False, draw_switch),
     ("Bake", draw_bake, 4, False, None),
-    ("Riders", draw_riders, 6, False, None),
     ("Advanced", draw_advanced, 7, False, None),
-    ("Details", draw_details, 8, False, None),
 )
 
 

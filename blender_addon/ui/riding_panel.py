@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..live import riding
+from ..live import riding, whole
 from ..live.session import register as fleshes
 from ..logic.errors import sentence
 from ..logic.health import Health, of_bake
@@ -12,15 +12,17 @@ from .layouts import HEALTH_ICONS, draw_text
 
 
 def draw_offer(layout, context, obj, width: int) -> None:
-    """Riding, for a mesh without flesh where the scene has a body to ride on."""
+    """Riding, for a mesh without flesh where the scene has a body to ride on: one is proposed until another is chosen."""
     if not fleshes.objects(context.scene):
         return
     column = layout.column(align=True)
     draw_text(column, "Clothes, eyes and hair need no flesh of their own:", width, icon="INFO")
     column.prop(obj.thew, "body")
+    body = obj.thew.body or whole.body_for(obj, context.scene)
     row = column.row(align=True)
-    row.enabled = obj.thew.body is not None and obj.thew.body.thew.made.flesh
-    row.operator("thew.ride", icon="MOD_CLOTH")
+    row.enabled = able = body is not None and body.thew.made.flesh
+    button = row.operator("thew.ride", text=f"Ride on “{body.name}”" if able else "Ride on Body", icon="MOD_CLOTH")
+    button.body = body.name if able else ""
 
 
 def draw_rider(layout, obj, scene, width: int) -> None:
@@ -55,8 +57,8 @@ def health(obj, frame: float) -> Health:
 
 
 def draw_riders(layout, context, obj, width: int) -> None:
-    """What rides on a body."""
-    riders = riding.register.on(obj)
+    """What rides on a body, each with a way off; what else of the character could, each with a way on; then what is to be said."""
+    riders, told = riding.register.on(obj), []
     column = layout.column(align=True)
     for rider in riders:
         row = column.row(align=True)
@@ -64,8 +66,16 @@ def draw_riders(layout, context, obj, width: int) -> None:
         found = health(rider, context.scene.frame_current)
         row.label(text=rider.name, icon=HEALTH_ICONS[found.level])
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
-        if found.to_read:
-            draw_text(column, found.text, width)
+        row.operator("thew.ride_off", text="", icon="X", emboss=False).rider = rider.name
+        told += [found.text] if found.to_read else []
+    for other in whole.could_ride(obj, context.scene, context.view_layer):
+        row = column.row(align=True)
+        row.use_property_split = False
+        row.label(text=other.name, icon="MESH_DATA")
+        row.operator("thew.ride", text="Ride", icon="MOD_CLOTH").rider = other.name
+    layout.operator("thew.ride", text="Let Selected Ride", icon="MOD_CLOTH")
+    column = layout.column(align=True)
+    for text in told:
+        draw_text(column, text, width)
     if not riders:
-        draw_text(column, "Nothing yet: select clothes or eyes, the body last, and press", width, icon="INFO")
-    layout.operator("thew.ride", icon="MOD_CLOTH")
+        draw_text(column, "Nothing rides yet: select clothes or eyes, the body last, and press", width, icon="INFO")

@@ -131,7 +131,7 @@ def draw_state(layout, obj, width: int) -> None:
         return
     text = flesh.problem if flesh is not None else ""
     if flesh is None or flesh.body is None:
-        text = "Go to another frame, or press Settled, to see the templates."
+        text = "Go to another frame, or press Rest Pose Preview, to see the templates."
     if text:
         draw_text(layout, text, width, icon="INFO")
 
@@ -182,11 +182,6 @@ def draw_samples(layout, rig) -> None:
 
 def draw_rig(layout, obj, rig, width: int) -> None:
     """One rig: its control, its field, what that hangs on, its samples."""
-    if rig.problem:
-        box = layout.box().column(align=True)
-        draw_text(box, rig.problem, width, icon="ERROR")
-    elif rig.note:
-        draw_text(layout.column(align=True), rig.note, width, icon="INFO")
     row = layout.row(align=True)
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
@@ -201,6 +196,11 @@ def draw_rig(layout, obj, rig, width: int) -> None:
     draw_samples(layout, rig)
     draw_preferences(layout, rig)
     draw_force(layout, obj, rig)
+    if rig.problem:
+        box = layout.box().column(align=True)
+        draw_text(box, rig.problem, width, icon="ERROR")
+    elif rig.note:
+        draw_text(layout.column(align=True), rig.note, width, icon="INFO")
 
 
 class Panel:
@@ -223,18 +223,18 @@ class Panel:
         if settings.made.flesh:
             row = layout.row(align=True)
             row.use_property_split = False
-            row.prop(settings, "settled", text="Settled", toggle=True, icon="FREEZE")
+            row.prop(settings, "settled", toggle=True, icon="FREEZE")
             row.operator("thew.settle", text="", icon="FILE_REFRESH")
         else:
             layout.label(text="They push once flesh is added", icon="INFO")
             layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
-        draw_state(layout, obj, letters(context))
         draw_list(layout, obj)
         rig = saved_rigs.active(obj)
         if settings.made.flesh:
             draw_hand(layout, rig)
         if rig is not None:
             draw_rig(layout, obj, rig, letters(context))
+        draw_state(layout, obj, letters(context))
 
 
 class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):

@@ -39,7 +39,7 @@ def fleshed(
         for obj, recording in zip(meshes, recordings, strict=True):
             activate(obj)
             started = time.perf_counter()
-            if number == 0:
+            if number == 0 and not (obj.thew.made.flesh or obj.thew.made.rides):  # one press takes the whole character
                 bpy.ops.thew.add()
             if obj.thew.made.rides:
                 recording.body = sizes[obj.thew.body.name] * places[obj.name].metres_per_unit

@@ -217,7 +217,7 @@ def state(**changes):
         ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
         ({"apart": "“A” stands apart"}, "WARNING", "“A” stands apart"),
         ({"clip": SimpleNamespace(inverted=[2])}, "GOOD", "frames 1 to 20"),
-        ({"clip": SimpleNamespace(inverted=[30])}, "WARNING", "Use more Cells Across, or firmer flesh: in 30 cells"),
+        ({"clip": SimpleNamespace(inverted=[30])}, "WARNING", "Flesh limited in 30 places: raise Detail"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
         ({"touches": object()}, "WARNING", "The group is gone"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),

@@ -174,7 +174,7 @@ def test_numbers_do_the_same_and_refuse_what_folds(character, tmp_path):
     np.testing.assert_allclose(after.lengths[4, 3] / before.lengths[4, 3], 1.1, rtol=1e-6)
     kept = body.thew.limbs[0].model
     assert "would fold" in refused(bpy.ops.thew.limb_move, atom=4, offset=(0.0, 0.0, 5.0))
-    assert "no atom 99" in refused(bpy.ops.thew.limb_move, atom=99)
+    assert "no handle 99" in refused(bpy.ops.thew.limb_move, atom=99)
     assert "no spoke 99" in refused(bpy.ops.thew.limb_move, spoke=99)
     assert body.thew.limbs[0].model == kept
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shape.blend"))

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -98,7 +100,25 @@ def test_a_map_is_painted_along_and_on_one_side(character):
     assert bpy.ops.thew.limb_paint(map="FLESH", amount=1.0, width=0.4, side=0.0, soft=0.05) == {"FINISHED"}
     share = part("scene.flesh_map").read(body, "Flesh") > 0.5
     assert 0.2 < share.mean() < 0.6
+    assert body.thew.show_map and body.vertex_groups.active.name == "Flesh", "what was painted is shown"
     assert "beyond" in refused(bpy.ops.thew.limb_paint, start=0.7, end=0.4)
+
+
+def test_paint_by_limb_asks_where_there_is_a_window(character, monkeypatch):
+    """Nothing is painted before the dialog is answered; without a limb it does not open."""
+    body, _ = character
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    limbs, asked = part("operators.limbs"), []
+    manager = SimpleNamespace(invoke_props_dialog=lambda operator: asked.append(operator) or {"RUNNING_MODAL"})
+    context = SimpleNamespace(
+        view_layer=bpy.context.view_layer, scene=bpy.context.scene, window=1, window_manager=manager
+    )
+    told = SimpleNamespace(refuse=lambda _obj, error: {str(error)})
+    activate(body)
+    assert "has no limb" in next(iter(limbs.THEW_OT_limb_paint.invoke(told, context, None)))
+    limb_add(body)
+    assert limbs.THEW_OT_limb_paint.invoke(told, context, None) == {"RUNNING_MODAL"} and asked == [told]
+    assert "Flesh" not in body.vertex_groups
 
 
 def test_paint_is_carried_to_another_character(scene):

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ADDON))
 errors, keys, sentences, spaces, tasks, wires = (
     importlib.import_module(f"logic.{name}") for name in ("errors", "keys", "sentences", "spaces", "tasks", "wires")
 )
+real_height = importlib.import_module("logic.real_height")
 
 
 def test_it_needs_no_blender():
@@ -51,6 +52,50 @@ def test_a_share_of_a_space_shares_vectors_and_stays_affine():
 )
 def test_the_real_height_is_guessed(longest, unit, height):
     assert spaces.guess_height(longest, unit) == pytest.approx(height)
+
+
+@pytest.mark.parametrize(
+    ("longest", "upright", "scaled", "names", "height"),
+    [
+        (5.6, False, False, ("Cube.003", "Armature"), 5.6),  # a shark of 5.6 m is not 1.7 m, whatever it is called
+        (5.6, False, False, ("SK_GreatWhiteShark_LOD0",), 5.6),
+        (5.6, True, False, ("Body",), 1.7),  # as a person stands
+        (5.6, True, True, ("Body",), 5.6),  # but an importer has made metres of it
+        (1.8, True, False, (), 1.8),
+        (176.0, True, False, (), 1.76),  # centimetres
+        (155.0, False, False, ("fox",), 1.55),
+        (8.1, False, False, ("Cow", "AnimalArmature"), 3.8),  # the longest cow
+        (0.3, False, False, ("Cat",), 0.3),
+        (900.0, False, False, ("Elephant",), 6.0),  # what it is usually
+        (900.0, False, False, ("Thing",), 1.7),
+        (13.0, False, False, ("TRex",), 13.0),
+        (50.0, False, False, ("Cylinder",), 1.7),
+        (0.001, False, False, ("Whale",), 12.0),
+    ],
+)
+def test_the_real_height_goes_by_what_the_file_says(longest, upright, scaled, names, height):
+    assert real_height.guess(longest, 1.0, upright, scaled, names) == pytest.approx(height)
+
+
+@pytest.mark.parametrize("longest", np.geomspace(1e-6, 1e9, 46))
+@pytest.mark.parametrize("names", [(), ("shark",), ("human",), ("spider",)])
+def test_every_guess_is_a_size_that_something_has(longest, names):
+    for upright in (False, True):
+        for scaled in (False, True):
+            assert 0.01 <= real_height.guess(longest, 1.0, upright, scaled, names) <= 30.0
+
+
+def test_who_stands_upright():
+    """A person, arms stretched or hanging, seen from wherever; not a horse, a shark, a bird with its wings spread."""
+    rng = np.random.default_rng(3)
+    for sides, upright in (
+        ((1.7, 0.3, 1.75), True), ((0.3, 1.8, 1.7), True), ((0.5, 0.3, 1.75), True),
+        ((0.6, 2.4, 1.6), False), ((1.5, 5.6, 1.4), False), ((2.0, 0.8, 0.5), False), ((3.0, 3.0, 1.0), False),
+    ):  # fmt: skip
+        points = (rng.random((500, 3)) - 0.5) * sides
+        assert real_height.stands_upright(points) is upright, sides
+        points[0] = (0.0, 300.0, 0.0)
+        assert real_height.stands_upright(points) is upright, "a loose vertex far away"
 
 
 def random_map(rng, scale=1.0):

@@ -269,7 +269,7 @@ def test_flesh_without_freedom_is_refused(character, monkeypatch):
     monkeypatch.setattr(part("logic.modal"), "find", lambda thew, _body, *rest: real(thew, Held, *rest))
     before = snapshot(body)
     text = refused(bpy.ops.thew.add, method="modal")
-    assert body.name in text and "no vibration modes" in text and "Cells Across" in text
+    assert body.name in text and "no vibration modes" in text and "Detail" in text
     assert snapshot(body) == before
 
 

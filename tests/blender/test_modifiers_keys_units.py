@@ -161,6 +161,23 @@ def test_the_real_height_is_guessed_and_can_be_told(scene):
     assert body.thew.height() == pytest.approx(1.7)  # 1.9 cm is not believed
 
 
+def test_what_swims_is_as_long_as_its_file_says(scene):
+    """A shark of 5.6 m lies; the same, standing as a person does, is taken for one."""
+    body, armature = make_character(scale=5.6 / 1.9)
+    add()
+    assert body.thew.height() == pytest.approx(1.7)
+    bpy.ops.thew.remove()
+    for obj in (body, armature):
+        obj.rotation_euler = (np.pi / 2, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    add()
+    assert body.thew.height() == pytest.approx(5.6, rel=1e-3)
+    bpy.ops.thew.remove()
+    armature.name = "Horse Rig"
+    add()
+    assert body.thew.height() == pytest.approx(3.0)  # no longer than the longest horse
+
+
 def test_modifiers_after_it_go_on(scene):
     body, _ = make_character()
     body.modifiers.new("Subdivision", "SUBSURF").levels = 1

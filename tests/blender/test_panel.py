@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from helpers import Layout, activate, add_rig, evaluated, make_body, make_character, part, play, refused
 
-FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "riders", "advanced", "details")
+FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "advanced", "details")
 
 
 def region(width=300):
@@ -138,6 +138,95 @@ def test_one_line_of_health_and_the_rest_on_demand(fleshed):
     assert "lattice has" in words(seen["details"]) and "lattice has" not in words(seen[""])
     body.thew.enabled = False
     assert "plain skin" in words(draw()[""])
+
+
+def test_the_first_screen_holds_what_every_session_needs(fleshed):
+    body, _ = fleshed
+    kinds = ["kind"] if "kind" in body.thew.bl_rna.properties.keys() else []
+    assert [call[1] for call in rows({"": draw()[""]})] == [
+        "enabled", "show_map", "thew.simulate", "thew.remove", "softness", *kinds, "height_shown", "thew.guess_height",
+        "use_contact", "thew.paint_flesh", "thew.bake",
+    ]  # fmt: skip
+    assert {"elastic_joints", "method", "rate"} <= {call[1] for call in rows({"": draw()["advanced"]})}
+    assert "elastic_joints" not in {call[1] for call in rows({"": draw()["look"]})}
+
+
+def test_labels_are_those_of_an_animator(scene):
+    labels = {
+        "cells_across": "Detail", "mass_damping": "Settling", "stiffness_damping": "Tremble", "settled": "Rest Pose Preview",
+        "rest_includes_gravity": "Model Already Sags",
+    }  # fmt: skip
+    properties = bpy.types.Object.bl_rna.properties["thew"].fixed_type.properties
+    assert {name: properties[name].name for name in labels} == labels
+    operators = {"limb_carry": "Copy Weights", "limb_drag": "Drag Handles", "keyframed_relax": "Relax Sculpt"}
+    assert {name: getattr(bpy.ops.thew, name).get_rna_type().name for name in operators} == operators
+
+
+@pytest.mark.parametrize("text", ["", "Short", "A sentence that is much too long for one row of the panel. " * 6])
+@pytest.mark.parametrize("busy", [False, True])
+def test_the_flesh_is_told_in_as_many_rows_whatever_there_is_to_say(fleshed, text, busy):
+    body, _ = fleshed
+    play(body, (3,))
+    panels, work = part("ui.panels"), part("live.work")
+    flesh = part("live.session").register.flesh(body)
+    stepper = part("logic.tasks").Stepper(iter(()))
+    flesh.problem = text
+    try:
+        work.running += [stepper] * busy
+        seen = draw()
+    finally:
+        flesh.problem = ""
+        work.running[:] = []
+    assert sum(call[0] in {"label", "progress", "separator"} for call in seen[""]) == panels.HEALTH_ROWS
+    if text and not busy:
+        assert text.split()[-1] in words(seen["details"])  # nothing is lost: all of it stands there
+
+
+def test_what_is_told_stands_below_the_rows(fleshed):
+    """So no row moves under the mouse, whatever is switched."""
+    body, _ = fleshed
+    add_rig(body, bone="Spine")
+    body.thew.use_contact = body.thew.use_other_flesh = True
+    play(body, (3,))
+    body.thew.cells_across = 60
+    body.thew.rigs[0].problem = "This rig cannot push."
+    seen = draw()
+    for name in ("look", "contact"):
+        calls = [call[0] for call in seen[name]]
+        assert "label" in calls and "prop" not in calls[calls.index("label") :], name
+    calls = seen["rigs"]
+    problem = next(i for i, call in enumerate(calls) if "cannot push" in call[-1])
+    assert not any(call[0] in {"prop", "operator"} for call in calls[problem:])
+
+
+def test_settings_of_the_method_modal_keep_their_places(fleshed):
+    body, _ = fleshed
+    body.thew.method = "modal"
+    found = []
+    for engine, mode in (("AUTO", 0), ("CPU", 0), ("CPU", 2)):
+        body.thew.engine, body.thew.preview_mode = engine, mode
+        found.append(rows({"": draw()["advanced"]}))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_bone_that_was_turned_without_a_key_is_no_error(fleshed):
+    body, _ = fleshed
+    play(body, (3,))
+    health, flesh = part("logic.health"), part("live.session").register.flesh(body)
+    flesh.problem = part("live.resting").CHANGED
+    found = health.health(body.thew, body.thew.made, flesh, 3)
+    flesh.problem = ""
+    assert found.level == "TOLD" and "Simulate" in found.text
+
+
+def test_bones_are_suggested_where_there_are_none(scene):
+    body, _ = make_character()
+    body.modifiers.clear()
+    body.vertex_groups.clear()
+    seen = draw()[""]
+    assert next(call[1] for call in seen if call[0] == "operator") == "thew.suggest_bones"
+    assert not any(call[:2] == ("operator", "thew.add") for call in seen)
+    assert "Automatic Weights" in words(seen)
 
 
 def test_a_mesh_without_flesh_says_what_it_plays(character):

@@ -306,7 +306,7 @@ def test_a_rider_that_gets_off_is_as_it_was(character):
     shirt = shirt_of(body, lambda p: 0.4 < p.z < 1.2, 0.02)
     eye = ball("Eye", armature, "Head", (0.0, -0.19, 1.6), 0.03)
     activate(body)
-    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert bpy.ops.thew.add(cells_across=6, whole=False) == {"FINISHED"}
     before = [snapshot(obj) for obj in (shirt, eye)]
     ride(body, shirt, eye)
     play(shirt, (3, 5, 1))
@@ -401,7 +401,9 @@ def test_panels_know_riders(dressed):
     assert "Rides on “Body”" in layout.read() and "[body]" in layout.read()
     activate(armature)
     assert part("live.target").of(bpy.context) == body
-    assert ("Riders", panel.draw_riders) in [each[:2] for each in panel.FOLDOUTS]
+    layout = Layout()
+    panel.draw_details(layout, bpy.context, body, 60)
+    assert {"Shirt", "Eye"} <= set(layout.read())
     shirt.thew.body = None
     assert riding_panel.health(shirt, 1).text == "Plain skin: choose a body to ride on"
 

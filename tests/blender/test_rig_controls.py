@@ -9,6 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import activate, add_rig, curve_keys, flesh_of, moved_by, part, play, refused, settled, size_of
+from mathutils import Quaternion
 
 FRAMES = range(1, 21)
 
@@ -226,3 +227,57 @@ def test_a_driver_that_does_not_work_switches_its_rig_off(fleshed):
     assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
     assert moved_by(play(body, FRAMES), plain) > 1e-3
     assert rig.problem == ""
+
+
+# which axis varies ----------------------------------------------------------------------------------------------------
+
+
+def turned(axis: str, angle: float):
+    return Quaternion([float(axis == each) for each in "XYZ"], angle)
+
+
+@pytest.mark.parametrize("held", ["X", "Y", "Z"])
+@pytest.mark.parametrize("moves", ["X", "Y", "Z"])
+@pytest.mark.parametrize("before", [True, False])
+def test_the_axis_that_varies_wins_over_one_that_stays(scene, held, moves, before):
+    """Whichever comes first: 80 degrees that stay, 40 that come and go."""
+    drivers = part("rigs.drivers")
+    constant = turned(held, math.radians(80.0))
+    motion = [turned(moves, math.radians(20.0 * (1.0 - math.cos(0.3 * k)))) for k in range(21)]
+    turns = [constant @ each if before else each @ constant for each in motion]
+    axis = drivers.chosen_axis(turns)
+    assert axis == moves
+    start, end = drivers.usual_range(turns, axis)
+    assert abs(end - start) == pytest.approx(math.radians(40.0), rel=0.02)
+
+
+def test_a_bone_that_circles_is_not_driven_by_a_swing_that_stays(scene):
+    drivers = part("rigs.drivers")
+    turns = [
+        Quaternion((math.cos(a), 0.0, math.sin(a)), math.radians(30.0)) for a in np.linspace(0.0, 2.0 * math.pi, 25)
+    ]
+    axis = drivers.chosen_axis(turns)
+    start, end = drivers.usual_range(turns, axis)
+    assert axis in {"X", "Z"} and abs(end - start) > math.radians(50.0)
+
+
+def test_both_swing_axes_together_are_a_swing(scene):
+    drivers = part("rigs.drivers")
+    turns = [Quaternion((0.7, 0.0, 0.7), math.radians(angle)) for angle in range(0, 60, 3)]
+    assert drivers.chosen_axis(turns) == "SWING"
+
+
+def test_a_control_driven_by_a_twisted_bone_moves(fleshed):
+    body, armature = fleshed
+    armature.animation_data_clear()
+    spine = armature.pose.bones["Spine"]
+    spine.rotation_mode = "YXZ"
+    for frame in (1, 10, 20):
+        spine.rotation_euler = (0.6 * (frame == 10), 1.4, 0.0)
+        spine.keyframe_insert("rotation_euler", frame=frame)
+    play(body, FRAMES)
+    add_rig(body, bone="Spine")
+    assert bpy.ops.thew.rig_driver(bone="Spine") == {"FINISHED"}
+    play(body, FRAMES)
+    controls = flesh_of(body).motion.controls[:, 0]
+    assert controls.min() == pytest.approx(0.0, abs=0.02) and controls.max() == pytest.approx(1.0, abs=0.02)

@@ -290,6 +290,48 @@ def test_a_fixed_slider_stays_and_a_weighted_one_keeps_near(body):
     assert np.isfinite(radii["free"])
 
 
+def test_a_pull_that_falls_short_says_why(body):
+    """A hundredth of the size is reached; half of it is not, whichever way it is held."""
+    point = belly(body)
+    vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
+    size, pulling = float(np.linalg.norm(np.ptp(world(body), axis=0))), part("edit.pulling")
+
+    def said(rig_of=lambda rig: None, held=(), share=0.5) -> str:
+        body.thew.rigs.clear()
+        bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.25)
+        rig_of(body.thew.rigs[0])
+        pull = pulling.Pull(read(body), bpy.context.view_layer)
+        points = [*((each, pull.world(each)) for each in held)]
+        points.append((vertex, pull.world(vertex) + np.array([0.0, -share * size, 0.0])))
+        for _ in range(3):
+            pull.pull(points, evaluations=8)
+        pull.settle(points)
+        return pull.came(points)
+
+    def fix(rig):
+        for name in part("saved.samples").sliders_of(rig):
+            setattr(rig.pull.fixed, name, True)
+
+    assert "of the way: " in said()
+    assert "fixed under While Pulling" in said(fix)
+    assert "of the way" not in said(share=1e-6) or "place it nearer" in said(share=1e-6)
+
+
+def test_what_is_kept_of_a_drag_is_what_could_be_reached(body):
+    """Few evaluations an update, and one update before the hand lets go: the end is that of a pull without haste."""
+    point = belly(body)
+    bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.3)
+    vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
+    pulling, found = part("edit.pulling"), []
+    for hasty in (True, False):
+        pull = pulling.Pull(read(body), bpy.context.view_layer)
+        points = [(vertex, pull.world(vertex) + np.array([0.01, -0.04, 0.01]))]
+        pull.pull(points, evaluations=2 if hasty else None)
+        pull.settle(points)
+        found.append(float(np.linalg.norm(pull.world(vertex) - points[0][1])))
+    assert found[0] <= 1.05 * found[1] + 1e-4
+
+
 def test_pulling_is_one_step_back(body):
     point = belly(body)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point)

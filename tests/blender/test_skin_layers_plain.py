@@ -119,3 +119,19 @@ def test_components():
         for _ in range(6):
             near = (near.astype(int) @ near.astype(int)) > 0
         assert np.array_equal(found[:, None] == found[None], near)
+
+
+def test_a_sword_moves_with_the_hand_that_holds_it():
+    """A long piece that one bone carries and most of which is off the skin stays as it is, and goes where its near end goes;
+    one that lies on the skin all along is bent with it."""
+    points = np.stack([np.linspace(-0.8, 0.8, 33), np.zeros(33), np.linspace(0.01, 1.2, 33)], axis=1)
+    edges = np.stack([np.arange(32), np.arange(1, 33)], axis=1)
+    skin = rng.normal(size=(5, 3))
+    one = np.ones((33, 1))
+    stood = layers.layer(Floor(), points, edges, one).offsets(skin)
+    assert np.ptp(stood, axis=0).max() < 1e-6
+    near = layers.layer(Floor(), points[:1], np.zeros((0, 2), int), one[:1]).offsets(skin)
+    np.testing.assert_allclose(stood[0], near[0], atol=0.1)
+    flat = points * (1.0, 1.0, 0.0) + (0.0, 0.0, 0.01)
+    assert np.ptp(layers.layer(Floor(), flat, edges, one).offsets(skin), axis=0).max() > 0.1
+    assert np.ptp(layers.layer(Floor(), points, edges, None).offsets(skin), axis=0).max() > 0.1  # a cloth that hangs

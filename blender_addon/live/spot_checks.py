@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether a motion that was read is current, told by a few frames in place of all.
+
+Edits of curves are told by Blender. What it does not tell (a constraint's influence that a script set, a driver, a moved
+target) changes most frames of a motion: a few of them, ends included, are looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..logic.states import Motion
+from ..logic.tasks import Task
+from ..scene import poses, windows
+from ..scene.reading import Subject
+from . import validity
+from .build_settings import BuildSettings
+from .flesh import Flesh
+from .resting import CHANGED
+from .session import register
+
+#: Frames that are looked at.
+SPOTS = 7
+
+
+def is_current(
+    found: Subject, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int], scene, view_layer
+) -> Task:
+    """A task that tells whether the poses of `frames`, first and last, need not be read again."""
+    obj = found.obj
+    if windows.headless():
+        register.notice([obj], view_layer.depsgraph)
+    edited = flesh.condition.motion is not Motion.READ or flesh.problem == CHANGED
+    if edited or flesh.motion is None or not validity.motion_holds(obj, flesh, build_settings, frames):
+        return False
+    spots = sorted({round(each) for each in np.linspace(*frames, SPOTS)})
+
+    def differs(_i: int, frame: int) -> bool:
+        depsgraph = view_layer.depsgraph
+        return flesh.motion.differs(obj, frame, depsgraph) or bool(flesh.motion.displaced(frame, depsgraph))
+
+    with poses.shown([found.armature, obj]):
+        differing = yield from poses.played(scene, spots, differs, "Looking at frame")
+    return not any(differing)

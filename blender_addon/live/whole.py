@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One press takes the whole character: flesh for its bodies, and what else its armature moves rides on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from ..logic import bodies
+from ..logic.errors import Refusal, sentence
+from ..logic.names import describe
+from ..logic.native import EXPECTED, core
+from ..logic.sentences import listed
+from ..logic.spaces import transform
+from ..logic.tasks import Progress, Task, Work, span
+from ..scene import reading
+from ..scene.character import world_matrix
+from ..scene.mesh import FARTHEST, basis_positions, read_groups, triangles_of
+from . import jobs, riding
+from .session import register
+
+#: What is going on meanwhile.
+LOOKING = "Looking for the body"
+
+
+@dataclass
+class Found:
+    """The meshes of one character without flesh: its bodies, what can ride on which of them, and what is left as it is."""
+
+    bodies: list[bpy.types.Object] = field(default_factory=list)
+    riders: list[tuple[bpy.types.Object, bpy.types.Object]] = field(default_factory=list)  # (rider, body)
+    left: list[str] = field(default_factory=list)  # a sentence each, without its full stop
+
+
+@dataclass
+class Taken:
+    """What one press did."""
+
+    bodies: list[bpy.types.Object]
+    riders: list[tuple[bpy.types.Object, bpy.types.Object]]
+    left: list[str]
+
+    def said(self) -> list[str]:
+        """Returns what happened to the meshes that are no body, a sentence for each body and each mesh that was left."""
+        told = []
+        for body in self.bodies:
+            names = [describe(obj) for obj, its in self.riders if its == body]
+            if names:
+                told.append(f"{listed(names)} {'rides' if len(names) == 1 else 'ride'} on {describe(body)}.")
+        return told + [sentence(text) for text in self.left]
+
+
+# who belongs to it ----------------------------------------------------------------------------------------------------
+
+
+def is_seen(obj: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> bool:
+    """Tells whether a mesh is shown as a solid: hidden proxies and wire cages are no part of the character."""
+    if view_layer.objects.get(obj.name) != obj or obj.hide_viewport:
+        return False
+    return obj.visible_get(view_layer=view_layer) and obj.display_type not in {"WIRE", "BOUNDS"}
+
+
+def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """Returns the meshes with faces that an armature moves, by weights or as a whole, by name."""
+    found = []
+    for obj in scene.objects:
+        if obj.type != "MESH" or not len(obj.data.polygons) or obj.data.is_editmode:
+            continue
+        modifier = reading.armature_modifier(obj)
+        if modifier is None:
+            try:
+                riding.carrier(armature, obj)
+            except Refusal:
+                continue
+        elif modifier.object != armature:
+            continue
+        found.append(obj)
+    return sorted(found, key=lambda obj: obj.name)
+
+
+def untouched(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
+    """Returns the meshes of a character that are seen and of which Thew has made nothing yet."""
+    return [
+        obj
+        for obj in moved_by(armature, scene)
+        if is_seen(obj, view_layer) and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed)
+    ]
+
+
+def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.Part:
+    """Returns a mesh at rest, for the choice of bodies; a `Refusal` where it has no shape."""
+    space = world_matrix(armature) @ riding.rest_in(armature, obj)
+    rest = basis_positions(obj.data).astype(np.float64)
+    bad = ~np.isfinite(rest).all(axis=1) | (np.abs(rest) > FARTHEST).any(axis=1)
+    triangles = triangles_of(obj.data)
+    triangles = triangles[~bad[triangles].any(axis=1)]
+    if not len(triangles) or not np.ptp(rest[np.unique(triangles)], axis=0).any():
+        raise Refusal(f"{describe(obj)} has no surface: all its faces are in one place")
+    rest[bad] = rest[triangles[0, 0]]
+    return bodies.Part(
+        core().Surface(transform(space, rest), np.ascontiguousarray(triangles)), weights_of(obj, armature)
+    )
+
+
+def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, float]:
+    """Returns the part of a mesh's weights on each bone; empty where no Armature modifier bends it."""
+    if reading.armature_modifier(obj) is None:
+        return {}
+    bones = armature.data.bones
+    names = {group.index: group.name for group in obj.vertex_groups if group.name in bones}
+    groups, _, weights = read_groups(obj.data)
+    total = {name: float(weights[groups == index].sum()) for index, name in names.items()}
+    whole = sum(total.values())
+    if whole <= 0.0:
+        return {"": 1.0}  # to be refused with what to do, if it is the largest
+    return {name: value / whole for name, value in total.items() if value > 0.0}
+
+
+def steps_between(armature: bpy.types.Object, part: bodies.Part, obj: bpy.types.Object, body: bodies.Part) -> int:
+    """Returns how many bones lead from those that carry a mesh to one that carries a body."""
+    bones = armature.data.bones
+    theirs = {name for name, share in body.bones.items() if share > 0.01}
+    mine = {name for name, share in part.bones.items() if share > 0.1} or {riding.carrier_of(armature, obj)}
+    best = len(bones)
+    for name in mine & set(bones.keys()):
+        chain = [name, *(parent.name for parent in bones[name].parent_recursive)]
+        best = min([best, *(i for i, each in enumerate(chain) if each in theirs)])
+    return best
+
+
+def look(armature: bpy.types.Object, scene, view_layer) -> Task:
+    """Tells bodies from riders among the meshes of a character without flesh; a task that gives `Found` and changes nothing."""
+    found, parts, objects = Found(), {}, untouched(armature, scene, view_layer)
+    if len(objects) == 1:
+        return Found(objects)
+    for i, obj in enumerate(objects):
+        yield Progress(0.8 * i / len(objects), LOOKING)
+        try:
+            parts[obj] = part_of(obj, armature)
+        except EXPECTED as error:
+            found.left.append(f"{describe(obj)} keeps its plain skin: {error}")
+    objects = list(parts)
+    chosen = yield Work(LOOKING, lambda _progress: bodies.cast(list(parts.values())), 0.8, 1.0)
+    found.bodies = [objects[i] for i in chosen.bodies]
+    if not found.bodies:
+        return found
+    for small, large in chosen.seams:
+        found.left.append(
+            f"{describe(objects[small])} meets {describe(objects[large])} at a seam: if it opens, join both meshes (Ctrl+J)"
+        )
+    off = []
+    for obj in (each for each in objects if each not in found.bodies):
+        body = host_of(obj, armature, parts, found.bodies)
+        if body is None:
+            off.append(describe(obj))
+        else:
+            found.riders.append((obj, body))
+    if off:
+        verb, do = ("keeps its", "it lies") if len(off) == 1 else ("keep their", "they lie")
+        where = describe(found.bodies[0]) if len(found.bodies) == 1 else "the bodies"
+        found.left.append(f"{listed(off)} {verb} plain skin: {do} off {where}")
+    return found
+
+
+def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.types.Object | None:
+    """Returns the body that a mesh rides on; None where it lies off all of them, or is a thing that is larger than it."""
+    part = parts[obj]
+    kin = [steps_between(armature, part, obj, parts[body]) for body in objects]
+    best, mean, least = bodies.host(part, [parts[body] for body in objects], kin)
+    size = float(parts[objects[best]].surface.size)
+    far = least > riding.BESIDE * size or mean > bodies.FAR * size
+    larger = not part.bones and float(part.surface.size) > size
+    return None if far or larger else objects[best]
+
+
+# taking it --------------------------------------------------------------------------------------------------------------
+
+
+def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
+    """Gives flesh to the bodies of the character of `obj` and lets its other meshes ride; a task that gives `Taken`.
+
+    Where the character has flesh already, or `obj` is no part of one, `obj` alone gets it. `options`: see `jobs.add`.
+    """
+    armature = None if obj is None or obj.type != "MESH" else reading.armature_of(obj)
+    view_layer.update()
+    if armature is None or obj.thew.made.flesh or obj.thew.made.rides or has_flesh(armature, scene):
+        return (yield from add_alone(obj, scene, view_layer, **options))
+    found = yield from span(look(armature, scene, view_layer), 0.0, 0.1)
+    if obj not in untouched(armature, scene, view_layer):  # hidden: the artist means it all the same
+        found = Found([obj])
+    chosen = found.bodies or [obj]
+    done: list[bpy.types.Object] = []
+    for i, body in enumerate(chosen):
+        try:
+            share = [0.1 + 0.9 * (i + k) / len(chosen) for k in (0, 1)]
+            yield from span(jobs.add(body, scene, view_layer, **options), *share)
+            done.append(body)
+        except Refusal as error:
+            if not done:
+                raise
+            found.left.append(f"{describe(body)} keeps its plain skin: {error}")
+        except Exception:
+            for each in done:  # cancelled, or something unforeseen: nothing was changed
+                jobs.remove(each)
+            raise
+    riders = [(rider, body if body in done else done[0]) for rider, body in found.riders]
+    return mounted(done, riders, found.left, view_layer)
+
+
+def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
+    """The same for one mesh, whatever else is on its armature; one that only rides since its character was taken gets off."""
+    body = obj.thew.body if obj is not None and obj.thew.made.along else None
+    if body is not None:
+        riding.dismount(obj)
+    try:
+        yield from jobs.add(obj, scene, view_layer, **options)
+    except Exception:
+        if body is not None:
+            get_on(obj, body, view_layer)
+        raise
+    return Taken([obj], [], [])
+
+
+def mounted(done: list, riders: list[tuple], left: list[str], view_layer) -> Taken:
+    """Lets riders get on; gives what was done. One that cannot ride is left, and told."""
+    taken = Taken(done, [], list(left))
+    for rider, body in riders:
+        try:
+            get_on(rider, body, view_layer)
+            taken.riders.append((rider, body))
+        except Refusal as error:
+            taken.left.append(f"{describe(rider)} keeps its plain skin: {error}")
+    for body in done:
+        body.thew.made.left = "\n".join(sentence(text) for text in taken.left) if body == done[0] else ""
+    return taken
+
+
+def get_on(rider: bpy.types.Object, body: bpy.types.Object, view_layer) -> None:
+    """Lets a mesh ride because its character was taken: Add Flesh pressed on it gives it flesh of its own instead."""
+    riding.mount(rider, body, view_layer)
+    rider.thew.made.along = True
+
+
+def has_flesh(armature: bpy.types.Object, scene) -> bool:
+    """Tells whether a mesh of the character has flesh already."""
+    return any(obj.thew.made.flesh for obj in moved_by(armature, scene))
+
+
+# who could ride ---------------------------------------------------------------------------------------------------------
+
+
+def body_for(obj: bpy.types.Object, scene) -> bpy.types.Object | None:
+    """Proposes the body that a mesh rides on: the one with flesh on its own armature that is nearest, or the only one there is."""
+    fleshed = [other for other in register.objects(scene) if other != obj]
+    mine = [other for other in fleshed if shares_armature(obj, other)]
+    if not mine:
+        return fleshed[0] if len(fleshed) == 1 else None
+    if len(mine) == 1:
+        return mine[0]
+    centre = box_centre(obj)
+    return min(mine, key=lambda other: (float(np.linalg.norm(box_centre(other) - centre)), other.name))
+
+
+def shares_armature(obj: bpy.types.Object, body: bpy.types.Object) -> bool:
+    """Tells whether the armature of a body moves a mesh."""
+    armature = reading.armature_of(body)
+    if armature is None:
+        return False
+    modifier = reading.armature_modifier(obj)
+    if modifier is not None:
+        return modifier.object == armature
+    try:
+        riding.carrier(armature, obj)
+    except Refusal:
+        return False
+    return True
+
+
+def box_centre(obj: bpy.types.Object) -> np.ndarray:
+    """Returns the middle of an object's box in the world, [3]."""
+    corners = np.array(obj.bound_box, dtype=np.float64)
+    return transform(np.array(obj.matrix_world, dtype=np.float64), corners).mean(axis=0)
+
+
+def could_ride(body: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
+    """Returns the meshes on a body's armature that are seen and neither ride nor have flesh."""
+    armature = reading.armature_of(body)
+    return [] if armature is None else [obj for obj in untouched(armature, scene, view_layer) if obj != body]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How soon flesh comes to rest, as settings of an object."""
+
+from __future__ import annotations
+
+from bpy.props import FloatProperty
+
+from .edited import changed
+
+
+class DampingProperties:
+    """The properties; the class that saves them inherits from it.
+
+    Damping is the body's own, from how quickly it swings; the factors are what an artist asks for beside that.
+    """
+
+    settling: FloatProperty(
+        name="Settling",
+        description="How soon swings die away: at 1 within about a second and a quarter, or five swings where these are quicker; "
+        "at 2 twice as soon",
+        default=1.0,
+        min=0.0,
+        max=20.0,
+        soft_max=4.0,
+        options=set(),
+        update=changed,
+    )
+    tremble: FloatProperty(
+        name="Tremble",
+        description="How much quick tremble is left: at 2 half as much of it is damped, at 0.5 twice as much",
+        default=1.0,
+        min=0.01,
+        max=20.0,
+        soft_min=0.25,
+        soft_max=4.0,
+        options=set(),
+        update=changed,
+    )
+    # Those two of files and scripts that say them in numbers: where they are set they are in force.
+    mass_damping: FloatProperty(
+        name="Slow Damping",
+        description="Damping of slow swings, per second, relative to the skinned motion, in place of Settling",
+        default=2.0,
+        min=0.0,
+        max=200.0,
+        soft_max=20.0,
+        options=set(),
+        update=changed,
+    )
+    stiffness_damping: FloatProperty(
+        name="Fast Damping",
+        description="Damping of quick tremble, in seconds, in place of Tremble",
+        default=0.004,
+        min=0.0,
+        max=1.0,
+        soft_max=0.05,
+        step=0.1,
+        precision=4,
+        subtype="TIME_ABSOLUTE",
+        options=set(),
+        update=changed,
+    )

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The dial answers while it is dragged."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers import evaluated, part, play
+from test_timers_and_redraws import tick, window
+
+assert window
+
+
+def offsets(body) -> np.ndarray:
+    """What is seen beside the plain skin."""
+    shape = evaluated(body)
+    mine = body.modifiers["Thew"]
+    mine.show_viewport = False
+    plain = evaluated(body)
+    mine.show_viewport = True
+    return shape - plain
+
+
+def test_a_drag_is_followed_before_the_hand_rests(window, monkeypatch):
+    """Patience is for what is typed: a dial that goes on moving is simulated meanwhile."""
+    body, *_ = window
+    updates = part("live.updates")
+    monkeypatch.setattr(updates, "PATIENCE", 1e6)
+    before = evaluated(body)
+    body.thew.softness = 0.55
+    tick()
+    first = evaluated(body)
+    assert np.abs(first - before).max() > 1e-5 and not updates.state.waiting
+    body.thew.softness = 0.7
+    tick()
+    assert np.abs(evaluated(body) - first).max() > 1e-5
+    body.thew.mass_damping = 3.0
+    assert updates.state.waiting  # it waits for its rest
+    updates.state.waiting.clear()
+
+
+@pytest.mark.parametrize(("to", "grows"), [(0.8, True), (0.2, False)])
+def test_what_is_seen_changes_with_each_step_of_a_drag(window, to, grows):
+    body, *_ = window
+    was = offsets(body)
+    steps = np.linspace(0.5, to, 5)[1:]
+    seen = [np.abs(was).max()]
+    for value in steps:
+        body.thew.softness = float(value)
+        seen.append(np.abs(offsets(body)).max())
+    tries = np.diff(seen[1:])
+    assert (tries > 0.0).all() if grows else (tries < 0.0).all(), seen
+    tick()
+    after = evaluated(body)
+    np.testing.assert_array_equal(play(body, (9, 4))[1], after)  # what was shown meanwhile is no motion
+    body.thew.softness = 0.5
+    tick()
+    np.testing.assert_allclose(offsets(body), was, atol=1e-6)
+
+
+def test_a_dial_that_comes_back_shows_what_was_seen(window):
+    body, *_ = window
+    before = evaluated(body)
+    for value in (0.6, 0.9, 0.5):
+        body.thew.softness = value
+    np.testing.assert_allclose(evaluated(body), before, atol=1e-6)
+    tick()
+    np.testing.assert_allclose(evaluated(body), before, atol=1e-6)
+
+
+def test_the_modulus_is_dragged_as_well(window):
+    body, *_ = window
+    body.thew.use_young = True
+    tick()
+    was = np.abs(offsets(body)).max()
+    for value in (40e3, 80e3):
+        body.thew.young = value
+    assert 0.0 < np.abs(offsets(body)).max() < was
+    tick()
+
+
+def test_where_something_else_is_looked_at_nothing_is_shown_of_the_clip(window):
+    body, *_ = window
+    body.thew.settled = True
+    tick()
+    before = evaluated(body)
+    for value in (0.6, 0.9):
+        body.thew.softness = value
+    np.testing.assert_array_equal(evaluated(body), before)
+    tick()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tools of ours stand in the toolbar where they have something to work on, and nowhere else."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+from bl_ui.space_toolsystem_common import ToolSelectPanelHelper
+from helpers import activate, add_rig, part
+
+
+def listed(mode: str) -> list[str]:
+    """The tools of ours that the toolbar shows in a mode."""
+    bar = ToolSelectPanelHelper._tool_class_from_space_type("VIEW_3D")
+    found = ToolSelectPanelHelper._tools_flatten(bar.tools_from_context(bpy.context, mode))
+    return [tool.idname for tool in found if tool is not None and tool.idname.startswith("thew.")]
+
+
+@pytest.fixture
+def tools(addon, monkeypatch):
+    """The toolbar as in a window."""
+    toolbar, operators = part("operators.toolbar"), part("operators")
+    monkeypatch.setattr(toolbar, "bpy", WithWindow())
+    for group, poll in operators.TOOLS:
+        toolbar.add(group, poll)
+    yield
+    for group, _poll in reversed(operators.TOOLS):
+        toolbar.remove(group)
+
+
+class WithWindow:
+    """bpy as it is with a window, as far as the toolbar asks."""
+
+    app = type("app", (), {"background": False})
+    utils = bpy.utils
+
+
+def test_tools_are_shown_where_they_have_something_to_work_on(scene, tools, fleshed):
+    body, armature = fleshed
+    assert listed("OBJECT") == listed("POSE") == []
+    add_rig(body, bone="Spine")
+    for active in (body, armature):
+        activate(active)
+        assert listed("OBJECT") == ["thew.pull_tool"] and listed("POSE") == ["thew.pull_tool_pose"]
+    body.thew.method = "modal"
+    assert set(listed("OBJECT")) == {"thew.pull_tool", "thew.drag_tool"}
+    empty = bpy.data.objects.new("Empty", None)
+    scene.collection.objects.link(empty)
+    activate(empty)
+    assert listed("OBJECT") == []
+    bpy.context.view_layer.objects.active = None
+    assert listed("OBJECT") == []
+
+
+def test_nothing_of_ours_is_left_in_blenders_lists(addon, monkeypatch):
+    bar = ToolSelectPanelHelper._tool_class_from_space_type("VIEW_3D")
+    before = {mode: list(found) for mode, found in bar._tools.items()}
+    toolbar, operators = part("operators.toolbar"), part("operators")
+    monkeypatch.setattr(toolbar, "bpy", WithWindow())
+    for group, poll in operators.TOOLS:
+        toolbar.add(group, poll)
+    assert {mode: list(found) for mode, found in bar._tools.items()} != before
+    for group, _poll in reversed(operators.TOOLS):
+        toolbar.remove(group)
+    assert {mode: list(found) for mode, found in bar._tools.items()} == before
