@@ -141,10 +141,8 @@ def test_one_line_of_health_and_the_rest_on_demand(fleshed):
 
 
 def test_the_first_screen_holds_what_every_session_needs(fleshed):
-    body, _ = fleshed
-    kinds = ["kind"] if "kind" in body.thew.bl_rna.properties.keys() else []
     assert [call[1] for call in rows({"": draw()[""]})] == [
-        "enabled", "show_map", "thew.simulate", "thew.remove", "softness", *kinds, "height_shown", "thew.guess_height",
+        "enabled", "show_map", "thew.simulate", "thew.remove", "softness", "kind", "height_shown", "thew.guess_height",
         "use_contact", "thew.paint_flesh", "thew.bake",
     ]  # fmt: skip
     assert {"elastic_joints", "method", "rate"} <= {call[1] for call in rows({"": draw()["advanced"]})}
@@ -153,7 +151,7 @@ def test_the_first_screen_holds_what_every_session_needs(fleshed):
 
 def test_labels_are_those_of_an_animator(scene):
     labels = {
-        "cells_across": "Detail", "mass_damping": "Settling", "stiffness_damping": "Tremble", "settled": "Rest Pose Preview",
+        "cells_across": "Detail", "settling": "Settling", "tremble": "Tremble", "settled": "Rest Pose Preview",
         "rest_includes_gravity": "Model Already Sags",
     }  # fmt: skip
     properties = bpy.types.Object.bl_rna.properties["thew"].fixed_type.properties
