@@ -144,7 +144,7 @@ def test_the_first_screen_holds_what_every_session_needs(fleshed):
     body, _ = fleshed
     kinds = ["kind"] if "kind" in body.thew.bl_rna.properties.keys() else []
     assert [call[1] for call in rows({"": draw()[""]})] == [
-        "enabled", "show_map", "thew.simulate", "thew.remove", "softness", *kinds, "height_shown", "thew.guess_height",
+        "enabled", "thew.simulate", "show_map", "thew.remove", "softness", *kinds, "height_shown", "thew.guess_height",
         "use_contact", "thew.paint_flesh", "thew.bake",
     ]  # fmt: skip
     assert {"elastic_joints", "method", "rate"} <= {call[1] for call in rows({"": draw()["advanced"]})}
