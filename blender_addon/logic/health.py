@@ -25,7 +25,7 @@ class Health:
 
 
 #: What is said of a pose that was not simulated: a bone was turned by hand, or the animation is another one by now.
-CHANGED = "Not simulated in this pose: the flesh rests in it. Key it, then press Simulate."
+CHANGED = "This pose is not simulated: key it, then press Simulate."
 
 
 def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0) -> Health:

@@ -74,8 +74,8 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     row = layout.row(align=True)
     row.use_property_split = False
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
+    row.operator("thew.simulate", icon="FILE_REFRESH")
     row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
-    row.operator("thew.simulate", text="", icon="FILE_REFRESH")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     row = layout.row(align=True)
     row.use_property_split = False

@@ -142,7 +142,7 @@ def test_one_line_of_health_and_the_rest_on_demand(fleshed):
 
 def test_the_first_screen_holds_what_every_session_needs(fleshed):
     assert [call[1] for call in rows({"": draw()[""]})] == [
-        "enabled", "show_map", "thew.simulate", "thew.remove", "softness", "kind", "height_shown", "thew.guess_height",
+        "enabled", "thew.simulate", "show_map", "thew.remove", "softness", "kind", "height_shown", "thew.guess_height",
         "use_contact", "thew.paint_flesh", "thew.bake",
     ]  # fmt: skip
     assert {"elastic_joints", "method", "rate"} <= {call[1] for call in rows({"": draw()["advanced"]})}
