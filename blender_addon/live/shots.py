@@ -28,7 +28,7 @@ from ..saved import believed
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, together
+from . import building, contact, jobs, simulating, together
 from .build_settings import BuildSettings
 from .events import happened
 from .flesh import Built
@@ -139,9 +139,9 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         0.8,
         1.0,
     )  # fmt: skip
-    plan = building.planned(new)
+    plan = simulating.planned(new)
     if build_settings.others:
-        plan = building.unlooped(new, plan, together.NO_LOOP)  # whether the others repeat, their shots alone know
+        plan = simulating.unlooped(new, plan, together.NO_LOOP)  # whether the others repeat, their shots alone know
     if plan.goes_on:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "
@@ -157,7 +157,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         [plan.begun.preroll, plan.begun.period, int(plan.begun.travels)], path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new, place)],
     )  # fmt: skip
-    given = building.arguments(new, plan, *plan.turn(maps), contact.Common(place), **plan.begun.options())
+    given = simulating.arguments(new, plan, *plan.turn(maps), contact.Common(place), **plan.begun.options())
     return core().Shot(**{**given, **steps}, notes={NOTE: note.text()}, name=obj.name), contact.problems(new)
 
 
@@ -231,11 +231,14 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     if begun.period >= len(maps) or len(begun.turn(maps)) != len(clip):
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
     new.begun = begun
-    new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
+    new.clip = simulating.played(
+        clip, simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1)
+    )
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
     new.touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
     forgotten(new)
+    new.mesh_uid = obj.data.session_uid
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
         happened(obj, flesh, event)
