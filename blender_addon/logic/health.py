@@ -24,16 +24,18 @@ class Health:
         return self.level in {"TOLD", "WARNING", "ERROR"}
 
 
-def health(settings: Any, made: Any, flesh: Any, frame: float) -> Health:
+def health(settings: Any, made: Any, flesh: Any, frame: float, unseen: str = "") -> Health:
     """The one line for a mesh with flesh at the scene's `frame`; `flesh`: what was built for it, or None.
 
-    settings, made: the object's settings and what Thew noted about it.
+    settings, made: the object's settings and what Thew noted about it; unseen: why the view shows nothing of it, or "".
     """
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
     if problem:
         return Health("ERROR", sentence(problem))
+    if unseen:
+        return Health("TOLD", unseen)
     if made.shows_bake:
         return of_bake(made, frame)
     if flesh is None or flesh.clip is None:

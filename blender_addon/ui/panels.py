@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import target, updates, validity, work
+from ..live import target, unseen, updates, validity, work
 from ..live.session import register as fleshes
 from ..logic import modal, native
 from ..logic.health import cost, health, health_beside, shortened
@@ -78,7 +78,8 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
 
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """How the flesh is, in one line, or in as many as a warning needs; the first is the bar while something is computed."""
-    found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame)
+    flesh = fleshes.known(obj)
+    found = health(obj.thew, obj.thew.made, flesh, frame, unseen.why(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = health_beside(changed) if changed else found
     lines = wrapped(found.text, width) if found.to_read else [shortened(found.text, width)]
