@@ -9,7 +9,7 @@ import numpy as np
 from ..logic import limbs, modal
 from ..logic.errors import Cancelled
 from ..logic.native import core
-from ..logic.spaces import Place, mirrors, transform
+from ..logic.spaces import mirrors, transform
 from ..logic.states import Event
 from ..logic.tasks import Task, Work, span
 from ..rigs import pushers, rigging
@@ -17,10 +17,12 @@ from ..saved import believed
 from ..scene import poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
-from . import simulating
+from . import keeping, simulating
 from .build_settings import REFERENCE, BuildSettings, hashed
 from .events import happened
 from .flesh import Built, Flesh
+from .keeping import Kept
+from .stages import placed, set_keys
 
 
 def build(
@@ -33,18 +35,24 @@ def build(
     frames: tuple[int, int] | None,
     trust_motion: bool = False,
     still: bool = False,
+    believe: bool = False,
 ) -> Task:
     """A task that brings `flesh` up to date: reads Blender again and remakes what changed.
 
     `frames`: also the clip of that range (None: only lattice and body). `trust_motion`: the poses that were read before
-    still hold, if they are of the same bones. `still`: see `make`.
+    still hold, if they are of the same bones. `still`: see `make`. `believe`: poses that were kept on disk are taken without being
+    read, because every frame that is shown is compared with them.
     """
     core()
     character, bind_pose = read(flesh, found, bind_pose, scene)
     touches, curve_edits = flesh.touches, flesh.curve_edits  # reading the mesh updates it
-    motion = flesh.motion
-    native = 0.0
-    if frames is None:
+    motion, kept, native = flesh.motion, None, 0.0
+    if flesh.character is None:
+        kept = yield from keeping.found(found.obj, found, character, bind_pose, build_settings, frames)
+    restored = believe and kept is not None and kept.motion is not None
+    if restored:
+        motion = kept.motion
+    elif frames is None:
         same = flesh.character is not None and flesh.character.digest == character.digest
         motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
     elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
@@ -54,8 +62,12 @@ def build(
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
     rigs = rigging.resolve(found.obj, character, bind_pose, placed(character, bind_pose, build_settings))
-    yield from span(make(found.obj, flesh, character, bind_pose, build_settings, motion, rigs, still), native, 1.0)
+    parts = character, bind_pose, build_settings, motion, rigs
+    yield from span(make(found.obj, flesh, *parts, still, kept), native, 1.0)
     was_read(found.obj, flesh, touches, curve_edits if frames is not None else None)
+    flesh.restored = restored
+    if restored:
+        happened(found.obj, flesh, Event.CURVES_EDITED)  # before a render they are read
 
 
 def was_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: int | None) -> None:
@@ -95,22 +107,19 @@ def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.ty
     return now
 
 
-def placed(character, bind_pose, build_settings) -> Place:
-    """Where the metres of the body lie."""
-    world = transform(bind_pose.mesh_matrix, character.rest)
-    return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), build_settings.height / bind_pose.longest_side)
-
-
-def make(obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(), still=False) -> Task:
+def make(
+    obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(), still=False, kept: Kept | None = None
+) -> Task:
     """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done.
 
-    `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs.
+    `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs. `kept`: what was kept on disk.
     """
-    new = yield from prepared(flesh, character, bind_pose, build_settings, motion, rigs)
+    known = flesh if kept is None else kept.known
+    new = yield from prepared(known, character, bind_pose, build_settings, motion, rigs)
     made = Event.BODY_MADE
     if motion is not None:
         try:
-            made = yield from simulating.simulate(flesh, new, still)
+            made = yield from simulating.simulate(flesh, new, still, () if kept is None else kept.clips, known.clip_key)
         except Cancelled:
             if flesh.clip is None:  # the next attempt need not make the body again
                 take(obj, flesh, new, Event.BODY_MADE)
@@ -129,15 +138,7 @@ def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()
         motion,
         rigs,
     )
-    new.place = placed(character, bind_pose, build_settings)
-    new.lattice_key = hashed(
-        character.digest, bind_pose, new.place.metres_per_unit, build_settings.cells_across, build_settings.limbs
-    )
-    new.automatic_key = hashed(
-        new.lattice_key, build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
-    )
-    new.flesh_key = hashed(new.automatic_key, character.painted.digest)
-    new.body_key = hashed(new.flesh_key, build_settings.softness, build_settings.young)
+    set_keys(new)
     if new.lattice_key != flesh.lattice_key:
         yield from enclose(new)
     yield from assemble(flesh, new)

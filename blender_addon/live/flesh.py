@@ -104,6 +104,7 @@ class Flesh(Built):
     problem: str = ""  # why flesh is not, or not wholly, as the settings say; a sentence
     touches: int = 0  # how often somebody edited the mesh
     curve_edits: int = 0  # how often somebody edited curves
+    restored: bool = False  # its poses were kept on disk, and not read since
     arriving: Arriving | None = None  # what is ready of the motion that is being simulated
 
     # what was computed last, by the hash of what it was made from

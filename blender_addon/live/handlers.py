@@ -83,6 +83,11 @@ def compare(scene, depsgraph) -> None:
         read_now = differs and updates.may_read(obj, flesh)
         if differs:
             happened(obj, flesh, Event.POSE_DIFFERS)
+            if (
+                flesh.restored and not windows.headless()
+            ):  # poses that were kept, which nobody has changed under the hand
+                flesh.restored = False
+                updates.wait(obj)
         if read_now:
             again.append(obj)
         elif what == "displaced":

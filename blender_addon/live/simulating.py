@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,8 +26,8 @@ from .flesh import Built, Flesh
 SETTLING = 5.0
 
 
-def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
-    """The clip, pushed by the rigs at their controls; gives what came of it."""
+def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_key: bytes = b"") -> Task:
+    """The clip, pushed by the rigs at their controls; gives what came of it. `clips`: those that were kept, of the key `clips_key`."""
     thew, build_settings, motion = core(), new.build_settings, new.motion
     kept = Event.CLIP_KEPT if stays(flesh, new) else Event.BODY_MADE
     if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs were keyed or driven since
@@ -39,6 +40,11 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         return kept
     if clip_key == flesh.clip_key and not flesh.group_key:
         new.begun = plan.begun
+        return Event.CLIP_MADE
+    if clips and clip_key == clips_key and fit(clips, plan):
+        new.clip = played(clips[0], plan, clips[1] if len(clips) == 2 else None)
+        new.touching = yield Work("Opening the cache", lambda _progress: contact.found(new, new.clip), 0.8, 1.0)
+        new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
         return Event.CLIP_MADE
     if plan.acting and still and kept is Event.CLIP_KEPT:
         return kept
@@ -73,6 +79,12 @@ def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
         flesh.arriving = None
     new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
     return Event.CLIP_MADE
+
+
+def fit(clips: Sequence, plan: Plan) -> bool:
+    """Whether clips are as long as a plan has them."""
+    first = len(plan.begun.turn(np.arange(plan.frames + 1)))
+    return len(clips[0]) == first and (len(clips) == 2) == plan.goes_on
 
 
 def grown(new: Built, plan: Plan, maps: np.ndarray, told, offer) -> Any:

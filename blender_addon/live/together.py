@@ -74,13 +74,16 @@ def build(
     frames: tuple[int, int] | None,
     trust: bool = False,
     still: bool = False,
+    believe: bool = False,
 ) -> Task:
     """As `building.build`, and with it all that it is simulated together with; gives those as (object, flesh).
 
     `trust`: meshes and poses are read again only where they are in doubt.
     """
     if frames is None or not build_settings.others:
-        yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still)
+        yield from building.build(
+            flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
+        )
         return []
     core()
     mine = Member(found, flesh, bind_pose, build_settings)

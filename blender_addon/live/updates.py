@@ -183,7 +183,7 @@ def start_next() -> bool:
         try:
             if not validity.outdated(obj, scene, flesh):
                 continue
-            state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh))
+            state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
             state.worked, state.started_from = obj, started_from(obj, scene)
             return True
         except EXPECTED as error:

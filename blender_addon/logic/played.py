@@ -55,16 +55,17 @@ class Played:
     @property
     def inverted_cells(self) -> np.ndarray:
         """Inverted cells, of every frame that was simulated."""
-        return np.concatenate([np.asarray(clip.inverted_cells) for clip in self._clips])
+        return np.concatenate([np.asarray(clip.inverted_cells) for clip in self.clips])
 
     @property
     def folded_cells(self) -> np.ndarray | None:
         """Cells that the bones alone invert, of the same frames, with modes."""
-        folded = [clip.folded_cells for clip in self._clips]
+        folded = [clip.folded_cells for clip in self.clips]
         return None if folded[0] is None else np.concatenate([np.asarray(counts) for counts in folded])
 
     @property
-    def _clips(self) -> list:
+    def clips(self) -> list:
+        """The clips of the core that it is put together from."""
         return [self.turn] if self.after is None else [self.turn, self.after]
 
     def __getattr__(self, name: str):

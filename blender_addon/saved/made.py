@@ -10,6 +10,7 @@ from bpy.props import (
     FloatProperty,
     FloatVectorProperty,
     IntProperty,
+    PointerProperty,
     StringProperty,
 )
 
@@ -56,6 +57,9 @@ class ThewMade(bpy.types.PropertyGroup):
     )
     rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
     keyframed: BoolProperty(description="The object has keyframed flesh", options={"HIDDEN"})
+    cache: PointerProperty(
+        type=bpy.types.Image, description="Holds the motion, where it is kept in the file", options={"HIDDEN"}
+    )
     notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 
 

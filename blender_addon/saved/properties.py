@@ -25,6 +25,7 @@ from ..logic import cycles
 from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
 from . import rigs as saved_rigs
+from .cache import CacheProperties
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
 from .edited import changed
@@ -70,7 +71,7 @@ def _toggled(self, _context):
         call(self.id_data)
 
 
-class ThewSettings(ContactProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup):
+class ThewSettings(CacheProperties, ContactProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup):
     """The artist's settings for one mesh."""
 
     enabled: BoolProperty(

@@ -291,11 +291,18 @@ def read_motion(
 def motion_of(wanted: Wanted, start: int, poses: list[Pose], moving: tuple, collided: Colliders) -> Motion:
     """The motion that goes through `poses`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
+    raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
+    return Motion(
+        start, maps, matrices, raw, digest_of(maps, matrices), controls, moving, marked_cycle(wanted.found), collided
+    )
+
+
+def digest_of(maps: np.ndarray, matrices: np.ndarray) -> bytes:
+    """The hash of poses."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(maps.data)
     digest.update(matrices.data)
-    raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
-    return Motion(start, maps, matrices, raw, digest.digest(), controls, moving, marked_cycle(wanted.found), collided)
+    return digest.digest()
 
 
 def marked_cycle(found: Subject) -> tuple[int, int] | None:

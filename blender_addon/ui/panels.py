@@ -14,7 +14,7 @@ from ..live.session import register as fleshes
 from ..logic import modal, native
 from ..logic.health import cost, health, health_beside, shortened
 from ..logic.sentences import modal_lines, modal_notes, plural
-from ..scene import flesh_map, writing
+from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
@@ -181,6 +181,12 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column.prop(settings, "method")
     if settings.method == modal.METHOD:
         draw_modal(layout.box(), obj, width)
+    column = layout.column()
+    column.prop(settings, "cache")
+    if settings.cache != "NONE":
+        row = column.row(align=True)
+        row.label(text=shortened(cache_files.told(obj), width))
+        row.operator("thew.clear_cache", text="", icon="TRASH")
 
 
 def draw_modal(box, obj, width: int) -> None:
