@@ -35,10 +35,10 @@ def parts(frames: int) -> list[tuple[int, int]]:
 class Arriving:
     """What is ready of a motion."""
 
-    def __init__(self, clip: Any, spaces: np.ndarray, start: int) -> None:
-        """clip: its first frames, from the frame `start` on; spaces [f, 4, 4]: metres to object space."""
-        self.clip, self.spaces, self.start = clip, spaces, start
-        self.ready = len(clip) - UNSURE
+    def __init__(self, clip: Any, spaces: np.ndarray, start: int, lead: int) -> None:
+        """clip: its first frames, `lead` of them before the frame `start`; spaces [f, 4, 4]: metres to object space."""
+        self.clip, self.spaces, self.start, self.lead = clip, spaces, start, lead
+        self.ready = len(clip) - lead - UNSURE
 
     def covers(self, frame: float) -> bool:
         """Whether `frame` can be shown."""
@@ -49,7 +49,7 @@ class Arriving:
         index = int(frame - self.start)
         part = frame - self.start - index
         part = part if part > 1e-6 else 0.0
-        first = self.clip.offsets(index, to=share_of(self.spaces[index], 1.0 - part))
+        first = self.clip.offsets(self.lead + index, to=share_of(self.spaces[index], 1.0 - part))
         if part == 0.0:
             return first
-        return self.clip.offsets(index + 1, to=share_of(self.spaces[index + 1], part), onto=first)
+        return self.clip.offsets(self.lead + index + 1, to=share_of(self.spaces[index + 1], part), onto=first)

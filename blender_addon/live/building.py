@@ -55,9 +55,21 @@ def build(
     elif frames is None:
         same = flesh.character is not None and flesh.character.digest == character.digest
         motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
-    elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
+    elif not (
+        trust_motion
+        and motion is not None
+        and flesh.character.bones == character.bones
+        and motion.led >= build_settings.lead
+    ):
         reader = poses.read_motion(
-            found, character.bones, bind_pose.mesh_matrix, scene, view_layer, *frames, build_settings.collides_with
+            found,
+            character.bones,
+            bind_pose.mesh_matrix,
+            scene,
+            view_layer,
+            *frames,
+            build_settings.collides_with,
+            build_settings.lead,
         )
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15

@@ -62,6 +62,8 @@ def keep(obj: bpy.types.Object, flesh: Flesh | None) -> bytes | None:
         "known": known,
     }  # fmt: skip
     arrays = {"maps": motion.maps, "matrices": motion.matrices, "raw": motion.raw, "controls": motion.controls}
+    if known and motion.before is not None:
+        arrays |= {"before": motion.before.maps, "before_controls": motion.before.controls}
     content = io.BytesIO()
     np.savez(content, meta=np.frombuffer(json.dumps(meta).encode(), np.uint8), **files, **(arrays if known else {}))
     return content.getvalue()
@@ -110,7 +112,8 @@ def found(obj, subject, character, bind_pose, build_settings: BuildSettings, fra
             if kept is not None and kept.motion is not None:
                 kept.motion.marked = marked
                 wide = kept.motion.raw.shape[1] == 16 * bones + 32 and not moving and not build_settings.collides_with
-                if not wide or frames is None or not within(kept.motion, frames):
+                led = kept.motion.led >= build_settings.lead
+                if not (wide and led) or frames is None or not within(kept.motion, frames):
                     kept.motion = None
             return kept
         except (core().ThewError, OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError, MemoryError):
@@ -158,6 +161,10 @@ def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) 
             motion = poses.Motion(
                 int(meta["start"]), maps, matrices, raw, poses.digest_of(maps, matrices), controls, ()
             )
+            if "before" in file:
+                motion.before = poses.Before(np.ascontiguousarray(file["before"]), file["before_controls"])
+                if motion.before.maps.shape[1:] != maps.shape[1:] or len(motion.before.controls) != len(motion.before):
+                    return kept
             count = len(maps)
             shaped = maps.shape == (count, len(character.bones), 4, 4) and matrices.shape == (count, 4, 4)
             shaped = shaped and raw.ndim == 2 and controls.ndim == 2 and len(raw) == len(controls) == count > 1

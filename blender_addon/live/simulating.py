@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ..logic import modal
+from ..logic import cycles, modal
 from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
 from ..logic.native import core
-from ..logic.played import Played
+from ..logic.played import Led, Played
+from ..logic.sentences import plural
+from ..logic.spaces import Place
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import rigging
@@ -60,8 +62,8 @@ def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_
 
         maps, begun = new.place.maps(motion.maps), plan.begun
         if not plan.repeats_or_touches_things and build_settings.method != modal.METHOD:
-            return grown(new, plan, maps, told, offer)
-        clip = thew.simulate(**arguments(new, plan, *plan.turn(maps), **begun.options()), progress=told)
+            return played(grown(new, plan, told, offer), plan)
+        clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **begun.options()), progress=told)
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         later = None
         if plan.goes_on:
@@ -71,7 +73,7 @@ def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_
     spaces = new.place.to_object(motion.matrices)
 
     def offer(clip):
-        flesh.arriving = Arriving(clip, spaces, motion.start)
+        flesh.arriving = Arriving(clip, spaces, motion.start, plan.lead)
 
     try:
         new.clip, new.touching = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
@@ -83,19 +85,20 @@ def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_
 
 def fit(clips: Sequence, plan: Plan) -> bool:
     """Whether clips are as long as a plan has them."""
-    first = len(plan.begun.turn(np.arange(plan.frames + 1)))
+    first = plan.lead + len(plan.begun.turn(np.arange(plan.frames + 1)))
     return len(clips[0]) == first and (len(clips) == 2) == plan.goes_on
 
 
-def grown(new: Built, plan: Plan, maps: np.ndarray, told, offer) -> Any:
-    """The clip of poses `maps` [f + 1, b, 4, 4] that do not repeat, made in parts, each of which is offered when it is done."""
+def grown(new: Built, plan: Plan, told, offer) -> Any:
+    """The clip of a motion that does not repeat, made in parts, each of which is offered when it is done."""
+    maps, moved, _ = plan.posed(new)
     clip, poses = None, len(maps)
     for start, end in arriving.parts(poses):
 
         def of_part(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
 
-        controls = plan.controls[start:end]
+        controls = moved[start:end]
         if clip is None:
             given = arguments(new, plan, maps[:end], controls, Colliders(), **plan.begun.options())
             clip = core().simulate(**given, progress=of_part)
@@ -123,6 +126,10 @@ def key_of(new: Built, plan: Plan) -> bytes:
     )
     forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
     began = plan.begun.key, plan.live if plan.begun.period else 0
+    if plan.lead:
+        before = motion.before
+        began = *began, plan.lead, before.maps[-plan.lead :].tobytes(), before.colliders.digest
+        began = *began, rigging.controls_of(new.rigs, tuple(plan.acting), before.controls[-plan.lead :]).tobytes()
     dynamics, touching = build_settings.dynamics(), contact.key(new, motion.colliders)
     return hashed(new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching)
 
@@ -137,6 +144,7 @@ class Plan:
     live: int  # frames that the artist plays
     frames: int  # all
     colliders: Colliders = field(default_factory=Colliders)
+    lead: int = 0  # poses before the range that are simulated along
 
     @property
     def goes_on(self) -> bool:
@@ -148,10 +156,23 @@ class Plan:
         """Whether it must be made in one go."""
         return self.begun.period > 0 or bool(self.colliders.each)
 
-    def turn(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
-        """Of poses `maps` [f + 1, b, 4, 4], the controls and what is collided with what is simulated first."""
-        collided = self.colliders.picked(self.begun.turn(np.arange(len(maps))))
-        return self.begun.turn(maps), self.begun.turn(self.controls), collided
+    def posed(self, new: Built, place: Place | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
+        """Poses in the metres of `place` (None: the body's), controls of the rigs that push, and what is collided with, of all that is
+        simulated first: a turn of a cycle, or the range with what leads to it."""
+        motion, begun, lead = new.motion, self.begun, self.lead
+        own = (motion.maps, new.place) if place is not None else (motion.maps,)
+        maps, controls = (place or new.place).maps(*own), self.controls
+        if lead:
+            before = motion.before
+            own = (before.maps[-lead:], *own[1:])
+            rows = np.arange(len(before) - lead, len(before) + len(maps))
+            acting = rigging.controls_of(new.rigs, tuple(self.acting), before.controls[-lead:])
+            return (
+                np.concatenate([(place or new.place).maps(*own), maps]),
+                np.concatenate([acting, controls]),
+                before.colliders.picked(rows),
+            )
+        return begun.turn(maps), begun.turn(controls), self.colliders.picked(begun.turn(np.arange(len(maps))))
 
 
 def planned(new: Built) -> Plan:
@@ -162,7 +183,23 @@ def planned(new: Built) -> Plan:
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
     controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
     begun, live = begins(new, controls)
-    return Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders)
+    plan = Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders)
+    return plan if begun.period else led(new, plan)
+
+
+def led(new: Built, plan: Plan, lead: int | None = None) -> Plan:
+    """The same with the motion that leads to the range; `lead`: so many poses of it (None: as many as there are)."""
+    motion, build_settings = new.motion, new.build_settings
+    if not build_settings.lead or not motion.led:
+        return plan
+    before, maps = new.place.maps(motion.before.maps), new.place.maps(motion.maps)
+    if lead is None:
+        lead = cycles.lead(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
+    if not lead:
+        return plan
+    run_in = round(cycles.RUN_IN * build_settings.fps)
+    note = f"Moves on from the {plural(lead, 'frame')} before frame {motion.start}."
+    return replace(plan, lead=lead, begun=Beginning(run_in, note=note))
 
 
 def arguments(
@@ -198,6 +235,8 @@ def after(new: Built, plan: Plan, maps: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def played(clip: Any, plan: Plan, later: Any = None) -> Any:
     """A clip as it is shown: one turn of a cycle comes as often as the range is long; `later`: the clip of what follows it."""
+    if plan.lead:
+        return Led(clip, plan.lead)
     if later is not None:
         return Played(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
     repeats = plan.begun.period and not plan.goes_on and plan.frames > plan.begun.period + 1
@@ -209,7 +248,8 @@ def unlooped(new: Built, plan: Plan, why: str) -> Plan:
     if not plan.begun.period:
         return plan
     begun, _ = begins(new, plan.controls, PREROLL)
-    return replace(plan, begun=replace(begun, note=f"{why} {begun.note}".rstrip()))
+    plan = led(new, replace(plan, begun=begun))
+    return replace(plan, begun=replace(plan.begun, note=f"{why} {plan.begun.note}".rstrip()))
 
 
 def begins(new: Built, controls: np.ndarray, choice: str = "") -> tuple[Beginning, int]:

@@ -176,7 +176,9 @@ def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]
             )
             for each in anew
         ]
-        motions = yield from poses.read_motions(wanted, scene, view_layer, start, end)
+        motions = yield from poses.read_motions(
+            wanted, scene, view_layer, start, end, max(member.build_settings.lead for member in members)
+        )
         for member, motion in zip(anew, motions, strict=True):
             member.motion = motion
     return anew
@@ -233,7 +235,9 @@ def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place:
     wishes, seen = [plan.begun for plan in plans], plans[0].live + 1  # poses that the artist plays
     begun = cycles.repeating(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
     if begun is None:
-        return [simulating.unlooped(new, plan, NO_LOOP) for new, plan in zip(drafts, plans, strict=True)]
+        plans = [simulating.unlooped(new, plan, NO_LOOP) for new, plan in zip(drafts, plans, strict=True)]
+        longest = max(plan.lead for plan in plans)  # all begin at one frame
+        return [simulating.led(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
     return [replace(plan, begun=one) for plan, one in zip(plans, begun, strict=True)]
 
 
@@ -274,8 +278,7 @@ def simulated(
 
 def shot(new: Built, plan: simulating.Plan, common: contact.Common, **options) -> dict[str, Any]:
     """What `thew.Shot` is given so that it can be simulated together with others."""
-    maps = common.place.maps(new.motion.maps, new.place)
-    given = simulating.arguments(new, plan, *plan.turn(maps), common, **plan.begun.options())
+    given = simulating.arguments(new, plan, *plan.posed(new, common.place), common, **plan.begun.options())
     return {**given, **options}
 
 

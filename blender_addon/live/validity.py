@@ -75,6 +75,8 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
     condition = flesh.condition
     if not (condition.showable and flesh.covers(*frames)) or condition.motion is Motion.DIFFERS or moved(obj, flesh):
         return False
+    if flesh.motion.led < build_settings.lead:
+        return False
     return flesh.motion.colliders.asked == colliders.which(build_settings.collides_with)
 
 

@@ -36,6 +36,20 @@ class Pose:
     colliders: Colliders = field(default_factory=Colliders)  # what it collides with, where that was read
 
 
+@dataclass(frozen=True)
+class Before:
+    """What comes before a range of frames, pose by pose."""
+
+    maps: np.ndarray  # [l, b, 4, 4] T_b
+    controls: np.ndarray  # [l, r] of every rig
+    colliders: Colliders = field(
+        default_factory=Colliders
+    )  # what the flesh collides with, in those poses and all of the range
+
+    def __len__(self) -> int:
+        return len(self.maps)
+
+
 @dataclass
 class Motion:
     """The poses of a range of frames, Blender's world."""
@@ -49,6 +63,12 @@ class Motion:
     moving: tuple  # what keyed and drove them: see `rig_controls.moving`
     marked: tuple[int, int] | None = None  # the frames over which the artist marked the armature's action as a cycle
     colliders: Colliders = field(default_factory=Colliders)  # what the flesh collides with
+    before: Before | None = None  # what leads to it; None: nobody asked
+
+    @property
+    def led(self) -> int:
+        """How many frames before it were read."""
+        return 0 if self.before is None else len(self.before)
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Whether the evaluated character is not where it was at `frame` when it was read."""
@@ -234,8 +254,9 @@ class Wanted(NamedTuple):
     asked: tuple[colliders.Asked, ...] = ()  # what its flesh collides with
 
 
-def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int) -> Task:
+def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, lead: int = 0) -> Task:
     """A task that plays `start`..`end` and one frame more, once, and gives the `Motion` of each; the scene's frame is put back.
+    `lead`: and so many frames before them.
 
     The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range gives the
     same frames.
@@ -260,12 +281,12 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int) 
         poses = yield from played(scene, frames, look, "Reading frame", within)
         return poses, things
 
-    frames, meshes = range(start, end + 2), [] if every else [each.found.obj for each in wanted]
+    frames, meshes = range(start - lead, end + 2), [] if every else [each.found.obj for each in wanted]
     poses, things = yield from read(frames, meshes)
     if meshes and not (yield from hold(read, poses, frames, scene.frame_current)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [motion_of(each, start, list(run), how, things.done(each.asked)) for each, how, run in kept]
+    return [motion_of(each, start, list(run), how, things.done(each.asked), lead) for each, how, run in kept]
 
 
 def hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
@@ -280,21 +301,26 @@ def hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: r
 
 def read_motion(
     found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
-    asked: tuple[colliders.Asked, ...] = (),
+    asked: tuple[colliders.Asked, ...] = (), lead: int = 0,
 ) -> Task:  # fmt: skip
     """The same of one character: gives its `Motion`. `asked`: what the flesh collides with."""
     wanted = Wanted(found, bones, mesh_rest, asked)
-    (motion,) = yield from read_motions([wanted], scene, view_layer, start, end)
+    (motion,) = yield from read_motions([wanted], scene, view_layer, start, end, lead)
     return motion
 
 
-def motion_of(wanted: Wanted, start: int, poses: list[Pose], moving: tuple, collided: Colliders) -> Motion:
-    """The motion that goes through `poses`."""
+def motion_of(
+    wanted: Wanted, start: int, poses: list[Pose], moving: tuple, collided: Colliders, lead: int = 0
+) -> Motion:
+    """The motion that goes through `poses`, `lead` of them before the frame `start`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
-    return Motion(
-        start, maps, matrices, raw, digest_of(maps, matrices), controls, moving, marked_cycle(wanted.found), collided
-    )
+    before = Before(maps[:lead], controls[:lead], collided)
+    if lead:
+        maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
+        collided = collided.picked(np.arange(lead, lead + len(maps)))
+    digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found)
+    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
 
 
 def digest_of(maps: np.ndarray, matrices: np.ndarray) -> bytes:
