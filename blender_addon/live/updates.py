@@ -44,6 +44,9 @@ class Work:
     rendered_elsewhere: bool = False  # by a thread of its own
     read_again: set[int] = field(default_factory=set)  # the objects whose motion was read again in this render
     waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
+    overriding: dict[int, float] = field(
+        default_factory=dict
+    )  # the same of those whose update under way is to be dropped then
     stepper: Stepper | None = None  # the update that is under way
     worked: bpy.types.Object | None = None  # what it is of
     started_from: tuple = ()  # the settings that it is made with
@@ -116,6 +119,7 @@ def wait(obj: bpy.types.Object) -> None:
     flesh = fleshes.known(obj)
     quick = flesh is not None and flesh.modal and obj.thew.method == flesh.build_settings.method
     wait_for(obj, BRIEFLY if quick else PATIENCE)
+    state.overriding[obj.session_uid] = state.waiting[obj.session_uid]
 
 
 def expect(obj: bpy.types.Object) -> None:
@@ -176,6 +180,7 @@ def start_next() -> bool:
     scene = bpy.context.scene
     for uid in due:
         del state.waiting[uid]
+        state.overriding.pop(uid, None)
         obj = next((o for o in fleshes.objects(scene) if o.session_uid == uid), None)
         if obj is None or not session.is_shown(obj):
             continue
@@ -204,7 +209,11 @@ def show_arriving() -> None:
 def superseded() -> bool:
     """Whether the object that is being worked on has waited long enough with other settings than those of the update."""
     obj = state.worked
-    if not session.alive(obj) or state.waiting.get(obj.session_uid, math.inf) > time.monotonic() or windows.stroking():
+    if (
+        not session.alive(obj)
+        or state.overriding.get(obj.session_uid, math.inf) > time.monotonic()
+        or windows.stroking()
+    ):
         return False
     flesh, now = fleshes.flesh(obj), started_from(obj, bpy.context.scene)
     if now == state.started_from:
@@ -247,3 +256,4 @@ def stop_update() -> None:
         state.stepper.close()
         state.stepper = state.worked = None
     state.waiting.clear()
+    state.overriding.clear()

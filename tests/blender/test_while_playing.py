@@ -6,6 +6,8 @@ There is no window here: frames are set and the timer is ticked in turns, as Ble
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -217,3 +219,10 @@ def test_a_subdivision_behind_thew_is_not_evaluated_while_poses_are_read(fleshed
     monkeypatch.setattr(part("scene.poses").PoseReader, "read", noted)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
     assert fine.show_viewport and seen.count(True) == 1 < seen.count(False)
+
+
+def test_the_view_can_be_turned_while_a_job_runs(addon):
+    job = SimpleNamespace(_stepper=SimpleNamespace(cancel=lambda: None))
+    for kind, answer in (("MIDDLEMOUSE", "PASS_THROUGH"), ("WHEELUPMOUSE", "PASS_THROUGH"), ("G", "RUNNING_MODAL")):
+        event = SimpleNamespace(type=kind, value="PRESS")
+        assert part("operators.shell").Job.modal(job, None, event) == {answer}
