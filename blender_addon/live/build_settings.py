@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, replace
 import bpy
 
 from ..logic.contact import METHODS, TOGETHER
+from ..logic.cycles import AUTOMATIC, LEAD
 from ..logic.modal import METHOD
 from ..logic.native import core
 from ..rigs import fingerprints
@@ -95,6 +96,11 @@ class BuildSettings:
     def others(self) -> tuple[str, ...]:
         """The objects that it is simulated together with, by name."""
         return self.contact.others if self.contact is not None and self.method in TOGETHER else ()
+
+    @property
+    def lead(self) -> int:
+        """How many frames before the range are read, for the motion that leads to it."""
+        return round(LEAD * self.fps) if self.motion_start == AUTOMATIC else 0
 
     def baked(self) -> BuildSettings:
         """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by

@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
-
 import bpy
 import numpy as np
 
 from ..logic import limbs, modal
-from ..logic.colliders import Colliders
-from ..logic.cycles import PREROLL, Beginning, beginning
+from ..logic.errors import Cancelled
 from ..logic.native import core
-from ..logic.played import Played
-from ..logic.spaces import Place, mirrors, transform
+from ..logic.spaces import mirrors, transform
 from ..logic.states import Event
 from ..logic.tasks import Task, Work, span
 from ..rigs import pushers, rigging
@@ -22,13 +17,12 @@ from ..saved import believed
 from ..scene import poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
-from . import contact
+from . import keeping, simulating
 from .build_settings import REFERENCE, BuildSettings, hashed
 from .events import happened
 from .flesh import Built, Flesh
-
-#: A cycle has come to itself after so many seconds.
-SETTLING = 5.0
+from .keeping import Kept
+from .stages import placed, set_keys
 
 
 def build(
@@ -41,30 +35,62 @@ def build(
     frames: tuple[int, int] | None,
     trust_motion: bool = False,
     still: bool = False,
+    believe: bool = False,
 ) -> Task:
     """A task that brings `flesh` up to date: reads Blender again and remakes what changed.
 
     `frames`: also the clip of that range (None: only lattice and body). `trust_motion`: the poses that were read before
-    still hold, if they are of the same bones. `still`: see `make`.
+    still hold, if they are of the same bones. `still`: see `make`. `believe`: poses that were kept on disk are taken without being
+    read, because every frame that is shown is compared with them.
     """
     core()
     character, bind_pose = read(flesh, found, bind_pose, scene)
-    motion = flesh.motion
-    native = 0.0
-    if frames is None:
+    touches, curve_edits = flesh.touches, flesh.curve_edits  # reading the mesh updates it
+    motion, kept, native = flesh.motion, None, 0.0
+    if flesh.character is None:
+        kept = yield from keeping.found(found.obj, found, character, bind_pose, build_settings, frames)
+    restored = believe and kept is not None and kept.motion is not None
+    if restored:
+        motion = kept.motion
+    elif frames is None:
         same = flesh.character is not None and flesh.character.digest == character.digest
         motion = motion if same and motion is not None and motion.moving == rig_controls.moving(found.obj) else None
-    elif not (trust_motion and motion is not None and flesh.character.bones == character.bones):
+    elif not (
+        trust_motion
+        and motion is not None
+        and flesh.character.bones == character.bones
+        and motion.led >= build_settings.lead
+    ):
         reader = poses.read_motion(
-            found, character.bones, bind_pose.mesh_matrix, scene, view_layer, *frames, build_settings.collides_with
+            found,
+            character.bones,
+            bind_pose.mesh_matrix,
+            scene,
+            view_layer,
+            *frames,
+            build_settings.collides_with,
+            build_settings.lead,
         )
         motion = yield from span(reader, 0.0, 0.15)
         native = 0.15
     rigs = rigging.resolve(found.obj, character, bind_pose, placed(character, bind_pose, build_settings))
-    yield from span(make(found.obj, flesh, character, bind_pose, build_settings, motion, rigs, still), native, 1.0)
-    happened(found.obj, flesh, Event.MESH_READ)
-    if frames is not None:
-        happened(found.obj, flesh, Event.MOTION_READ)
+    parts = character, bind_pose, build_settings, motion, rigs
+    yield from span(make(found.obj, flesh, *parts, still, kept), native, 1.0)
+    was_read(found.obj, flesh, touches, curve_edits if frames is not None else None)
+    flesh.restored = restored
+    if restored:
+        happened(found.obj, flesh, Event.CURVES_EDITED)  # before a render they are read
+
+
+def was_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: int | None) -> None:
+    """Tell that mesh and motion (`curve_edits` None: the mesh alone) were read when so many edits had been counted.
+
+    What was edited after that, while the window lived, stays in doubt.
+    """
+    if flesh.touches == touches:
+        happened(obj, flesh, Event.MESH_READ)
+    if flesh.curve_edits == curve_edits:
+        happened(obj, flesh, Event.MOTION_READ)
 
 
 def read(
@@ -93,21 +119,23 @@ def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.ty
     return now
 
 
-def placed(character, bind_pose, build_settings) -> Place:
-    """Where the metres of the body lie."""
-    world = transform(bind_pose.mesh_matrix, character.rest)
-    return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), build_settings.height / bind_pose.longest_side)
-
-
-def make(obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(), still=False) -> Task:
+def make(
+    obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(), still=False, kept: Kept | None = None
+) -> Task:
     """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done.
 
-    `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs.
+    `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs. `kept`: what was kept on disk.
     """
-    new = yield from prepared(flesh, character, bind_pose, build_settings, motion, rigs)
+    known = flesh if kept is None else kept.known
+    new = yield from prepared(known, character, bind_pose, build_settings, motion, rigs)
     made = Event.BODY_MADE
     if motion is not None:
-        made = yield from simulate(flesh, new, still)
+        try:
+            made = yield from simulating.simulate(flesh, new, still, () if kept is None else kept.clips, known.clip_key)
+        except Cancelled:
+            if flesh.clip is None:  # the next attempt need not make the body again
+                take(obj, flesh, new, Event.BODY_MADE)
+            raise
     take(obj, flesh, new, made)
 
 
@@ -122,14 +150,7 @@ def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()
         motion,
         rigs,
     )
-    new.place = placed(character, bind_pose, build_settings)
-    new.lattice_key = hashed(
-        character.digest, bind_pose, new.place.metres_per_unit, build_settings.cells_across, build_settings.limbs
-    )
-    material = build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
-    new.automatic_key = hashed(new.lattice_key, *material, build_settings.kind)
-    new.flesh_key = hashed(new.automatic_key, character.painted.digest)
-    new.body_key = hashed(new.flesh_key, build_settings.softness, build_settings.young)
+    set_keys(new)
     if new.lattice_key != flesh.lattice_key:
         yield from enclose(new)
     yield from assemble(flesh, new)
@@ -154,6 +175,7 @@ def take(obj, flesh: Flesh, new: Built, made: Event) -> None:
     motion, new.spaces = new.motion, None
     if motion is not None:
         new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start
+    new.mesh_uid = obj.data.session_uid
     flesh.take(new)
     happened(obj, flesh, made)
 
@@ -237,162 +259,3 @@ def place_rigs(flesh: Flesh, new: Built) -> Task:
 
         new.pushing = yield Work("Placing the rigs", place, 0.78, 0.8)
     new.rig_problems = {**new.pushing.faults, **rigging.problems(new.rigs)}
-
-
-def simulate(flesh: Flesh, new: Built, still: bool) -> Task:
-    """The clip, pushed by the rigs at their controls; gives what came of it."""
-    thew, build_settings, motion = core(), new.build_settings, new.motion
-    kept = Event.CLIP_KEPT if stays(flesh, new) else Event.BODY_MADE
-    if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs were keyed or driven since
-        return kept
-    plan = planned(new)
-    clip_key = key_of(new, plan)
-    if build_settings.others:  # its clip is made with theirs: see `together`
-        if clip_key == flesh.clip_key and flesh.group_key and flesh.build_settings.others == build_settings.others:
-            return Event.CLIP_MADE
-        return kept
-    if clip_key == flesh.clip_key and not flesh.group_key:
-        new.begun = plan.begun
-        return Event.CLIP_MADE
-    if plan.acting and still and kept is Event.CLIP_KEPT:
-        return kept
-
-    def run(progress):
-        clip = simulated(progress)
-        return clip, contact.found(new, clip)
-
-    def simulated(progress):
-        def made(poses, controls, collided, **options):
-            given = arguments(new, plan, poses, controls, collided, **options)
-            # What is made ready for contact before the first frame counts from 0 to 1 by itself.
-            return thew.simulate(**given, progress=lambda at, stage: progress(at if "frame" in stage else 0.0, ""))
-
-        maps, begun = new.place.maps(motion.maps), plan.begun
-        clip = made(*plan.turn(maps), **begun.options())
-        clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
-        return played(clip, plan, made(*after(new, plan, maps)) if plan.goes_on else None)
-
-    new.clip, new.touching = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
-    new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
-    return Event.CLIP_MADE
-
-
-def stays(flesh: Flesh, new: Built) -> bool:
-    """Whether the clip that there is can go on to be seen: it is of the same range and lattice."""
-    motion = new.motion
-    ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
-    return ranged and new.lattice_key == flesh.lattice_key
-
-
-def key_of(new: Built, plan: Plan) -> bytes:
-    """A hash of all that the clip of a plan depends on."""
-    build_settings, motion = new.build_settings, new.motion
-    own = (
-        (build_settings.modes, build_settings.engine, build_settings.device)
-        if build_settings.method == modal.METHOD
-        else ()
-    )
-    forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
-    began = plan.begun.key, plan.live if plan.begun.period else 0
-    dynamics, touching = build_settings.dynamics(), contact.key(new, motion.colliders)
-    return hashed(new.body_key, motion.digest, dynamics, build_settings.fps, own, forces, began, touching)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is simulated of a motion: the rigs that push, where their controls stand, and how it begins."""
-
-    acting: dict[int, Any]  # native rigs by index
-    controls: np.ndarray  # [f + 1, r] of those
-    begun: Beginning
-    live: int  # frames that the artist plays
-    frames: int  # all
-    colliders: Colliders = field(default_factory=Colliders)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether something else follows a cycle."""
-        return self.begun.period > 0 and self.live < self.frames
-
-    def turn(self, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
-        """Of poses `maps` [f + 1, b, 4, 4], the controls and what is collided with what is simulated first."""
-        collided = self.colliders.picked(self.begun.turn(np.arange(len(maps))))
-        return self.begun.turn(maps), self.begun.turn(self.controls), collided
-
-
-def planned(new: Built) -> Plan:
-    """The plan for the motion that was read; rigs whose controls are lost are told."""
-    motion = new.motion
-    lost = rigging.lost_controls(new.rigs, motion)
-    new.rig_problems.update(lost)
-    acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
-    controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
-    begun, live = begins(new, controls)
-    return Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders)
-
-
-def arguments(
-    new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, collided: Colliders,
-    common: contact.Common | None = None, **options,
-) -> dict[str, Any]:  # fmt: skip
-    """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres, controls [f, r] and what is collided with;
-    `common`: with those that it is simulated together with."""
-    build_settings = new.build_settings
-    pushed = {"rigs": list(plan.acting.values()), "controls": controls} if plan.acting else {}
-    extra = modal.options(build_settings, new.modes, new.stiffness)
-    return {
-        "body": new.body,
-        "poses": poses,
-        "fps": build_settings.fps,
-        **build_settings.simulation(new.body),
-        **extra,
-        **contact.given(new, collided, common),
-        **pushed,
-        **options,
-    }
-
-
-def after(new: Built, plan: Plan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
-    """Poses, controls and what is collided with of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], turns of it before them."""
-    begun, motion, seconds = plan.begun, new.motion, SETTLING * new.build_settings.fps
-    lead = begun.before(maps, seconds)
-    rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
-    moves = np.repeat(begun.moves_before(motion.maps, seconds), begun.period, axis=0)
-    moves = np.concatenate([moves, np.broadcast_to(np.eye(4), (len(maps), 4, 4))])
-    return np.concatenate([lead, maps]), plan.controls[rows], motion.colliders.picked(rows).led(moves)
-
-
-def played(clip: Any, plan: Plan, later: Any = None) -> Any:
-    """A clip as it is shown: one turn of a cycle comes as often as the range is long; `later`: the clip of what follows it."""
-    if later is not None:
-        return Played(clip, plan.begun, later, plan.live, len(later) - plan.frames - 1)
-    repeats = plan.begun.period and not plan.goes_on and plan.frames > plan.begun.period + 1
-    return Played(clip, plan.begun) if repeats else clip
-
-
-def unlooped(new: Built, plan: Plan, why: str) -> Plan:
-    """The same with a run-in in place of a cycle, and `why` that is."""
-    if not plan.begun.period:
-        return plan
-    begun, _ = begins(new, plan.controls, PREROLL)
-    return replace(plan, begun=replace(begun, note=f"{why} {begun.note}".rstrip()))
-
-
-def begins(new: Built, controls: np.ndarray, choice: str = "") -> tuple[Beginning, int]:
-    """How the motion begins, told from the frames that the artist plays, and how many of its frames those are.
-
-    A longer bake begins so too: it is what was previewed, as far as that goes. `choice`: of the beginning ("": as it is set).
-    """
-    build_settings, motion = new.build_settings, new.motion
-    first, last = build_settings.live
-    frames = len(motion.maps) - 1
-    live = min(last - first + 1, frames) if motion.start == first and last > first else frames
-    maps, heads = new.place.maps(motion.maps[: live + 1]), new.skeleton.heads
-    # The last frame of a marked action is its first again: it may be played or not.
-    here, marked = (motion.start, motion.start + live - 1), motion.marked
-    marked = marked is not None and here in (marked, (marked[0], marked[1] - 1))
-    others = motion.colliders.trace(new.place, new.surface.size)
-    others = None if others is None else others[: live + 1]
-    options = build_settings.fps, motion.start, controls[: live + 1], marked, others
-    begun = beginning(choice or build_settings.motion_start, maps, heads, new.surface.size, *options)
-    return begun, live

@@ -37,6 +37,7 @@ from ..scene.character import Character
 from ..scene.poses import Motion, Pose, PoseReader
 from ..scene.reading import Subject
 from . import contact
+from .arriving import Arriving
 from .build_settings import BuildSettings, hashed
 from .events import happened
 
@@ -53,6 +54,7 @@ class Built:
 
     # what it was made from
     character: Character | None = None  # the mesh at rest, its weights and skeleton, Blender's units
+    mesh_uid: int = 0  # the session id of that mesh
     bind_pose: BindPose | None = None  # where both stood
     build_settings: BuildSettings | None = None  # the settings
     motion: Motion | None = None  # the poses, where any were read
@@ -101,6 +103,9 @@ class Flesh(Built):
     tried: tuple = ()  # what the update that failed last started from
     problem: str = ""  # why flesh is not, or not wholly, as the settings say; a sentence
     touches: int = 0  # how often somebody edited the mesh
+    curve_edits: int = 0  # how often somebody edited curves
+    restored: bool = False  # its poses were kept on disk, and not read since
+    arriving: Arriving | None = None  # what is ready of the motion that is being simulated
 
     # what was computed last, by the hash of what it was made from
     _resting: dict[bool, dict[bytes, Settled]] = field(default_factory=dict)  # touching, and passing through all

@@ -47,7 +47,10 @@ def look_up(scene) -> None:
         if not session.is_shown(obj, updates.state.rendering):
             continue
         flesh = fleshes.flesh(obj)
-        if not updates.ready(obj, scene, flesh):
+        ready = updates.ready(obj, scene, flesh)
+        if not updates.state.rendering and session.show_arriving(obj, flesh, scene):
+            continue
+        if not ready:
             session.hide(obj, flesh)
             continue
         look = (
@@ -71,7 +74,7 @@ def compare(scene, depsgraph) -> None:
     again = []
     for obj in fleshes.objects(scene):
         flesh = fleshes.known(obj)
-        if flesh is None or flesh.clip is None:
+        if flesh is None or flesh.clip is None or (not updates.state.rendering and session.arrives(obj, flesh, scene)):
             continue
         if flesh.motion.moving and not updates.state.rendering and not windows.playing():
             rigging.follow_controls(obj)
@@ -80,6 +83,11 @@ def compare(scene, depsgraph) -> None:
         read_now = differs and updates.may_read(obj, flesh)
         if differs:
             happened(obj, flesh, Event.POSE_DIFFERS)
+            if (
+                flesh.restored and not windows.headless()
+            ):  # poses that were kept, which nobody has changed under the hand
+                flesh.restored = False
+                updates.wait(obj)
         if read_now:
             again.append(obj)
         elif what == "displaced":
@@ -180,6 +188,8 @@ def after_update(scene, depsgraph):
     if depsgraph.id_type_updated("ACTION"):
         for obj in objects:
             tell(obj, Event.CURVES_EDITED)
+            if (flesh := fleshes.known(obj)) is not None:
+                flesh.curve_edits += 1
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in seen if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in seen}

@@ -15,7 +15,7 @@ from ..logic.states import Effect, Event, Mesh, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import rigging
 from ..saved.made import reset
-from ..scene import bakes, flesh_map, groups, modifier, poses, reading
+from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
 from . import building, contact, keyframed, riding, session, together, validity
 from .build_settings import BuildSettings
@@ -98,10 +98,11 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     return flesh
 
 
-def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None) -> Task:
+def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, believe: bool = False) -> Task:
     """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data.
 
-    `still`: the clip may stay behind the rigs, because flesh is shown settled (None: if the artist looks at it so).
+    `still`: the clip may stay behind the rigs, because flesh is shown settled (None: if the artist looks at it so). `believe`: see
+    `building.build`.
     """
     still = obj.thew.settled if still is None else still
     build_settings = BuildSettings.of(obj, scene)
@@ -115,14 +116,16 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None) -> T
     else:
         found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
         trust = known or bool(build_settings.others)
-        yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still)
+        yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe)
     settle(obj, flesh, scene)
     return flesh
 
 
-def build(flesh: Flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False) -> Task:
+def build(
+    flesh: Flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False, believe=False
+) -> Task:
     """As `together.build`; whatever was simulated along shows it."""
-    given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still
+    given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
     others = yield from together.build(flesh, *given)
     for other, its in others:
         if not session.alive(other):
@@ -290,6 +293,7 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     elif len(obj.thew.rigs):
         sentences.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
     sentences += riding.dismount_all(obj)
+    cache_files.forget(obj)
     reset(obj, keep_rigs=True, keep_bake=bool(kept))
     register.forget(obj)
     return sentences

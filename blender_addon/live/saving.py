@@ -8,8 +8,8 @@ import numpy as np
 from bpy.app.handlers import persistent
 
 from ..saved import rig_layouts
-from ..scene import modifier
-from . import jobs, riding, session
+from ..scene import cache_files, modifier
+from . import jobs, keeping, riding, session
 from .session import register as fleshes
 
 #: What is shown while a file is saved, by the object's session id: offsets, and the frame that they are of.
@@ -25,11 +25,19 @@ def before_save(*_):
             _kept[obj.session_uid] = kept
     for obj in fleshes.everywhere():
         session.hide(obj, fleshes.known(obj))
+        inside = obj.thew.cache == "FILE"
+        content = keeping.keep(obj, fleshes.known(obj)) if inside else None
+        if content is not None or not inside:
+            cache_files.pack(obj, content)
 
 
 @persistent
 def after_save(*_):
-    """Show again what was shown."""
+    """Show again what was shown, and keep it beside the file."""
+    for obj in fleshes.everywhere():
+        content = keeping.keep(obj, fleshes.known(obj)) if obj.thew.cache == "FOLDER" else None
+        if content is not None:
+            cache_files.write(obj, content)
     for obj in with_riders():
         kept = _kept.pop(obj.session_uid, None)
         if kept is not None and len(kept[0]) == len(obj.data.vertices):

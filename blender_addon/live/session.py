@@ -190,6 +190,22 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
     write(obj, flesh, offsets, scene)
 
 
+def arrives(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
+    """Whether the scene's frame is ready in a motion that is being simulated, and is what the artist wants to look at."""
+    settings, ready = obj.thew, flesh.arriving
+    looked = ready is not None and not settings.settled and not flesh.previews(settings.preview_mode)
+    return looked and ready.covers(scene.frame_float)
+
+
+def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
+    """Show the scene's frame of a motion that is being simulated; whether it was ready."""
+    ready = flesh.arriving  # the thread that simulates may put another one there
+    if not arrives(obj, flesh, scene) or ready is None:
+        return False
+    write(obj, flesh, ready.offsets(scene.frame_float), scene)
+    return True
+
+
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None = None) -> None:
     """Show the clip at the scene's frame on the object, or other `offsets` float32[n, 3] at the pose of that frame."""
     if not flesh.condition.showable:

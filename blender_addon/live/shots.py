@@ -28,14 +28,14 @@ from ..saved import believed
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, together
+from . import building, contact, jobs, simulating, together
 from .build_settings import BuildSettings
 from .events import happened
 from .flesh import Built
 from .session import register
 
 #: The name of the note, and its version.
-NOTE, FORMAT = "blender", 3
+NOTE, FORMAT = "blender", 4
 #: Paths nearer than this part of the size are the same, whatever Blender's version.
 SAME = 1e-4
 
@@ -52,7 +52,7 @@ class Note:
     scale: float  # metres per unit
     place: list[float]  # where the metres of its clip lie: their origin, and metres per unit
     others: list[str]  # what it can be simulated together with, by name
-    begun: list[int]  # run-in, period, whether it travels: of `cycles.Beginning`
+    begun: list[int]  # run-in, period, whether it travels: of `cycles.Beginning`; frames before the range
     path: list[list[float]]  # see `path_of`
     colliders: list[list]  # of each: its name, what is kept from it in metres, and where its middle goes
 
@@ -75,7 +75,7 @@ class Note:
             note = Note(**fields)
             path = np.array(note.path, dtype=np.float64)
             numbers = (note.start, note.end, note.vertices, *note.begun)
-            good = all(type(each) is int for each in numbers) and len(note.begun) == 3 and note.begun[1] >= 0
+            good = all(type(each) is int for each in numbers) and len(note.begun) == 4 and note.begun[1] >= 0
             good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
             place = np.array(note.place, dtype=np.float64)
             good = good and place.shape == (4,) and np.isfinite(place).all() and place[3] > 0.0
@@ -134,14 +134,14 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     new.motion = yield from span(
         poses.read_motion(
             found, new.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, first, last,
-            build_settings.collides_with,
+            build_settings.collides_with, build_settings.lead,
         ),
         0.8,
         1.0,
     )  # fmt: skip
-    plan = building.planned(new)
+    plan = simulating.planned(new)
     if build_settings.others:
-        plan = building.unlooped(new, plan, together.NO_LOOP)  # whether the others repeat, their shots alone know
+        plan = simulating.unlooped(new, plan, together.NO_LOOP)  # whether the others repeat, their shots alone know
     if plan.goes_on:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "
@@ -154,10 +154,10 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     note = Note(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
         [*place.origin.tolist(), place.metres_per_unit], list(build_settings.others),
-        [plan.begun.preroll, plan.begun.period, int(plan.begun.travels)], path_of(maps).tolist(),
+        [plan.begun.preroll, plan.begun.period, int(plan.begun.travels), plan.lead], path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new, place)],
     )  # fmt: skip
-    given = building.arguments(new, plan, *plan.turn(maps), contact.Common(place), **plan.begun.options())
+    given = simulating.arguments(new, plan, *plan.posed(new, place), contact.Common(place), **plan.begun.options())
     return core().Shot(**{**given, **steps}, notes={NOTE: note.text()}, name=obj.name), contact.problems(new)
 
 
@@ -228,14 +228,18 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
                 f"{thing.name} is elsewhere than when {name} was exported: export {describe(obj)} and simulate it again"
             )
     begun = Beginning(note.begun[0], note.begun[1], bool(note.begun[2]))
-    if begun.period >= len(maps) or len(begun.turn(maps)) != len(clip):
+    lead = note.begun[3]
+    if begun.period >= len(maps) or not 0 <= lead < len(clip) or len(begun.turn(maps)) + lead != len(clip):
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
     new.begun = begun
-    new.clip = building.played(clip, building.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1))
+    new.clip = simulating.played(
+        clip, simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1)
+    )
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
     new.touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
     forgotten(new)
+    new.mesh_uid = obj.data.session_uid
     flesh.take(new)
     for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
         happened(obj, flesh, event)

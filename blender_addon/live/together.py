@@ -25,9 +25,8 @@ from ..rigs import rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import building, contact, validity
+from . import building, contact, simulating, validity
 from .build_settings import BuildSettings, hashed
-from .events import happened
 from .flesh import Built, Flesh
 from .session import register
 
@@ -75,13 +74,16 @@ def build(
     frames: tuple[int, int] | None,
     trust: bool = False,
     still: bool = False,
+    believe: bool = False,
 ) -> Task:
     """As `building.build`, and with it all that it is simulated together with; gives those as (object, flesh).
 
     `trust`: meshes and poses are read again only where they are in doubt.
     """
     if frames is None or not build_settings.others:
-        yield from building.build(flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still)
+        yield from building.build(
+            flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
+        )
         return []
     core()
     mine = Member(found, flesh, bind_pose, build_settings)
@@ -89,6 +91,7 @@ def build(
     members = in_order(members)
     for member in members:
         read_mesh(member, scene, frames, trust)
+    counted = [(member.flesh.touches, member.flesh.curve_edits) for member in members]
     check_scales(mine, members)
     anew = yield from span(read_poses(members, scene, view_layer, frames), 0.0, 0.15)
     for k, member in enumerate(members):
@@ -96,10 +99,8 @@ def build(
         share = [0.15 + 0.55 * (k + end) / len(members) for end in (0, 1)]
         member.new = yield from span(building.prepared(member.flesh, *parts), *share)
     yield from span(simulate(members, mine, still), 0.7, 1.0)
-    for member in members:
-        happened(member.obj, member.flesh, Event.MESH_READ)
-        if member in anew:
-            happened(member.obj, member.flesh, Event.MOTION_READ)
+    for member, (touches, curve_edits) in zip(members, counted, strict=True):
+        building.was_read(member.obj, member.flesh, touches, curve_edits if member in anew else None)
     return [(member.obj, member.flesh) for member in members if member is not mine]
 
 
@@ -175,7 +176,9 @@ def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]
             )
             for each in anew
         ]
-        motions = yield from poses.read_motions(wanted, scene, view_layer, start, end)
+        motions = yield from poses.read_motions(
+            wanted, scene, view_layer, start, end, max(member.build_settings.lead for member in members)
+        )
         for member, motion in zip(anew, motions, strict=True):
             member.motion = motion
     return anew
@@ -190,8 +193,8 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     """A clip of each, if those that there are were made of anything else. They may stay behind the rigs of flesh that is shown
     settled; `still`: that of `mine` is."""
     drafts = [member.new for member in members]
-    plans = [building.planned(new) for new in drafts]
-    keys = [building.key_of(new, plan) for new, plan in zip(drafts, plans, strict=True)]
+    plans = [simulating.planned(new) for new in drafts]
+    keys = [simulating.key_of(new, plan) for new, plan in zip(drafts, plans, strict=True)]
     group_key, former = hashed(*keys), hashed(*(member.flesh.clip_key for member in members))
     made_of = {member.flesh.group_key if member.flesh.clip is not None else b"" for member in members}
     known = made_of == {group_key}
@@ -199,7 +202,7 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     may_lag = [
         (still if member is mine else member.obj.thew.settled)
         and plan.acting
-        and building.stays(member.flesh, member.new)
+        and simulating.stays(member.flesh, member.new)
         for member, plan in zip(members, plans, strict=True)
     ]
     if made_of == {former} and lagging and all(may_lag[members.index(each)] for each in lagging):
@@ -222,7 +225,7 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
         building.take(member.obj, member.flesh, member.new, Event.CLIP_MADE)
 
 
-def beginning_together(drafts: list[Built], plans: list[building.Plan], place: Place) -> list[building.Plan]:
+def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place: Place) -> list[simulating.Plan]:
     """The plans with one beginning: a cycle if all repeat together, else a run-in wherever one would be."""
     maps = [place.maps(new.motion.maps, new.place) for new in drafts]
     sizes = [new.surface.size for new in drafts]
@@ -232,18 +235,22 @@ def beginning_together(drafts: list[Built], plans: list[building.Plan], place: P
     wishes, seen = [plan.begun for plan in plans], plans[0].live + 1  # poses that the artist plays
     begun = cycles.repeating(wishes, [m[:seen] for m in maps], [p[:seen] for p in paths], sizes, still)
     if begun is None:
-        return [building.unlooped(new, plan, NO_LOOP) for new, plan in zip(drafts, plans, strict=True)]
+        plans = [simulating.unlooped(new, plan, NO_LOOP) for new, plan in zip(drafts, plans, strict=True)]
+        longest = max(plan.lead for plan in plans)  # all begin at one frame
+        return [simulating.led(new, plan, longest) for new, plan in zip(drafts, plans, strict=True)]
     return [replace(plan, begun=one) for plan, one in zip(plans, begun, strict=True)]
 
 
-def stands_still(new: Built, plan: building.Plan, path: np.ndarray) -> bool:
+def stands_still(new: Built, plan: simulating.Plan, path: np.ndarray) -> bool:
     """Whether neither one of those that are simulated together moves, nor what pushes it or is in its way."""
     others = new.motion.colliders.trace(new.place, new.surface.size)
     moving = [path, cycles.as_points(plan.controls, new.surface.size), *([others] if others is not None else [])]
     return all(np.ptp(each, axis=0).max(initial=0.0) <= cycles.STILL * new.surface.size for each in moving)
 
 
-def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str], place: Place, progress) -> list[tuple]:
+def simulated(
+    drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: Place, progress
+) -> list[tuple]:
     """Of each its clip, whose metres lie at `place`, and what touched in it."""
     thew, common = core(), contact.Common(place)
     rate = max(new.build_settings.rate for new in drafts)  # the shortest steps are those of all
@@ -264,19 +271,18 @@ def simulated(drafts: list[Built], plans: list[building.Plan], names: list[str],
     found = []
     for k, (new, plan, clip, after) in enumerate(zip(drafts, plans, clips, later, strict=True)):
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
-        clip = building.played(clip, plan, after)
+        clip = simulating.played(clip, plan, after)
         found.append((clip, contact.found(new, clip, contact.things_together(drafts, names, k), k)))
     return found
 
 
-def shot(new: Built, plan: building.Plan, common: contact.Common, **options) -> dict[str, Any]:
+def shot(new: Built, plan: simulating.Plan, common: contact.Common, **options) -> dict[str, Any]:
     """What `thew.Shot` is given so that it can be simulated together with others."""
-    maps = common.place.maps(new.motion.maps, new.place)
-    given = building.arguments(new, plan, *plan.turn(maps), common, **plan.begun.options())
+    given = simulating.arguments(new, plan, *plan.posed(new, common.place), common, **plan.begun.options())
     return {**given, **options}
 
 
-def shot_after(new: Built, plan: building.Plan, common: contact.Common, rate: float) -> dict[str, Any]:
+def shot_after(new: Built, plan: simulating.Plan, common: contact.Common, rate: float) -> dict[str, Any]:
     """The same of all that follows a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
-    return {**building.arguments(new, plan, *building.after(new, plan, maps), common), "rate": rate}
+    return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common), "rate": rate}

@@ -6,13 +6,14 @@ With a window a timer does it, so that the window stays alive. Whatever cannot b
 
 from __future__ import annotations
 
+import math
 import time
 import traceback
 from dataclasses import dataclass, field
 
 import bpy
 
-from ..logic.errors import Refusal
+from ..logic.errors import Cancelled, Refusal
 from ..logic.native import EXPECTED
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
@@ -25,8 +26,14 @@ from .session import register as fleshes
 #: How long a setting must rest before the motion is computed again, seconds.
 PATIENCE = 0.3
 
-#: The same for the method Modal, which answers at once.
+#: The same for the method Modal, which answers at once, and for flesh of which nothing is shown yet.
 BRIEFLY = 0.05
+
+#: The part of an update after which its lattice is there.
+LATTICE_DONE = 0.6
+
+#: Seconds between two turns of work in a window.
+TURN = 0.02
 
 
 @dataclass
@@ -37,8 +44,13 @@ class Work:
     rendered_elsewhere: bool = False  # by a thread of its own
     read_again: set[int] = field(default_factory=set)  # the objects whose motion was read again in this render
     waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
+    overriding: dict[int, float] = field(
+        default_factory=dict
+    )  # the same of those whose update under way is to be dropped then
     stepper: Stepper | None = None  # the update that is under way
     worked: bpy.types.Object | None = None  # what it is of
+    started_from: tuple = ()  # the settings that it is made with
+    seen: object = None  # what of it was ready when it was last shown
 
 
 state = Work()
@@ -71,7 +83,7 @@ def ready(obj, scene, flesh) -> bool:
     hopeless = condition.build is Build.FAILED and condition.trusted and flesh.tried == validity.attempt(obj, scene)
     if not windows.headless() and not state.rendering:
         if not hopeless and not validity.differs(obj, scene, flesh):
-            wait(obj)
+            expect(obj)
         return flesh.clip is not None and not hopeless
     if hopeless:
         return False
@@ -106,7 +118,18 @@ def wait(obj: bpy.types.Object) -> None:
     """Look at `obj` again once nothing has changed for a moment."""
     flesh = fleshes.known(obj)
     quick = flesh is not None and flesh.modal and obj.thew.method == flesh.build_settings.method
-    patience = BRIEFLY if quick else PATIENCE
+    wait_for(obj, BRIEFLY if quick else PATIENCE)
+    state.overriding[obj.session_uid] = state.waiting[obj.session_uid]
+
+
+def expect(obj: bpy.types.Object) -> None:
+    """Bring `obj` up to date soon, for a frame was looked up that it cannot show; frames that follow put nothing off."""
+    if obj.session_uid not in state.waiting and (state.stepper is None or state.worked != obj):
+        wait_for(obj, BRIEFLY)
+
+
+def wait_for(obj: bpy.types.Object, patience: float) -> None:
+    """Look at `obj` again after so many seconds."""
     state.waiting[obj.session_uid] = time.monotonic() + patience
     if not windows.headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=patience)
@@ -145,14 +168,15 @@ def tick() -> float | None:
             return PATIENCE
         if state.stepper is None and not start_next():
             return BRIEFLY if state.waiting else None
-        # Blender's data is read in one go, so that nobody changes it meanwhile; native work lets the window live.
-        while state.stepper is not None:
-            if state.stepper.advance():
-                finish_update()
-            elif state.stepper.waiting:
-                break
+        # The window lives between two slices in which Blender's data is read, and while native work goes on in its thread.
+        if superseded():
+            state.stepper.cancel()  # the next one begins when this one has noticed
+        if state.stepper.advance():
+            finish_update()
+        else:
+            show_arriving()
         windows.redraw()
-        return 0.02
+        return TURN
     except Exception:  # a timer that raises is dropped for good: say so and go on
         traceback.print_exc()
         state.stepper = None
@@ -168,6 +192,7 @@ def start_next() -> bool:
     scene = bpy.context.scene
     for uid in due:
         del state.waiting[uid]
+        state.overriding.pop(uid, None)
         obj = next((o for o in fleshes.objects(scene) if o.session_uid == uid), None)
         if obj is None or not session.is_shown(obj):
             continue
@@ -175,12 +200,50 @@ def start_next() -> bool:
         try:
             if not validity.outdated(obj, scene, flesh):
                 continue
-            state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh))
-            state.worked = obj
+            state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
+            state.worked, state.started_from = obj, started_from(obj, scene)
             return True
         except EXPECTED as error:
             jobs.fail(obj, flesh, error)
     return False
+
+
+def show_arriving() -> None:
+    """Show the frame that the window stands at as soon as it is ready; one that plays looks frames up by itself."""
+    obj = state.worked
+    if not session.alive(obj) or windows.playing() or not session.is_shown(obj):
+        return
+    flesh, scene = fleshes.flesh(obj), bpy.context.scene
+    if flesh.arriving is not state.seen and session.show_arriving(obj, flesh, scene):
+        state.seen = flesh.arriving
+
+
+def superseded() -> bool:
+    """Whether the object that is being worked on has waited long enough with other settings than those of the update."""
+    obj = state.worked
+    if (
+        not session.alive(obj)
+        or state.overriding.get(obj.session_uid, math.inf) > time.monotonic()
+        or windows.stroking()
+    ):
+        return False
+    flesh, now = fleshes.flesh(obj), started_from(obj, bpy.context.scene)
+    if now == state.started_from:
+        return False
+    # The lattice that most settings have no part in is not begun again for their sake.
+    (settings, *_), touches = now
+    (former, *_), before = state.started_from
+    kept = (settings.cells_across, settings.height, settings.limbs) == (
+        former.cells_across,
+        former.height,
+        former.limbs,
+    )
+    return flesh.lattice_key != b"" or not kept or touches != before or state.stepper.fraction >= LATTICE_DONE
+
+
+def started_from(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
+    """What an update starts from, and how often the mesh was edited by then."""
+    return validity.attempt(obj, scene), fleshes.flesh(obj).touches
 
 
 def finish_update() -> None:
@@ -191,7 +254,9 @@ def finish_update() -> None:
         flesh = fleshes.flesh(obj)
     except ReferenceError:  # undone or deleted meanwhile
         return
-    if stepper.error is not None:
+    if isinstance(stepper.error, ReferenceError):  # deleted while it was read
+        return
+    if stepper.error is not None and not isinstance(stepper.error, Cancelled):
         if not isinstance(stepper.error, EXPECTED):
             traceback.print_exception(stepper.error)
         give_up(obj, bpy.context.scene, flesh, stepper.error)
@@ -203,3 +268,4 @@ def stop_update() -> None:
         state.stepper.close()
         state.stepper = state.worked = None
     state.waiting.clear()
+    state.overriding.clear()

@@ -31,6 +31,8 @@ def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     condition = flesh.condition
     if not condition.showable or not condition.trusted:
         return True
+    if flesh.mesh_uid != obj.data.session_uid:  # it was given another mesh
+        return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
     if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*flesh.build_settings.live):
@@ -73,12 +75,16 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
     condition = flesh.condition
     if not (condition.showable and flesh.covers(*frames)) or condition.motion is Motion.DIFFERS or moved(obj, flesh):
         return False
+    if flesh.motion.led < build_settings.lead:
+        return False
     return flesh.motion.colliders.asked == colliders.which(build_settings.collides_with)
 
 
 def mesh_holds(obj, flesh: Flesh) -> bool:
     """Whether the mesh and skeleton that were read may still be taken."""
-    return flesh.character is not None and flesh.condition.mesh is Mesh.READ and not renamed(obj, flesh)
+    if flesh.character is None or flesh.mesh_uid != obj.data.session_uid:
+        return False
+    return flesh.condition.mesh is Mesh.READ and not renamed(obj, flesh)
 
 
 def moved(obj, flesh: Flesh) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from .buried import Buried, buried_in, buried_notes
 from .errors import sentence
-from .played import Played
+from .played import Led, Played
 from .sentences import listed, plural, spans
 
 #: The methods whose flesh can touch.
@@ -164,7 +164,7 @@ class Touching:
 
 def held_at(clip: Any, index: int) -> int:
     """How many cells bones alone hold near inversion at frame `index` of what a clip shows."""
-    clip, at = clip.simulated(index) if isinstance(clip, Played) else (clip, index)
+    clip, at = clip.simulated(index) if isinstance(clip, (Played, Led)) else (clip, index)
     counts = clip.held_cells
     return int(counts[at % len(counts)])
 

@@ -28,10 +28,11 @@ class Health:
 CHANGED = "This pose is not simulated: key it, then press Simulate."
 
 
-def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0) -> Health:
+def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, unseen: str = "") -> Health:
     """The one line for a mesh with flesh at the scene's `frame`; `flesh`: what was built for it, or None.
 
-    settings, made: the object's settings and what Thew noted about it; riders: how many meshes ride on it.
+    settings, made: the object's settings and what Thew noted about it; riders: how many meshes ride on it; unseen: why the view
+    shows nothing of it, or "".
     """
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
@@ -40,6 +41,8 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0) 
         return Health("TOLD", problem)
     if problem:
         return Health("ERROR", sentence(problem))
+    if unseen:
+        return Health("TOLD", unseen)
     if made.shows_bake:
         return of_bake(made, frame)
     if flesh is None or flesh.clip is None:

@@ -55,18 +55,69 @@ class Played:
     @property
     def inverted_cells(self) -> np.ndarray:
         """Inverted cells, of every frame that was simulated."""
-        return np.concatenate([np.asarray(clip.inverted_cells) for clip in self._clips])
+        return np.concatenate([np.asarray(clip.inverted_cells) for clip in self.clips])
 
     @property
     def folded_cells(self) -> np.ndarray | None:
         """Cells that the bones alone invert, of the same frames, with modes."""
-        folded = [clip.folded_cells for clip in self._clips]
+        folded = [clip.folded_cells for clip in self.clips]
         return None if folded[0] is None else np.concatenate([np.asarray(counts) for counts in folded])
 
     @property
-    def _clips(self) -> list:
+    def clips(self) -> list:
+        """The clips of the core that it is put together from."""
         return [self.turn] if self.after is None else [self.turn, self.after]
 
     def __getattr__(self, name: str):
         """Everything else is as the turn has it."""
         return getattr(self.__dict__["turn"], name)
+
+
+class Led:
+    """A clip whose first frames come before the range: they are simulated, so that the range begins in motion, and never shown."""
+
+    def __init__(self, clip, lead: int) -> None:
+        self.clip, self.lead = clip, lead
+
+    def simulated(self, index: int) -> tuple:
+        """The clip of the core that shows frame `index` of the range, and its frame there."""
+        return self.clip, self.lead + index
+
+    def positions(self, index: int, **where) -> np.ndarray:
+        """As of `thew.Clip`, at frame `index` of the range; so with all that follow."""
+        return self.clip.positions(self.lead + index, **where)
+
+    def offsets(self, index: int, **where) -> np.ndarray:
+        return self.clip.offsets(self.lead + index, **where)
+
+    def lattice_positions(self, index: int) -> np.ndarray:
+        return self.clip.lattice_positions(self.lead + index)
+
+    def contacts(self, index: int):
+        return self.clip.contacts(self.lead + index)
+
+    def buried_bones(self, index: int) -> list[tuple[int, int, int, float]]:
+        return self.clip.buried_bones(self.lead + index)
+
+    def folds(self, index: int) -> np.ndarray:
+        return self.clip.folds(self.lead + index)
+
+    @property
+    def inverted_cells(self) -> np.ndarray:
+        """Inverted cells, of every frame of the range."""
+        return np.asarray(self.clip.inverted_cells)[self.lead :]
+
+    @property
+    def folded_cells(self) -> np.ndarray | None:
+        """Cells that the bones alone invert, of the same frames, with modes."""
+        folded = self.clip.folded_cells
+        return None if folded is None else np.asarray(folded)[self.lead :]
+
+    @property
+    def clips(self) -> list:
+        """The clips of the core that it is put together from."""
+        return [self.clip]
+
+    def __getattr__(self, name: str):
+        """Everything else is as the clip has it."""
+        return getattr(self.__dict__["clip"], name)

@@ -6,6 +6,7 @@ import bpy
 from . import (
     add,
     bake,
+    cache,
     drag,
     flesh,
     keyframed,
@@ -33,6 +34,7 @@ CLASSES = (
     switch.THEW_OT_show_live,
     switch.THEW_OT_show_bake,
     remove.THEW_OT_remove,
+    *cache.CLASSES,
     *ride.CLASSES,
     *flesh.CLASSES,
     *rigs.CLASSES,

@@ -22,6 +22,7 @@ from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
+from .shell import NAVIGATION
 
 #: How much the wheel changes the radius, and the turn.
 NOTCH, TURN = 1.1, math.radians(15.0)
@@ -264,13 +265,6 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
     def ghost(self):
         """What is drawn: the template at the mouse."""
         return [(self._lines, rig_overlay.GHOST, 2.0)]
-
-
-#: Events that turn and move the view meanwhile.
-NAVIGATION = {
-    "MIDDLEMOUSE", "TRACKPADPAN", "TRACKPADZOOM", "NDOF_MOTION", "NUMPAD_1", "NUMPAD_2", "NUMPAD_3", "NUMPAD_4", "NUMPAD_5",
-    "NUMPAD_6", "NUMPAD_7", "NUMPAD_8", "NUMPAD_9", "NUMPAD_0", "NUMPAD_PERIOD",
-}  # fmt: skip
 
 
 def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], placement: Placement) -> np.ndarray:

@@ -15,6 +15,14 @@ from ..logic.native import EXPECTED
 from ..logic.tasks import Stepper, Task, finish
 from ..scene import poses, windows
 
+#: Events that turn and move the view.
+NAVIGATION = {
+    "MIDDLEMOUSE", "TRACKPADPAN", "TRACKPADZOOM", "NDOF_MOTION", "NUMPAD_1", "NUMPAD_2", "NUMPAD_3", "NUMPAD_4", "NUMPAD_5",
+    "NUMPAD_6", "NUMPAD_7", "NUMPAD_8", "NUMPAD_9", "NUMPAD_0", "NUMPAD_PERIOD",
+}  # fmt: skip
+#: Those that a job lets through: nobody waits for a long one without looking around.
+LOOKING = NAVIGATION | {"WHEELUPMOUSE", "WHEELDOWNMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}
+
 
 def quiet(context) -> None:
     """Take what we said off the status bar."""
@@ -96,7 +104,7 @@ class Job:
         if event.type == "ESC" and event.value == "PRESS":
             stepper.cancel()
         if event.type != "TIMER":
-            return {"RUNNING_MODAL"}
+            return {"PASS_THROUGH"} if event.type in LOOKING else {"RUNNING_MODAL"}
         try:
             over = stepper.advance()
             context.window_manager.progress_update(int(100 * stepper.fraction))

@@ -59,7 +59,11 @@ BAKE_SPACES = (
 )
 
 STARTS = (
-    (cycles.AUTOMATIC, "Automatic", "A motion whose ends meet is a cycle, any other one has a run-in"),
+    (
+        cycles.AUTOMATIC,
+        "Automatic",
+        "A motion whose ends meet is a cycle, any other one goes on from the frames before it",
+    ),
     (cycles.CYCLE, "Cycle", "The motion repeats for ever: the last frame runs into the first"),
     (cycles.PREROLL, "Run-in", "The joints come from a standstill just before the first frame"),
     (cycles.SETTLED, "Settled", "The flesh rests in the first pose"),

@@ -10,6 +10,7 @@ from bpy.props import (
     FloatProperty,
     FloatVectorProperty,
     IntProperty,
+    PointerProperty,
     StringProperty,
 )
 
@@ -60,6 +61,9 @@ class ThewMade(bpy.types.PropertyGroup):
         description="Which meshes of the character were left as they are, and why, line by line", options={"HIDDEN"}
     )
     keyframed: BoolProperty(description="The object has keyframed flesh", options={"HIDDEN"})
+    cache: PointerProperty(
+        type=bpy.types.Image, description="Holds the motion, where it is kept in the file", options={"HIDDEN"}
+    )
     notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 
 

@@ -25,6 +25,7 @@ from ..logic import cycles
 from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
 from . import rigs as saved_rigs
+from .cache import CacheProperties
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
 from .damping import DampingProperties
@@ -73,7 +74,12 @@ def _toggled(self, _context):
 
 
 class ThewSettings(
-    ContactProperties, DampingProperties, KindProperties, saved_limbs.LimbProperties, bpy.types.PropertyGroup
+    CacheProperties,
+    ContactProperties,
+    DampingProperties,
+    KindProperties,
+    saved_limbs.LimbProperties,
+    bpy.types.PropertyGroup,
 ):
     """The artist's settings for one mesh."""
 

@@ -7,8 +7,9 @@ The only place that reads what Blender has evaluated of an armature, and that pl
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
-from . import colliders, rig_controls
+from . import colliders, rig_controls, windows
 from .reading import Subject, armature_modifier
 
 
@@ -33,6 +34,20 @@ class Pose:
     controls: np.ndarray  # [r] of every rig
     raw: np.ndarray  # float32[16 B + 32] see `read_raw`
     colliders: Colliders = field(default_factory=Colliders)  # what it collides with, where that was read
+
+
+@dataclass(frozen=True)
+class Before:
+    """What comes before a range of frames, pose by pose."""
+
+    maps: np.ndarray  # [l, b, 4, 4] T_b
+    controls: np.ndarray  # [l, r] of every rig
+    colliders: Colliders = field(
+        default_factory=Colliders
+    )  # what the flesh collides with, in those poses and all of the range
+
+    def __len__(self) -> int:
+        return len(self.maps)
 
 
 @dataclass
@@ -48,6 +63,12 @@ class Motion:
     moving: tuple  # what keyed and drove them: see `rig_controls.moving`
     marked: tuple[int, int] | None = None  # the frames over which the artist marked the armature's action as a cycle
     colliders: Colliders = field(default_factory=Colliders)  # what the flesh collides with
+    before: Before | None = None  # what leads to it; None: nobody asked
+
+    @property
+    def led(self) -> int:
+        """How many frames before it were read."""
+        return 0 if self.before is None else len(self.before)
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
         """Whether the evaluated character is not where it was at `frame` when it was read."""
@@ -79,6 +100,10 @@ class Motion:
 
 #: Above zero while frames are played to read them: the frame handlers then keep still.
 busy = 0
+
+
+#: Frames are read for so long before the window gets its turn, seconds: less is slower as a whole, three times as much is felt.
+SLICE = 0.1
 
 
 @contextmanager
@@ -173,22 +198,51 @@ class PoseReader:
         return Pose(maps, mesh, rig_controls.evaluated_controls(self.found.obj, depsgraph), raw)
 
 
-def played(scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], said: str) -> Task:
-    """A task that shows frame after frame while the frame handlers keep still, and puts the scene's frame back.
+def played(
+    scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], said: str,
+    within: Callable[[], AbstractContextManager] = nullcontext,
+) -> Task:  # fmt: skip
+    """A task that shows frame after frame while the frame handlers keep still, in slices after which the scene stands where it stood.
 
-    Gives what `look(i, frame)` made of each, as a list. `said`: what goes on, in words, before the frame's number.
+    Gives what `look(i, frame)` made of each, as a list. `said`: what goes on, in words, before the frame's number. `within()` is
+    entered for each slice. So nobody notices that an animation which plays was left between two of its frames.
     """
-    here, part, found = scene.frame_current, scene.frame_subframe, []
-    with playing():
-        try:
-            for i, frame in enumerate(frames):
-                scene.frame_set(frame)
-                found.append(look(i, frame))
-                if i % 8 == 7:
-                    yield Progress((i + 1) / len(frames), f"{said} {frame}")
-        finally:
-            scene.frame_set(here, subframe=part)
+    found, alone = [], windows.headless()
+    while len(found) < len(frames):
+        here, part, until = scene.frame_current, scene.frame_subframe, time.monotonic() + SLICE
+        with playing():
+            try:
+                with within():
+                    over = False
+                    while not over:
+                        frame = frames[len(found)]
+                        scene.frame_set(frame)
+                        found.append(look(len(found), frame))
+                        over = len(found) == len(frames) or not (alone or time.monotonic() < until)
+                        if alone and len(found) % 8 == 0:
+                            yield Progress(len(found) / len(frames), f"{said} {frame}")
+            finally:
+                scene.frame_set(here, subframe=part)
+        if not alone:
+            yield Progress(len(found) / len(frames), f"{said} {frame}")
     return found
+
+
+#: Modifiers that keep something from frame to frame or act on other objects: switching them off would be noticed.
+KEEPING = {"CLOTH", "SOFT_BODY", "PARTICLE_SYSTEM", "DYNAMIC_PAINT", "FLUID", "COLLISION", "SURFACE", "EXPLODE"}
+
+
+@contextmanager
+def bare(objects: list[bpy.types.Object]) -> Iterator[None]:
+    """No modifier of those meshes acts within, for poses ask nothing of them: a Subdivision Surface takes longer than all the rest."""
+    off = [m for obj in objects for m in obj.modifiers if m.show_viewport and m.type not in KEEPING]
+    for modifier in off:
+        modifier.show_viewport = False
+    try:
+        yield
+    finally:
+        for modifier in off:
+            modifier.show_viewport = True
 
 
 class Wanted(NamedTuple):
@@ -200,44 +254,81 @@ class Wanted(NamedTuple):
     asked: tuple[colliders.Asked, ...] = ()  # what its flesh collides with
 
 
-def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int) -> Task:
+def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, lead: int = 0) -> Task:
     """A task that plays `start`..`end` and one frame more, once, and gives the `Motion` of each; the scene's frame is put back.
+    `lead`: and so many frames before them.
 
     The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range gives the
     same frames.
     """
     readers = [PoseReader(each.found, each.bones, each.mesh_rest) for each in wanted]
     moving = [rig_controls.moving(each.found.obj) for each in wanted]
-    things = colliders.Reader(tuple(asked for each in wanted for asked in each.asked))
+    objects = [obj for each in wanted for obj in (each.found.armature, each.found.obj)]
+    every = tuple(asked for each in wanted for asked in each.asked)
 
-    def look(_i: int, frame: int) -> list[Pose]:
-        things.look(view_layer.depsgraph, frame)
-        return [reader.read(view_layer.depsgraph, frame) for reader in readers]
+    def read(frames: range, meshes: list[bpy.types.Object]) -> Task:
+        things = colliders.Reader(every)
 
-    with shown([obj for each in wanted for obj in (each.found.armature, each.found.obj)]):
-        poses = yield from played(scene, range(start, end + 2), look, "Reading frame")
+        def look(_i: int, frame: int) -> list[Pose]:
+            things.look(view_layer.depsgraph, frame)
+            return [reader.read(view_layer.depsgraph, frame) for reader in readers]
+
+        @contextmanager
+        def within() -> Iterator[None]:
+            with shown(objects), bare(meshes):
+                yield
+
+        poses = yield from played(scene, frames, look, "Reading frame", within)
+        return poses, things
+
+    frames, meshes = range(start - lead, end + 2), [] if every else [each.found.obj for each in wanted]
+    poses, things = yield from read(frames, meshes)
+    if meshes and not (yield from hold(read, poses, frames, scene.frame_current)):
+        poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [motion_of(each, start, list(run), how, things.done(each.asked)) for each, how, run in kept]
+    return [motion_of(each, start, list(run), how, things.done(each.asked), lead) for each, how, run in kept]
+
+
+def hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
+    """Whether poses that were read without modifiers are those that are played: a constraint may ask for the shape of a mesh.
+
+    Compared at the frame `here`, which the artist sees, or at the first one.
+    """
+    frame = here if here in frames else frames[0]
+    (again,), _ = yield from read(range(frame, frame + 1), [])
+    return all(np.array_equal(a.raw, b.raw) for a, b in zip(again, poses[frame - frames[0]], strict=True))
 
 
 def read_motion(
     found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
-    asked: tuple[colliders.Asked, ...] = (),
+    asked: tuple[colliders.Asked, ...] = (), lead: int = 0,
 ) -> Task:  # fmt: skip
     """The same of one character: gives its `Motion`. `asked`: what the flesh collides with."""
     wanted = Wanted(found, bones, mesh_rest, asked)
-    (motion,) = yield from read_motions([wanted], scene, view_layer, start, end)
+    (motion,) = yield from read_motions([wanted], scene, view_layer, start, end, lead)
     return motion
 
 
-def motion_of(wanted: Wanted, start: int, poses: list[Pose], moving: tuple, collided: Colliders) -> Motion:
-    """The motion that goes through `poses`."""
+def motion_of(
+    wanted: Wanted, start: int, poses: list[Pose], moving: tuple, collided: Colliders, lead: int = 0
+) -> Motion:
+    """The motion that goes through `poses`, `lead` of them before the frame `start`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
+    raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
+    before = Before(maps[:lead], controls[:lead], collided)
+    if lead:
+        maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
+        collided = collided.picked(np.arange(lead, lead + len(maps)))
+    digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found)
+    return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
+
+
+def digest_of(maps: np.ndarray, matrices: np.ndarray) -> bytes:
+    """The hash of poses."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(maps.data)
     digest.update(matrices.data)
-    raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
-    return Motion(start, maps, matrices, raw, digest.digest(), controls, moving, marked_cycle(wanted.found), collided)
+    return digest.digest()
 
 
 def marked_cycle(found: Subject) -> tuple[int, int] | None:

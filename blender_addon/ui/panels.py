@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import riding, target, updates, validity, whole, work
+from ..live import riding, target, unseen, updates, validity, whole, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
 from ..logic.health import cost, health, health_beside, shortened
 from ..logic.sentences import modal_lines, modal_notes, plural
-from ..scene import flesh_map, writing
+from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
@@ -113,7 +113,8 @@ ROW = 1.0 / 0.3
 
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """How the flesh is, in `HEALTH_ROWS` rows; the first is the bar while something is computed."""
-    found = health(obj.thew, obj.thew.made, fleshes.known(obj), frame, len(riding.register.on(obj)))
+    flesh = fleshes.known(obj)
+    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.register.on(obj)), unseen.why(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = health_beside(changed) if changed else found
     lines = wrapped(found.text, width)
@@ -213,6 +214,12 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
     column.prop(settings, "method")
     if settings.method == modal.METHOD:
         draw_modal(layout.box(), obj, width)
+    column = layout.column()
+    column.prop(settings, "cache")
+    if settings.cache != "NONE":
+        row = column.row(align=True)
+        row.label(text=shortened(cache_files.told(obj), width))
+        row.operator("thew.clear_cache", text="", icon="TRASH")
 
 
 def draw_modal(box, obj, width: int) -> None:

@@ -197,7 +197,8 @@ def window(monkeypatch):
     """As if there were a window: what waits for an update."""
     waits = []
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    monkeypatch.setattr(part("live.updates"), "wait", waits.append)
+    for name in ("wait", "expect"):
+        monkeypatch.setattr(part("live.updates"), name, waits.append)
     return waits
 
 

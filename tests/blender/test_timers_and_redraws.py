@@ -24,7 +24,8 @@ def window(scene, monkeypatch):
     bpy.ops.thew.simulate()
     play(body, (1, 4))
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    monkeypatch.setattr(part("live.updates"), "PATIENCE", 0.0)
+    for name in ("PATIENCE", "BRIEFLY"):
+        monkeypatch.setattr(part("live.updates"), name, 0.0)
     part("live.updates").state.waiting.clear()
     yield body, rig, handlers
     part("live.updates").stop_update()

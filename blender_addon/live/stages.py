@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the metres of a body lie, and the keys of its stages: what each of them depends on."""
+
+from __future__ import annotations
+
+from ..logic.spaces import Place, transform
+from .build_settings import hashed
+from .flesh import Built
+
+
+def placed(character, bind_pose, build_settings) -> Place:
+    """Where the metres of the body lie."""
+    world = transform(bind_pose.mesh_matrix, character.rest)
+    return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), build_settings.height / bind_pose.longest_side)
+
+
+def set_keys(new: Built) -> None:
+    """Sets place and keys of what is to be made from the mesh, bind pose and settings of `new`."""
+    character, build_settings = new.character, new.build_settings
+    new.place = placed(character, new.bind_pose, build_settings)
+    new.lattice_key = hashed(
+        character.digest, new.bind_pose, new.place.metres_per_unit, build_settings.cells_across, build_settings.limbs
+    )
+    material = build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
+    new.automatic_key = hashed(new.lattice_key, *material, build_settings.kind)
+    new.flesh_key = hashed(new.automatic_key, character.painted.digest)
+    new.body_key = hashed(new.flesh_key, build_settings.softness, build_settings.young)

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Why flesh that is well is not what the view shows: something beside it was hidden, switched off, removed or exchanged."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..scene import bakes, modifier, reading
+from .flesh import Flesh
+
+
+def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
+    """Returns why neither the live flesh of `obj` nor its bake is seen in the view, and what to do; "" where it is seen."""
+    made = obj.thew.made
+    if obj.hide_viewport or not obj.visible_get():
+        return "Hidden: show the object to see its flesh"
+    if made.shows_bake:
+        return "" if bakes.said(obj) else "What was baked is gone: press Show Live, or Bake again"
+    armature, mine = reading.armature_modifier(obj), modifier.by_id(obj, made.modifier)
+    if mine is None:
+        return "Thew's modifier is gone: press Add Flesh again, or Remove"
+    if armature is None:
+        return "The Armature modifier that the flesh followed is gone: give it one and press Add Flesh, or Remove"
+    if armature.object is None:
+        return f"The modifier “{armature.name}” has no armature: choose one there"
+    if not armature.show_viewport:
+        return f"The modifier “{armature.name}” is switched off in viewports: switch it on to see the flesh"
+    if mine.node_group is None:
+        return f"The modifier “{mine.name}” has lost its nodes: press Add Flesh again"
+    if not mine.show_viewport:
+        return f"The modifier “{mine.name}” is switched off in viewports: switch it on to see the flesh"
+    stack = [each.persistent_uid for each in obj.modifiers]
+    if stack.index(mine.persistent_uid) < stack.index(armature.persistent_uid):
+        return f"The modifier “{mine.name}” stands before “{armature.name}”: move it right behind"
+    if obj.mode in {"EDIT", "SCULPT"}:
+        return f"{obj.mode.capitalize()} Mode shows the plain skin"
+    if flesh is not None and flesh.clip is not None and not flesh.condition.showable:
+        return "The mesh or its bones have changed: play, or press Simulate"
+    return ""

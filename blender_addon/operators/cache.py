@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Delete what is kept of bodies and motions between sessions."""
+
+import bpy
+
+from ..scene import cache_files
+
+
+class THEW_OT_clear_cache(bpy.types.Operator):
+    bl_idname = "thew.clear_cache"
+    bl_label = "Clear Cache"
+    bl_description = "Delete the bodies and motions that are kept of this file; what is shown stays"
+    bl_options = {"REGISTER"}
+
+    def execute(self, _context):
+        left = cache_files.clear()
+        if left:
+            self.report({"ERROR"}, left)
+            return {"CANCELLED"}
+        self.report({"INFO"}, "The cache is empty.")
+        return {"FINISHED"}
+
+
+CLASSES = (THEW_OT_clear_cache,)

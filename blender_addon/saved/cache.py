@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where body and motion are kept between sessions, as it is saved with an object."""
+
+from __future__ import annotations
+
+from bpy.props import EnumProperty
+
+CACHES = (
+    (
+        "FOLDER",
+        "Beside the File",
+        "Keep body and motion in a folder beside the .blend, named after it, whenever it is saved",
+    ),
+    (
+        "FILE",
+        "In the File",
+        "Keep body and motion in the .blend: it grows, and shows its flesh at once wherever it is opened",
+    ),
+    ("NONE", "Off", "Keep nothing: flesh is built anew when the file is opened"),
+)
+
+
+class CacheProperties:
+    """Mix-in for the settings of an object."""
+
+    cache: EnumProperty(
+        name="Cache",
+        description="Where body and motion are kept, so that the file shows its flesh at once when it is opened",
+        items=CACHES,
+        default="FOLDER",
+        options=set(),
+    )

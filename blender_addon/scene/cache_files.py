@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where flesh is kept between sessions: a folder beside the .blend, named after it, or the .blend itself.
+
+Nothing in here is believed by whoever reads it, and nothing is missed when it is gone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import bpy
+
+#: The ending of a kept file.
+ENDING = ".thew-cache"
+#: No kept file is larger, bytes: what is larger was not written here.
+LARGEST = 2**31
+#: What could not be written last, a sentence; "" where all is well.
+trouble = ""
+
+
+def folder() -> Path:
+    """Returns the folder beside the open .blend; of a file that was never saved one in the folder for temporary files."""
+    return Path(bpy.data.filepath).with_suffix(".thew") if bpy.data.filepath else Path(bpy.app.tempdir) / "thew"
+
+
+def path_of(obj: bpy.types.Object) -> Path:
+    """Returns the file of one object: its name as far as file systems take it, and a hash of the whole name."""
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", obj.name)[:40]
+    return folder() / f"{plain}-{hashlib.blake2b(obj.name.encode(), digest_size=4).hexdigest()}{ENDING}"
+
+
+def read(obj: bpy.types.Object) -> bytes | None:
+    """Returns what is kept for an object, in the file or beside it; None where nothing is, or it cannot be read."""
+    image = obj.thew.made.cache
+    if image is not None and image.packed_file is not None:
+        return bytes(image.packed_file.data)
+    try:
+        path = path_of(obj)
+        return path.read_bytes() if path.is_file() and path.stat().st_size < LARGEST else None
+    except OSError:
+        return None
+
+
+def write(obj: bpy.types.Object, content: bytes) -> None:
+    """Keeps something beside the file, whole or not at all; `trouble` says why it could not."""
+    global trouble
+    path = path_of(obj)
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(path)
+        trouble = ""
+    except OSError as error:
+        trouble = (
+            f"The cache {path.parent} cannot be written ({error.strerror}): flesh is built anew when the file is opened"
+        )
+
+
+def pack(obj: bpy.types.Object, content: bytes | None) -> None:
+    """Keeps something in the file, which is written next; None: nothing."""
+    made = obj.thew.made
+    if made.cache is not None:
+        image, made.cache = made.cache, None
+        if not image.users:
+            bpy.data.images.remove(image)
+    if content is not None:
+        image = bpy.data.images.new(f"Thew {obj.name}", 1, 1)
+        image.pack(data=content, data_len=len(content))
+        made.cache = image
+
+
+def forget(obj: bpy.types.Object) -> None:
+    """Keeps nothing more of an object."""
+    pack(obj, None)
+    with suppress(OSError):
+        path_of(obj).unlink(missing_ok=True)
+
+
+def told(obj: bpy.types.Object) -> str:
+    """Returns where and how much is kept, or what is in the way, for the panel."""
+    if trouble:
+        return trouble
+    total = size(obj)
+    if not total:
+        return "Nothing is kept yet: save the file"
+    megabytes, image = total / 2**20, obj.thew.made.cache
+    where = (
+        "the file"
+        if image is not None and not kept()
+        else f"{folder().name}"
+        if bpy.data.filepath
+        else "a temporary folder"
+    )
+    return f"{megabytes:.1f} MB in {where}"
+
+
+def kept() -> list[Path]:
+    """Returns the files that are kept beside the open .blend."""
+    try:
+        return sorted(path for path in folder().iterdir() if path.name.endswith((ENDING, ENDING + ".part")))
+    except OSError:
+        return []
+
+
+def size(obj: bpy.types.Object) -> int:
+    """Returns how many bytes are kept for all objects beside the file, and for `obj` in it."""
+    image, total = obj.thew.made.cache, 0
+    for path in kept():
+        try:
+            total += path.stat().st_size
+        except OSError:  # gone meanwhile
+            continue
+    return total + (image.packed_file.size if image is not None and image.packed_file is not None else 0)
+
+
+def clear() -> str:
+    """Deletes all that is kept beside the file and in it; returns why something is left, or ""."""
+    global trouble
+    trouble = ""
+    for obj in bpy.data.objects:
+        if obj.type == "MESH" and obj.library is None and obj.thew.made.cache is not None:
+            pack(obj, None)
+    try:
+        for path in kept():
+            path.unlink()
+        if folder().is_dir() and not any(folder().iterdir()):
+            folder().rmdir()
+    except OSError as error:
+        return f"Something is left in {folder()} ({error.strerror}): delete the folder by hand"
+    return ""

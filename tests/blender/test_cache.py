@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bodies and motions kept between sessions: a file that is opened again shows its flesh without building, and never a stale one."""
+
+from __future__ import annotations
+
+import io
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, animate, evaluated, flesh_of, make_character, part, play
+
+FRAMES = range(1, 21)
+
+
+@pytest.fixture
+def kept(scene, tmp_path):
+    """(path, live shapes) of a saved file with flesh."""
+    make_character()
+    bpy.ops.thew.add(cells_across=6)
+    bpy.ops.thew.simulate()
+    live = play(bpy.data.objects["Body"], FRAMES)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    return tmp_path / "hero.blend", live
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """What the core was asked to make: lattices, bodies, motions."""
+    thew, asked = part("logic.native").core(), []
+    simulate, enclose = thew.simulate, part("live.building").enclose
+
+    def simulated(*args, **options):
+        asked.append("motion")
+        return simulate(*args, **options)
+
+    def enclosed(new):
+        asked.append("lattice")
+        return enclose(new)
+
+    monkeypatch.setattr(thew, "simulate", simulated)
+    monkeypatch.setattr(part("live.building"), "enclose", enclosed)
+    return asked
+
+
+@pytest.fixture
+def windowed(monkeypatch):
+    """A Blender that believes that it has a window, and its timer."""
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    updates = part("live.updates")
+    for name in ("PATIENCE", "BRIEFLY"):
+        monkeypatch.setattr(updates, name, 0.0)
+
+    def tick():
+        for _ in range(10_000):
+            if updates.tick() is None:
+                return
+            if updates.state.stepper is not None and updates.state.stepper.waiting:
+                updates.state.stepper._thread.join(0.1)
+        raise AssertionError("the timer never ends")
+
+    yield tick
+    updates.stop_update()
+    if bpy.app.timers.is_registered(updates.tick):
+        bpy.app.timers.unregister(updates.tick)
+
+
+def reopened(path):
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.data.objects["Body"]
+
+
+def files(path):
+    return sorted(each.name for each in path.with_suffix(".thew").iterdir())
+
+
+def test_a_reopened_file_builds_and_simulates_nothing(kept, made):
+    path, live = kept
+    assert len(files(path)) == 1 and files(path)[0].startswith("Body-")
+    body = reopened(path)
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert made == []
+
+
+def test_in_a_window_not_even_poses_are_read(kept, made, windowed, monkeypatch):
+    path, live = kept
+    reads = []
+    real = part("scene.poses").read_motions
+    monkeypatch.setattr(part("scene.poses"), "read_motions", lambda *a: reads.append(a) or real(*a))
+    body = reopened(path)
+    bpy.context.scene.frame_set(3)
+    windowed()
+    np.testing.assert_array_equal(evaluated(body), live[2])
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert made == [] and reads == []
+    assert flesh_of(body).condition.motion.name == "EDITED"  # a render reads them
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "again"),
+    [
+        ("softness", 0.2, {"motion"}),
+        ("mass_damping", 5.0, {"motion"}),
+        ("cells_across", 7, {"lattice", "motion"}),
+        ("elastic_joints", 0.4, {"motion"}),
+    ],
+)
+def test_what_was_kept_with_other_settings_is_made_anew(kept, made, setting, value, again):
+    path, live = kept
+    body = reopened(path)
+    setattr(body.thew, setting, value)
+    shapes = play(body, FRAMES)
+    assert set(made) == again and np.abs(shapes - live).max() > 1e-6
+    activate(body)
+    part("live.session").register.forget(body)
+    part("scene.cache_files").clear()
+    np.testing.assert_array_equal(play(body, FRAMES), shapes)
+
+
+def test_another_mesh_is_not_served_from_the_cache(kept, made):
+    body = reopened(kept[0])
+    body.data.vertices[40].co.x += 0.01
+    play(body, (3,))
+    assert set(made) == {"lattice", "motion"}
+
+
+@pytest.mark.parametrize("window", [False, True])
+def test_an_animation_that_was_changed_elsewhere_is_read_again(kept, made, windowed, monkeypatch, window):
+    """Somebody edited the file without the extension."""
+    path, live = kept
+    if not window:
+        monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
+    reopened(path)
+    handlers = part("live.handlers")
+    with part("scene.poses").playing():
+        animate(bpy.data.objects["Rig"], bend=-0.3)
+        bpy.context.view_layer.update()
+    body = bpy.data.objects["Body"]
+    part("live.session").register.forget(body)
+    handlers.look_up(bpy.context.scene)
+    if window:
+        windowed()
+    play(body, FRAMES)
+    if window:
+        windowed()
+    shapes = play(body, FRAMES)
+    assert np.abs(shapes - live).max() > 1e-2 and "motion" in made and "lattice" not in made
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
+    activate(body)
+    bpy.ops.thew.simulate()
+    np.testing.assert_array_equal(play(body, FRAMES), shapes)
+
+
+def damaged(content: bytes) -> list[bytes]:
+    """Cut off, flipped, foreign, empty, and an archive that holds something else."""
+    other = io.BytesIO()
+    np.savez(other, meta=np.arange(5))
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes(255 - byte for byte in content[middle : middle + 400]) + content[middle + 400 :]
+    return [content[:middle], flipped, b"\x00" * 1000, b"", other.getvalue(), content[100:]]
+
+
+@pytest.mark.parametrize("which", range(6))
+def test_a_damaged_cache_is_silently_made_anew(kept, which, capsys):
+    path, live = kept
+    (file,) = path.with_suffix(".thew").iterdir()
+    file.write_bytes(damaged(file.read_bytes())[which])
+    capsys.readouterr()
+    np.testing.assert_array_equal(play(reopened(path), FRAMES), live)
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_cache_of_another_build_is_not_believed(kept, made, monkeypatch):
+    monkeypatch.setattr(part("live.keeping"), "stamp", lambda: "another")
+    np.testing.assert_array_equal(play(reopened(kept[0]), FRAMES), kept[1])
+    assert set(made) == {"lattice", "motion"}
+
+
+def test_a_folder_that_cannot_be_written_is_told_once(scene, tmp_path):
+    body, _ = make_character()
+    bpy.ops.thew.add(cells_across=6)
+    play(body, (2,))
+    (tmp_path / "hero.thew").write_text("a file in the way")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    told = part("scene.cache_files").told(body)
+    assert "hero.thew" in told and "cannot be written" in told
+    (tmp_path / "hero.thew").unlink()
+    bpy.ops.wm.save_mainfile()
+    assert "MB in hero.thew" in part("scene.cache_files").told(body)
+
+
+def test_in_the_file_it_goes_wherever_the_file_goes(scene, tmp_path, made):
+    body, _ = make_character()
+    bpy.ops.thew.add(cells_across=6)
+    body.thew.cache = "FILE"
+    live = play(body, FRAMES)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    assert not (tmp_path / "hero.thew").exists()
+    (tmp_path / "hero.blend").rename(tmp_path / "elsewhere.blend")
+    made.clear()
+    body = reopened(tmp_path / "elsewhere.blend")
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert made == [] and "in the file" in part("scene.cache_files").told(body)
+    body.thew.cache = "FOLDER"
+    bpy.ops.wm.save_mainfile()
+    assert body.thew.made.cache is None and files(tmp_path / "elsewhere.blend")
+
+
+def test_off_keeps_nothing_and_clear_deletes_it(kept, made):
+    path, live = kept
+    body = reopened(path)
+    assert bpy.ops.thew.clear_cache() == {"FINISHED"}
+    assert not path.with_suffix(".thew").exists()
+    body.thew.cache = "NONE"
+    np.testing.assert_array_equal(play(body, FRAMES), live)
+    assert set(made) == {"lattice", "motion"}
+    bpy.ops.wm.save_mainfile()
+    assert not path.with_suffix(".thew").exists()
+
+
+def test_clear_leaves_what_it_did_not_write(kept):
+    path, _ = kept
+    mine = path.with_suffix(".thew") / "notes.txt"
+    mine.write_text("keep me")
+    reopened(path)
+    assert bpy.ops.thew.clear_cache() == {"FINISHED"}
+    assert files(path) == ["notes.txt"]
+
+
+def test_remove_keeps_nothing(kept):
+    body = reopened(kept[0])
+    activate(body)
+    assert bpy.ops.thew.remove() == {"FINISHED"}
+    assert files(kept[0]) == []
+
+
+def test_a_file_without_a_name_uses_a_temporary_folder(scene):
+    make_character()
+    bpy.ops.thew.add(cells_across=6)
+    assert part("scene.cache_files").folder().is_relative_to(bpy.app.tempdir)
+
+
+@pytest.mark.parametrize("start", ["SETTLED", "CYCLE", "PREROLL"])
+def test_every_beginning_is_kept(scene, tmp_path, made, start):
+    """A cycle too that goes on as something else."""
+    body, rig = make_character()
+    animate(rig, last=21)
+    scene.frame_end = 45
+    bpy.ops.thew.add(cells_across=6)
+    body.thew.motion_start = start
+    body.thew.use_scene_range = False
+    body.thew.frame_start, body.thew.frame_end = 1, 20
+    bpy.ops.thew.simulate()
+    live = play(body, range(1, 46))
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    made.clear()
+    body = reopened(tmp_path / "hero.blend")
+    np.testing.assert_array_equal(play(body, range(1, 46)), live)
+    assert made == []

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The line of health says "Moves" only where flesh is seen to move."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import Layout, activate, evaluated, flesh_of, make_body, part, play
+
+
+def line(body) -> str:
+    """The words that the panel shows."""
+    layout = Layout()
+    part("ui.panels").draw_health(layout, body, bpy.context.scene.frame_current, 400)
+    return " ".join(layout.read()).strip()
+
+
+@pytest.fixture
+def moving(fleshed):
+    body, rig = fleshed
+    bpy.ops.thew.simulate()
+    play(body, (1, 4))
+    assert line(body).startswith("Moves")
+    return body, rig
+
+
+def removed(name):
+    return lambda body, rig: body.modifiers.remove(body.modifiers[name])
+
+
+def switched_off(name):
+    return lambda body, rig: setattr(body.modifiers[name], "show_viewport", False)
+
+
+def before_the_armature(body, _rig):
+    body.modifiers.move(list(body.modifiers).index(body.modifiers["Thew"]), 0)
+
+
+def without_nodes(body, _rig):
+    body.modifiers["Thew"].node_group = None
+
+
+def without_armature(body, _rig):
+    body.modifiers["Armature"].object = None
+
+
+def edited(body, _rig):
+    activate(body)
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (removed("Thew"), "Thew's modifier is gone: press Add Flesh"),
+        (switched_off("Thew"), "“Thew” is switched off in viewports"),
+        (before_the_armature, "“Thew” stands before “Armature”"),
+        (without_nodes, "“Thew” has lost its nodes"),
+        (removed("Armature"), "The Armature modifier that the flesh followed is gone"),
+        (switched_off("Armature"), "“Armature” is switched off in viewports"),
+        (without_armature, "“Armature” has no armature"),
+        (lambda body, rig: body.hide_set(True), "Hidden: show the object"),
+        (lambda body, rig: setattr(body, "hide_viewport", True), "Hidden: show the object"),
+        (edited, "Edit Mode shows the plain skin"),
+    ],
+)
+def test_what_is_taken_from_under_the_flesh_is_told(moving, change, words):
+    body, rig = moving
+    change(body, rig)
+    assert words in line(body)
+    bpy.context.view_layer.update()
+    assert words in line(body)
+
+
+def test_a_bake_whose_keys_were_deleted_does_not_play(moving):
+    body, _ = moving
+    bpy.ops.thew.bake()
+    assert line(body).startswith("Bake plays")
+    body.shape_key_clear()
+    assert line(body) == "What was baked is gone: press Show Live, or Bake again"
+
+
+@pytest.mark.parametrize("rings", [13, 17])
+def test_another_mesh_under_the_same_object_is_not_the_one_that_moves(moving, rings):
+    """With as many vertices too: its flesh is built from it."""
+    body, rig = moving
+    other = make_body(rig, name="Other", rings=rings, sides=10)
+    mesh = other.data
+    bpy.data.objects.remove(other)
+    mesh.transform(((1.2, 0.0, 0.0, 0.0), (0.0, 1.2, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+    former = flesh_of(body).lattice_key
+    body.data = mesh
+    shapes = play(body, (2, 7))
+    assert flesh_of(body).lattice_key != former and len(flesh_of(body).character.rest) == len(mesh.vertices)
+    assert line(body).startswith("Moves")
+    activate(body)
+    bpy.ops.thew.simulate()
+    np.testing.assert_array_equal(play(body, (2, 7)), shapes)
+    assert np.isfinite(evaluated(body)).all()

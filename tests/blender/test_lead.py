@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A part of a range that is simulated alone has the frames of the whole: the motion before it is used."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, flesh_of, make_armature, make_body, part, play, size_of
+
+
+def jolted(first: int, last: int, hold: int = 0):
+    """A character that is shaken in a rhythm that never repeats, keyed in frames `first` to `last`; before them it stands still."""
+    rig = make_armature()
+    body = make_body(rig)
+    hip, spine = rig.pose.bones["Hip"], rig.pose.bones["Spine"]
+    spine.rotation_mode = "XYZ"
+    for frame in range(first, last + 1, 2):
+        t = (frame - first) / 24.0
+        hip.location = (0.0, 0.1 * math.sin(7.0 * t + t * t), 0.08 * math.sin(5.0 * t))
+        spine.rotation_euler = (0.4 * math.sin(4.0 * t + 0.5 * t * t), 0.0, 0.2 * math.sin(3.1 * t))
+        hip.keyframe_insert("location", frame=frame)
+        spine.keyframe_insert("rotation_euler", frame=frame)
+    activate(body)
+    bpy.context.view_layer.update()
+    return body, rig
+
+
+def simulated(body, start: int, end: int) -> np.ndarray:
+    activate(body)
+    assert bpy.ops.thew.simulate(frame_start=start, frame_end=end) == {"FINISHED"}
+    return play(body, range(start, end + 1))
+
+
+@pytest.fixture
+def shaken(scene):
+    scene.frame_end = 160
+    body, rig = jolted(1, 161)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    return body, rig
+
+
+@pytest.mark.parametrize(("start", "end"), [(30, 60), (100, 120)])
+def test_a_part_alone_has_the_frames_of_the_whole(shaken, start, end):
+    body, _ = shaken
+    whole = simulated(body, 1, end)
+    alone = simulated(body, start, end)
+    size = size_of(whole[0])
+    assert np.abs(whole[start - 1 :] - alone).max() < 2e-3 * size
+    body.thew.motion_start = "PREROLL"  # as it was
+    assert np.abs(whole[start - 1 :] - simulated(body, start, end)).max() > 5e-3 * size
+
+
+def test_from_where_the_motion_begins_it_is_the_whole_bit_for_bit(shaken):
+    body, _ = shaken
+    whole = simulated(body, 1, 50)
+    alone = simulated(body, 40, 50)
+    np.testing.assert_allclose(alone, whole[39:], atol=1e-6)
+    assert flesh_of(body).clip.lead == 39 and "39 frames before frame 40" in body.thew.made.notes
+
+
+def test_where_nothing_moves_before_the_range_it_begins_as_ever(shaken):
+    body, _ = shaken
+    simulated(body, 1, 20)
+    flesh = flesh_of(body)
+    assert flesh.begun.preroll == 4 and not hasattr(flesh.clip, "lead")
+
+
+def test_a_pose_of_rest_before_the_motion_is_no_motion(scene):
+    """An artist keys the pose of rest at frame 0 and the first pose, far away, at frame 1."""
+    body, rig = jolted(1, 41)
+    for name, path in (("Hip", "location"),):
+        bone = rig.pose.bones[name]
+        bone.location = (4.0, 0.0, 0.0)
+        bone.keyframe_insert(path, frame=0)
+    curves = part("scene.reading").curves_in(rig.animation_data)
+    for curve in curves:
+        for key in curve.keyframe_points:
+            key.interpolation = "LINEAR"
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    simulated(body, 1, 20)
+    assert not hasattr(flesh_of(body).clip, "lead")
+
+
+def test_a_loop_stays_a_loop(character):
+    body, _ = character
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    simulated(body, 1, 20)
+    assert flesh_of(body).begun.period == 20 or flesh_of(body).begun.preroll
+
+
+def test_a_bake_and_a_reopened_file_begin_so_too(shaken, tmp_path):
+    body, _ = shaken
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 40, 60
+    live = simulated(body, 40, 60)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "hero.blend"))
+    body = bpy.data.objects["Body"]
+    np.testing.assert_array_equal(play(body, range(40, 61)), live)
+    activate(body)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert np.abs(play(body, range(40, 61)) - live).max() < 1e-5 * size_of(live[0])
+
+
+def test_rigs_and_things_before_the_range_are_heeded(shaken):
+    """A rig that pushes only before the range leaves its swing in it."""
+    body, _ = shaken
+    assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"}
+    rig = body.thew.rigs[0]
+    for frame, control in ((1, 0.0), (50, 0.0), (56, 1.0), (58, 0.0)):
+        rig.control = control
+        rig.keyframe_insert("control", frame=frame)
+    whole, alone = simulated(body, 1, 80), simulated(body, 60, 80)
+    assert np.abs(whole[59:] - alone).max() < 2e-3 * size_of(alone[0])
+
+
+def test_a_collider_before_the_range_is_where_it_was(scene):
+    from colliding import add_box
+
+    scene.frame_end = 60
+    body, _ = jolted(1, 61)
+    box = add_box("Bar", moves=False, half=0.15)
+    for frame, y in ((20, -0.9), (30, -0.4), (38, -0.9)):
+        box.location = (0.0, y, 0.75)
+        box.keyframe_insert("location", frame=frame)
+    body.thew.use_contact = True
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    whole, alone = simulated(body, 1, 50), simulated(body, 40, 50)
+    assert np.abs(whole[39:] - alone).max() < 2e-3 * size_of(alone[0])

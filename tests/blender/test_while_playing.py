@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What happens while an animation plays: it is read, built and simulated, and frames show as they are ready.
+
+There is no window here: frames are set and the timer is ticked in turns, as Blender does it, by a clock of the test's own.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, animate, evaluated, flesh_of, make_character, part, play
+
+FRAMES = range(1, 21)
+
+
+class Clock:
+    """Stands in for the module `time` where patience is measured."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(part("live.updates"), "time", clock)
+    return clock
+
+
+@pytest.fixture
+def playing(scene, clock, monkeypatch):
+    """A character with flesh, in a Blender that believes that it has a window in which the animation plays."""
+    body, rig = make_character()
+    bpy.ops.thew.add(cells_across=6)
+    bpy.ops.thew.simulate()
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
+    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    part("live.updates").state.waiting.clear()
+    yield body, rig
+    part("live.updates").stop_update()
+    if bpy.app.timers.is_registered(part("live.updates").tick):
+        bpy.app.timers.unregister(part("live.updates").tick)
+
+
+def seconds_played(clock, seconds: float, first: int = 1, last: int = 20) -> list[tuple[int, np.ndarray]]:
+    """Plays on for so long, 24 frames a second in a loop, and lets the timer tick after each; what was seen, by frame."""
+    updates, scene, seen = part("live.updates"), bpy.context.scene, []
+    for turn in range(round(24 * seconds)):
+        clock.now += 1.0 / 24.0
+        frame = first + turn % (last - first + 1)
+        scene.frame_set(frame)
+        seen.append((frame, evaluated(bpy.data.objects["Body"])))
+        if bpy.app.timers.is_registered(updates.tick):
+            updates.tick()
+            if updates.state.stepper is not None and updates.state.stepper.waiting:
+                updates.state.stepper._thread.join()
+        assert scene.frame_current == frame and not part("scene.poses").busy
+    return seen
+
+
+def test_a_reopened_file_shows_flesh_while_it_plays(playing, clock, tmp_path):
+    body, _ = playing
+    live = play(body, FRAMES)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "live.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "live.blend"))
+    seen = seconds_played(clock, 2.0)
+    for frame, shape in seen[-20:]:
+        np.testing.assert_array_equal(shape, live[frame - 1])
+
+
+def test_a_setting_that_is_changed_while_it_plays_acts_while_it_plays(playing, clock):
+    body, _ = playing
+    old = play(body, FRAMES)
+    body.thew.softness = 0.15
+    seen = seconds_played(clock, 2.0)[-20:]
+    assert max(np.abs(shape - old[frame - 1]).max() for frame, shape in seen) > 1e-3
+    assert not part("live.updates").state.waiting
+    bpy.ops.thew.simulate()
+    for frame, shape in seen:
+        np.testing.assert_array_equal(shape, play(body, (frame,))[0])
+
+
+def test_a_setting_that_is_changed_under_way_starts_the_update_again(playing, clock):
+    body, _ = playing
+    updates = part("live.updates")
+    body.thew.cells_across = 8
+    clock.now += 1.0
+    updates.tick()
+    first = updates.state.stepper
+    assert first is not None
+    body.thew.cells_across = 7
+    clock.now += 1.0
+    seconds_played(clock, 2.0)
+    assert first.done and first.result is None
+    assert updates.state.stepper is None and flesh_of(body).build_settings.cells_across == 7
+    assert flesh_of(body).condition.build.name == "OPEN"
+
+
+def test_reading_in_slices_is_reading_at_once(playing, clock, monkeypatch):
+    body, _ = playing
+    poses, reading = part("scene.poses"), part("scene.reading")
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    flesh = flesh_of(body)
+    found = reading.subject(body, layer)
+
+    def motion(said):
+        task = poses.read_motion(found, flesh.character.bones, flesh.bind_pose.mesh_matrix, scene, layer, 1, 20)
+        try:
+            while True:
+                next(task)
+                said.append(scene.frame_current)
+                scene.frame_set(7 + len(said))  # the animation plays on
+        except StopIteration as stop:
+            return stop.value
+
+    with monkeypatch.context() as slow:
+        slow.setattr(poses, "SLICE", 0.0)
+        slices = []
+        in_slices = motion(slices)
+    assert len(slices) > 5
+    monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
+    at_once = motion([])
+    np.testing.assert_array_equal(in_slices.raw, at_once.raw)
+    assert in_slices.digest == at_once.digest == flesh.motion.digest
+
+
+def test_curves_that_are_edited_while_they_are_read_stay_in_doubt(playing, clock):
+    body, rig = playing
+    flesh, building = flesh_of(body), part("live.building")
+    states = part("logic.states")
+    part("live.events").happened(body, flesh, states.Event.CURVES_EDITED)
+    counted = flesh.touches, flesh.curve_edits
+    animate(rig, bend=-0.2)
+    bpy.context.view_layer.update()
+    assert flesh.curve_edits > counted[1]
+    building.was_read(body, flesh, *counted)
+    assert flesh.condition.motion is states.Motion.EDITED
+    building.was_read(body, flesh, flesh.touches, flesh.curve_edits)
+    assert flesh.condition.motion is states.Motion.READ
+
+
+@pytest.mark.parametrize("contact", [False, True])
+def test_frames_show_as_they_are_ready(playing, clock, contact):
+    """While the worker is in a later part, earlier frames are seen, with the bits that they have in the end."""
+    body, rig = playing
+    scene = bpy.context.scene
+    scene.frame_end = 60
+    animate(rig, last=61)
+    body.thew.motion_start = "SETTLED"  # no loop
+    body.thew.use_contact = contact
+    jobs, tasks = part("live.jobs"), part("logic.tasks")
+    flesh = flesh_of(body)
+    task, seen, answer = jobs.simulate(body, scene, bpy.context.view_layer), {}, None
+
+    def watch(_fraction, _stage):
+        if flesh.arriving is not None and len(seen) < 20:
+            frame = 1 + len(seen)
+            if flesh.arriving.covers(frame):
+                scene.frame_set(frame)
+                seen[frame] = evaluated(body)
+        return True
+
+    try:
+        while True:
+            step = task.send(answer)
+            answer = step.call(watch) if isinstance(step, tasks.Work) else None
+    except StopIteration:
+        pass
+    assert flesh.arriving is None and len(seen) == 20
+    for frame, shape in seen.items():
+        np.testing.assert_array_equal(shape, play(body, (frame,))[0])
+
+
+def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch):
+    body, _ = fleshed
+    body.thew.motion_start = "SETTLED"
+    bpy.ops.thew.simulate()
+    arriving, parts = part("live.arriving"), play(body, FRAMES)
+    assert arriving.parts(21) == [(0, 12), (12, 21)] and arriving.parts(100) == [(0, 12), (12, 36), (36, 100)]
+    monkeypatch.setattr(arriving, "FIRST", 1000)
+    assert arriving.parts(21) == [(0, 21)]
+    body.thew.softness = 0.3
+    bpy.ops.thew.simulate()
+    body.thew.softness = 0.5
+    bpy.ops.thew.simulate()
+    np.testing.assert_array_equal(play(body, FRAMES), parts)
+
+
+def test_a_mesh_that_a_bone_asks_for_is_read_as_it_is_played(fleshed):
+    """Poses are read without modifiers, but for those that hang on the shape of a mesh."""
+    body, rig = fleshed
+    activate(body)
+    body.modifiers.new("Wave", "CAST").factor = 0.5
+    group = body.vertex_groups.new(name="Top")
+    group.add([len(body.data.vertices) - 1], 1.0, "REPLACE")
+    target = rig.pose.bones["Head"].constraints.new("COPY_ROTATION")
+    target.target, target.subtarget = body, "Top"
+    bpy.context.view_layer.update()
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    play(body, FRAMES)
+    assert "changed" not in flesh_of(body).problem
+
+
+def test_a_subdivision_behind_thew_is_not_evaluated_while_poses_are_read(fleshed, monkeypatch):
+    body, _ = fleshed
+    fine, seen = body.modifiers.new("Fine", "SUBSURF"), []
+    read = part("scene.poses").PoseReader.read
+
+    def noted(reader, depsgraph, frame):
+        seen.append(fine.show_viewport)
+        return read(reader, depsgraph, frame)
+
+    monkeypatch.setattr(part("scene.poses").PoseReader, "read", noted)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    assert fine.show_viewport and seen.count(True) == 1 < seen.count(False)
+
+
+def test_the_view_can_be_turned_while_a_job_runs(addon):
+    job = SimpleNamespace(_stepper=SimpleNamespace(cancel=lambda: None))
+    for kind, answer in (("MIDDLEMOUSE", "PASS_THROUGH"), ("WHEELUPMOUSE", "PASS_THROUGH"), ("G", "RUNNING_MODAL")):
+        event = SimpleNamespace(type=kind, value="PRESS")
+        assert part("operators.shell").Job.modal(job, None, event) == {answer}
