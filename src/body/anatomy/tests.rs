@@ -89,17 +89,47 @@ fn bones() -> Vec<([f64; 3], [f64; 3], f64, Option<u32>)> {
     for side in [1.0, -1.0] {
         let base = all.len() as u32;
         all.extend([
-            ([0.2 * side, 0.0, 1.4], [0.45 * side, 0.0, 1.4], 0.06, Some(1)),
-            ([0.45 * side, 0.0, 1.4], [0.7 * side, 0.0, 1.4], 0.05, Some(base)),
-            ([0.7 * side, 0.0, 1.4], [0.82 * side, 0.0, 1.4], 0.05, Some(base + 1)),
+            (
+                [0.2 * side, 0.0, 1.4],
+                [0.45 * side, 0.0, 1.4],
+                0.06,
+                Some(1),
+            ),
+            (
+                [0.45 * side, 0.0, 1.4],
+                [0.7 * side, 0.0, 1.4],
+                0.05,
+                Some(base),
+            ),
+            (
+                [0.7 * side, 0.0, 1.4],
+                [0.82 * side, 0.0, 1.4],
+                0.05,
+                Some(base + 1),
+            ),
         ]);
     }
     for side in [1.0, -1.0] {
         let base = all.len() as u32;
         all.extend([
-            ([0.1 * side, 0.0, 0.88], [0.11 * side, 0.0, 0.5], 0.09, Some(0)),
-            ([0.11 * side, 0.0, 0.5], [0.11 * side, 0.0, 0.1], 0.06, Some(base)),
-            ([0.11 * side, 0.0, 0.06], [0.11 * side, -0.18, 0.05], 0.05, Some(base + 1)),
+            (
+                [0.1 * side, 0.0, 0.88],
+                [0.11 * side, 0.0, 0.5],
+                0.09,
+                Some(0),
+            ),
+            (
+                [0.11 * side, 0.0, 0.5],
+                [0.11 * side, 0.0, 0.1],
+                0.06,
+                Some(base),
+            ),
+            (
+                [0.11 * side, 0.0, 0.06],
+                [0.11 * side, -0.18, 0.05],
+                0.05,
+                Some(base + 1),
+            ),
         ]);
     }
     all
@@ -210,7 +240,11 @@ fn skulls_hands_feet_and_shins_are_hard_and_bellies_are_soft() {
     let anatomy = person.anatomy(Kind::Automatic);
     let f = anatomy.flesh();
     for bone in [HEAD, HAND, FOOT] {
-        assert!(person.mean(&f, bone) < 0.1, "{bone}: {}", person.mean(&f, bone));
+        assert!(
+            person.mean(&f, bone) < 0.1,
+            "{bone}: {}",
+            person.mean(&f, bone)
+        );
     }
     assert!(person.mean(&f, SHIN) < 0.2 && person.mean(&f, THIGH) > 0.2);
     let stance = anatomy.stance.as_ref().unwrap().0;
@@ -220,7 +254,10 @@ fn skulls_hands_feet_and_shins_are_hard_and_bellies_are_soft() {
         let all = 0..f.len();
         f[all.min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap()]
     };
-    let (belly, back) = (at(Vec3::new(0.0, -0.24, 1.08)), at(Vec3::new(0.0, 0.17, 1.2)));
+    let (belly, back) = (
+        at(Vec3::new(0.0, -0.24, 1.08)),
+        at(Vec3::new(0.0, 0.17, 1.2)),
+    );
     assert!(belly > 0.8 && back < 0.75 * belly, "{belly} {back}");
     assert!(!anatomy.is_machine());
 }
@@ -230,7 +267,12 @@ fn turned_mirrored_scaled_and_renumbered_it_is_the_same() {
     let person = person();
     let f = person.flesh();
     let turn = nalgebra::Rotation3::from_euler_angles(0.4, -1.1, 2.3);
-    assert_alike(&f, &person.moved(|x| turn * x + Vec3::new(3.0, -8.0, 1.0)).flesh());
+    assert_alike(
+        &f,
+        &person
+            .moved(|x| turn * x + Vec3::new(3.0, -8.0, 1.0))
+            .flesh(),
+    );
     assert_alike(&f, &person.moved(|x| x * 0.01).flesh());
     let mut mirrored = person.moved(|x| Vec3::new(-x.x, x.y, x.z));
     mirrored.triangles.iter_mut().for_each(|t| t.swap(0, 1));
@@ -247,13 +289,20 @@ fn turned_mirrored_scaled_and_renumbered_it_is_the_same() {
         let bone = |&(b0, w): &(u32, f64)| (b as u32 - 1 - b0, w);
         other.rows[to] = person.rows[v].iter().map(bone).collect();
     }
-    other.triangles = person.triangles.iter().rev().map(|t| t.map(vertex)).collect();
+    other.triangles = person
+        .triangles
+        .iter()
+        .rev()
+        .map(|t| t.map(vertex))
+        .collect();
     other.heads.reverse();
     other.tails.reverse();
     let parent = |p: &Option<u32>| p.map(|p| b as u32 - 1 - p);
     other.parents = person.parents.iter().rev().map(parent).collect();
     let renumbered = other.flesh();
-    let back: Vec<f64> = (0..n as u32).map(|v| renumbered[vertex(v) as usize]).collect();
+    let back: Vec<f64> = (0..n as u32)
+        .map(|v| renumbered[vertex(v) as usize])
+        .collect();
     assert_alike(&f, &back);
     assert_eq!(person.flesh(), f, "the same input gives the same bits");
 }
@@ -270,16 +319,24 @@ fn loose_vertices_and_props_far_away_change_nothing() {
     assert_eq!((anatomy.flesh()[f.len()], anatomy.size()), (0.0, size));
     // A cube far away, as large as the person, and a dome around everything.
     for (half, at) in [(0.5, 30.0), (100.0, 0.0)] {
-        let prop = person.clone().with_prop(half, Vec3::new(at, 0.0, 0.0), HIPS);
+        let prop = person
+            .clone()
+            .with_prop(half, Vec3::new(at, 0.0, 0.0), HIPS);
         let anatomy = prop.anatomy(Kind::Automatic);
-        assert!((anatomy.size() / size - 1.0).abs() < 1e-9, "{}", anatomy.size());
+        assert!(
+            (anatomy.size() / size - 1.0).abs() < 1e-9,
+            "{}",
+            anatomy.size()
+        );
         assert!(anatomy.flesh()[f.len()..].iter().all(|f| *f == 0.0));
         if at > 0.0 {
             assert_alike(&anatomy.flesh()[..f.len()], &f);
         }
     }
     // A tool in the hand counts for the size, and changes hardly anything else.
-    let tool = person.clone().with_prop(0.05, Vec3::new(0.88, -0.1, 1.4), HAND);
+    let tool = person
+        .clone()
+        .with_prop(0.05, Vec3::new(0.88, -0.1, 1.4), HAND);
     let own = &tool.flesh()[..f.len()];
     let mean = own.iter().zip(&f).map(|(a, b)| (a - b).abs()).sum::<f64>() / f.len() as f64;
     assert!(mean < 0.03, "{mean}");
@@ -289,7 +346,11 @@ fn loose_vertices_and_props_far_away_change_nothing() {
 fn kinds_change_what_may_be_soft() {
     let person = person();
     let flesh = |kind| person.anatomy(kind).flesh();
-    assert_eq!(flesh(Kind::Human), flesh(Kind::Automatic), "it is told to be one");
+    assert_eq!(
+        flesh(Kind::Human),
+        flesh(Kind::Automatic),
+        "it is told to be one"
+    );
     let (toon, human) = (flesh(Kind::Toon), flesh(Kind::Human));
     assert!(person.mean(&toon, HEAD) > 0.2 && person.mean(&human, HEAD) < 0.1);
     assert!(person.mean(&toon, SHIN) > 2.0 * person.mean(&human, SHIN));
@@ -330,7 +391,10 @@ fn parts_lie_where_they_do_and_are_mirrored() {
             panic!("{name:?} comes in pairs");
         };
         let image = Vec3::new(-a.x, a.y, a.z);
-        assert!(r == s && (image - b).norm() < 0.04 && a.x * b.x < 0.0, "{a} {b}");
+        assert!(
+            r == s && (image - b).norm() < 0.04 && a.x * b.x < 0.0,
+            "{a} {b}"
+        );
         let most = part(name).share.iter().copied().fold(0.0, f64::max);
         assert!(most > 0.8, "{name:?} {most}");
     }
@@ -349,7 +413,10 @@ fn a_tube_without_limbs_and_skin_that_nothing_carries_have_maps_as_well() {
     };
     let n = cube.vertices.len();
     let carried = one(vec![vec![(0, 1.0)]; n]).flesh();
-    assert!(carried.iter().all(|f| (0.0..=1.0).contains(f) && *f > 0.5), "{carried:?}");
+    assert!(
+        carried.iter().all(|f| (0.0..=1.0).contains(f) && *f > 0.5),
+        "{carried:?}"
+    );
     let none = one(vec![Vec::new(); n]);
     assert!(none.flesh().iter().all(|f| *f == 0.0));
     assert!(none.anatomy(Kind::Automatic).parts().is_empty());
