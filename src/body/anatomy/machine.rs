@@ -2,7 +2,8 @@
 //! Tells machines: bodies of pieces that each hang rigidly on one bone.
 //!
 //! Low-poly characters are bound to one bone a vertex as well, but their skin goes on from bone to bone; where no piece does,
-//! nothing bends, and what does not bend is no flesh.
+//! nothing bends, and what does not bend is no flesh. One piece on one bone of a skeleton that carries much else is a part of a machine, or a
+//! head: its flesh, if it had any, would end where the mesh does.
 
 use super::skin::Skin;
 
@@ -10,11 +11,13 @@ use super::skin::Skin;
 const RIGID: f64 = 0.99;
 /// A machine's pieces are rigid over this part of its area, and of its trunk's: of known bodies of flesh at most half are.
 const MACHINE: f64 = 0.7;
-/// They hang on so many bones at least: one piece on one bone is a ball of flesh as well.
+/// They hang on so many bones at least: one piece on the one bone that there is is a ball of flesh as well.
 const BONES: usize = 4;
+/// A skeleton of so many bones carries much else beside a mesh that hangs on one of them.
+const ELSE: usize = 8;
 
-/// Whether a body is a machine; `trunk`: the share of each vertex that the trunk carries.
-pub(super) fn is_machine(skin: &Skin, trunk: &[f64]) -> bool {
+/// Whether a body is a machine; `trunk`: the share of each vertex that the trunk carries, `skeleton`: how many bones there are.
+pub(super) fn is_machine(skin: &Skin, trunk: &[f64], skeleton: usize) -> bool {
     let mut bone = vec![None; skin.islands];
     let mut rigid = vec![true; skin.islands];
     for (row, &island) in skin.rows.iter().zip(&skin.island) {
@@ -39,5 +42,6 @@ pub(super) fn is_machine(skin: &Skin, trunk: &[f64]) -> bool {
         .collect();
     bones.sort_unstable();
     bones.dedup();
-    bones.len() >= BONES && (0..2).all(|k| hard[k] >= MACHINE * whole[k])
+    let part = bones.len() == 1 && skeleton >= ELSE;
+    (part || bones.len() >= BONES) && (0..2).all(|k| hard[k] >= MACHINE * whole[k])
 }

@@ -118,7 +118,7 @@ impl Anatomy {
         step(progress, 0.9, STAGE)?;
         let machine = kind
             .machine()
-            .unwrap_or_else(|| machine::is_machine(&skin, &trunk.share));
+            .unwrap_or_else(|| machine::is_machine(&skin, &trunk.share, skeleton.len()));
         let depth = depths(&skin, skeleton, &trunk, &diameters);
         let stance = Stance::find(&skin, &bones, &trunk, &along, &diameters, &plane);
         let mut anatomy = Self {

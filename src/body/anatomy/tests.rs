@@ -421,3 +421,17 @@ fn a_tube_without_limbs_and_skin_that_nothing_carries_have_maps_as_well() {
     assert!(none.flesh().iter().all(|f| *f == 0.0));
     assert!(none.anatomy(Kind::Automatic).parts().is_empty());
 }
+
+#[test]
+fn a_mesh_on_one_bone_of_many_is_a_part_of_something_hard_and_on_the_only_one_a_ball_of_flesh() {
+    let mut piece = person();
+    piece.rows = vec![vec![(HEAD, 1.0)]; piece.x.len()];
+    assert!(piece.anatomy(Kind::Automatic).is_machine());
+    assert!(!piece.anatomy(Kind::Toon).is_machine());
+    let head = HEAD as usize;
+    piece.heads = vec![piece.heads[head]];
+    piece.tails = vec![piece.tails[head]];
+    piece.parents = vec![None];
+    piece.rows = vec![vec![(0, 1.0)]; piece.x.len()];
+    assert!(!piece.anatomy(Kind::Automatic).is_machine());
+}
