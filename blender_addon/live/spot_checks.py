@@ -31,7 +31,9 @@ def is_current(
     if windows.headless():
         register.notice([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == CHANGED
-    if edited or flesh.motion is None or not validity.motion_holds(obj, flesh, build_settings, frames):
+    # Poses that were kept on disk have not been read; nor have those before the range where fewer were asked for then.
+    unread = flesh.restored or flesh.motion is None or flesh.motion.led < build_settings.lead
+    if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):
         return False
     spots = sorted({round(each) for each in np.linspace(*frames, SPOTS)})
 
