@@ -12,6 +12,9 @@ use crate::skeleton::{Skeleton, SkinWeights};
 
 /// Smaller shares of a bone are dropped.
 const NEGLIGIBLE: f64 = 1e-3;
+/// A sample whose cell's function is larger than this in size there lies farther from the cell than that is wide: a stray vertex, which has
+/// nothing to say about it. By the square of the function it would outweigh all others.
+const OUTSIDE: f64 = 2.0;
 /// Passes of Gauss-Seidel at most; few vertices are ever unreached, most touch one that is.
 const PASSES: usize = 1000;
 
@@ -34,6 +37,9 @@ impl Field {
         let mut values = vec![0.0; vertices * columns];
         let mut total = vec![0.0; vertices];
         for i in 0..embedding.len() {
+            if embedding.row(i).any(|(_, w)| w.abs() > OUTSIDE) {
+                continue;
+            }
             for (v, w) in embedding.row(i) {
                 let w = w * w;
                 if row(i, &mut |column, value| {

@@ -20,8 +20,8 @@ PARTS = {
     "kaykit_manny": (("head", "hand", "foot", "toes", "wrist"), ("spine", "hips")),
     "sintel_m2m": (("head", "foot", "ball", "calf", "hand"), ("spine_01", "spine_02", "pelvis")),
     "m2m_horse": (("head", "nose", "mouth", "front_leg_foot", "back_leg_toe"), ("spine_2", "spine_3", "spine_4")),
-    "q_bull": (("Head", "FF.", "IKFrontLeg"), ("Back", "Torso")),
-    "q_frog": (("Head", "FrontFoot", "BackFoot"), ("Back", "Torso")),
+    "q_bull": (("Head", "FF.", "IKFrontLeg"), ("Torso",)),
+    "q_frog": (("Head", "FrontFoot", "BackFoot"), ("Hips", "Torso", "Shoulders")),
     "m2m_spider": (("head", "leg"), ("tail_1", "tail_2")),
     "q_apatosaurus": (("Head", "FrontFoot", "BackFoot"), ("Torso", "Hips")),
 }
