@@ -152,8 +152,9 @@ fn what_bodies_do_to_each_other_is_opposite_and_equal() {
 
 #[test]
 fn the_order_of_the_bodies_changes_their_order_alone() {
-    // In the middle of a press, moved into it and settled in it: what is swept first differs, and with it where sweeps end.
-    for (from, near) in [(0, 2.5e-4), (6, 1e-5)] {
+    // In the middle of a press, moved into it and settled in it: what is swept first differs, and with it where sweeps end. What
+    // they leave swings on in flesh that is moved.
+    for (from, near) in [(0, 5e-4), (6, 1e-5)] {
         let ends = [[0, 1], [1, 0]].map(|order| {
             let poses = |i: i32| {
                 let second = at(apart(f64::from(i) / 12.0), 0.0);

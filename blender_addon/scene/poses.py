@@ -270,7 +270,8 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, 
         things = colliders.Reader(every)
 
         def look(_i: int, frame: int) -> list[Pose]:
-            things.look(view_layer.depsgraph, frame)
+            # What is amiss before the range is told at its first frame, which the artist sees.
+            things.look(view_layer.depsgraph, max(frame, start))
             return [reader.read(view_layer.depsgraph, frame) for reader in readers]
 
         @contextmanager
