@@ -193,7 +193,8 @@ class Flesh(Built):
         key = hashed(self.body_key, dynamics, touching) if contact.folds_in_the_hand(self) else b""
         if self._folds[0] != key:
             ways = (contact.given(self, NOTHING), {}) if key else ()
-            made = [core().Simulation(self.body, **dynamics, **extra) for extra in ways]
+            settings = self.build_settings.simulation(self.body)
+            made = [core().Simulation(self.body, **settings, **extra) for extra in ways]
             self._folds = (key, Folds(*made) if made else None)
         return self._folds[1]
 

@@ -436,6 +436,7 @@ def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
     clip = flesh_of(folding).clip
     expected = [clip.offsets(index) for index in range(20)]
     file = tmp_path / "hero.blend"
+    folding.thew.cache = "NONE"  # a bake would find its motion there
     bpy.ops.wm.save_as_mainfile(filepath=str(file))
     run, core = part("cli").main, part("logic.native").core()
     assert run(["export", str(file)]) == 0
