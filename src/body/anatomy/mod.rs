@@ -94,7 +94,7 @@ impl Anatomy {
             to: 0.5,
         };
         let mut skin = Skin::new(surface, skeleton, weights);
-        let by_rays = skin.from_given(&surface.diameters(&rays)?);
+        let by_rays = skin.gathered(&surface.diameters(&rays)?);
         step(progress, 0.5, STAGE)?;
         let by_balls = balls::diameters(&skin, &by_rays);
         step(progress, 0.7, STAGE)?;

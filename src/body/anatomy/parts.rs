@@ -85,7 +85,7 @@ pub(super) fn find(anatomy: &Anatomy) -> Vec<BodyPart> {
 /// How much each vertex of the skin belongs to breasts; none where these cannot be told.
 pub(super) fn chest_share(anatomy: &Anatomy) -> Option<Vec<f64>> {
     let finder = Finder::new(anatomy)?;
-    Some(anatomy.skin.from_given(&finder.chest()?.share))
+    Some(anatomy.skin.gathered(&finder.chest()?.share))
 }
 
 impl<'a> Finder<'a> {

@@ -103,7 +103,7 @@ impl Skin {
     }
 
     /// Values at the vertices as given, at the skin's: those of the first that each stands for.
-    pub fn from_given(&self, values: &[f64]) -> Vec<f64> {
+    pub fn gathered(&self, values: &[f64]) -> Vec<f64> {
         let mut own = vec![f64::NAN; self.len()];
         for (v, &value) in self.of_given.iter().zip(values) {
             if let Some(own) = own.get_mut(*v as usize).filter(|own| own.is_nan()) {

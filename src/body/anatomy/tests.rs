@@ -79,7 +79,10 @@ const FOOT: u32 = 12;
 const THIGH: u32 = 10;
 
 /// Who stands upright along z and looks along −y: (head, tail, radius, parent) of each bone.
-fn bones() -> Vec<([f64; 3], [f64; 3], f64, Option<u32>)> {
+/// Head, tail, radius and parent of a bone.
+type Bone = ([f64; 3], [f64; 3], f64, Option<u32>);
+
+fn bones() -> Vec<Bone> {
     let mut all = vec![
         ([0.0, 0.0, 0.95], [0.0, 0.0, 1.1], 0.17, None),
         ([0.0, 0.0, 1.1], [0.0, 0.0, 1.42], 0.17, Some(0)),
