@@ -196,9 +196,9 @@ impl PyScene {
         let dampings = of.iter().map(|body| damping(py, body, asked));
         let dampings: Vec<_> = dampings.collect::<PyResult<_>>()?;
         let scene = detached(py, || {
-            let member = |(k, ((body, damping), contact)): (usize, ((_, (f64, f64)), Contact))| {
+            let member = |(k, (body, contact)): (usize, (_, Contact))| {
                 let told = |error| SimulationError::in_scene(k, error).into_py();
-                let (mass_damping, stiffness_damping) = damping;
+                let (mass_damping, stiffness_damping) = dampings[k];
                 let settings = Settings {
                     rate,
                     gravity,
@@ -217,12 +217,7 @@ impl PyScene {
                 let contact = contact.prepare(body, &Silent);
                 Ok((simulation, contact.map_err(|error| told(error.into()))?))
             };
-            let members = of
-                .iter()
-                .zip(dampings)
-                .zip(contacts)
-                .enumerate()
-                .map(member);
+            let members = of.iter().zip(contacts).enumerate().map(member);
             let members: PyResult<Vec<_>> = members.collect();
             Scene::new(members?).map_err(IntoPy::into_py)
         })?;

@@ -78,10 +78,10 @@ const SHIN: u32 = 11;
 const FOOT: u32 = 12;
 const THIGH: u32 = 10;
 
-/// Who stands upright along z and looks along −y: (head, tail, radius, parent) of each bone.
 /// Head, tail, radius and parent of a bone.
 type Bone = ([f64; 3], [f64; 3], f64, Option<u32>);
 
+/// Who stands upright along z and looks along −y.
 fn bones() -> Vec<Bone> {
     let mut all = vec![
         ([0.0, 0.0, 0.95], [0.0, 0.0, 1.1], 0.17, None),
