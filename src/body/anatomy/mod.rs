@@ -113,14 +113,18 @@ impl Anatomy {
                 }
             })
             .collect();
-        let trunk = Trunk::find(&skin, &bones, &diameters);
+        let limb = trunk::limb_root(skeleton.parents(), &bones.live);
+        let trunk = Trunk::find(&skin, &bones, &diameters, limb);
         let along = Along::measure(&skin, &bones, &trunk);
         step(progress, 0.9, STAGE)?;
         let machine = kind
             .machine()
             .unwrap_or_else(|| machine::is_machine(&skin, &trunk.share, skeleton.len()));
         let depth = depths(&skin, skeleton, &trunk, &diameters);
-        let stance = Stance::find(&skin, &bones, &trunk, &along, &diameters, &plane);
+        let stance = match limb {
+            Some(_) => None,
+            None => Stance::find(&skin, &bones, &trunk, &along, &diameters, &plane),
+        };
         let mut anatomy = Self {
             thick: trunk.thick.max(f64::MIN_POSITIVE),
             kind,

@@ -438,3 +438,34 @@ fn a_mesh_on_one_bone_of_many_is_a_part_of_something_hard_and_on_the_only_one_a_
     piece.rows = vec![vec![(0, 1.0)]; piece.x.len()];
     assert!(!piece.anatomy(Kind::Automatic).is_machine());
 }
+
+#[test]
+fn a_leg_that_is_a_mesh_of_its_own_is_a_limb_and_no_trunk() {
+    let person = person();
+    let mine = |v: u32| {
+        let on = |r: &&(u32, f64)| [THIGH, SHIN, FOOT].contains(&r.0);
+        person.rows[v as usize]
+            .iter()
+            .filter(on)
+            .map(|r| r.1)
+            .sum::<f64>()
+            > 0.99
+    };
+    let mut leg = person.clone();
+    leg.triangles.retain(|t| t.iter().all(|&v| mine(v)));
+    for row in &mut leg.rows {
+        row.retain(|r| [THIGH, SHIN, FOOT].contains(&r.0));
+    }
+    let f = leg.flesh();
+    let [thigh, shin, foot] = [THIGH, SHIN, FOOT].map(|bone| {
+        let own: Vec<f64> = (0..f.len())
+            .filter(|&v| mine(v as u32) && leg.rows[v].iter().any(|r| r.0 == bone && r.1 > 0.7))
+            .map(|v| f[v])
+            .collect();
+        own.iter().sum::<f64>() / own.len() as f64
+    });
+    assert!(
+        foot < 0.1 && shin < 0.5 * thigh && thigh > 0.3,
+        "{thigh} {shin} {foot}"
+    );
+}

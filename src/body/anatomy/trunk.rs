@@ -27,6 +27,10 @@ const END_LENGTH: f64 = 3.5;
 const LUMP_SHARE: f64 = 0.20;
 const END_SHARE: f64 = 0.20;
 
+/// A mesh whose bones hang on one of its own is a limb when so many bones of the skeleton do not, and no more hang there
+/// that carry nothing of it than do: a trunk has arms and legs below its hips.
+const ELSEWHERE: usize = 8;
+
 /// The trunk and what leaves it.
 pub(super) struct Trunk {
     /// Bones of the trunk.
@@ -40,8 +44,14 @@ pub(super) struct Trunk {
 }
 
 impl Trunk {
-    /// Finds it; `diameters`: the body's thickness at the skin's vertices.
-    pub fn find(skin: &Skin, bones: &Bones, diameters: &[f64]) -> Self {
+    /// Finds it; `diameters`: the body's thickness at the skin's vertices, `root`: the bone that a mesh hangs on which is a limb by itself
+    /// ([`limb_root`]), and which stands for a trunk then.
+    pub fn find(skin: &Skin, bones: &Bones, diameters: &[f64], root: Option<usize>) -> Self {
+        if let Some(root) = root {
+            let mut inside = vec![false; bones.len()];
+            inside[root] = true;
+            return Self::of(skin, bones, diameters, &inside);
+        }
         let junctions = junctions(skin, bones);
         let found = junctions.contains(&true);
         let mut inside = between(bones, &junctions);
@@ -55,12 +65,16 @@ impl Trunk {
             more.into_iter().for_each(|b| inside[b] = true);
         }
         add_short_branches(skin, bones, diameters, &mut inside);
+        Self::of(skin, bones, diameters, &inside)
+    }
+
+    fn of(skin: &Skin, bones: &Bones, diameters: &[f64], inside: &[bool]) -> Self {
         let listed: Vec<usize> = (0..bones.len()).filter(|&b| inside[b]).collect();
         let leaving = listed
             .iter()
             .flat_map(|&b| bones.linked(b).map(move |c| (c, b)));
         let limbs = leaving.filter(|(c, _)| !inside[*c]).collect();
-        let share = skin.share(&inside);
+        let share = skin.share(inside);
         Self {
             thick: median_thickness(skin, &share, diameters),
             bones: listed,
@@ -68,6 +82,28 @@ impl Trunk {
             share,
         }
     }
+}
+
+/// The bone that all others of a mesh hang on which is a limb by itself, of a character whose other limbs are other meshes; none: it is no
+/// limb. `parents` of the skeleton's bones, `live`: those that carry the mesh.
+pub(super) fn limb_root(parents: &[Option<u32>], live: &[bool]) -> Option<usize> {
+    let way = |b: usize| {
+        let up = |b: &usize| parents[*b].map(|p| p as usize);
+        let mut way: Vec<usize> = std::iter::successors(Some(b), up).collect();
+        way.reverse();
+        way
+    };
+    let own: Vec<usize> = (0..live.len()).filter(|&b| live[b]).collect();
+    let mut common = way(*own.first()?);
+    for &b in &own {
+        let shared = common.iter().zip(way(b)).take_while(|(a, b)| **a == *b);
+        let shared = shared.count();
+        common.truncate(shared);
+    }
+    let root = *common.last()?;
+    let below = (0..live.len()).filter(|&b| way(b).contains(&root)).count();
+    let is_limb = live[root] && live.len() - below >= ELSEWHERE && below <= 2 * own.len();
+    is_limb.then_some(root)
 }
 
 /// The median of the thickness of what a share of bones mostly carries; of all where that is nothing.
