@@ -88,6 +88,7 @@ __all__ = [
     "cast_rays",
     "closest_points",
     "composite",
+    "default_damping",
     "equilibrium",
     "equilibrium_forces",
     "extend_scene",

@@ -266,7 +266,7 @@ def test_every_part_stays_in_range_and_moves(fleshed, which):
     before = weights(body)
     assert bpy.ops.thew.flesh_preset(part=which, amount=0.8) == {"FINISHED"}
     values = weights(body)
-    assert values.min() >= 0.0 and values.max() <= 1.0 and np.abs(values - before).max() > 0.05
+    assert values.min() >= 0.0 and values.max() <= 1.0 and np.abs(values - before).max() > 0.03
     assert np.isfinite(play(body, (2, 7))).all()
 
 

@@ -197,7 +197,7 @@ def window(monkeypatch):
     """As if there were a window: what waits for an update."""
     waits = []
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
-    for name in ("wait", "expect"):
+    for name in ("wait", "expect", "soon"):
         monkeypatch.setattr(part("live.updates"), name, waits.append)
     return waits
 

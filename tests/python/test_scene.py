@@ -497,7 +497,7 @@ def test_a_room_is_one_for_those_inside_of_it_alone(ball):
 
 def test_bones_in_other_bodies_and_in_colliders_are_told(ball):
     """Two bodies that begin in one place touch nowhere, and one whose bone is in the floor."""
-    poses = [np.array([at(0, 0, 0)] * 3), np.array([at(x, 0, 0) for x in (0.0, 0.0, 0.6)])]
+    poses = [np.array([at(0, 0, 0)] * 3), np.array([at(x, 0, 0) for x in (0.0, 0.0, 0.9)])]
     clips = thew.simulate_scene([ball] * 2, poses, 24, contact=thew.Contact(), names=["Anna", "Bert"])
     for clip, other, number in zip(clips, ("Bert", "Anna"), (1, 0), strict=True):
         bone, lies_in, partner, depth = clip.buried_bones(0)[0]
