@@ -433,9 +433,9 @@ def test_a_biceps_of_one_person_is_that_of_another(people):
     flesh = flesh_of(first)
     rest = part("logic.spaces").transform(flesh.bind_pose.mesh_matrix, flesh.character.rest)
     face = (
-        part("logic.picking").Picker(rest, flesh.character.triangles).nearest(here.at([[0.75, 0.0, 0.4, 1.0]])[0]).face
+        part("logic.picking").Picker(rest, flesh.character.triangles).nearest(here.at([[0.3, 0.0, 0.4, 1.0]])[0]).face
     )
-    add_rig(first, template="BUMP", guide="SKIN", face=face, name="Forearm")
+    add_rig(first, template="BUMP", guide="SKIN", face=face, name="Upper Arm")
     came = carry(first, second)
     assert [each.bone for each in came] == [there_bone(second), ""] and not any(each.problem for each in came)
     over = part("logic.limb_places").Over(here, there)
