@@ -194,7 +194,7 @@ def test_only_flesh_and_number_of_modes_find_them_anew(character, calls):
     assert calls == [12, 5, 5]
 
 
-@pytest.mark.parametrize(("name", "value"), [("mass_damping", 12.0), ("softness", 0.2), ("modes", 2), ("reach", 0.002)])
+@pytest.mark.parametrize(("name", "value"), [("settling", 4.0), ("softness", 0.2), ("modes", 2), ("reach", 0.002)])
 def test_a_slider_changes_the_motion(character, name, value):
     body, _ = character
     add_modal()

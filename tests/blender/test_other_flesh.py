@@ -89,12 +89,12 @@ def test_all_are_read_in_one_pass_and_simulated_once(pair, monkeypatch):
     assert read == [2, 2] and len(calls) == 2, "it was read again and nothing had changed"
 
 
-@pytest.mark.parametrize("name", ["softness", "contact_friction", "rate", "mass_damping"])
+@pytest.mark.parametrize("name", ["softness", "contact_friction", "rate", "settling"])
 def test_an_edit_of_one_makes_both_anew(pair, monkeypatch, name):
     moves(pair[1])
     before = play(pair[0], FRAMES)
     calls = counted(monkeypatch, "simulate_shots")
-    value = {"softness": 0.8, "contact_friction": 0.9, "rate": 480.0, "mass_damping": 9.0}[name]
+    value = {"softness": 0.8, "contact_friction": 0.9, "rate": 480.0, "settling": 4.0}[name]
     former = getattr(pair[1].thew, name)
     setattr(pair[1].thew, name, value)
     after = play(pair[0], FRAMES)
