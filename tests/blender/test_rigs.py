@@ -43,7 +43,8 @@ def test_a_new_rig_works_at_once(fleshed):
     size = size_of(plain)
     assert 0.003 * size < moved_by(full, plain) < 0.1 * size
     assert moved_by(none, plain) < 1e-6 * size
-    np.testing.assert_allclose(half - plain, 0.5 * (full - plain), atol=0.02 * moved_by(full, plain))
+    # Flesh stiffens as it is stretched.
+    np.testing.assert_allclose(half - plain, 0.5 * (full - plain), atol=0.03 * moved_by(full, plain))
 
 
 def test_rigs_add_up_and_can_be_switched(fleshed):
