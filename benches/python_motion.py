@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How far the default method's flesh swings beside exact flesh (`neohookean`), on an arm whose bones are moved: how hard they stop, how
+"""Measures how far the default method's flesh swings beside exact flesh (`neohookean`), on an arm whose bones are moved: how hard they stop, how
 large the arm is, how many frames a second, how fast it whirls; and what a frame costs.
 
     python benches/python_motion.py [TABLE ...]     of stops, sizes, rates, whirls, costs; all take a few minutes
@@ -30,7 +30,7 @@ longer than a second and a quarter, and a giant's would."""
 STILL = {"gravity": (0.0, 0.0, 0.0)}
 SPEEDS = (0.3, 0.8, 1.2, 2.0, 3.0, 8.0, 12.0)
 WITHIN = {0.3: 0.2, 0.8: 0.2, 1.2: 0.2, 2.0: 0.35}
-"""How much the default may differ from exact flesh where bones stop at so many m/s; beyond it must only not sway less."""
+"""Largest difference from exact flesh by the speed, m/s, at which bones stop; beyond these the sway must only not fall."""
 SIZES, OF_SIZES, SAME_OVER_SIZES = (10.0, 1.0, 0.1), (0.3, 0.8, 1.2), 0.05
 FRAMES, SAME_OVER_FRAMES, OF_EXACT = (24.0, 30.0, 60.0), 0.03, 1.5
 NTSC, SAME_AS_NTSC = 24.0 / 1.001, 0.002
@@ -62,11 +62,11 @@ class Arm:
 
     @property
     def seconds(self) -> float:
-        """How many times as long everything takes as on an arm of a metre."""
+        """Returns the time scale against an arm of a metre."""
         return float(np.sqrt(self.scale))
 
     def settings(self) -> dict:
-        """What `thew.Simulation` is given so that the motion is the same over the size, but for damping."""
+        """Returns settings of `thew.Simulation` with which the motion is the same over the size, but for damping."""
         return {"rate": max(RATE, RATE / self.seconds), **STILL}
 
     def damping(self) -> dict:
@@ -100,7 +100,7 @@ def met(good: bool) -> str:
 
 
 def attempt(run: Callable[[], float]) -> float:
-    """What `run` returns; not a number where exact flesh finds no step."""
+    """Returns what `run` does; not a number where exact flesh finds no step."""
     try:
         return run()
     except thew.ThewError:
@@ -184,7 +184,7 @@ MOTIONS = {"swing": swung, "stop": stopped}
 
 
 def swaying(body: thew.Body, motion: str, seconds: np.ndarray, fps: float, method: str) -> np.ndarray:
-    """What flesh adds to the skin in every frame, where bones stand as at `seconds`: [f,n,3]."""
+    """Returns what flesh adds to the skin in every frame, where bones stand as at `seconds`: [f,n,3]."""
     made = thew.simulate(body, MOTIONS[motion](seconds), fps, method=method, **STILL)
     return np.stack([np.asarray(made.offsets(frame), np.float64) for frame in range(len(seconds))])
 

@@ -89,13 +89,13 @@ pub(super) struct BendMotion {
     ends: [Vec<Vec3>; 2],
     /// ẇ over the last step, m/s, world axes; none: it is what it will be over the next one, so that nothing jerks.
     rate: Option<Vec<Vec3>>,
-    /// Of the step under way.
+    /// ẇ of the step under way.
     next_rate: Vec<Vec3>,
     acceleration: Vec<Vec3>,
 }
 
 impl BendMotion {
-    /// At rest, of so many nodes.
+    /// Creates one of `nodes` nodes at rest.
     pub fn new(nodes: usize) -> Self {
         let zero = vec![Vec3::zeros(); nodes];
         Self {
@@ -106,7 +106,7 @@ impl BendMotion {
         }
     }
 
-    /// Starts a frame between two balances, of which the second comes from `to`.
+    /// Starts a frame between the balances at two poses.
     pub fn begin(
         &mut self,
         bends: &mut Bends,

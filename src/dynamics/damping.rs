@@ -9,8 +9,8 @@
 //! ```
 //!
 //! ω₀ is a Rayleigh quotient: of the displacements u that one g along an axis causes, `ω² = (u · M g)/(u · M u)`, the least of three
-//! axes [rayleigh1877, §88]. As yields and sizes of bodies go together, a dial in the middle gives 2.6 Hz at two metres, 8 Hz at twenty
-//! centimetres.
+//! axes [rayleigh1877, §88]. Where all flesh yields alike by a part y of a size L, `ω₀² = g/(y L)`: in the middle of the dial
+//! 2.6 Hz at two metres, 8 Hz at twenty centimetres.
 
 use super::{Equilibrium, Method, Settings, SimulationError};
 use crate::Vec3;
@@ -24,8 +24,8 @@ use std::sync::Arc;
 const SECONDS: f64 = 1.1;
 /// The same in periods, which is sooner for what swings more than 4.5 times a second.
 const SWINGS: f64 = 5.0;
-/// β ω₀, without unit: twice the damping ratio that β gives the slowest swing. A swing three times as quick dies away within two of its
-/// periods more by β than by α. At half of it quick tremble shows; twice as much takes a tenth of a lively walk's sway.
+/// β ω₀, without unit: twice the damping ratio that β gives the slowest swing. Of a body of two metres in the middle of the dial it makes
+/// β 0.004 s, about what a backward Euler step of 1/240 s damps by itself: less would need shorter steps.
 const TREMBLE: f64 = 0.066;
 
 /// Displacements `[nodes]` (m) of a body in its rest pose by one g more along x, y and z.

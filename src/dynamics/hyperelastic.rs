@@ -48,8 +48,8 @@ const MODEL: Model = Model::Yeoh;
 /// The largest change of a cell's strain that one linearisation is good for.
 const TRUSTED: f64 = 0.1;
 
-/// C, without unit. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.86 and 0.65 times as far as exact flesh; at
-/// half of it 0.97, 0.91 and 0.72, and flesh that stiffening alone holds back bounces; at twice 0.88, 0.77 and 0.52.
+/// C, without unit. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.85 and 0.63 times as far as exact flesh; at
+/// half of it 0.96, 0.90 and 0.69, at twice 0.89, 0.77 and 0.54.
 const DRAG: f64 = 2.0;
 
 /// When the minimisation of a step that is too much for that stops: what is left is a few percent of the step's change.

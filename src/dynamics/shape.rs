@@ -59,7 +59,7 @@ impl Shape {
         })
     }
 
-    /// The balances without loads; none where nobody wants sway.
+    /// Borrows the balances without loads; none where nobody wants sway.
     pub fn bends(&mut self) -> Option<&mut Bends> {
         self.bends.as_mut()
     }

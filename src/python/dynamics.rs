@@ -148,7 +148,7 @@ impl PySimulation {
     }
 }
 
-/// What is given of (mass_damping, stiffness_damping); the rest of it as suits the body.
+/// Returns (mass_damping, stiffness_damping): those that are given, else the body's own.
 pub(super) fn damping(
     py: Python<'_>,
     body: &Arc<Body>,

@@ -7,9 +7,9 @@
 //! worst case that is Newton's method. [dennis1996, ch. 6]
 
 use super::SparseCholesky;
-use super::newton::{NewtonError, Outcome, Problem, Walk, descent};
+use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent};
 use crate::Vec3;
-use crate::progress::{Progress, step};
+use crate::progress::Progress;
 
 /// When to factor anew, and when to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,56 +33,55 @@ pub fn minimise_with_factor(
     options: &Chord,
     progress: &dyn Progress,
 ) -> Result<Outcome, NewtonError> {
-    let mut walk = Walk::start(problem, x)?;
-    let mut direction = vec![Vec3::zeros(); x.len()];
-    let first = walk.residual();
-    let mut outcome = Outcome {
-        residuals: vec![first],
+    let mut directions = Kept {
+        solver,
+        limit: options.stale,
+        stale: false,
+        renewed: false,
     };
-    let (mut stale, mut fresh) = (false, false);
-    loop {
-        let residual = outcome.residual();
-        let wanted = (options.tolerance * first).max(walk.forces.rounding);
-        if residual <= wanted {
-            return Ok(outcome);
-        }
-        let iterations = outcome.iterations();
-        let not_converged = NewtonError::NotConverged {
-            iterations,
-            residual,
-            wanted,
-        };
-        if iterations >= options.corrections {
-            return Err(not_converged);
-        }
-        let done = iterations as f64 / options.corrections as f64;
-        step(progress, done, "Balancing forces")?;
-        let mut slope = f64::NAN;
-        if !stale {
-            for (d, g) in direction.iter_mut().zip(&walk.gradient) {
+    let wanted = |first: f64, _: Forces| options.tolerance * first;
+    let when = (options.corrections, &wanted as &dyn Fn(f64, Forces) -> f64);
+    descend(problem, &mut directions, x, when, progress)
+}
+
+/// Directions of the Hessian that was factored last.
+struct Kept<'a> {
+    solver: &'a mut SparseCholesky,
+    /// [`Chord::stale`].
+    limit: f64,
+    /// Whether the factor is not to be used again.
+    stale: bool,
+    /// Whether the last direction is of a factor made for it.
+    renewed: bool,
+}
+
+impl Directions for Kept<'_> {
+    fn find(
+        &mut self,
+        problem: &mut dyn Problem,
+        x: &[Vec3],
+        gradient: &[Vec3],
+        direction: &mut [Vec3],
+    ) -> Result<f64, NewtonError> {
+        self.renewed = self.stale;
+        if !self.stale {
+            for (d, g) in direction.iter_mut().zip(gradient) {
                 *d = -g;
             }
-            solver.solve(&mut direction);
-            slope = direction
-                .iter()
-                .zip(&walk.gradient)
-                .map(|(d, g)| d.dot(g))
-                .sum();
+            self.solver.solve(direction);
+            let slope = direction.iter().zip(gradient).map(|(d, g)| d.dot(g));
+            let slope: f64 = slope.sum();
+            if slope < 0.0 && slope.is_finite() {
+                return Ok(slope);
+            }
+            self.renewed = true;
         }
-        // Written so that NaN factors too.
-        if !(slope < 0.0 && slope.is_finite()) {
-            slope = descent(problem, solver, x, &walk.gradient, &mut direction)?;
-            fresh = true;
-        }
-        if walk.go(problem, x, &direction, slope) {
-            outcome.residuals.push(walk.residual());
-            stale = walk.residual() > options.stale * residual;
-            fresh = false;
-        } else if fresh {
-            return Err(not_converged);
-        } else {
-            stale = true;
-        }
+        descent(problem, self.solver, x, gradient, direction)
+    }
+
+    fn judge(&mut self, left: Option<f64>) -> bool {
+        self.stale = left.is_none_or(|left| left > self.limit);
+        left.is_some() || !self.renewed
     }
 }
 
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
     use crate::Mat3;
     use crate::progress::Silent;
-    use crate::solve::newton::{Forces, Rounded, minimise};
+    use crate::solve::newton::{Rounded, minimise};
     use crate::solve::ordering::Graph;
     use crate::solve::{Newton, Symbolic};
     use std::sync::Arc;

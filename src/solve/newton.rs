@@ -122,15 +122,78 @@ pub fn minimise(
     options: &Newton,
     progress: &dyn Progress,
 ) -> Result<Outcome, NewtonError> {
+    let wanted = |_: f64, forces: Forces| options.tolerance * forces.size;
+    let mut directions = Newest { solver };
+    descend(
+        problem,
+        &mut directions,
+        x,
+        (options.iterations, &wanted),
+        progress,
+    )
+}
+
+/// Finds the directions that [`descend`] goes along.
+pub(super) trait Directions {
+    /// Writes a direction down from `x`, and returns the slope of the energy along it (negative).
+    ///
+    /// # Errors
+    /// A system that stays singular.
+    fn find(
+        &mut self,
+        problem: &mut dyn Problem,
+        x: &[Vec3],
+        gradient: &[Vec3],
+        direction: &mut [Vec3],
+    ) -> Result<f64, NewtonError>;
+
+    /// Takes up which share of the gradient the last direction has left; none: the energy does not fall along it. False where there
+    /// is no better one.
+    fn judge(&mut self, left: Option<f64>) -> bool;
+}
+
+/// Directions of the Hessian where each begins.
+struct Newest<'a> {
+    solver: &'a mut SparseCholesky,
+}
+
+impl Directions for Newest<'_> {
+    fn find(
+        &mut self,
+        problem: &mut dyn Problem,
+        x: &[Vec3],
+        gradient: &[Vec3],
+        direction: &mut [Vec3],
+    ) -> Result<f64, NewtonError> {
+        descent(problem, self.solver, x, gradient, direction)
+    }
+
+    fn judge(&mut self, left: Option<f64>) -> bool {
+        left.is_some()
+    }
+}
+
+/// Goes down from `x` along directions until the gradient is as small as is wanted of its first norm and of the forces in it, or as
+/// its rounding error; in so many iterations at most.
+///
+/// # Errors
+/// As [`minimise`].
+pub(super) fn descend(
+    problem: &mut dyn Problem,
+    directions: &mut dyn Directions,
+    x: &mut [Vec3],
+    (most, wanted): (usize, &dyn Fn(f64, Forces) -> f64),
+    progress: &dyn Progress,
+) -> Result<Outcome, NewtonError> {
     let mut walk = Walk::start(problem, x)?;
     let mut direction = vec![Vec3::zeros(); x.len()];
+    let first = walk.residual();
     let mut outcome = Outcome {
-        residuals: vec![walk.residual()],
+        residuals: vec![first],
     };
     loop {
         let residual = outcome.residual();
-        let forces = walk.forces;
-        let wanted = (options.tolerance * forces.size).max(forces.rounding);
+        let wanted = wanted(first, walk.forces).max(walk.forces.rounding);
         if residual <= wanted {
             return Ok(outcome);
         }
@@ -140,24 +203,26 @@ pub fn minimise(
             residual,
             wanted,
         };
-        if iterations >= options.iterations {
+        if iterations >= most {
             return Err(not_converged);
         }
-        let done = iterations as f64 / options.iterations as f64;
+        let done = iterations as f64 / most as f64;
         step(progress, done, "Balancing forces")?;
 
-        let slope = descent(problem, solver, x, &walk.gradient, &mut direction)?;
-        if !walk.go(problem, x, &direction, slope) {
+        let slope = directions.find(problem, x, &walk.gradient, &mut direction)?;
+        let fell = walk.go(problem, x, &direction, slope);
+        let left = fell.then(|| walk.residual());
+        outcome.residuals.extend(left);
+        if !directions.judge(left.map(|left| left / residual)) {
             return Err(not_converged);
         }
-        outcome.residuals.push(walk.residual());
     }
 }
 
 /// A point on the way down an energy, with its value and its gradient.
-pub(super) struct Walk {
-    pub gradient: Vec<Vec3>,
-    pub forces: Forces,
+struct Walk {
+    gradient: Vec<Vec3>,
+    forces: Forces,
     value: Rounded,
     next_gradient: Vec<Vec3>,
     trial: Vec<Vec3>,
@@ -168,7 +233,7 @@ impl Walk {
     ///
     /// # Errors
     /// [`NewtonError::Start`].
-    pub fn start(problem: &mut dyn Problem, x: &[Vec3]) -> Result<Self, NewtonError> {
+    fn start(problem: &mut dyn Problem, x: &[Vec3]) -> Result<Self, NewtonError> {
         let mut gradient = vec![Vec3::zeros(); x.len()];
         let value = problem.value(x);
         let forces = problem.gradient(x, &mut gradient);
@@ -185,13 +250,13 @@ impl Walk {
     }
 
     /// Norm of the gradient, N.
-    pub fn residual(&self) -> f64 {
+    fn residual(&self) -> f64 {
         norm(&self.gradient)
     }
 
     /// Goes from `x` along a direction with a slope until the energy has fallen by a share of what the slope promises. False where
     /// it does not fall: `x` is then as it was.
-    pub fn go(
+    fn go(
         &mut self,
         problem: &mut dyn Problem,
         x: &mut [Vec3],

@@ -72,7 +72,7 @@ def test_a_real_character(addon, counted, file):
                 faults.append(f"{distance:.0%} of the size from the skin")
             inverted = max(flesh.clip.inverted_cells[: len(frames)]) / len(flesh.lattice.cells)
             # Exact flesh has 2.7 % of the frog's turned over in its attack, at seven g.
-            if inverted >= 0.05:
+            if inverted >= (0.05 if "frog" in obj.name.lower() else 0.03):
                 faults.append(f"{inverted:.0%} of the cells inverted")
             if flesh.surface.report().closed:
                 whole = closed_volume(flesh.surface.triangles, rest)

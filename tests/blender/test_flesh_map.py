@@ -264,9 +264,9 @@ def test_a_part_is_softened_where_its_bone_is(fleshed):
 def test_every_part_stays_in_range_and_moves(fleshed, which):
     body, _ = fleshed
     before = weights(body)
-    assert bpy.ops.thew.flesh_preset(part=which, amount=0.8) == {"FINISHED"}
+    assert bpy.ops.thew.flesh_preset(part=which, amount=0.3) == {"FINISHED"}
     values = weights(body)
-    assert values.min() >= 0.0 and values.max() <= 1.0 and np.abs(values - before).max() > 0.03
+    assert values.min() >= 0.0 and values.max() <= 1.0 and np.abs(values - before).max() > 0.05
     assert np.isfinite(play(body, (2, 7))).all()
 
 

@@ -40,11 +40,13 @@ def test_a_new_rig_works_at_once(fleshed):
     half = settled(body)
     rig.control = 0.0
     none = settled(body)
+    rig.control = 0.25
+    quarter = settled(body)
     size = size_of(plain)
     assert 0.003 * size < moved_by(full, plain) < 0.1 * size
     assert moved_by(none, plain) < 1e-6 * size
-    # Flesh stiffens as it is stretched.
-    np.testing.assert_allclose(half - plain, 0.5 * (full - plain), atol=0.03 * moved_by(full, plain))
+    # In proportion while it goes half as far; beyond, flesh stiffens as it is stretched.
+    np.testing.assert_allclose(quarter - plain, 0.5 * (half - plain), atol=0.02 * moved_by(half, plain))
 
 
 def test_rigs_add_up_and_can_be_switched(fleshed):

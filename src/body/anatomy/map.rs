@@ -39,7 +39,7 @@ const FRONT: (f64, f64) = (-0.5, 0.2);
 const RUMP: (f64, f64) = (0.10, 0.35);
 /// What bellies and rumps keep of who stands upright, and limbs: stiffness goes by its square. On people who run bare breasts
 /// move by 15 cm against the trunk, half of that up and down [scurr2011]; the skin of thighs by far less, shanks less again
-/// [peters2010]; a belly lies between.
+/// [leardini2005]; that a belly lies between is a guess.
 const BELLY_UPRIGHT: f64 = 0.75;
 const LIMBS_UPRIGHT: f64 = 0.6;
 /// What the patches of breasts keep at least; the roundest keep all.
