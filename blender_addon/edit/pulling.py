@@ -98,7 +98,8 @@ class Pull:
         self.found = {name: float(found[name]) for name in self.names}
         before, self.offsets = self.offsets, self.balance(self.found)
         still = np.abs(self.offsets - before).max() <= STILL * self.stand.size
-        self.arrived = evaluations is None or bool(still)
+        # An update that spent all it may has not arrived, even where the best it found is where it began.
+        self.arrived = evaluations is None or bool(still and self.fit.evaluations < evaluations)
         self.set_sliders()
         return self.offsets
 

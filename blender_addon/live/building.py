@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 import numpy as np
 
@@ -114,7 +116,7 @@ def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.ty
     before, after = transform(bind_pose.mesh_matrix, old.rest), transform(now.mesh_matrix, new.rest)
     if now.mesh == bind_pose.mesh or np.abs(before - after).max() > 1e-5 * bind_pose.longest_side:
         return bind_pose
-    now = BindPose(now.mesh, now.armature, bind_pose.longest_side, bind_pose.guessed_height)
+    now = replace(bind_pose, mesh=now.mesh, armature=now.armature)
     now.save(found.obj)
     return now
 
@@ -195,9 +197,11 @@ def enclose(new: Built) -> Task:
         thew, new.build_settings.limbs, lambda points: place.points(transform(bind_pose.mesh_matrix, points))
     )
 
+    elsewhere = character.above(bind_pose.elsewhere)
+
     def made(progress):
         surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
-        skeleton = thew.Skeleton(character.bones, character.parents, heads, tails)
+        skeleton = thew.Skeleton(character.bones, character.parents, heads, tails, elsewhere)
         skeleton = skeleton.refit_tails(surface, character.weights)
         lattice = (model or thew.Lattice).enclose(
             surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress

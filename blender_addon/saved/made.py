@@ -37,6 +37,9 @@ class ThewMade(bpy.types.PropertyGroup):
     )
     longest_side: FloatProperty(description="Longest side of the whole character, scene units", options={"HIDDEN"})
     guessed_height: FloatProperty(description="Real height that Thew guessed, metres", options={"HIDDEN"})
+    elsewhere: StringProperty(
+        description="Names of the bones that carry other meshes of the character, line by line", options={"HIDDEN"}
+    )
     baked_keys: StringProperty(description="Names of the baked shape keys, line by line", options={"HIDDEN"})
     baked_start: IntProperty(description="First baked frame", options={"HIDDEN"})
     baked_end: IntProperty(description="Last baked frame", options={"HIDDEN"})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a character stood when its flesh was added, and how long it is."""
+"""Where a character stood when its flesh was added, how long it is, and which bones carry its other meshes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from ..logic import real_height
 from ..logic.spaces import transform
 from ..saved.units import metres_per_unit
 from . import reading
-from .character import longest_side, world_matrix
+from .character import bones_elsewhere, longest_side, world_matrix
 from .mesh import FARTHEST, basis_positions
 
 
 @dataclass(frozen=True)
 class BindPose:
-    """Where the character stood when its flesh was added, and how long it is; saved with the object."""
+    """Where the character stood when its flesh was added, how long it is, and what else its bones carry; saved with the object."""
 
     mesh: tuple[float, ...]  # world matrix by rows
     armature: tuple[float, ...]
     longest_side: float
     guessed_height: float
+    elsewhere: tuple[str, ...]  # see `character.bones_elsewhere`
 
     @staticmethod
     def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
@@ -35,19 +36,24 @@ class BindPose:
             tuple(world_matrix(found.armature).ravel().tolist()),
             float(np.float32(side)),
             float(np.float32(guessed(found, side, scene))),
+            bones_elsewhere(found, scene),
         )
 
     @staticmethod
     def saved(obj: bpy.types.Object) -> BindPose:
         """As it was saved when flesh was added."""
         made = obj.thew.made
-        return BindPose(tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height)
+        elsewhere = tuple(made.elsewhere.splitlines())
+        return BindPose(
+            tuple(made.mesh_rest), tuple(made.armature_rest), made.longest_side, made.guessed_height, elsewhere
+        )
 
     def save(self, obj: bpy.types.Object) -> None:
         """Note it at the object."""
         made = obj.thew.made
         made.mesh_rest, made.armature_rest = self.mesh, self.armature
         made.longest_side, made.guessed_height = self.longest_side, self.guessed_height
+        made.elsewhere = "\n".join(self.elsewhere)
 
     @property
     def mesh_matrix(self) -> np.ndarray:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import bpy
@@ -35,6 +36,12 @@ class Character:
     painted: flesh_map.Painted  # the artist's maps
     ignored: ignored.Ignored  # what touches nothing
     apart: str  # what to say where the mesh stands beside its bones, or ""
+    nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
+
+    def above(self, names: Iterable[str]) -> list[int]:
+        """Returns the nearest of the bones above each of others by name, -1 where there is none; own ones and unknown ones left out."""
+        own = set(self.bones)
+        return [self.nearest[name] for name in names if name in self.nearest and name not in own]
 
     def alike(self, other: Character) -> bool:
         """Whether both have the same vertices, triangles and bones, however they lie: what moves one can move the other."""
@@ -97,13 +104,14 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     weighted = {group_bone[g] for g in np.unique(group[weight > 0.0]).tolist() if g in group_bone}
     if not weighted:
         raise Refusal(f"No vertex of {name} has a weight for a bone of {describe(armature)}: paint weights first")
-    names, ancestry = related_bones(bones, weighted)
+    names, nearest = related_bones(bones, weighted)
     index = {bone: i for i, bone in enumerate(names)}
     weights = np.zeros((len(rest), len(names)))
     column = np.array([index.get(group_bone.get(g, ""), -1) for g in range(len(obj.vertex_groups))], dtype=np.int64)
     chosen = column[group] >= 0
     weights[vertex[chosen], column[group[chosen]]] = weight[chosen]
-    parents = np.array(ancestry, dtype=np.int32)
+    above = [bones[name].parent for name in names]
+    parents = np.array([-1 if parent is None else nearest[parent.name] for parent in above], dtype=np.int32)
     heads = np.array([bones[b].head_local for b in names], dtype=np.float64)
     tails = np.array([bones[b].tail_local for b in names], dtype=np.float64)
     triangles = triangles_of(obj.data)
@@ -123,7 +131,7 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest.digest(), [*notes, apart] if apart else notes,
-        painted, ignored.read(obj, (group, vertex, weight), len(rest)), apart,
+        painted, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
     )  # fmt: skip
 
 
@@ -160,8 +168,8 @@ def unheeded(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
     return notes
 
 
-def related_bones(bones, weighted: set[str]) -> tuple[list[str], list[int]]:
-    """The skeleton of this mesh: its bones in the armature's order, and the place of each one's parent, or -1.
+def related_bones(bones, weighted: set[str]) -> tuple[list[str], dict[str, int]]:
+    """The skeleton of this mesh: its bones in the armature's order, and the place of the nearest at or above each bone there is, or -1.
 
     These are the bones with weight and their ends (children without any weighted bone below them: they tell where a bone
     ends). Bones in between and above, roots and helpers that deform nothing, are passed over: they need not move with the
@@ -175,14 +183,29 @@ def related_bones(bones, weighted: set[str]) -> tuple[list[str], list[int]]:
     for name in weighted:
         wanted.update(child.name for child in bones[name].children if leads_nowhere(child))
     names = [bone.name for bone in bones if bone.name in wanted]
-    place = {name: i for i, name in enumerate(names)}
-    parents = []
-    for name in names:
-        parent = bones[name].parent
-        while parent is not None and parent.name not in place:
-            parent = parent.parent
-        parents.append(-1 if parent is None else place[parent.name])
-    return names, parents
+    nearest = {name: i for i, name in enumerate(names)}
+    for bone in bones:  # parents come before their children
+        if bone.name not in nearest:
+            nearest[bone.name] = -1 if bone.parent is None else nearest[bone.parent.name]
+    return names, nearest
+
+
+def bones_elsewhere(found: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
+    """Returns the names of the bones that carry other meshes of the character, by weights or as a whole, in the armature's order.
+
+    Bones that carry nothing, for IK and controls, are no part of a body.
+    """
+    armature, carrying = found.armature, set()
+    for obj in scene.objects:
+        if obj.type != "MESH" or obj == found.obj or obj.data.is_editmode:
+            continue
+        if obj.parent == armature and obj.parent_type == "BONE":
+            carrying.add(obj.parent_bone)
+        if any(m.type == "ARMATURE" and m.object == armature for m in obj.modifiers):
+            names = {group.index: group.name for group in obj.vertex_groups}
+            group, _, weight = read_groups(obj.data)
+            carrying.update(names[g] for g in np.unique(group[weight > 0.0]).tolist() if g in names)
+    return tuple(bone.name for bone in armature.data.bones if bone.name in carrying)
 
 
 def longest_side(found: Subject, scene: bpy.types.Scene) -> float:

@@ -79,6 +79,7 @@ class Reader:
             heads=self.place.points(spaces.transform(armature, read.heads)),
             tails=self.place.points(spaces.transform(armature, read.tails)),
             weights=read.weights,
+            elsewhere=np.array(read.above(self.bind_pose.elsewhere), np.int32),
             fps=build_settings.fps,
         )  # fmt: skip
 

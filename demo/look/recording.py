@@ -45,6 +45,7 @@ class Recording:
     weights: np.ndarray  # [n, b] as painted
     fps: float
     clips: list[Clip] = field(default_factory=list)
+    elsewhere: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # [o] as of thew.Skeleton
     body: float | None = None  # size of the body that it rides on, in the same metres
 
     @property
@@ -65,7 +66,7 @@ class Recording:
 
     def save(self, folder: Path) -> Path:
         """Write it into the folder as CHARACTER__MESH.npz."""
-        names = ("rest", "triangles", "edges", "names", "parents", "heads", "tails", "weights", "fps")
+        names = ("rest", "triangles", "edges", "names", "parents", "heads", "tails", "weights", "elsewhere", "fps")
         parts = {name: np.asarray(getattr(self, name)) for name in names}
         for i, clip in enumerate(self.clips):
             parts |= {f"name_{i}": np.asarray(clip.name), f"maps_{i}": clip.maps, f"skin_{i}": clip.skin}
@@ -81,7 +82,9 @@ class Recording:
             count = sum(key.startswith("maps_") for key in parts.files)
             clips = [Clip(str(parts[f"name_{i}"]), parts[f"maps_{i}"], parts[f"skin_{i}"]) for i in range(count)]
             arrays = {
-                name: parts[name] for name in ("rest", "triangles", "edges", "parents", "heads", "tails", "weights")
+                name: parts[name]
+                for name in ("rest", "triangles", "edges", "parents", "heads", "tails", "weights", "elsewhere")
+                if name in parts.files
             }
             names = [str(name) for name in parts["names"]]
             return Recording(

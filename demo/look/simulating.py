@@ -61,7 +61,8 @@ class Character:
         cells, material = chosen.pop("cells_across"), {name: chosen.pop(name) for name in MATERIAL}
         r = recording
         self.surface = thew.Surface(np.ascontiguousarray(r.rest), np.ascontiguousarray(r.triangles))
-        skeleton = thew.Skeleton(r.names, r.parents, r.heads, r.tails)
+        beside = {"elsewhere": r.elsewhere} if len(r.elsewhere) else {}  # former wheels know none
+        skeleton = thew.Skeleton(r.names, r.parents, r.heads, r.tails, **beside)
         self.skeleton = skeleton.refit_tails(self.surface, r.weights)
         self.lattice = thew.Lattice.enclose(self.surface, self.skeleton, r.weights, cells_across=cells)
         parts = self.surface, self.skeleton, self.lattice, thew.Material(**material)

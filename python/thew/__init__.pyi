@@ -236,16 +236,27 @@ class Skeleton:
     """Bones at rest in world space: names, parents[b] (-1 = root), heads[b,3], tails[b,3] in metres.
 
     Parents need not come before their children; several roots, bones of no length and equal names are
-    allowed. Raises InputError naming the bone.
+    allowed. elsewhere[o]: for each bone of the character that carries other meshes only, the nearest of these above it
+    (-1 = none): it tells what a mesh is a part of. Raises InputError naming the bone.
     """
 
-    def __new__(cls, names: Sequence[str], parents: ArrayLike, heads: ArrayLike, tails: ArrayLike) -> Skeleton: ...
+    def __new__(
+        cls,
+        names: Sequence[str],
+        parents: ArrayLike,
+        heads: ArrayLike,
+        tails: ArrayLike,
+        elsewhere: ArrayLike | None = None,
+    ) -> Skeleton: ...
     @property
     def names(self) -> list[str]:
         """Names of the bones."""
     @property
     def parents(self) -> _Indices:
         """Parents, [b]; -1 for a root."""
+    @property
+    def elsewhere(self) -> _Indices:
+        """For each bone of the character that carries other meshes only, the nearest of these above it, [o]; -1 for none."""
     @property
     def heads(self) -> _Floats:
         """Rest heads, [b,3]."""
@@ -1641,6 +1652,9 @@ class RigFit:
     @property
     def folding(self) -> bool | None:
         """Of the last `fit`: whether more strength would fold flesh there; None before one."""
+    @property
+    def evaluations(self) -> int | None:
+        """Of the last `fit`: how often the rig's forces were integrated; None before one."""
     def gradient(
         self,
         points: Iterable[tuple[int, ArrayLike]],

@@ -44,6 +44,8 @@ pub(crate) struct StoredBody {
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,
     tails: Vec<Vec3>,
+    elsewhere: Vec<Option<u32>>,
+    kind: Kind,
     material: Material,
     rest_includes_gravity: bool,
     blocks: Blocks,
@@ -89,6 +91,8 @@ impl Body {
             parents: self.skeleton.parents().to_vec(),
             heads: self.skeleton.heads().to_vec(),
             tails: self.skeleton.tails().to_vec(),
+            elsewhere: self.skeleton.elsewhere().to_vec(),
+            kind: self.kind,
             material: self.material,
             rest_includes_gravity: self.rest_includes_gravity,
             blocks: self.blocks.clone(),
@@ -193,6 +197,7 @@ impl StoredBody {
         let material = Material::new(m.young(), m.poisson(), m.density())
             .map_err(|_| BodyError::Damaged("its material is impossible"))?;
         let skeleton = Skeleton::new(self.names, self.parents, self.heads, self.tails)
+            .and_then(|bones| bones.with_elsewhere(self.elsewhere))
             .map_err(|_| BodyError::Damaged("its skeleton is invalid"))?;
         let surface = Surface::new(self.surface.0, self.surface.1)
             .map_err(|_| BodyError::Damaged("its surface is invalid"))?;
@@ -264,8 +269,7 @@ impl StoredBody {
             skin: Arc::new(skin),
             size,
             flesh: self.flesh_map.map(Arc::new),
-            // Files do not say it: what counts for the map is in the map.
-            kind: Kind::default(),
+            kind: self.kind,
             anatomy: Arc::default(),
             compliance: super::compliance::Compliance::default(),
         };

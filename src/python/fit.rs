@@ -121,6 +121,12 @@ impl PyRigFit {
         self.of_last(|fitted| fitted.folding)
     }
 
+    /// Of the last `fit`: how often the rig's forces were integrated; None before one.
+    #[getter]
+    fn evaluations(&self) -> Option<usize> {
+        self.of_last(|fitted| fitted.evaluations)
+    }
+
     /// The cost (m²) that `fit` minimises and its derivative by every parameter, at parameters (None: the rig's last sample).
     #[pyo3(signature = (points, parameters=None, preferred=None, weights=None))]
     fn gradient<'py>(

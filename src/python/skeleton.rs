@@ -12,9 +12,32 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
 
+/// The bones on which others hang, from indices with -1 for none.
+fn bones_above(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Option<u32>>> {
+    let (numbers, shape) = integers(given, name)?;
+    if shape.len() != 1 {
+        return Err(input(format!("{name}: expected one index per bone")));
+    }
+    if let Some(bone) = numbers.iter().position(|&p| p < -1) {
+        return Err(input(format!(
+            "{name}[{bone}] is {}: a parent is a bone's index, or -1 for a root",
+            numbers[bone]
+        )));
+    }
+    let above = |&p: &i64| (p >= 0).then(|| u32::try_from(p).unwrap_or(u32::MAX));
+    Ok(numbers.iter().map(above).collect())
+}
+
+/// Bones on which others hang, as indices with -1 for none.
+fn from_bones_above<'py>(py: Python<'py>, above: &[Option<u32>]) -> Bound<'py, PyArray1<i32>> {
+    let indices = above.iter().map(|p| p.map_or(-1, |p| p as i32));
+    indices.collect::<Vec<_>>().into_pyarray(py)
+}
+
 /// Bones at rest in world space.
 ///
-/// Skeleton(names, parents[b] (-1 = root), heads[b,3], tails[b,3]). Parents need not come before their
+/// Skeleton(names, parents[b] (-1 = root), heads[b,3], tails[b,3], elsewhere[o]=None). elsewhere: for each bone of the
+/// character that carries other meshes only, the nearest of these above it (-1 = none). Parents need not come before their
 /// children; several roots, bones of no length and equal names are allowed.
 #[pyclass(name = "Skeleton", module = "thew", frozen)]
 pub(super) struct PySkeleton(pub Arc<Skeleton>);
@@ -22,38 +45,24 @@ pub(super) struct PySkeleton(pub Arc<Skeleton>);
 #[pymethods]
 impl PySkeleton {
     #[new]
+    #[pyo3(signature = (names, parents, heads, tails, elsewhere=None))]
     fn new(
         names: List<String>,
         parents: &Bound<'_, PyAny>,
         heads: &Bound<'_, PyAny>,
         tails: &Bound<'_, PyAny>,
+        elsewhere: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (numbers, shape) = integers(parents, "parents")?;
-        if shape.len() != 1 {
-            return Err(input("parents: expected one index per bone"));
-        }
-        if let Some(bone) = numbers.iter().position(|&p| p < -1) {
-            return Err(input(format!(
-                "parents[{bone}] is {}: a parent is a bone's index, or -1 for a root",
-                numbers[bone]
-            )));
-        }
-        let parents = numbers
-            .iter()
-            .map(|&p| {
-                if p < 0 {
-                    None
-                } else {
-                    Some(u32::try_from(p).unwrap_or(u32::MAX))
-                }
-            })
-            .collect();
+        let parents = bones_above(parents, "parents")?;
+        let elsewhere = elsewhere.map(|e| bones_above(e, "elsewhere")).transpose()?;
         let names = names.0;
         let (heads, tails) = match names.is_empty() {
             true => (Vec::new(), Vec::new()),
             false => (points(heads, "heads")?, points(tails, "tails")?),
         };
-        let skeleton = Skeleton::new(names, parents, heads, tails).map_err(IntoPy::into_py)?;
+        let skeleton = Skeleton::new(names, parents, heads, tails)
+            .and_then(|bones| bones.with_elsewhere(elsewhere.unwrap_or_default()))
+            .map_err(IntoPy::into_py)?;
         Ok(Self(Arc::new(skeleton)))
     }
 
@@ -66,11 +75,13 @@ impl PySkeleton {
     /// Parents, int32 [b]; -1 for a root.
     #[getter]
     fn parents<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        let parents = self.0.parents().iter();
-        parents
-            .map(|p| p.map_or(-1, |p| p as i32))
-            .collect::<Vec<_>>()
-            .into_pyarray(py)
+        from_bones_above(py, self.0.parents())
+    }
+
+    /// For each bone of the character that carries other meshes only, the nearest of these above it, int32 [o]; -1 for none.
+    #[getter]
+    fn elsewhere<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        from_bones_above(py, self.0.elsewhere())
     }
 
     /// Rest heads, float64 [b,3], metres.

@@ -34,10 +34,12 @@
 //! | `rotation_vector` | rotations, and mean rotations, by vectors about which they turn |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
+//! | `elsewhere` | bones of the character that carry its other meshes |
 //! | `refit` | tails for imported rigs, whose own mean nothing |
 //! | `stored` | poses as plain data, for files |
 
 mod blend;
+mod elsewhere;
 mod motion;
 mod pose;
 mod refit;
@@ -64,6 +66,8 @@ pub struct Skeleton {
     tails: Vec<Vec3>,
     /// Bones, every parent before its children.
     order: Vec<u32>,
+    /// For each bone of the character that is not among these, the nearest of these above it.
+    elsewhere: Vec<Option<u32>>,
 }
 
 /// Why a skeleton, a pose or skin weights were refused.
@@ -107,6 +111,18 @@ pub enum SkeletonError {
         name: String,
         /// The index given.
         parent: u32,
+        /// Number of bones.
+        bones: usize,
+    },
+    /// A bone of other meshes that hangs on none that exists.
+    #[error(
+        "the bone elsewhere with index {index} hangs on bone {above}, but there are only {bones} bones"
+    )]
+    Elsewhere {
+        /// Its index.
+        index: usize,
+        /// The bone given.
+        above: u32,
         /// Number of bones.
         bones: usize,
     },
@@ -206,6 +222,7 @@ impl Skeleton {
             heads,
             tails,
             order,
+            elsewhere: Vec::new(),
         })
     }
 

@@ -33,6 +33,25 @@ def closed_volume(triangles, points) -> float:
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
 
+def turned_over(flesh, maps, method: str = "") -> float:
+    """The largest share of the cells that flesh has turned over by its motion: beyond those that it has at rest in the same pose.
+
+    What a pose turns over by itself, where a foot is torn off its shin for a frame, is no fault of the motion. `method`: of
+    flesh that is simulated anew (none: as it was).
+    """
+    import thew
+
+    how, clip, count = flesh.build_settings, flesh.clip, len(flesh.lattice.cells)
+    if method:
+        clip = thew.simulate(flesh.body, maps, how.fps, method=method, rate=how.rate, gravity=how.gravity)
+    found = np.array(clip.inverted_cells)[: len(maps)]
+    resting = thew.Simulation(flesh.body, method=method or how.method, gravity=how.gravity)
+    for i in np.flatnonzero(found >= 0.03 * count):
+        resting.reset(maps[i])
+        found[i] -= flesh.body.inverted_cells(resting.lattice_positions())
+    return max(int(found.max()), 0) / count
+
+
 @pytest.mark.skipif(not FILES, reason="no characters: set THEW_DATA")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_a_real_character(addon, counted, file):
@@ -70,9 +89,9 @@ def test_a_real_character(addon, counted, file):
             distance = np.linalg.norm(clip - skin, axis=2).max() / size
             if distance >= 0.2:
                 faults.append(f"{distance:.0%} of the size from the skin")
-            inverted = max(flesh.clip.inverted_cells[: len(frames)]) / len(flesh.lattice.cells)
-            # Exact flesh has 2.7 % of the frog's turned over in its attack, at seven g.
-            if inverted >= (0.05 if "frog" in obj.name.lower() else 0.03):
+            inverted = turned_over(flesh, maps)
+            # Where flesh is thrown about, as a frog's is at seven g, exact flesh turns cells over as well.
+            if inverted >= 0.03 and inverted >= 1.5 * turned_over(flesh, maps, method="neohookean"):
                 faults.append(f"{inverted:.0%} of the cells inverted")
             if flesh.surface.report().closed:
                 whole = closed_volume(flesh.surface.triangles, rest)

@@ -322,8 +322,10 @@ def test_what_is_kept_of_a_drag_is_what_could_be_reached(body):
     point = belly(body)
     bpy.ops.thew.rig_place(template="BUMP", guide="SKIN", location=point, radius=0.3)
     vertex = int(np.argmin(np.linalg.norm(world(body) - point, axis=1)))
-    pulling, found = part("edit.pulling"), []
+    pulling, operator, found = part("edit.pulling"), part("operators.pull"), []
+    before = operator.saved(body.thew.rigs[0])
     for hasty in (True, False):
+        operator.put_back(body.thew.rigs[0], before)
         pull = pulling.Pull(read(body), bpy.context.view_layer)
         points = [(vertex, pull.world(vertex) + np.array([0.01, -0.04, 0.01]))]
         pull.pull(points, evaluations=2 if hasty else None)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What kind of character a body is, and what that changes in its map of flesh.
 
+use serde::{Deserialize, Serialize};
+
 /// A kind of character: what may be soft of it. [`Kind::Automatic`] tells it from the shape and the rig.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// Told from the shape: upright where limbs go on along the trunk, hard throughout where it is made of rigid pieces.
     #[default]

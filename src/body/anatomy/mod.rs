@@ -113,13 +113,13 @@ impl Anatomy {
                 }
             })
             .collect();
-        let limb = trunk::limb_root(skeleton.parents(), &bones.live);
+        let limb = trunk::limb_root(skeleton, &bones.live);
         let trunk = Trunk::find(&skin, &bones, &diameters, limb);
         let along = Along::measure(&skin, &bones, &trunk);
         step(progress, 0.9, STAGE)?;
         let machine = kind
             .machine()
-            .unwrap_or_else(|| machine::is_machine(&skin, &trunk.share, skeleton.len()));
+            .unwrap_or_else(|| machine::is_machine(&skin, &trunk.share, skeleton.character_len()));
         let depth = depths(&skin, skeleton, &trunk, &diameters);
         let stance = match limb {
             Some(_) => None,

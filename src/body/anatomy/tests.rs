@@ -16,14 +16,16 @@ struct Character {
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,
     tails: Vec<Vec3>,
+    elsewhere: Vec<Option<u32>>,
 }
 
 impl Character {
     fn anatomy(&self, kind: Kind) -> Anatomy {
         let names = (0..self.heads.len()).map(|b| format!("b{b:03}")).collect();
         let parents = self.parents.clone();
-        let skeleton =
-            Skeleton::new(names, parents, self.heads.clone(), self.tails.clone()).unwrap();
+        let skeleton = Skeleton::new(names, parents, self.heads.clone(), self.tails.clone())
+            .and_then(|bones| bones.with_elsewhere(self.elsewhere.clone()))
+            .unwrap();
         let rows = self.rows.iter().cloned();
         let weights = SkinWeights::from_rows(self.heads.len(), rows).unwrap();
         let surface = Surface::new(self.x.clone(), self.triangles.clone()).unwrap();
@@ -41,6 +43,31 @@ impl Character {
             x: all(&self.x),
             heads: all(&self.heads),
             tails: all(&self.tails),
+            ..self.clone()
+        }
+    }
+
+    /// The same mesh by those bones alone that carry it; of the others it is said where they hang.
+    fn by_its_own_bones(&self) -> Self {
+        let carries = |b: usize| self.rows.iter().flatten().any(|r| r.0 as usize == b);
+        let (own, others): (Vec<usize>, Vec<usize>) =
+            (0..self.heads.len()).partition(|&b| carries(b));
+        let place = |b: usize| own.iter().position(|&o| o == b).map(|b| b as u32);
+        let above = |b: usize| {
+            let up = |b: &usize| self.parents[*b].map(|p| p as usize);
+            std::iter::successors(up(&b), up).find_map(place)
+        };
+        let of = |ends: &[Vec3]| own.iter().map(|&b| ends[b]).collect();
+        let row = |row: &Vec<(u32, f64)>| {
+            let mine = row.iter();
+            mine.map(|r| (place(r.0 as usize).unwrap(), r.1)).collect()
+        };
+        Self {
+            rows: self.rows.iter().map(row).collect(),
+            parents: own.iter().map(|&b| above(b)).collect(),
+            heads: of(&self.heads),
+            tails: of(&self.tails),
+            elsewhere: others.iter().map(|&b| above(b)).collect(),
             ..self.clone()
         }
     }
@@ -223,6 +250,7 @@ fn person() -> Character {
         parents: list.iter().map(|b| b.3).collect(),
         heads: list.iter().map(|b| b.0).collect(),
         tails: list.iter().map(|b| b.1).collect(),
+        elsewhere: Vec::new(),
         triangles,
         x,
     }
@@ -413,6 +441,7 @@ fn a_tube_without_limbs_and_skin_that_nothing_carries_have_maps_as_well() {
         parents: vec![None],
         heads: vec![Vec3::zeros()],
         tails: vec![Vec3::z()],
+        elsewhere: Vec::new(),
     };
     let n = cube.vertices.len();
     let carried = one(vec![vec![(0, 1.0)]; n]).flesh();
@@ -431,6 +460,12 @@ fn a_mesh_on_one_bone_of_many_is_a_part_of_something_hard_and_on_the_only_one_a_
     piece.rows = vec![vec![(HEAD, 1.0)]; piece.x.len()];
     assert!(piece.anatomy(Kind::Automatic).is_machine());
     assert!(!piece.anatomy(Kind::Toon).is_machine());
+    assert!(
+        piece
+            .by_its_own_bones()
+            .anatomy(Kind::Automatic)
+            .is_machine()
+    );
     let head = HEAD as usize;
     piece.heads = vec![piece.heads[head]];
     piece.tails = vec![piece.tails[head]];
@@ -468,4 +503,16 @@ fn a_leg_that_is_a_mesh_of_its_own_is_a_limb_and_no_trunk() {
         foot < 0.1 && shin < 0.5 * thigh && thigh > 0.3,
         "{thigh} {shin} {foot}"
     );
+    let alone = leg.by_its_own_bones();
+    assert_eq!(
+        (alone.heads.len(), alone.elsewhere.len()),
+        (3, leg.heads.len() - 3)
+    );
+    let alone = alone.flesh();
+    let most = f
+        .iter()
+        .zip(&alone)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f64::max);
+    assert!(most < 0.05, "{most}");
 }

@@ -7,6 +7,7 @@
 use super::bones::{Bones, reach_of};
 use super::skin::Skin;
 use super::statistics::exceeded;
+use crate::skeleton::Skeleton;
 
 /// Two branches are a pair of limbs when either side has this part of the skin's area and reaches this far, of the size, from
 /// its joint: ears, horns and teeth do not.
@@ -85,8 +86,9 @@ impl Trunk {
 }
 
 /// The bone that all others of a mesh hang on which is a limb by itself, of a character whose other limbs are other meshes; none: it is no
-/// limb. `parents` of the skeleton's bones, `live`: those that carry the mesh.
-pub(super) fn limb_root(parents: &[Option<u32>], live: &[bool]) -> Option<usize> {
+/// limb. `live`: the bones that carry the mesh.
+pub(super) fn limb_root(skeleton: &Skeleton, live: &[bool]) -> Option<usize> {
+    let parents = skeleton.parents();
     let way = |b: usize| {
         let up = |b: &usize| parents[*b].map(|p| p as usize);
         let mut way: Vec<usize> = std::iter::successors(Some(b), up).collect();
@@ -101,8 +103,12 @@ pub(super) fn limb_root(parents: &[Option<u32>], live: &[bool]) -> Option<usize>
         common.truncate(shared);
     }
     let root = *common.last()?;
-    let below = (0..live.len()).filter(|&b| way(b).contains(&root)).count();
-    let is_limb = live[root] && live.len() - below >= ELSEWHERE && below <= 2 * own.len();
+    let is_below = |b: usize| way(b).contains(&root);
+    let elsewhere = skeleton.elsewhere().iter().flatten();
+    let below = (0..live.len()).filter(|&b| is_below(b)).count()
+        + elsewhere.filter(|&&b| is_below(b as usize)).count();
+    let beside = skeleton.character_len() - below;
+    let is_limb = live[root] && beside >= ELSEWHERE && below <= 2 * own.len();
     is_limb.then_some(root)
 }
 

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The bones of a character that carry its other meshes only: a leg that is a mesh of its own hangs on a body all the same.
+//!
+//! They hold no flesh and have no poses. They tell what a mesh is a part of.
+
+use super::{Skeleton, SkeletonError};
+
+impl Skeleton {
+    /// The same bones, of a character that has others besides: for each of those, the nearest of these above it, if any.
+    ///
+    /// # Errors
+    /// A bone that does not exist.
+    pub fn with_elsewhere(self, elsewhere: Vec<Option<u32>>) -> Result<Self, SkeletonError> {
+        let bones = self.len();
+        let beyond = |above: &Option<u32>| above.is_some_and(|b| b as usize >= bones);
+        if let Some(index) = elsewhere.iter().position(beyond) {
+            return Err(SkeletonError::Elsewhere {
+                index,
+                above: elsewhere[index].unwrap_or_default(),
+                bones,
+            });
+        }
+        Ok(Self { elsewhere, ..self })
+    }
+
+    /// For each bone of the character that is not among these, the nearest of these above it.
+    pub fn elsewhere(&self) -> &[Option<u32>] {
+        &self.elsewhere
+    }
+
+    /// How many bones the character has, these and others.
+    pub fn character_len(&self) -> usize {
+        self.len() + self.elsewhere.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Vec3;
+
+    #[test]
+    fn bones_elsewhere_hang_on_those_that_exist() {
+        let ends = vec![Vec3::zeros(); 2];
+        let names = vec!["a".to_owned(), "b".to_owned()];
+        let leg = Skeleton::new(names, vec![None, Some(0)], ends.clone(), ends).unwrap();
+        assert_eq!(leg.character_len(), 2);
+        let whole = leg.clone().with_elsewhere(vec![None, Some(1)]).unwrap();
+        assert_eq!(whole.elsewhere(), [None, Some(1)]);
+        assert_eq!((whole.len(), whole.character_len()), (2, 4));
+        let beyond = leg.with_elsewhere(vec![None, Some(2)]).unwrap_err();
+        assert_eq!(
+            beyond.to_string(),
+            "the bone elsewhere with index 1 hangs on bone 2, but there are only 2 bones"
+        );
+    }
+}
