@@ -21,6 +21,8 @@ from ..scene.mesh import FARTHEST, basis_positions, read_groups, triangles_of
 from . import jobs, riding
 from .session import register
 
+#: Machines have 0.02 of flesh all over, which keeps their lattice movable; the hardest body of flesh known has 0.9 somewhere.
+HARD = 0.05
 #: What is going on meanwhile.
 LOOKING = "Looking for the body"
 
@@ -193,20 +195,36 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
     chosen = found.bodies or [obj]
     done: list[bpy.types.Object] = []
     for i, body in enumerate(chosen):
+        of_machine = bool(done) and body.thew.kind == "AUTOMATIC" and is_hard(done[0])
+        if of_machine:
+            body.thew.kind = "ROBOT"
         try:
             share = [0.1 + 0.9 * (i + k) / len(chosen) for k in (0, 1)]
             yield from span(jobs.add(body, scene, view_layer, **options), *share)
             done.append(body)
+            if of_machine:
+                found.left.append(
+                    f"{describe(body)} is hard, as {describe(done[0])} is: set its Kind, if it is no part of a machine"
+                )
         except Refusal as error:
+            if of_machine:
+                body.thew.property_unset("kind")
             if not done:
                 raise
             found.left.append(f"{describe(body)} keeps its plain skin: {error}")
         except Exception:
+            if of_machine:
+                body.thew.property_unset("kind")
             for each in done:  # cancelled, or something unforeseen: nothing was changed
                 jobs.remove(each)
             raise
     riders = [(rider, body if body in done else done[0]) for rider, body in found.riders]
     return mounted(done, riders, found.left, view_layer)
+
+
+def is_hard(body: bpy.types.Object) -> bool:
+    """Tells whether the automatic map leaves a body with flesh hard throughout, as those of machines are."""
+    return float(np.max(register.flesh(body).automatic.flesh)) <= HARD
 
 
 def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:

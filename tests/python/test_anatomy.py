@@ -119,6 +119,25 @@ def test_a_machine_is_hard_and_the_dial_leaves_it_so():
     assert made.with_softness(1.0).softness() < 0.02
 
 
+def test_saved_bodies_know_their_kind_and_what_else_their_bones_carry(tmp_path):
+    found = character("robot")
+    skeleton = thew.Skeleton(
+        found.names, list(found.skeleton.parents), found.skeleton.heads, found.skeleton.tails, [-1, 0, 0]
+    )
+    made = body(found, kind="robot")
+    made = thew.Body(
+        made.surface, skeleton, made.lattice, made.material, region_weights=found.weights, kind="robot", softness=0.5
+    )
+    made.save(tmp_path / "body.thew")
+    again = thew.Body.load(tmp_path / "body.thew")
+    assert list(again.skeleton.elsewhere) == [-1, 0, 0]
+    assert again.with_softness(1.0).material.young == made.with_softness(1.0).material.young
+    toon = body(found, kind="toon", softness=0.5)
+    toon.save(tmp_path / "toon.thew")
+    # The dial of an automatic one, which is a machine, would not turn.
+    assert thew.Body.load(tmp_path / "toon.thew").with_softness(1.0).softness() == toon.with_softness(1.0).softness()
+
+
 def test_kinds_are_known_by_name():
     found = character("Fox", height=1.0)
     flesh = {kind: body(found, kind=kind).flesh for kind in ("automatic", "human", "animal", "toon", "insect", "robot")}

@@ -25,6 +25,14 @@ def test_odd_but_honest_skeletons_are_taken():
     assert list(skeleton.parents) == [2, -1, -1]
 
 
+def test_bones_that_carry_other_meshes_hang_on_those_of_this_one(arm):
+    names, parents, heads, tails = shapes.arm_bones()
+    skeleton = thew.Skeleton(names, parents, heads, tails, elsewhere=[-1, 0, 1, 1])
+    assert list(skeleton.elsewhere) == [-1, 0, 1, 1] and len(skeleton) == 2
+    assert list(skeleton.refit_tails(arm.surface, arm.weights).elsewhere) == [-1, 0, 1, 1]
+    assert len(thew.Skeleton(names, parents, heads, tails).elsewhere) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -33,6 +41,8 @@ def test_odd_but_honest_skeletons_are_taken():
         ((["a"], [7], ONE, ONE), "'a' has index 7"),
         ((["a"], [-1, -1], ONE, ONE), "2 parents"),
         ((["a"], [-1], [[0, 0]], ONE), "heads"),
+        ((["a"], [-1], ONE, ONE, [-2]), r"elsewhere\[0\] is -2"),
+        ((["a"], [-1], ONE, ONE, [1]), "hangs on bone 1"),
     ],
 )
 def test_bad_skeletons_are_refused_by_name(arguments, word):

@@ -11,7 +11,7 @@ surface.vertices.shape.append(3)  # error: attr-defined
 print(surface.colour)  # error: attr-defined
 number: int = surface.volume  # error: assignment
 count: int = surface.vertices  # error: assignment
-skeleton = thew.Skeleton("upper", -1, [0, 0, 0], [1, 0, 0], 5)  # error: call-arg
+skeleton = thew.Skeleton("upper", -1, [0, 0, 0], [1, 0, 0], [], 5)  # error: call-arg
 lattice = thew.Lattice.enclose(surface, surface)  # error: arg-type
 material = thew.Material(youngs=1e4)  # error: call-arg
 body = thew.Body(surface, skeleton, lattice, 2e4)  # error: arg-type
