@@ -75,6 +75,8 @@ class Look:
     """Root mean square of the acceleration of all soft parts' skin, as `acceleration`."""
     calm: float | None = None
     """Seconds from a stop of all bones until the swing stays below a twentieth of its largest; None: not measured."""
+    rigid: bool = False
+    """All of it is named hard: it should not move by itself."""
     over_exact: float | None = None
     """Sway of the soft parts (where none is named, of the thick quarter) over that of neo-Hookean flesh; None: not measured."""
 
@@ -96,10 +98,12 @@ class Look:
             within["hard parts sway"] = self.hard <= HARD
         if self.calm is not None:
             within["rings"] = self.calm <= CALM
-        if self.soft is not None and self.acceleration > SWINGING and not self.rides:
+        if self.rides or self.rigid:
+            return [name for name, passes in within.items() if not passes]
+        if self.soft is not None and self.acceleration > SWINGING:
             within["soft parts still"] = self.soft >= SOFT
             within["soft as hard"] = self.hard is None or self.soft >= SOFTER * self.hard
-        if self.acceleration > LIVELY and not self.rides:
+        if self.acceleration > LIVELY:
             within["still"] = self.thick > MOVES
             if self.varied > VARIED:
                 within["stiffest where thick"] = self.thick > FAVOUR * self.thin
@@ -127,10 +131,12 @@ def look(
     body: float | None = None,
     hard: Sequence[np.ndarray] = (),
     soft: Sequence[np.ndarray] = (),
+    whole: float | None = None,
 ) -> Look:
     """The measures of `shown` [f, n, 3] beside `skin` [f, n, 3], r[n] in their unit (`thickness`), edges[e, 2], triangles[t, 3].
 
-    `body`: the size of the body that the mesh rides on, of which lengths are shares then. `hard`, `soft`: parts
+    `body`: the size of the body that the mesh rides on, of which lengths are shares then; `whole`: that of
+    the character, where its mesh is one of several. `hard`, `soft`: parts
     that are known to be so, the vertices of each bool[n]; how many vertices a part has does not weigh.
 
     Raises ValueError: shapes that differ, fewer than three frames, no vertex carried by a bone.
@@ -145,7 +151,7 @@ def look(
         raise ValueError(f"{len(skin)} frames tell nothing about motion: give three or more")
     if not held.any():
         raise ValueError("no vertex is carried by a bone: give the weights and bones of this mesh")
-    size = body or float(np.linalg.norm(np.ptp(skin[0], axis=0)))
+    size = body or whole or float(np.linalg.norm(np.ptp(skin[0], axis=0)))
     offsets = shown - skin
     r = r[held]
     every = sway(skin, shown) / size
@@ -165,6 +171,7 @@ def look(
         acceleration=acceleration(skin, fps) * 2.0 / size,
         snap=snap(skin[:, held], shown[:, held], size, fps),
         rides=body is not None,
+        rigid=bool(len(hard)) and bool(np.logical_or.reduce(hard).all()),
         hard=_farthest(every, hard),
         soft=_farthest(every, soft),
         soft_acceleration=acceleration(skin[:, np.logical_or.reduce(soft)], fps) * 2.0 / size if len(soft) else None,

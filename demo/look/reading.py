@@ -19,6 +19,10 @@ def record(character: str, meshes: list[bpy.types.Object], clips: list[str], fra
     """Every mesh (without flesh) over the first `frames` of every clip; where a mesh stands in the first clip is its rest."""
     play_clip(meshes, clips[0], frames)
     readers = [Reader(character, obj) for obj in meshes]
+    if len(readers) > 1:
+        everything = np.concatenate([reader.world for reader in readers])
+        for reader in readers:
+            reader.recording.whole = float(np.linalg.norm(np.ptp(everything, axis=0))) * reader.place.metres_per_unit
     for clip in clips:
         played = play_clip(meshes, clip, frames)
         for reader in readers:
@@ -66,12 +70,13 @@ class Reader:
         build_settings = addon("live.build_settings").BuildSettings.of(obj, scene, self.bind_pose.guessed_height)
         self.place = addon("live.building").placed(read, self.bind_pose, build_settings)
         mesh, armature = self.bind_pose.mesh_matrix, self.bind_pose.armature_matrix
+        self.world = spaces.transform(mesh, read.rest)
         mirrored = np.linalg.det(mesh[:3, :3]) < 0.0
         edges = np.empty(2 * len(obj.data.edges), np.int32)
         obj.data.edges.foreach_get("vertices", edges)
         self.recording = Recording(
             character, obj.name,
-            rest=self.place.points(spaces.transform(mesh, read.rest)),
+            rest=self.place.points(self.world),
             triangles=np.ascontiguousarray(read.triangles[:, ::-1] if mirrored else read.triangles),
             edges=edges.reshape(-1, 2),
             names=read.bones,

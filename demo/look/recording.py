@@ -46,6 +46,7 @@ class Recording:
     fps: float
     clips: list[Clip] = field(default_factory=list)
     elsewhere: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # [o] as of thew.Skeleton
+    whole: float | None = None  # size of the character, where the mesh is one of several
     body: float | None = None  # size of the body that it rides on, in the same metres
 
     @property
@@ -57,7 +58,7 @@ class Recording:
         """How `shown` [f - 1, n, 3] looks beside the skin of one of the clips."""
         r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
         hard, soft = (list(parts.values()) for parts in (self.parts.hard, self.parts.soft))
-        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft)
+        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft, self.whole)
 
     @cached_property
     def parts(self) -> parts.Parts:
@@ -68,6 +69,8 @@ class Recording:
         """Write it into the folder as CHARACTER__MESH.npz."""
         names = ("rest", "triangles", "edges", "names", "parents", "heads", "tails", "weights", "elsewhere", "fps")
         parts = {name: np.asarray(getattr(self, name)) for name in names}
+        if self.whole is not None:
+            parts["whole"] = np.asarray(self.whole)
         for i, clip in enumerate(self.clips):
             parts |= {f"name_{i}": np.asarray(clip.name), f"maps_{i}": clip.maps, f"skin_{i}": clip.skin}
         plain = "".join(c if c.isalnum() or c in "-_." else "_" for c in f"{self.character}__{self.mesh}")
@@ -87,6 +90,8 @@ class Recording:
                 if name in parts.files
             }
             names = [str(name) for name in parts["names"]]
+            whole = float(parts["whole"]) if "whole" in parts.files else None
             return Recording(
-                str(parts["character"]), str(parts["mesh"]), names=names, fps=float(parts["fps"]), clips=clips, **arrays
-            )
+                str(parts["character"]), str(parts["mesh"]),
+                names=names, fps=float(parts["fps"]), clips=clips, whole=whole, **arrays,
+            )  # fmt: skip
