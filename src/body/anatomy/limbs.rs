@@ -5,6 +5,7 @@ use super::bones::Bones;
 use super::skin::Skin;
 use super::statistics::quantile;
 use super::trunk::{Trunk, is_compact};
+use crate::Vec3;
 
 /// On paired limbs ends begin so far along at the earliest: haunches are none.
 const END_BEGINS: f64 = 0.3;
@@ -19,32 +20,54 @@ pub(super) struct Along {
     pub ends: Vec<bool>,
 }
 
+/// Where a limb begins.
+#[derive(Clone, Copy)]
+enum Start {
+    /// At its joint with a bone.
+    Bone(usize),
+    /// There: the bone that it hangs on carries none of the skin.
+    Place(Vec3),
+}
+
 impl Along {
-    /// Measures all limbs by their joints.
-    pub fn measure(skin: &Skin, bones: &Bones, trunk: &Trunk) -> Self {
+    /// Measures all limbs by their joints; `limb`: the first bone of a mesh that is a limb by itself, and where it begins.
+    pub fn measure(skin: &Skin, bones: &Bones, trunk: &Trunk, limb: Option<(usize, Vec3)>) -> Self {
         let mut all = Self {
             way: vec![0.0; skin.len()],
             plain: vec![0.0; skin.len()],
             ends: vec![false; bones.len()],
         };
-        for &(first, from) in &trunk.limbs {
-            all.add(skin, bones, first, from);
+        match limb {
+            Some((first, place)) => all.add(skin, bones, first, Start::Place(place)),
+            None => {
+                for &(first, from) in &trunk.limbs {
+                    all.add(skin, bones, first, Start::Bone(from));
+                }
+            }
         }
         all
     }
 
-    fn add(&mut self, skin: &Skin, bones: &Bones, first: usize, from: usize) {
+    fn add(&mut self, skin: &Skin, bones: &Bones, first: usize, start: Start) {
+        let from = match start {
+            Start::Bone(from) => from,
+            Start::Place(_) => first,
+        };
         let list = bones.beyond(first, from);
         let mine = bones.marked(&list);
         let own = skin.share(&mine);
         let mut back = vec![usize::MAX; bones.len()];
         let mut begins = vec![0.0; bones.len()];
         back[first] = from;
+        let joint = |before: usize, b: usize| match start {
+            Start::Place(place) if b == first => place,
+            _ => bones.joint(before, b),
+        };
         for &b in &list {
             let before = back[b];
             for c in bones.linked(b).filter(|&c| c != before) {
                 back[c] = b;
-                let step = bones.joint(b, c) - bones.joint(before, b);
+                let step = joint(b, c) - joint(before, b);
                 begins[c] = begins[b] + step.norm();
             }
         }
@@ -53,8 +76,8 @@ impl Along {
                 if !mine[b] {
                     return Default::default();
                 }
-                let joint = bones.joint(back[b], b);
-                let away = |x: &crate::Vec3| (x - joint).norm();
+                let joint = joint(back[b], b);
+                let away = |x: &Vec3| (x - joint).norm();
                 let out = bones.linked(b).filter(|&c| c != back[b]);
                 let far = out
                     .map(|c| bones.joint(b, c))
@@ -73,7 +96,7 @@ impl Along {
             let sum: f64 = rows
                 .map(|&(b, w)| {
                     let b = b as usize;
-                    let along = (skin.x[v] - bones.joint(back[b], b)).dot(&directions[b]);
+                    let along = (skin.x[v] - joint(back[b], b)).dot(&directions[b]);
                     w * (begins[b] + along.max(0.0))
                 })
                 .sum();
@@ -90,7 +113,8 @@ impl Along {
         let mut hard = vec![false; bones.len()];
         for &b in &list {
             let along = bones.middle[b] || begins[b] / length > END_BEGINS;
-            if !hard[b] && along && is_compact(skin, bones, b, back[b], 1.0) {
+            let hangs = back[b] != b;
+            if !hard[b] && along && hangs && is_compact(skin, bones, b, back[b], 1.0) {
                 bones
                     .beyond(b, back[b])
                     .into_iter()

@@ -6,7 +6,7 @@
 //! 2. *Thin* parts are hard: wings, fins, ears, feathers, horns, insects' legs.
 //! 3. *Limbs* are soft at the trunk and hard beyond their middle, compact *ends* (skulls, hands, feet) throughout.
 //! 4. *In the trunk* ribs and back keep half; the belly keeps all, and so do what bulges in front and a rump.
-//! 5. *Small pieces* (eyes, teeth, buttons) are as hard as the skin they lie on.
+//! 5. *Small pieces* (eyes, teeth, straps) are as hard as the skin they lie on.
 //! 6. Smoothed over the skin, and the same on both sides.
 
 use super::Anatomy;
@@ -48,6 +48,9 @@ const BREASTS: f64 = 0.9;
 const ABDOMEN: (f64, f64) = (-0.05, 0.2);
 /// A piece with less of the area is a small one.
 const SMALL: f64 = 0.03;
+/// It lies on other skin up to the first distance between vertices, of the size, and is off it from the second on: 1 and 4 cm
+/// of a person, whose mesh has edges of that length.
+const LIES_ON: (f64, f64) = (0.005, 0.02);
 
 /// The map at the skin's vertices.
 pub(super) fn flesh(anatomy: &Anatomy) -> Vec<f64> {
@@ -131,7 +134,8 @@ fn kept_on_trunk(anatomy: &Anatomy) -> Option<Vec<f64>> {
     Some((0..n).map(kept).collect())
 }
 
-/// Small pieces get at most what the nearest skin of large ones has.
+/// Small pieces get what the nearest skin of large ones has where they lie on it, and at most that elsewhere: a strap on a
+/// belly goes with it, a feather or a spike leaves it with its own stiffness.
 fn follow_large_pieces(skin: &Skin, f: &mut [f64]) {
     let mut area = vec![0.0; skin.islands];
     for (a, &island) in skin.area.iter().zip(&skin.island) {
@@ -144,7 +148,9 @@ fn follow_large_pieces(skin: &Skin, f: &mut [f64]) {
         .map(|&i| area[i as usize] > least)
         .collect();
     for (v, near) in skin.nearest_of(&large) {
-        f[v] = f[v].min(f[near]);
+        let gap = (skin.x[v] - skin.x[near]).norm() / skin.size;
+        let off = smoothstep(LIES_ON, gap);
+        f[v] = f[near] + off * (f[v].min(f[near]) - f[near]);
     }
 }
 

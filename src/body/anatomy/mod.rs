@@ -115,7 +115,8 @@ impl Anatomy {
             .collect();
         let limb = trunk::limb_root(skeleton, &bones.live);
         let trunk = Trunk::find(&skin, &bones, &diameters, limb);
-        let along = Along::measure(&skin, &bones, &trunk);
+        let limb_starts = limb.map(|root| (root, skeleton.heads()[root]));
+        let along = Along::measure(&skin, &bones, &trunk, limb_starts);
         step(progress, 0.9, STAGE)?;
         let machine = kind
             .machine()

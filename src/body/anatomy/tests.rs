@@ -500,7 +500,7 @@ fn a_leg_that_is_a_mesh_of_its_own_is_a_limb_and_no_trunk() {
         own.iter().sum::<f64>() / own.len() as f64
     });
     assert!(
-        foot < 0.1 && shin < 0.5 * thigh && thigh > 0.3,
+        foot < 0.1 && shin < 0.2 * thigh && thigh > 0.3,
         "{thigh} {shin} {foot}"
     );
     let alone = leg.by_its_own_bones();
