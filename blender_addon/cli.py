@@ -5,10 +5,10 @@
                                      [--target T] [--clip CLIP ...] [--finish] [--scripts] [--out FILE]
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--out FOLDER]
 
-`bake`: every mesh that can have flesh gets it, is simulated and baked; keyframed flesh is baked as it is; one line is printed for each, and further ones where there is
-something to say of its contact; the file is saved. With
-clips the meshes they were made for are baked from them, and nothing is simulated. `export`: every such mesh is written as a shot,
-which `python -m thew simulate` turns into a clip; the file stays as it is.
+`bake`: every character gets flesh as a whole, as one press in the window gives it: its bodies are simulated and baked, what else
+its armature moves rides along; keyframed flesh is baked as it is. Lines are printed for each; the file is saved. With clips the
+meshes they were made for are baked from them, and nothing is simulated. `export`: every body is written as a shot, which
+`python -m thew simulate` turns into a clip; the file stays as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import bpy
 import numpy as np
 
 from .bake import baking, finishing, targets
-from .live import contact, jobs, keyframed, shots
+from .live import contact, jobs, keyframed, shots, whole
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED, core
@@ -33,7 +33,7 @@ from .logic.sentences import listed
 from .logic.tasks import finish
 from .saved.choices import BAKE_SPACES, METHODS
 from .saved.properties import ThewSettings
-from .scene import groups
+from .scene import reading
 from .scene.files import save
 
 
@@ -70,12 +70,12 @@ def bake_file(
     opened(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     meshes, lines = made_for(scene, makings, name) if makings else chosen(scene, name), []
-    meshes = [obj for obj in meshes if name is not None or not goes_along(obj, scene)]
     for obj in meshes:
         configure(obj, method, modes)
         if space is not None:
             obj.thew.bake_space = space
-    failed = {} if makings else add_others(meshes, scene, view_layer)
+    failed = {} if makings else add_flesh(meshes, scene, view_layer, say, name is None)
+    meshes = [obj for obj in meshes if name is not None or not goes_along(obj, scene)]
     for obj in meshes:
         line = failed.get(obj.name) or bake_one(obj, scene, view_layer, frames, makings.get(obj.name), into)
         say(line)
@@ -95,15 +95,32 @@ def goes_along(obj, scene) -> bool:
     return body is not None and body.thew.made.flesh and body.name in scene.objects
 
 
-def add_others(meshes: list[bpy.types.Object], scene, view_layer) -> dict[str, Line]:
-    """Flesh for those that are simulated together, before any of them is; gives, by name, what is said of those that cannot have it."""
-    failed = {}
-    for obj in meshes:
-        if groups.joins(obj) and not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed):
-            try:
+def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters: bool) -> dict[str, Line]:
+    """Flesh before anything is simulated, for those that are simulated together need that of the others.
+
+    `characters`: whole ones, as one press in the window takes them; else for the meshes alone. Gives, by name, what is said of those
+    that get none.
+    """
+    failed: dict[str, Line] = {}
+    for obj in sorted(meshes, key=lambda obj: not whole.is_seen(obj, view_layer)):  # what is hidden is taken by itself
+        made, armature = obj.thew.made, reading.armature_of(obj)
+        if made.flesh or made.rides or made.keyframed or obj.name in failed:
+            continue
+        try:
+            if not characters or armature is None:
                 finish(jobs.add(obj, scene, view_layer, simulate=False))
-            except EXPECTED as error:
-                failed[obj.name] = Line(obj.name, sentence(str(error)), False)
+                continue
+            view_layer.update()
+            bare = whole.untouched(armature, scene, view_layer)
+            taken = finish(whole.add(obj, scene, view_layer, simulate=False))
+        except EXPECTED as error:
+            failed[obj.name] = Line(obj.name, sentence(str(error)), False)
+            continue
+        for text in taken.said():
+            say(f"{obj.name}: {text}")
+        known = {*taken.bodies, *(rider for rider, _ in taken.riders)}
+        for other in (other for other in bare if obj in bare and other not in known):
+            failed[other.name] = Line(other.name, "keeps its plain skin: --object gives it flesh of its own", False)
     return failed
 
 
@@ -131,12 +148,12 @@ def export_file(
     opened(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines, taken = [], set()
-    meshes = [
-        obj for obj in chosen(scene, name) if name is not None or not obj.thew.made.rides
-    ]  # its body carries what rides
+    meshes = chosen(scene, name)
     for obj in meshes:
         configure(obj, method, modes)
-    failed = add_others(meshes, scene, view_layer)
+    failed = add_flesh(meshes, scene, view_layer, say, name is None)
+    # Its body carries what rides.
+    meshes = [obj for obj in meshes if name is not None or not obj.thew.made.rides]
     for obj in meshes:
         path = folder / shot_name(file, obj.name, taken)
         line = failed.get(obj.name) or export_one(obj, scene, view_layer, frames, path)

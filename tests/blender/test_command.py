@@ -7,6 +7,7 @@ import bpy
 import numpy as np
 import pytest
 from helpers import animate, make_armature, make_body, make_character, part, play, size_of
+from mathutils import Matrix
 
 
 @pytest.fixture
@@ -30,15 +31,21 @@ def keys_of(name):
     return [] if keys is None else [k.name for k in keys.key_blocks if k.name.startswith("Thew ")]
 
 
-def test_it_bakes_every_mesh_and_says_one_line_for_each(saved, capsys):
+def test_it_bakes_whole_characters_and_says_what_became_of_each_mesh(saved, capsys):
+    """As one press in the window does: a body, what rides on it, and what is left as it is."""
+    rig = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    far = make_body(rig, name="Far", rings=5)
+    far.data.transform(Matrix.Translation((0.0, 0.0, 50.0)) @ Matrix.Scale(0.1, 4))
+    bpy.ops.wm.save_mainfile()
     assert run(saved, "--frames", 1, 12) == 0
     lines = capsys.readouterr().out.strip().splitlines()
-    lines = {line.split(":")[0]: line for line in lines if line.split(":")[0] in {"Body", "Shirt", "Bad"}}
-    assert "12 keys" in lines["Body"] and "cells" in lines["Body"] and "own motion" in lines["Body"]
-    assert "12 keys" in lines["Shirt"]
-    assert "no vertex groups" in lines["Bad"]
+    assert "Body: “Bad” and “Shirt” ride on “Body”." in lines
+    assert "Body: “Far” keeps its plain skin: it lies off “Body”." in lines
+    body = next(line for line in lines if "cells" in line)
+    assert body.startswith("Body: ") and "12 keys" in body and "own motion" in body and "with “Bad” and “Shirt”" in body
+    assert any(line.startswith("Far: keeps its plain skin") for line in lines)
     bpy.ops.wm.open_mainfile(filepath=str(saved))
-    assert len(keys_of("Body")) == len(keys_of("Shirt")) == 12 and not keys_of("Bad")
+    assert all(len(keys_of(name)) == 12 for name in ("Body", "Shirt", "Bad")) and not keys_of("Far")
     shapes = play(bpy.data.objects["Body"], range(1, 13))
     assert np.abs(np.diff(shapes, axis=0)).max() > 1e-3
 
