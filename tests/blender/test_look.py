@@ -31,7 +31,7 @@ SHORTFALLS = {
     # Exact flesh turns over 0.4 % of the one's skin and 4 % of the other's, at six and at thirteen g; a frog's thickest part is its skull.
     "m2m_spider": {"flipped"},
     "q_frog": {"flipped", "stiffest where thick"},
-    # Straps and belts are thin, hence hard, on soft flesh.
+    # Its belt, which rides: small pieces of it stretch with the skin below.
     "sintel_m2m": {"torn", "flipped"},
 }
 
