@@ -267,6 +267,7 @@ impl StoredBody {
             // Files do not say it: what counts for the map is in the map.
             kind: Kind::default(),
             anatomy: Arc::default(),
+            joints: Arc::default(),
             compliance: super::compliance::Compliance::default(),
         };
         Ok((body, further))
