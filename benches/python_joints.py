@@ -5,8 +5,8 @@ Recordings are what `blender_look.py --record FOLDER` writes:
 
     python benches/python_joints.py --recordings FOLDER [--wheel-path FOLDER] [--only NAME ...] [--kinds KIND ...] [--sheets FOLDER]
 
-The table of `docs/methods/bent-joints.md`. Measures: `demo/look/bends.py`. "lattice" is the balance of the warped method shown through its
-cells, which Elastic Joints showed before 0.2; "best" is what it shows.
+The table of `docs/methods/bent-joints.md`. Measures: `demo/look/bends.py`. "lattice" is the balance of the warped method shown
+through its cells, as Elastic Joints shows it with that method; "best" is what it shows with the default one.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ impl Bends {
             None => equilibrium::settled(body, self.method, pose, skinned, &Load::NONE, &Silent)?,
         };
         let volume = match &mut self.volume {
-            Some(volume) => volume.solve(body, pose, skinned.bones())?,
+            Some(volume) => volume.solve(body, pose)?,
             None => Vec::new(),
         };
         let frames = skinned.places.iter().zip(&skinned.turns);

@@ -15,7 +15,7 @@ use super::{
 use crate::body::Body;
 use crate::contact::{ContactPoint, PreparedContact};
 use crate::progress::{Progress, Silent};
-use crate::skeleton::{BonePoses, Pose};
+use crate::skeleton::Pose;
 use crate::solve::EnergyTerm;
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
@@ -321,8 +321,7 @@ pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, Simu
 /// # Errors
 /// As [`Equilibrium`].
 pub fn joint_volume(body: &Body, pose: &Pose) -> Result<Vec<Vec3>, SimulationError> {
-    let bones = BonePoses::new(body.skeleton(), pose)?;
-    VolumeBalance::new(body)?.solve(body, pose, &bones)
+    VolumeBalance::new(body)?.solve(body, pose)
 }
 
 /// The linearised method whose system a method needs.

@@ -83,6 +83,13 @@ impl BonePoses {
         Ok(())
     }
 
+    /// Takes the pose of others of the same skeleton, without allocation.
+    pub fn copy(&mut self, from: &Self) {
+        self.rest_origin = from.rest_origin;
+        self.posed_origin = from.posed_origin;
+        self.bones.clone_from(&from.bones);
+    }
+
     /// Number of bones.
     pub fn len(&self) -> usize {
         self.bones.len()

@@ -119,10 +119,13 @@ impl JointShape {
         let Ok(pose) = maps.pose(self.rest_origin) else {
             return still();
         };
-        let Ok(bones) = BonePoses::new(&self.skeleton, &pose) else {
+        let (own, scale) = pose.unscaled();
+        let Ok(bones) = BonePoses::new(&self.skeleton, &own) else {
             return still();
         };
-        let shown = self.shown(&bones, u);
+        let unscaled = |u: &[f32; 3]| u.map(|x| x / scale as f32);
+        let u: Vec<[f32; 3]> = u.iter().map(unscaled).collect();
+        let shown = self.shown(&bones, &u);
         let lift = |(v, &node): (usize, &u32)| {
             if node == NONE {
                 return [0.0; 3];
@@ -131,7 +134,7 @@ impl JointShape {
             for (bone, weight) in self.skin.row(v) {
                 skin += pose.maps()[bone as usize].apply(x) * weight;
             }
-            narrow(&(shown[node as usize] - skin))
+            narrow(&(shown[node as usize] * scale - skin))
         };
         let vertices = self.node_of_vertex.par_iter().with_min_len(SOME);
         vertices.enumerate().map(lift).collect()
@@ -140,7 +143,7 @@ impl JointShape {
     /// Where nodes are shown, in the pose's own space.
     fn shown(&self, bones: &BonePoses, u: &[[f32; 3]]) -> Vec<Vec3> {
         // DQ(x), and E u beside it: one pass smooths both.
-        let carried = |(node, &v): (usize, &u32)| {
+        let carried = |&v: &u32| {
             let v = v as usize;
             let g = narrow(&bones.place(self.skin.row(v), self.rest[v]));
             let mut moved = [0.0f32; 3];
@@ -148,25 +151,20 @@ impl JointShape {
                 let u = u.get(a).copied().unwrap_or_default();
                 (0..3).for_each(|k| moved[k] += u[k] * share as f32);
             }
-            debug_assert!(node < self.vertex_of_node.len());
             [g[0], g[1], g[2], 0.0, moved[0], moved[1], moved[2], 0.0]
         };
-        let nodes = || {
-            self.vertex_of_node
-                .par_iter()
-                .with_min_len(SOME)
-                .enumerate()
-        };
-        let given: Vec<[f32; 8]> = nodes().map(carried).collect();
+        let vertices = self.vertex_of_node.par_iter().with_min_len(SOME);
+        let given: Vec<[f32; 8]> = vertices.map(carried).collect();
+        let nodes = || (0..given.len()).into_par_iter().with_min_len(SOME);
         let mut smooth = given.clone();
         self.links.smooth(&self.near, &mut smooth);
-        let detailed = |(node, _): (usize, &u32)| {
+        let detailed = |node: usize| {
             let detail = bones.turn(self.smoothed.row(node), self.details[node]);
             wider(&first(&smooth[node])) + detail
         };
         let mut shown: Vec<Vec3> = nodes().map(detailed).collect();
         let normals = self.normals(&shown);
-        let along = |(node, _): (usize, &u32)| {
+        let along = |node: usize| {
             let moved = shown[node] - wider(&first(&given[node]));
             [moved.dot(&normals[node]) as f32]
         };

@@ -167,7 +167,8 @@ fn it_moves_turns_and_grows_along_with_the_bones() {
 fn a_bent_tube_keeps_more_of_its_volume_than_by_skinning() {
     let body = tube();
     let whole = volume(&body, body.surface().vertices());
-    for degrees in [60.0, 90.0, 120.0] {
+    // At 60° dual quaternions lose a quarter per cent: there is little to put back.
+    for degrees in [90.0, 110.0, 120.0] {
         let pose = bent(degrees);
         let off = |places: &[Vec3]| (volume(&body, places) / whole - 1.0).abs();
         let [linear, dual] = skinned(&body, &pose).map(|places| off(&places));
@@ -212,12 +213,18 @@ fn what_the_body_carries_is_lifted_along() {
     };
     let mut simulation = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
     simulation.reset(&pose, true, None).unwrap();
-    let own = positions(&simulation, &presenter, SurfaceId::OWN);
-    let mut worn = positions(&simulation, &presenter, id);
+    let snapshot = simulation.snapshot();
+    let offsets = |id| {
+        let mut out = vec![0.0; 3 * presenter.vertices(id).unwrap()];
+        let shown = presenter.offsets(id, snapshot.instant(), &Target::WORLD, &mut out);
+        shown.unwrap();
+        let vector = |v: &[f32]| Vec3::new(v[0].into(), v[1].into(), v[2].into());
+        out.chunks_exact(3).map(vector).collect::<Vec<_>>()
+    };
+    let (own, mut worn) = (offsets(SurfaceId::OWN), offsets(id));
     worn.reverse();
-    // Its skin is that of the lattice around, which is near the artist's.
-    let [linear, _] = skinned(&body, &pose);
-    assert!(farthest(&own, &worn) < 0.3 * farthest(&own, &linear));
+    assert!(farthest(&own, &vec![Vec3::zeros(); own.len()]) > 0.03);
+    assert!(farthest(&own, &worn) < 1e-5);
 }
 
 #[test]

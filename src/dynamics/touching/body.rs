@@ -113,7 +113,11 @@ impl Lattice {
         self.lifts.clear();
         let between = |(a, b): (&Vec3, &Vec3)| a * (1.0 - s) + b * s;
         self.lifts.extend(from.iter().zip(to.iter()).map(between));
-        self.bones = (!self.lifts.is_empty()).then(|| skinned.bones().clone());
+        match &mut self.bones {
+            _ if self.lifts.is_empty() => self.bones = None,
+            Some(bones) => bones.copy(skinned.bones()),
+            none => *none = Some(skinned.bones().clone()),
+        }
     }
 
     pub fn posed<'a>(&'a self, skin: &'a ContactSkin, pose: &'a Pose, shown: Shown) -> Posed<'a> {
