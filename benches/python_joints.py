@@ -54,7 +54,7 @@ def main() -> None:
             continue
         try:
             flesh = Flesh(r)
-        except Exception as error:  # noqa: BLE001 a character without a lattice is one less
+        except Exception as error:
             print(f"{file.stem}: {error}", flush=True)
             continue
         rows, measured = [], None if options.no_measures else bends.Measured(r)
@@ -105,7 +105,9 @@ def report(r: Recording, bend: bends.Bend, shown, measured: bends.Measured, foun
     name = f"{r.character[:20]} {r.names[bend.bone][:14]} {bend.kind} {np.degrees(bend.angle):.0f}"
     for way, places in shown.items():
         look = measured.look(bend, places)
-        group = "hands" if bend.kind in ("finger", "wrist") else "humans" if bends.HUMAN.search(r.character) else "animals"
+        group = (
+            "hands" if bend.kind in ("finger", "wrist") else "humans" if bends.HUMAN.search(r.character) else "animals"
+        )
         found.setdefault((group, way), []).append(look)
         print(f"{name:44}{way:18}" + "".join(f"{x:8.2f}" for x in astuple(look)), flush=True)
 
@@ -122,7 +124,9 @@ def pictures(r: Recording, bend: bends.Bend, shown) -> list[np.ndarray]:
         for towards in (bend.axis, 0.55 * bend.axis + 0.75 * outward):
             side = -towards if towards is bend.axis and bend.axis[0] < 0 else towards
             back = side / np.linalg.norm(side)
-            view = raster.View(turn=float(np.arctan2(back[0], -back[1])), lift=float(np.arcsin(np.clip(back[2], -1, 1))))
+            view = raster.View(
+                turn=float(np.arctan2(back[0], -back[1])), lift=float(np.arcsin(np.clip(back[2], -1, 1)))
+            )
             tints = np.broadcast_to(GREY if way in WAYS[:2] else FLESH, places.shape)
             picture = raster.draw(np.asarray(places, float), triangles, tints, view, bend.head, 2.8 * bend.thick, 200)
             row.append(picture)
@@ -131,7 +135,9 @@ def pictures(r: Recording, bend: bends.Bend, shown) -> list[np.ndarray]:
 
 
 def conclude(found) -> None:
-    print(f"\n{'means':12}{'way':18}{'joints':>8}{'|cover-1|':>10}{'cut':>7}{'least':>7}{'outer':>7}{'least':>7}{'sharp':>7}{'rough':>7}{'over':>7}")
+    print(
+        f"\n{'means':12}{'way':18}{'joints':>8}{'|cover-1|':>10}{'cut':>7}{'least':>7}{'outer':>7}{'least':>7}{'sharp':>7}{'rough':>7}{'over':>7}"
+    )
     for group in ("humans", "hands", "animals"):
         for way in WAYS:
             looks = found.get((group, way), [])
@@ -139,10 +145,20 @@ def conclude(found) -> None:
                 continue
             all_of = {f.name: np.array([getattr(look, f.name) for look in looks]) for f in fields(bends.Look)}
             numbers = (
-                np.abs(all_of["cover"] - 1.0).mean(), all_of["cut"].mean(), all_of["cut"].min(), all_of["outer"].mean(),
-                all_of["outer"].min(), all_of["sharp"].mean(), all_of["rough"].mean(), all_of["over"].mean(),
+                np.abs(all_of["cover"] - 1.0).mean(),
+                all_of["cut"].mean(),
+                all_of["cut"].min(),
+                all_of["outer"].mean(),
+                all_of["outer"].min(),
+                all_of["sharp"].mean(),
+                all_of["rough"].mean(),
+                all_of["over"].mean(),
             )
-            print(f"{group:12}{way:18}{len(looks):8}{numbers[0]:10.3f}" + "".join(f"{x:7.2f}" for x in numbers[1:5]) + "".join(f"{x:7.1f}" for x in numbers[5:]))
+            print(
+                f"{group:12}{way:18}{len(looks):8}{numbers[0]:10.3f}"
+                + "".join(f"{x:7.2f}" for x in numbers[1:5])
+                + "".join(f"{x:7.1f}" for x in numbers[5:])
+            )
     for one, other in (("best", "dual quaternions"), ("best", "lattice"), ("best", "linear")):
         better = {f.name: 0 for f in fields(bends.Look)}
         count = 0

@@ -186,7 +186,9 @@ class Flesh(Built):
         bare, bent = self._bare[1]
         return (positions - bare + bent).astype(np.float32)
 
-    def _bent(self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+    def _bent(
+        self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
+    ) -> np.ndarray:
         """What elastic joints add to the skin in a pose whose balance without loads is q [dofs, 3], `bare` [n, 3] on the skin, metres."""
         joints = self.build_settings.elastic_joints
         if joints == 0.0:

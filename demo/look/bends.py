@@ -12,10 +12,26 @@ from demo.look import measures, overlap
 from demo.look.recording import Recording
 
 KINDS = {
-    "knee": (r"calf_l|LeftLeg$|shin\.L|lowerleg|Node_9$|back_leg_lower_l|LeftLeg02|BackLowerLeg\.L|BackLowLeg\.L|leg_b_3_l", 1, 110.0),
-    "hip": (r"thigh_l$|LeftUpLeg$|thigh\.L|Node_8$|back_leg_upper_l|BackUpperLeg\.L|BackUpLeg\.L|LeftLeg01|leg_b_2_l", -1, 105.0),
-    "elbow": (r"lowerarm_l|LeftForeArm|forearm\.L|Node_17$|front_leg_lower_l|FrontLowerLeg\.L|FrontLowLeg\.L", -1, 110.0),
-    "shoulder": (r"upperarm_l|LeftArm$|upperarm\.L|Node_16$|front_humerus_l|FrontUpperLeg\.L|FrontUpLeg\.L|LeftUpperArm", -1, 70.0),
+    "knee": (
+        r"calf_l|LeftLeg$|shin\.L|lowerleg|Node_9$|back_leg_lower_l|LeftLeg02|BackLowerLeg\.L|BackLowLeg\.L|leg_b_3_l",
+        1,
+        110.0,
+    ),
+    "hip": (
+        r"thigh_l$|LeftUpLeg$|thigh\.L|Node_8$|back_leg_upper_l|BackUpperLeg\.L|BackUpLeg\.L|LeftLeg01|leg_b_2_l",
+        -1,
+        105.0,
+    ),
+    "elbow": (
+        r"lowerarm_l|LeftForeArm|forearm\.L|Node_17$|front_leg_lower_l|FrontLowerLeg\.L|FrontLowLeg\.L",
+        -1,
+        110.0,
+    ),
+    "shoulder": (
+        r"upperarm_l|LeftArm$|upperarm\.L|Node_16$|front_humerus_l|FrontUpperLeg\.L|FrontUpLeg\.L|LeftUpperArm",
+        -1,
+        70.0,
+    ),
     "wrist": (r"hand_l$|LeftHand$|hand\.L|Palm2\.L|LeftHand_", -1, 60.0),
     "finger": (r"(index|pinky)_0[23]_l|thumb_02_l|LeftHandFinger1|Index2?\.L|Middle[12]\.L|Ring[12]\.L", -1, 80.0),
     "neck": (r"^neck_01|^Neck1?$|^neck$|Neck_04|spine_5|Neck2", -1, 40.0),
@@ -149,12 +165,14 @@ def dual_quaternions(maps: np.ndarray, rest: np.ndarray, weights: np.ndarray) ->
 
 def _quaternion(m: np.ndarray) -> np.ndarray:
     """Of a rotation, the scalar first."""
-    k = np.array([
-        [m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
-        [0, m[0, 0] - m[1, 1] - m[2, 2], m[0, 1] + m[1, 0], m[0, 2] + m[2, 0]],
-        [0, 0, m[1, 1] - m[0, 0] - m[2, 2], m[1, 2] + m[2, 1]],
-        [0, 0, 0, m[2, 2] - m[0, 0] - m[1, 1]],
-    ])
+    k = np.array(
+        [
+            [m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
+            [0, m[0, 0] - m[1, 1] - m[2, 2], m[0, 1] + m[1, 0], m[0, 2] + m[2, 0]],
+            [0, 0, m[1, 1] - m[0, 0] - m[2, 2], m[1, 2] + m[2, 1]],
+            [0, 0, 0, m[2, 2] - m[0, 0] - m[1, 1]],
+        ]
+    )
     return np.linalg.eigh(k + k.T - np.diag(np.diag(k)))[1][:, -1]
 
 
