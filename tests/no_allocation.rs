@@ -154,7 +154,8 @@ fn a_step_that_touches_what_the_one_before_touched_allocates_nothing() {
         let counts = counted(&mut simulation, &contact, (angle, 12, 28));
         let mut contacts = simulation.contacts().iter();
         assert!(contacts.any(|c| c.force.norm() > 0.0), "{name}");
-        assert_eq!(joints < 1.0, !simulation.folds().is_empty(), "{name}");
+        let folds = matches!(name, "itself" | "folds");
+        assert_eq!(folds, !simulation.folds().is_empty(), "{name}");
         assert!(counts.iter().all(|&n| n == 0), "{name} {counts:?}");
     }
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..logic.colliders import Collider, Colliders
-from ..logic.contact import PARTED, Thing, Touching, contact_notes
+from ..logic.contact import CARRIED, PARTED, Thing, Touching, contact_notes
 from ..logic.errors import Refusal
 from ..logic.native import core
 from ..logic.spaces import Place
@@ -60,13 +60,18 @@ def given(built: Any, collided: Colliders, common: Common | None = None) -> dict
 def folds_in_the_hand(built: Any) -> bool:
     """Whether what is posed by hand is parted where its skin folds into itself, which depends on the pose alone."""
     contact = built.build_settings.touches
-    return contact is not None and may_stiffen(built) and len(built.character.rest) <= FLUENT
+    whole = built.build_settings.method == CARRIED or may_stiffen(built)
+    return contact is not None and contact.self_contact and whole and len(built.character.rest) <= FLUENT
 
 
 def may_stiffen(built: Any) -> bool:
-    """Whether flesh that is to touch itself could take more of its joints' elastic shape, which parts the skin's own folds."""
+    """Whether flesh that is to touch itself could take more of its lattice's own bend, which parts the skin's own folds.
+
+    The default method shows joints another way: of that bend it takes what parts folds, at any share of elastic joints.
+    """
     settings = built.build_settings
-    return settings.touches.self_contact and settings.method != PARTED and settings.elastic_joints < 1.0
+    parts = settings.method not in (PARTED, CARRIED)
+    return settings.touches.self_contact and parts and settings.elastic_joints < 1.0
 
 
 def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..logic import modal
 from ..logic.colliders import Colliders
-from ..logic.contact import Touching
+from ..logic.contact import CARRIED, Touching
 from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.sentences import slowed
@@ -167,25 +167,36 @@ class Flesh(Built):
         """What flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
 
         `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, in which
-        bones alone hold the flesh, is the artist's skin but for the share of elastic joints.
+        bones alone hold the flesh, is the artist's skin but for the share of elastic joints, shown as a clip of the method shows it.
         """
         method = self.build_settings.static_method
         body = hashed(self.body_key, method)
         if self._balance[0] != body:
             self._balance = (body, core().Equilibrium(self.body, method=method))
         folds = self._folding()
-        key = hashed(body, maps.tobytes(), self._folds[0])
+        settings = self.build_settings
+        key = hashed(body, maps.tobytes(), self._folds[0], settings.method, settings.elastic_joints)
         if self._bare[0] != key:
             balance, pose = self._balance[1], self.place.maps(maps)
             balance.set_pose(pose)
-            balance.solve(gravity=(0.0, 0.0, 0.0))
+            q = balance.solve(gravity=(0.0, 0.0, 0.0))
             bare = np.asarray(balance.positions(), dtype=np.float64)
-            self._bare = (key, (bare, 0.0 if folds is None else folds.at(pose)))
-        (bare, folded), joints = self._bare[1], self.build_settings.elastic_joints
-        sway = positions - bare + folded
-        if joints > 0.0:
-            sway += joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
-        return sway.astype(np.float32)
+            bent = self._bent(q, pose, bare, maps, mesh)
+            self._bare = (key, (bare, bent if folds is None else bent + folds.at(pose)))
+        bare, bent = self._bare[1]
+        return (positions - bare + bent).astype(np.float32)
+
+    def _bent(
+        self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
+    ) -> np.ndarray:
+        """What elastic joints add to the skin in a pose whose balance without loads is q [dofs, 3], `bare` [n, 3] on the skin, metres."""
+        joints = self.build_settings.elastic_joints
+        if joints == 0.0:
+            return np.zeros_like(bare)
+        if self.build_settings.method == CARRIED:
+            shown = [self.body.shown(q, pose, elastic_joints=share).astype(np.float64) for share in (joints, 0.0)]
+            return shown[0] - shown[1]
+        return joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
 
     def _folding(self) -> Folds | None:
         """What parts the skin at its folds in a pose under the hand; None where nothing does."""

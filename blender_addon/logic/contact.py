@@ -19,6 +19,8 @@ METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal
 
 #: Of these the one of which the surface alone is parted, frame by frame, and what the panel says with it.
 PARTED = "modal"
+CARRIED = "hyperelastic"
+"""The method that shows bent joints as the core's joint shape has them, and of its lattice's own bend only what parts folds."""
 ON_THE_SURFACE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
 #: The methods whose flesh can be simulated together with other flesh, and what the panel says with any other.

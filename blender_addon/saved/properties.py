@@ -245,8 +245,8 @@ class ThewSettings(
     )
     elastic_joints: FloatProperty(
         name="Elastic Joints",
-        description="How much bent joints take the shape of elastic flesh, which bulges and keeps its volume: 0 leaves "
-        "every bend as the weights make it, 1 gives it wholly to the flesh",
+        description="How much bent joints are rounded and keep their volume: 0 leaves every bend as the weights make it, "
+        "1 gives it wholly to the flesh. Best on soft characters; rigid parts lose their edges",
         default=0.0,
         min=0.0,
         max=1.0,

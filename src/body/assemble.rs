@@ -131,6 +131,7 @@ pub(super) fn body(
         flesh: map.map(Arc::new),
         kind: options.kind,
         anatomy: Arc::new(anatomy.flatten().map(OnceLock::from).unwrap_or_default()),
+        joints: Arc::default(),
         compliance: super::compliance::Compliance::default(),
     })
 }

@@ -81,17 +81,11 @@ impl FleshMap {
         };
         let last = last_bones(skeleton, weights.bones.iter().copied());
         let vertices = surface.vertices();
-        let mut thickness = map_parallel(vertices.len(), (&part(0.6, 0.8), STAGE), |v| {
+        let raw = map_parallel(vertices.len(), (&part(0.6, 0.8), STAGE), |v| {
             bone_distance(skeleton, &last, weights.row(v), vertices[v])
         })?;
-        // What is thin beside thick flesh stays thin: a leg at a belly, a horn on a head.
-        let raw = thickness.clone();
-        smooth(surface, SMOOTHED * size, &mut thickness);
-        for (r, raw) in thickness.iter_mut().zip(raw) {
-            *r = r.min(raw);
-        }
-        step(progress, 0.9, STAGE)?;
-        smooth(surface, 0.3 * SMOOTHED * size, &mut thickness);
+        step(progress, 0.8, STAGE)?;
+        let thickness = thinned(surface, raw, size);
         let flesh = match (painted, &anatomy) {
             (Some(painted), _) => painted.to_vec(),
             (None, Some(anatomy)) => anatomy.flesh(),
@@ -116,6 +110,30 @@ impl FleshMap {
         };
         self.flesh.iter().zip(&self.thickness).map(bound).collect()
     }
+}
+
+/// r of a skin, where no map tells it.
+pub(super) fn thickness(
+    surface: &Surface,
+    skeleton: &Skeleton,
+    weights: &SkinWeights,
+    size: f64,
+) -> Vec<f64> {
+    let last = last_bones(skeleton, weights.bones.iter().copied());
+    let of = |(v, x): (usize, &Vec3)| bone_distance(skeleton, &last, weights.row(v), *x);
+    let raw = surface.vertices().par_iter().enumerate().map(of).collect();
+    thinned(surface, raw, size)
+}
+
+/// Distances to bones smoothed over the skin. What is thin beside thick flesh stays thin: a leg at a belly, a horn on a head.
+fn thinned(surface: &Surface, raw: Vec<f64>, size: f64) -> Vec<f64> {
+    let mut thickness = raw.clone();
+    smooth(surface, SMOOTHED * size, &mut thickness);
+    for (r, raw) in thickness.iter_mut().zip(raw) {
+        *r = r.min(raw);
+    }
+    smooth(surface, 0.3 * SMOOTHED * size, &mut thickness);
+    thickness
 }
 
 /// Refuses a painted map that does not fit.

@@ -32,6 +32,7 @@ mod compliance;
 pub(crate) mod fixture;
 mod flesh;
 mod inversion;
+mod joints;
 mod loose;
 mod points;
 mod skin;
@@ -44,6 +45,7 @@ pub use anatomy::{Anatomy, BodyPart, Kind, PartName};
 pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
 pub(crate) use inversion::{corner_frames, corner_volume};
+pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub(crate) use stored::{StoredBody, WIDE};
@@ -241,6 +243,8 @@ pub struct Body {
     kind: Kind,
     /// What shape and rig tell of it, read where it is asked for.
     anatomy: Arc<OnceLock<Anatomy>>,
+    /// How bent joints are shown, prepared where they are.
+    joints: Arc<OnceLock<JointShape>>,
     /// How the flesh at rest gives way, made where it is asked for.
     compliance: compliance::Compliance,
 }
@@ -443,6 +447,7 @@ impl Body {
             flesh: self.flesh.clone(),
             kind: self.kind,
             anatomy: self.anatomy.clone(),
+            joints: self.joints.clone(),
             compliance: compliance::Compliance::default(),
         })
     }
@@ -461,6 +466,11 @@ impl Body {
             read.unwrap_or_else(|_| unreachable!())
         };
         self.anatomy.get_or_init(read)
+    }
+
+    /// How its skin is shown with bent joints; prepared once.
+    pub(crate) fn joints(&self) -> &JointShape {
+        self.joints.get_or_init(|| JointShape::new(self))
     }
 
     /// Parts with flesh that no bone holds: they follow one bone rigidly, or their skin.

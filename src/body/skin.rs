@@ -4,7 +4,7 @@
 use super::Body;
 use crate::Vec3;
 use crate::lattice::Embedding;
-use crate::skeleton::{Affine, Pose, SkinWeights};
+use crate::skeleton::{Pose, SkinWeights};
 use crate::surface::Surface;
 use std::sync::Arc;
 
@@ -68,10 +68,7 @@ impl Body {
 
     /// The body's size in a pose, metres: most bones may have been scaled.
     pub fn size_in(&self, pose: &Pose) -> f64 {
-        let scale = |m: &Affine| m.linear.determinant().abs().cbrt();
-        let mut scales: Vec<f64> = pose.maps().iter().map(scale).collect();
-        scales.sort_by(f64::total_cmp);
-        self.size() * scales.get(scales.len() / 2).copied().unwrap_or(1.0)
+        self.size() * pose.scale()
     }
 
     /// A point near the body at rest.

@@ -271,6 +271,7 @@ impl StoredBody {
             flesh: self.flesh_map.map(Arc::new),
             kind: self.kind,
             anatomy: Arc::default(),
+            joints: Arc::default(),
             compliance: super::compliance::Compliance::default(),
         };
         Ok((body, further))

@@ -2,6 +2,7 @@
 //! The bodies that a run takes through its frames side by side: one alone, or those of a scene.
 
 use super::forces::AtFrame;
+use super::frame::FrameShape;
 use super::{ClipError, ClipFrame, FrameContacts, FrameForces};
 use crate::Vec3;
 use crate::contact::{BuriedBone, ContactPoint, Span};
@@ -121,8 +122,12 @@ impl Bodies {
     pub fn keep(&self, frames: &mut [Vec<ClipFrame>]) {
         let bodies = self.all().iter().zip(self.contacts());
         for ((body, contacts), frames) in bodies.zip(frames) {
-            let shape = (body.lattice_positions(), body.sway());
-            frames.push(ClipFrame::new(body, contacts, shape, body.pose()));
+            let shape = FrameShape {
+                positions: body.lattice_positions(),
+                sway: body.sway(),
+                joints: body.joint_volume(),
+            };
+            frames.push(ClipFrame::new(body, contacts, &shape, body.pose()));
         }
     }
 

@@ -4,6 +4,7 @@
 
 use super::bodies::{Bodies, Drive};
 use super::forces::AtFrame;
+use super::frame::FrameShape;
 use super::period::{Period, size};
 use super::{ClipError, ClipFrame, ClipSettings, ForceSchedule, FrameContacts};
 use crate::Vec3;
@@ -134,6 +135,7 @@ struct Pass {
     begin: Vec<Vec3>,
     frames: Vec<ClipFrame>,
     first_sway: Option<Vec<Vec3>>,
+    first_joints: Vec<Vec3>,
     gap: f64,
 }
 
@@ -141,6 +143,7 @@ impl Pass {
     fn begin(&mut self, body: &Simulation, home: &Isometry3<f64>) {
         self.begin = body.lattice_positions().to_vec();
         self.first_sway = body.sway().map(|sway| swung(home, sway));
+        self.first_joints = swung(home, body.joint_volume());
         self.frames.clear();
     }
 
@@ -154,8 +157,13 @@ impl Pass {
     ) {
         let shown = turned(home, body.lattice_positions());
         let sway = body.sway().map(|sway| swung(home, sway));
-        let shape = (shown.as_slice(), sway.as_deref());
-        let frame = ClipFrame::new(body, contacts.moved(home), shape, Some(pose));
+        let joints = swung(home, body.joint_volume());
+        let shape = FrameShape {
+            positions: &shown,
+            sway: sway.as_deref(),
+            joints: &joints,
+        };
+        let frame = ClipFrame::new(body, contacts.moved(home), &shape, Some(pose));
         self.frames.push(frame);
     }
 
@@ -177,9 +185,14 @@ impl Pass {
             .collect();
         let shown = turned(last, &points);
         let sway = self.first_sway.take().map(|sway| swung(last, &sway));
-        let shape = (shown.as_slice(), sway.as_deref());
+        let joints = swung(last, &self.first_joints);
+        let shape = FrameShape {
+            positions: &shown,
+            sway: sway.as_deref(),
+            joints: &joints,
+        };
         let contacts = first.contacts.moved(last);
-        let mut again = ClipFrame::new(body, contacts, shape, Some(&pose));
+        let mut again = ClipFrame::new(body, contacts, &shape, Some(&pose));
         if let (Some(again), Some(first)) = (&mut again.modal, &first.modal) {
             *again = Arc::new(first.at(pose));
         }

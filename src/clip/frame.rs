@@ -24,6 +24,16 @@ pub(super) struct ClipFrame {
     pub parted: Arc<OnceLock<Parted>>,
 }
 
+/// A lattice where a frame shows it, world axes.
+pub(super) struct FrameShape<'a> {
+    /// Positions, metres.
+    pub positions: &'a [Vec3],
+    /// What of them is sway.
+    pub sway: Option<&'a [Vec3]>,
+    /// [`Simulation::joint_volume`].
+    pub joints: &'a [Vec3],
+}
+
 /// What touches in a frame of a clip.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrameContacts {
@@ -93,7 +103,7 @@ impl ClipFrame {
     pub fn new(
         simulation: &Simulation,
         contacts: FrameContacts,
-        (positions, sway): (&[Vec3], Option<&[Vec3]>),
+        shape: &FrameShape,
         pose: Option<&Pose>,
     ) -> Self {
         let body = simulation.body();
@@ -107,12 +117,13 @@ impl ClipFrame {
         });
         let showing = simulation.settings().showing();
         let pose = pose.filter(|_| modal.is_none());
-        let shown = Snapshot::new(body, positions, sway, pose, showing);
+        let shown = Snapshot::new(body, shape.positions, shape.sway, pose, showing);
         let shown = shown.with_folds(simulation.folds());
+        let shown = shown.with_joints(shape.joints);
         Self {
             lattice: Arc::new(shown.lattice),
             presentation: shown.presentation.map(Arc::new),
-            inverted: body.inverted_cells(positions) as u32,
+            inverted: body.inverted_cells(shape.positions) as u32,
             modal: modal.map(Arc::new),
             contacts,
             parted: Arc::default(),

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the artist's own skin lies in itself at a pose.
+//! Where the artist's own skin, or that of bent joints, lies in itself at a pose.
 //!
 //! There the bend that skinning gives is none that flesh could have, and no contact can make up for it: what is shown has more of the
 //! joints' elastic shape, as much as parts the skins. It depends on the pose alone, and goes to nothing as skin and skin come apart.
 
 use super::broad::{self, Found};
 use super::overlaps::{Bounding, Overlap};
-use super::posed::{Posed, ShownVertices};
+use super::posed::{Lifts, Posed, ShownVertices};
 use super::ways_out::WaysOut;
 use super::{ContactSkin, Swept, cells};
 use crate::Vec3;
 use crate::aabb;
-use crate::skeleton::Pose;
+use crate::skeleton::{BonePoses, Pose};
 use crate::surface::WindingTree;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -54,10 +54,17 @@ impl Folds {
     }
 
     /// Folds `[nodes]`, 0 to 1, at a pose whose bones carry the lattice to `places`, where it is in balance without loads at `bent`;
-    /// empty where there are none.
-    pub fn find(&mut self, pose: &Pose, places: &[Vec3], bent: &[Vec3]) -> Vec<f64> {
+    /// empty where there are none. `lifts`: how far bent joints lift the skin, in rest axes; none: nowhere.
+    pub fn find(
+        &mut self,
+        pose: &Pose,
+        lifts: &[Vec3],
+        (places, bent): (&[Vec3], &[Vec3]),
+    ) -> Vec<f64> {
         let own = self.skin.clone();
         let body = own.body();
+        // A pose that fits the body no other way has come this far.
+        let bones = BonePoses::new(body.skeleton(), pose).ok();
         let mut shown = ShownVertices::default();
         shown.clear(body.surface().vertices().len());
         let posed = Posed {
@@ -66,6 +73,7 @@ impl Folds {
             base: places,
             sway: &[],
             joints: 0.0,
+            lifts: Lifts::new(lifts, bones.as_ref()),
             folds: &[],
             bounded: true,
             shown: &shown,
@@ -265,7 +273,7 @@ mod tests {
 
     fn folds(angle: f64) -> Vec<f64> {
         let (flesh, pose, places, balance) = bent(angle);
-        Folds::new(&flesh.skin).find(&pose, &places, &balance)
+        Folds::new(&flesh.skin).find(&pose, &[], (&places, &balance))
     }
 
     #[test]

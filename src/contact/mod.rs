@@ -83,6 +83,6 @@ pub(crate) use creases::{Crease, Creases};
 pub(crate) use folds::Folds;
 pub(crate) use live::Contacts;
 pub(crate) use placed::Span;
-pub(crate) use posed::{Posed, ShownVertices};
+pub(crate) use posed::{Lifts, Posed, ShownVertices};
 pub(crate) use record::Live;
 pub(crate) use stored::StoredContact;

@@ -11,7 +11,7 @@ use super::instant::Instant;
 use super::narrow::Touch;
 use super::overlaps::{Bounding, Overlap};
 use super::placed::{Moving, Placed, Span, tree_at_rest};
-use super::posed::{Posed, ShownVertices};
+use super::posed::{Lifts, Posed, ShownVertices};
 use super::rows::Pairing;
 use super::spread::Membrane;
 use super::{Collider, ContactOptions, ContactPoint, ContactSkin, PreparedContact, Swept, broad};
@@ -143,6 +143,7 @@ impl Parting {
             sway,
             // Vertices are shown elsewhere than the lattice has them.
             joints: 0.0,
+            lifts: Lifts::NONE,
             folds: &[],
             bounded: false,
             shown,

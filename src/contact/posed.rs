@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Flesh at one instant as it is shown: the artist's skin and what the flesh adds to it. [math.md 16]
 //!
-//! With q = base + u the lattice, u its sway, E the embedding, s₀ the share of elastic joints and f folds, a vertex is shown at
-//! `skin + s₀ bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin` ([`crate::kernel::present`] says the same of frames,
-//! in f32). Contacts are told from where skin is shown, and push the sway: their rows are derivatives of this by u.
+//! With q = base + u the lattice, u its sway, E the embedding, s₀ the share of the lattice's own bend and f folds, a vertex is shown at
+//! `skin + s₀ bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin`, skin the artist's or that of bent joints
+//! ([`crate::kernel::present`] says the same of frames, in f32). Contacts are told from where skin is shown, and push the sway: their rows are derivatives of this by u.
 
 use super::skin::{ContactSkin, SkinPoint};
 use crate::kernel::SwayBound;
-use crate::skeleton::Pose;
+use crate::skeleton::{BonePoses, Pose};
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -26,12 +26,38 @@ pub(crate) struct Posed<'a> {
     pub sway: &'a [Vec3],
     /// s₀.
     pub joints: f64,
+    /// How far bent joints lift the skin.
+    pub lifts: Lifts<'a>,
     /// f, `[nodes]`, 0 to 1; none: 0.
     pub folds: &'a [f64],
     /// Whether sway is shown within the bounds of the flesh map; else whole.
     pub bounded: bool,
     /// Vertices that have been asked for.
     pub shown: &'a ShownVertices,
+}
+
+/// How far vertices are lifted from the artist's skin.
+#[derive(Clone, Copy)]
+pub(crate) struct Lifts<'a>(Option<(&'a [Vec3], &'a BonePoses)>);
+
+impl<'a> Lifts<'a> {
+    /// Nowhere.
+    pub const NONE: Self = Self(None);
+
+    /// By `lifts[vertices]`, metres, in the rest axes of each vertex, which bones turn; empty: nowhere.
+    pub fn new(lifts: &'a [Vec3], bones: Option<&'a BonePoses>) -> Self {
+        Self(
+            bones
+                .filter(|_| !lifts.is_empty())
+                .map(|bones| (lifts, bones)),
+        )
+    }
+
+    fn at(&self, skin: &ContactSkin, v: u32) -> Option<Vec3> {
+        let (lifts, bones) = self.0?;
+        let lift = lifts.get(v as usize)?;
+        Some(bones.rotation(skin.body().skin().row(v as usize)) * lift)
+    }
 }
 
 /// Where vertices are shown at one instant, kept as they are asked for, by any thread: all of them find the same.
@@ -124,7 +150,7 @@ impl Posed<'_> {
         skin + bend * self.joints + bound.apply(sway, bend * ((1.0 - self.joints) * fold))
     }
 
-    /// Where the artist's own skin has a vertex; none where it counts for nothing, or there is none.
+    /// Where the artist's own skin has a vertex, or that of bent joints; none where it counts for nothing, or there is none.
     fn plain(&self, v: u32) -> Option<Vec3> {
         let mut row = self.skin.body().skin().row(v as usize).peekable();
         if self.joints >= 1.0 || row.peek().is_none() {
@@ -134,6 +160,9 @@ impl Posed<'_> {
         let mut skin = Vec3::zeros();
         for (bone, weight) in row {
             skin += self.pose.maps()[bone as usize].apply(x) * weight;
+        }
+        if let Some(lift) = self.lifts.at(self.skin, v) {
+            skin += lift;
         }
         Some(skin)
     }
@@ -309,79 +338,4 @@ impl Bound {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_are_the_kernels_and_slopes_their_derivatives() {
-        let bound = SwayBound {
-            share: 0.8,
-            limit: 0.3,
-        };
-        for d in [0.0, 0.1, 0.24, 0.26, 0.3, 0.5, 2.0] {
-            let sway = Vec3::new(0.6, -0.64, 0.48) * d;
-            let shown = Bound(bound).apply(sway, Vec3::zeros());
-            let kernel = bound.apply(sway.cast::<f32>().into());
-            assert!((0..3).all(|k| (shown[k] - f64::from(kernel[k])).abs() < 1e-6));
-            for fold in [Vec3::zeros(), Vec3::new(0.05, 0.2, -0.1)] {
-                let slope = Bound(bound).slope(&sway, &fold);
-                for k in 0..3 {
-                    let step = Vec3::ith(k, 1e-6);
-                    let at = |sway| Bound(bound).apply(sway, fold);
-                    let change = at(sway + step) - at(sway - step);
-                    assert!((change / 2e-6 - slope.column(k)).norm() < 1e-6);
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn with_folds_skin_is_shown_where_the_kernel_has_it() {
-        use crate::contact::tests::Shaped;
-        use crate::kernel::Target;
-        use crate::present::{Presenter, Showing, Snapshot, SurfaceId};
-
-        let flesh = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.01);
-        let body = flesh.skin.body();
-        let folds: Vec<f64> = (0..body.nodes())
-            .map(|v| (0.7 * v as f64).sin().max(0.0))
-            .collect();
-        for joints in [0.0, 0.4] {
-            let posed = Posed {
-                joints,
-                folds: &folds,
-                bounded: true,
-                ..flesh.posed()
-            };
-            let nodes: Vec<Vec3> = (0..body.nodes()).map(|a| posed.node(a)).collect();
-            let showing = Showing {
-                elastic_joints: joints,
-                max_offset: None,
-            };
-            let pose = Some(&flesh.pose);
-            let snapshot = Snapshot::new(body, &nodes, Some(posed.sway), pose, showing);
-            let snapshot = snapshot.with_folds(&folds);
-            let count = body.surface().vertices().len();
-            let mut shown = vec![0.0; 3 * count];
-            Presenter::new(body.clone())
-                .positions(
-                    SurfaceId::OWN,
-                    snapshot.instant(),
-                    &Target::WORLD,
-                    &mut shown,
-                )
-                .unwrap();
-            let mut moved = 0.0_f64;
-            for (v, p) in (0u32..).zip(shown.chunks_exact(3)) {
-                let p = Vec3::new(f64::from(p[0]), f64::from(p[1]), f64::from(p[2]));
-                assert!((posed.compute(v) - p).norm() < 1e-5);
-                let without = Posed {
-                    folds: &[],
-                    ..posed
-                };
-                moved = moved.max((posed.compute(v) - without.compute(v)).norm());
-            }
-            assert!(moved > 0.05, "{moved}");
-        }
-    }
-}
+mod tests;

@@ -232,6 +232,7 @@ impl Shaped {
             base: &self.base,
             sway: &self.sway,
             joints: self.joints,
+            lifts: Lifts::NONE,
             folds: &[],
             bounded: self.joints < 1.0,
             shown: &self.vertices,

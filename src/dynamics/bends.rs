@@ -8,6 +8,7 @@
 //! on bending limbs sways 0.6 to 0.8 times as much as exact flesh.
 
 use super::system::System;
+use super::volume::VolumeBalance;
 use super::{Method, SimulationError, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
@@ -21,6 +22,8 @@ pub(super) struct Bends {
     method: Method,
     /// Of methods whose balance is linear.
     system: Option<System>,
+    /// Where joints are shown with the volume that bends take from them.
+    volume: Option<VolumeBalance>,
     skinned: SkinnedLattice,
     known: [Option<Bend>; 2],
 }
@@ -34,11 +37,13 @@ pub(super) struct Bend {
     pub skinned: Vec<Vec3>,
     /// Rᵀ w, `[nodes]`, metres, rest axes.
     pub added: Vec<Vec3>,
+    /// What gives flesh that bones carry its volume back, `[nodes]`, metres, world axes; empty where joints are not shown.
+    pub volume: Vec<Vec3>,
 }
 
 impl Bends {
-    /// Prepares the balances of a body by a method other than the modal one.
-    pub fn new(body: &Body, method: Method) -> Result<Self, SimulationError> {
+    /// Prepares the balances of a body by a method other than the modal one. `joints`: bent joints are shown.
+    pub fn new(body: &Body, method: Method, joints: bool) -> Result<Self, SimulationError> {
         let linear = match method {
             Method::Hyperelastic => Some(Method::Warped),
             _ => method.model().is_none().then_some(method),
@@ -47,6 +52,7 @@ impl Bends {
         Ok(Self {
             method,
             system: system.transpose()?,
+            volume: joints.then(|| VolumeBalance::new(body)).transpose()?,
             skinned: SkinnedLattice::new(body)?,
             known: [None, None],
         })
@@ -72,6 +78,10 @@ impl Bends {
             Some(system) => equilibrium::balanced(system, body, skinned, &Load::NONE)?,
             None => equilibrium::settled(body, self.method, pose, skinned, &Load::NONE, &Silent)?,
         };
+        let volume = match &mut self.volume {
+            Some(volume) => volume.solve(body, pose)?,
+            None => Vec::new(),
+        };
         let frames = skinned.places.iter().zip(&skinned.turns);
         let added = places.iter().zip(frames);
         Ok(Bend {
@@ -79,6 +89,7 @@ impl Bends {
             added: added.map(|(p, (t, turn))| turn.tr_mul(&(p - t))).collect(),
             skinned: skinned.places.clone(),
             places,
+            volume,
         })
     }
 }

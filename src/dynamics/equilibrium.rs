@@ -7,6 +7,7 @@
 
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::system::{Linearised, System};
+use super::volume::VolumeBalance;
 use super::{
     Method, Settings, Simulation, SimulationError, SkinnedLattice, Solver, check_gravity,
     hyperelastic, lost, nonlinear,
@@ -312,6 +313,15 @@ pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, Simu
     let rest = body.lattice().vertices();
     let places = q.iter().zip(bend).zip(rest);
     Ok(places.map(|((q, bend), x)| (q + x) - (bend + x)).collect())
+}
+
+/// What gives the flesh of bent joints its volume back at a pose, `[nodes]`, metres, world axes:
+/// [`with_joints`](crate::present::Snapshot::with_joints) shows them by it.
+///
+/// # Errors
+/// As [`Equilibrium`].
+pub fn joint_volume(body: &Body, pose: &Pose) -> Result<Vec<Vec3>, SimulationError> {
+    VolumeBalance::new(body)?.solve(body, pose)
 }
 
 /// The linearised method whose system a method needs.

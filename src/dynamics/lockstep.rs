@@ -54,8 +54,18 @@ impl Simulation {
             Some(dt) => self.shape.follow(body, to, dt)?,
             None => self.shape.folds_at(body, to)?.to_vec(),
         };
+        let from = self.history.as_ref().map_or(to, |history| &history.pose);
+        let lifts = [
+            self.shape.lifts_at(body, from)?.clone(),
+            self.shape.lifts_at(body, to)?.clone(),
+        ];
         Ok(Begun {
-            shown: self.shown(),
+            shown: Shown {
+                method: self.method,
+                parted: self.shape.is_parted(),
+                joints: self.settings.elastic_joints,
+            },
+            lifts,
             skinned: &self.now,
             positions: &self.nodes.positions,
             shape: &self.shape,

@@ -22,8 +22,9 @@ pub struct Settings {
     pub max_offset: Option<f64>,
     /// How the steps of the warped methods are solved.
     pub solver: Solver,
-    /// Elastic Joints s, 0 to 1: which part of the difference between the flesh that bones bend and the plain skin is shown.
-    /// 1 is the elastic shape of the joints, 0 the skin as it is; sway is shown whole.
+    /// Elastic Joints s, 0 to 1: which part of the joints' own shape is shown in place of the plain skin. 0 is the skin as it is. 1 is,
+    /// with the hyperelastic method, joints that are round and keep their volume; with others, the flesh that bones bend. Sway is shown
+    /// whole.
     pub elastic_joints: f64,
 }
 

@@ -2,10 +2,12 @@
 //! The shape that flesh shows, parted into what the bones make and what it does by itself.
 //!
 //! `q = q_bend + u`: q_bend is the flesh in balance at the pose without any load (no gravity, no forces), u its **sway**. How
-//! much of each is shown is not decided here. For the hyperelastic method the sway is what is simulated; for the other
+//! much of each is shown is not decided here. For the hyperelastic method the sway is what is simulated, and bent joints are shown as
+//! [`super::volume`] and the body's [`JointShape`](crate::body::JointShape) have them, in place of q_bend. For the other
 //! methods the balance is solved for and taken away.
 
 use super::bends::Bends;
+use super::lifts::Lifts;
 use super::{Method, SimulationError, SkinnedLattice};
 use crate::Vec3;
 use crate::body::Body;
@@ -24,6 +26,8 @@ pub(super) struct Shape {
     pub places: Vec<Vec3>,
     /// u, `[nodes]`; empty where nobody wants it.
     pub sway: Vec<Vec3>,
+    /// What gives the flesh of bent joints its volume back, `[nodes]`, metres, world axes; empty where they are not shown.
+    pub joints: Vec<Vec3>,
     /// Where the skin lies in itself and more of the joints' elastic shape is shown, `[nodes]`, 0 to 1; empty: nowhere.
     pub folds: Vec<f64>,
     /// What they are next, where they follow the pose or are given; none: the pose's own.
@@ -31,6 +35,7 @@ pub(super) struct Shape {
     /// None where nobody wants sway.
     bends: Option<Bends>,
     folding: Option<Folding>,
+    lifts: Lifts,
 }
 
 /// Finds folds: they depend on the pose alone.
@@ -41,20 +46,23 @@ struct Folding {
 }
 
 impl Shape {
-    /// `parted`: the sway is wanted.
-    pub fn new(body: &Body, method: Method, parted: bool) -> Result<Self, SimulationError> {
+    /// `share`: which part of the joints' own shape is shown.
+    pub fn new(body: &Body, method: Method, share: f64) -> Result<Self, SimulationError> {
         let wanted = match method {
             Method::Hyperelastic => true,
             Method::Modal => false,
-            _ => parted,
+            _ => share < 1.0,
         };
-        let bends = wanted.then(|| Bends::new(body, method));
+        let joints = method == Method::Hyperelastic && share > 0.0;
+        let bends = wanted.then(|| Bends::new(body, method, joints));
         Ok(Self {
             places: body.lattice().vertices().to_vec(),
             sway: vec![Vec3::zeros(); if wanted { body.nodes() } else { 0 }],
+            joints: Vec::new(),
             folds: Vec::new(),
             coming: None,
             folding: None,
+            lifts: Lifts::new(if joints { share } else { 0.0 }),
             bends: bends.transpose()?,
         })
     }
@@ -84,12 +92,26 @@ impl Shape {
         if is_of(&folding.known[1]) {
             folding.known.swap(0, 1);
         } else if !is_of(&folding.known[0]) {
+            let lifts = self.lifts.at(body, bends, pose)?;
             let bend = bends.at(body, pose)?;
-            let folds = folding.folds.find(pose, &bend.skinned, &bend.places);
+            let places = (bend.skinned.as_slice(), bend.places.as_slice());
+            let folds = folding.folds.find(pose, lifts, places);
             folding.known.swap(0, 1);
             folding.known[0] = Some((pose.clone(), folds));
         }
         Ok(folding.known[0].as_ref().map_or(&[], |(_, folds)| folds))
+    }
+
+    /// How far the shown skin of bent joints is from the artist's at a pose, in the rest axes of its vertices.
+    pub fn lifts_at(
+        &mut self,
+        body: &Body,
+        pose: &Pose,
+    ) -> Result<&Arc<Vec<Vec3>>, SimulationError> {
+        match &mut self.bends {
+            Some(bends) => self.lifts.at(body, bends, pose),
+            None => Ok(&self.lifts.none),
+        }
     }
 
     /// Folds at the end of a frame of `dt` seconds that ends in a pose: they follow the pose's own, so that skin which passes
@@ -157,7 +179,9 @@ impl Shape {
         let Some(bends) = &mut self.bends else {
             return Ok(());
         };
-        let bend = &bends.at(body, pose)?.places;
+        let bend = bends.at(body, pose)?;
+        self.joints.clone_from(&bend.volume);
+        let bend = &bend.places;
         if method == Method::Hyperelastic {
             for (v, place) in self.places.iter_mut().enumerate() {
                 self.sway[v] = positions[v] - skinned.places[v];
@@ -183,7 +207,7 @@ mod tests {
         let (body, pose) = (flesh.skin.body(), &flesh.pose);
         // Nobody looks for folds here: those of the pose are none.
         let after = |times: &[f64], stopped: Option<f64>| {
-            let mut shape = Shape::new(body, Method::Hyperelastic, true).unwrap();
+            let mut shape = Shape::new(body, Method::Hyperelastic, 0.0).unwrap();
             shape.folds = (0..body.nodes()).map(|v| (v % 5) as f64 / 4.0).collect();
             for &dt in times {
                 let coming = shape.follow(body, pose, dt);

@@ -96,7 +96,7 @@ impl Simulation {
         settings.check()?;
         let (vertices, nodes) = (body.lattice().vertices(), body.nodes());
         Ok(Self {
-            shape: Shape::new(&body, method, settings.elastic_joints < 1.0)?,
+            shape: Shape::new(&body, method, settings.elastic_joints)?,
             nodes: NodalState {
                 positions: vertices.to_vec(),
                 velocities: vec![Vec3::zeros(); nodes],
@@ -428,6 +428,12 @@ impl Simulation {
         &self.shape.folds
     }
 
+    /// What gives the flesh of bent joints its volume back where they are shown, `[nodes]`, metres, world axes; none where they are
+    /// not: with another method than the hyperelastic one, or Elastic Joints at 0.
+    pub fn joint_volume(&self) -> &[Vec3] {
+        &self.shape.joints
+    }
+
     /// Velocities of the lattice's vertices `[nodes]`, m/s.
     pub fn lattice_velocities(&self) -> &[Vec3] {
         &self.nodes.velocities
@@ -438,7 +444,9 @@ impl Simulation {
     pub fn snapshot(&self) -> Snapshot {
         let (positions, sway) = (self.lattice_positions(), self.sway());
         let showing = self.settings.showing();
-        Snapshot::new(&self.body, positions, sway, self.pose(), showing).with_folds(self.folds())
+        Snapshot::new(&self.body, positions, sway, self.pose(), showing)
+            .with_folds(self.folds())
+            .with_joints(self.joint_volume())
     }
 
     /// The pose that the body stands in.

@@ -67,6 +67,11 @@ impl SkinnedLattice {
         lost(&self.places).map_or(Ok(()), Err)
     }
 
+    /// The bones as they stand.
+    pub fn bones(&self) -> &BonePoses {
+        &self.poses
+    }
+
     /// Where the bones of `pose`, which these frames are of, carry a point of the flesh around a lattice vertex.
     pub fn place(&self, body: &Body, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
         place(body, &self.poses, pose, v, x)

@@ -18,6 +18,7 @@ mod forces;
 mod forms;
 mod hyperelastic;
 mod invariance;
+mod joints;
 mod jolts;
 mod modal;
 mod nonlinear;

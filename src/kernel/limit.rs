@@ -9,9 +9,9 @@
 //! and monotone, so stronger motion still looks stronger.
 
 use super::KernelError;
-use crate::Vec3;
 use crate::range::FARTHEST;
-use crate::skeleton::{Affine, Pose, SkinWeights};
+use crate::skeleton::{Affine, Pose, SkeletonError, SkinWeights};
+use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
 /// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
@@ -50,6 +50,19 @@ impl LocalMaps {
         let rest = columns(&Affine::identity(), rest_origin, there);
         local.maps.push(rest);
         local
+    }
+
+    /// The maps as a pose, from rest positions to posed ones relative to the origin.
+    pub(crate) fn pose(&self, rest_origin: Vec3) -> Result<Pose, SkeletonError> {
+        let wide = |c: &[f32; 4]| Vec3::new(c[0].into(), c[1].into(), c[2].into());
+        let map = |columns: &Columns| {
+            let linear = Mat3::from_columns(&[0, 1, 2].map(|k| wide(&columns[k])));
+            Affine {
+                linear,
+                translation: wide(&columns[3]) - linear * rest_origin,
+            }
+        };
+        Pose::new(self.maps.iter().map(map).collect())
     }
 
     /// One map per bone.

@@ -17,7 +17,7 @@ mod warp;
 pub use cpu::CpuEmbedding;
 pub use error::KernelError;
 pub use limit::{LocalMaps, SkinLimit};
-pub use present::{Present, SkinnedSurface, SwayBound, Wanted};
+pub use present::{Lifts, Present, SkinnedSurface, SwayBound, Wanted};
 pub use target::Target;
 pub use warp::*;
 

@@ -4,10 +4,10 @@
 //! With q the lattice, u its sway and E the embedding, a vertex whose skin is at `skin` is shown at
 //!
 //! ```text
-//! skin + limit( s bend + bound( (1 − s) E f bend + w E u ) ),   bend = E (q − u) − skin
+//! skin + limit( lift + s bend + bound( (1 − s) E f (bend − lift) + w E u ) ),   bend = E (q − u) − skin
 //! ```
 //!
-//! s is the share of elastic joints; f what lattice vertices have of the rest of it where the skin folds into itself; w the vertex's
+//! s is the share of the lattice's own bend; lift how far the skin of bent joints ([`Lifts`]) is from the artist's; f what lattice vertices have of the rest of it where the skin folds into itself; w the vertex's
 //! share of sway, 0 where the skin is to stay as it is; `bound` keeps folds and sway
 //! within the flesh that there is at the vertex, `limit` everything within `max_offset` of the skin, both softly (as
 //! [`super::limit`]).
@@ -68,10 +68,21 @@ pub struct Present<'a> {
     pub maps: &'a LocalMaps,
     /// s.
     pub elastic_joints: f32,
+    /// Where bent joints are shown; none: as `elastic_joints` says.
+    pub lifts: Option<Lifts<'a>>,
     /// f, one per lattice vertex, 0 to 1; none: 0.
     pub folds: Option<&'a [f32]>,
     /// Metres; may be infinite.
     pub max_offset: f32,
+}
+
+/// How far the skin of bent joints is from the artist's.
+#[derive(Debug, Clone, Copy)]
+pub struct Lifts<'a> {
+    /// One per vertex of the surface, metres, world axes.
+    pub of: &'a [[f32; 3]],
+    /// How much of it is shown, 0 to 1.
+    pub share: f32,
 }
 
 /// Which of the two is wanted.
@@ -128,8 +139,12 @@ impl SkinnedSurface {
                 return Err(KernelError::Lattice { expected, given });
             }
         }
+        let lifts = present
+            .lifts
+            .map_or(self.rest.len(), |lifts| lifts.of.len());
         for (expected, given) in [
             (3 * self.rest.len(), out.len()),
+            (3 * self.rest.len(), 3 * lifts),
             (3 * self.rest.len(), 3 * embedding.rows().len()),
         ] {
             if given != expected {
@@ -206,6 +221,9 @@ impl SkinnedSurface {
                 false => None,
             };
             let mut base = blend.map(|blend| image(&blend, self.rest[v]));
+            let lift = present
+                .lifts
+                .map(|lifts| lifts.of[v].map(|x| x * lifts.share));
             let (mut bend, mut fold) = ([0.0; 3], 0.0);
             if skin_needed && (bends || base.is_none()) {
                 let [x, y, z, part] = row.mean(&shown.flesh);
@@ -219,9 +237,16 @@ impl SkinnedSurface {
                     None => base = Some(place),
                 }
             }
-            let mut offset = self.bounds[v].apply_with(sway, bend.map(|x| fold * x));
+            let folded = match lift {
+                Some(lift) => std::array::from_fn(|k| fold * (bend[k] - lift[k])),
+                None => bend.map(|x| fold * x),
+            };
+            let mut offset = self.bounds[v].apply_with(sway, folded);
             for (offset, bend) in offset.iter_mut().zip(bend) {
                 *offset += joints * bend;
+            }
+            for (offset, lift) in offset.iter_mut().zip(lift.unwrap_or_default()) {
+                *offset += lift;
             }
             let squared = offset.iter().map(|x| x * x).sum::<f32>();
             farthest = farthest.max(squared);

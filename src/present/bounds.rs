@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How much of its sway each vertex of a carried surface shows ([`crate::body::FleshMap`] says it of the body's own).
+//! What each vertex of a carried surface takes from the skin beside it: how much of its sway it shows ([`crate::body::FleshMap`] says it
+//! of the body's own), and how far bent joints lift it.
 
 use crate::Vec3;
 use crate::kernel::SwayBound;
@@ -24,4 +25,44 @@ pub(super) fn around(
         nearest.map_or(SwayBound::NONE, |v| bounds[v as usize])
     };
     (0..embedding.len()).map(bound).collect()
+}
+
+/// A point of the body's own surface: three vertices and their shares.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Follows {
+    corners: [u32; 3],
+    shares: [f32; 3],
+}
+
+impl Follows {
+    /// What the point has of vectors of the vertices.
+    pub fn of(&self, vectors: &[[f32; 3]]) -> [f32; 3] {
+        let mut sum = [0.0; 3];
+        for (&v, share) in self.corners.iter().zip(self.shares) {
+            let vector = vectors.get(v as usize).copied().unwrap_or_default();
+            (0..3).for_each(|k| sum[k] += vector[k] * share);
+        }
+        sum
+    }
+}
+
+/// The nearest points of a surface to embedded ones.
+pub(super) fn nearest(embedding: &Embedding, lattice: &[Vec3], surface: &Surface) -> Vec<Follows> {
+    let welded = surface.welded();
+    let follow = |i: usize| {
+        let closest = surface.closest_point(embedding.place(i, lattice));
+        // The triangle as given has the corners of the welded one, but for their order.
+        let t = closest.triangle as usize;
+        let given = surface.triangles()[welded.source[t] as usize];
+        let corner = |w: u32| {
+            given
+                .into_iter()
+                .find(|&v| welded.of_vertex[v as usize] == w)
+        };
+        Follows {
+            corners: welded.triangles[t].map(|w| corner(w).unwrap_or(given[0])),
+            shares: closest.barycentric.map(|x| x as f32),
+        }
+    };
+    (0..embedding.len()).map(follow).collect()
 }

@@ -5,7 +5,8 @@
 //! | --- | --- |
 //! | `surface` | one carried surface: embedding, skin, bounds of its sway, packed for the kernels when first shown |
 //! | `surfaces` | the surfaces that are shown of one body, by [`SurfaceId`] |
-//! | `bounds` | how much of its sway each vertex shows |
+//! | `bounds` | what vertices of other surfaces take from the skin beside them |
+//! | `lifts` | the skin of bent joints at the instants shown last |
 //! | `snapshot` | a state as it is kept to be shown: the lattice and the pose in f32, and what an artist chose about it |
 //! | `stored` | a body and what it carries as a file |
 //! | `warped` | surfaces under modes and a pose |
@@ -42,6 +43,7 @@
 
 mod bounds;
 mod error;
+mod lifts;
 mod parted;
 mod presenter;
 mod snapshot;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The one place where states become vertices: any surface of a body, by lattice or by modes, in any space.
 
+use super::lifts::KnownLifts;
 use super::parted::add;
 use super::{CarriedSurfaces, Instant, PresentError, SurfaceId, WarpPresenter};
 use crate::kernel::{Engine, KernelError, Target, Wanted};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub struct Presenter {
     surfaces: CarriedSurfaces,
     warp: Option<WarpPresenter>,
+    lifts: KnownLifts,
 }
 
 impl Presenter {
@@ -21,6 +23,7 @@ impl Presenter {
         Self {
             surfaces: surfaces.into(),
             warp: None,
+            lifts: KnownLifts::default(),
         }
     }
 
@@ -32,7 +35,11 @@ impl Presenter {
     ) -> Self {
         let surfaces = surfaces.into();
         let warp = modes.map(|modes| WarpPresenter::new(surfaces.clone(), modes, options));
-        Self { surfaces, warp }
+        Self {
+            surfaces,
+            warp,
+            lifts: KnownLifts::default(),
+        }
     }
 
     /// The body and its surfaces.
@@ -236,7 +243,12 @@ impl Presenter {
         let surface = self.surfaces.get(id)?;
         let body = self.surfaces.body();
         let (engine, skinned) = (surface.engine(body)?, surface.skinned(body));
-        Ok(skinned.show(engine, &how.present(lattice), wanted, target, out)?)
+        let lifts = how.joints().map(|(maps, u)| {
+            let own = self.lifts.at(body.joints(), maps, u);
+            surface.lifted(body, &own)
+        });
+        let present = how.present(lattice, lifts.as_ref().map(|lifts| lifts.as_slice()));
+        Ok(skinned.show(engine, &present, wanted, target, out)?)
     }
 
     fn warped(&self) -> Result<&WarpPresenter, PresentError> {

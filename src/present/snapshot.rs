@@ -5,14 +5,14 @@
 use super::Posed;
 use crate::Vec3;
 use crate::body::Body;
-use crate::kernel::{LocalMaps, LocalPositions, Present};
+use crate::kernel::{Lifts, LocalMaps, LocalPositions, Present};
 use crate::range::FARTHEST;
 use crate::skeleton::Pose;
 
 /// What an artist chooses about what is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Showing {
-    /// Share of the joints' elastic shape, 0 to 1.
+    /// Share of the joints' own shape in place of the artist's skin, 0 to 1.
     pub elastic_joints: f64,
     /// Farthest from the skin, as a part of the body's size; none = no limit.
     pub max_offset: Option<f64>,
@@ -41,6 +41,9 @@ pub struct Presentation {
     maps: LocalMaps,
     sway: Option<Vec<[f32; 3]>>,
     elastic_joints: f32,
+    /// Where bent joints are shown: what gives their flesh its volume back, `[nodes]`, metres, world axes, and their share. The lattice's
+    /// own bend is then not shown.
+    joints: Option<(Vec<[f32; 3]>, f32)>,
     /// Where the skin folds into itself and more of the joints' elastic shape is shown, `[nodes]`, 0 to 1.
     folds: Option<Vec<f32>>,
     /// Metres.
@@ -62,6 +65,7 @@ impl Presentation {
             maps: LocalMaps::new(pose, body.rest_origin(), lattice.origin),
             sway: sway.map(|sway| sway.iter().map(|u| u.cast::<f32>().into()).collect()),
             elastic_joints: showing.elastic_joints as f32,
+            joints: None,
             folds: None,
             max_offset: max_offset.unwrap_or(f32::INFINITY),
         }
@@ -71,7 +75,11 @@ impl Presentation {
     pub fn bytes(&self) -> usize {
         let sway = self.sway.as_ref().map_or(0, |s| size_of_val(s.as_slice()));
         let folds = self.folds.as_ref().map_or(0, |f| size_of_val(f.as_slice()));
-        size_of::<Self>() + self.maps.bytes() + sway + folds
+        let joints = self
+            .joints
+            .as_ref()
+            .map_or(0, |(u, _)| size_of_val(u.as_slice()));
+        size_of::<Self>() + self.maps.bytes() + sway + joints + folds
     }
 
     /// Whether it is of so many bones and lattice vertices, and sound.
@@ -87,6 +95,10 @@ impl Presentation {
         self.maps.fits(bones)
             && self.folds.as_ref().is_none_or(part)
             && self.sway.as_ref().is_none_or(sound)
+            && self
+                .joints
+                .as_ref()
+                .is_none_or(|(u, share)| sound(u) && (0.0..=1.0).contains(share))
             && (0.0..=1.0).contains(&self.elastic_joints)
             && self.max_offset > 0.0
     }
@@ -96,13 +108,25 @@ impl Presentation {
         self.folds.as_deref()
     }
 
-    /// For the kernel.
-    pub(super) fn present<'a>(&'a self, lattice: &'a LocalPositions) -> Present<'a> {
+    /// The pose and what gives the flesh of bent joints its volume back; none where they are not shown.
+    pub(super) fn joints(&self) -> Option<(&LocalMaps, &[[f32; 3]])> {
+        let (u, _) = self.joints.as_ref()?;
+        Some((&self.maps, u))
+    }
+
+    /// For the kernel, with how far the skin of bent joints is from the artist's.
+    pub(super) fn present<'a>(
+        &'a self,
+        lattice: &'a LocalPositions,
+        lifts: Option<&'a [[f32; 3]]>,
+    ) -> Present<'a> {
+        let share = self.joints.as_ref().map_or(0.0, |(_, share)| *share);
         Present {
             lattice,
             sway: self.sway.as_deref(),
             maps: &self.maps,
             elastic_joints: self.elastic_joints,
+            lifts: lifts.map(|of| Lifts { of, share }),
             folds: self.folds.as_deref(),
             max_offset: self.max_offset,
         }
@@ -147,6 +171,19 @@ impl Snapshot {
             && folds.iter().any(|&f| f > 0.0)
         {
             presentation.folds = Some(folds.iter().map(|&f| f as f32).collect());
+        }
+        self
+    }
+
+    /// The same with bent joints shown, whose flesh `volume[nodes]` (m, world axes) gives its volume back, in place of the lattice's own
+    /// bend. None of it: as it is.
+    pub fn with_joints(mut self, volume: &[Vec3]) -> Self {
+        if let Some(presentation) = &mut self.presentation
+            && !volume.is_empty()
+        {
+            let u = volume.iter().map(|u| u.cast::<f32>().into()).collect();
+            presentation.joints = Some((u, presentation.elastic_joints));
+            presentation.elastic_joints = 0.0;
         }
         self
     }

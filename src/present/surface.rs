@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One surface that a body carries.
 
-use super::bounds::around;
+use super::bounds::{Follows, around, nearest};
 use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::{CpuEmbedding, KernelError, SkinnedSurface, SwayBound};
@@ -19,13 +19,20 @@ pub struct CarriedSurface {
     bounds: Option<Vec<SwayBound>>,
     engine: OnceLock<Result<CpuEmbedding, KernelError>>,
     skinned: OnceLock<SkinnedSurface>,
+    /// Of another surface than the body's own: which points of that its vertices follow.
+    follows: OnceLock<Vec<Follows>>,
+    is_own: bool,
 }
 
 impl CarriedSurface {
     /// The body's own.
     pub fn own(body: &Body) -> Self {
         let bounds = body.flesh().map(|map| map.bounds(body.size()));
-        Self::made(body.embedding().clone(), body.skin().clone(), bounds)
+        let own = Self::made(body.embedding().clone(), body.skin().clone(), bounds);
+        Self {
+            is_own: true,
+            ..own
+        }
     }
 
     /// Another one. Its skin, around which `max_offset` limits it, is blended with the weights of the lattice around it; it
@@ -55,6 +62,8 @@ impl CarriedSurface {
             bounds,
             engine: OnceLock::new(),
             skinned: OnceLock::new(),
+            follows: OnceLock::new(),
+            is_own: false,
         }
     }
 
@@ -89,6 +98,16 @@ impl CarriedSurface {
             let bounds = self.bounds.clone().unwrap_or_else(free);
             SkinnedSurface::new(&self.rest(body), body.rest_origin(), &self.skin, bounds)
         })
+    }
+
+    /// How far bent joints lift its vertices, where they lift those of the body's own surface so: as the nearest skin is.
+    pub(super) fn lifted(&self, body: &Body, own: &Arc<Vec<[f32; 3]>>) -> Arc<Vec<[f32; 3]>> {
+        if self.is_own {
+            return own.clone();
+        }
+        let find = || nearest(&self.embedding, body.lattice().vertices(), body.surface());
+        let follows = self.follows.get_or_init(find);
+        Arc::new(follows.iter().map(|f| f.of(own)).collect())
     }
 
     /// Its vertices at rest, metres.

@@ -14,7 +14,7 @@ use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodyOptions, Kind};
-use crate::dynamics::{Settings, sway};
+use crate::dynamics::{Settings, joint_volume, sway};
 use crate::elasticity::Material;
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::progress::Progress;
@@ -446,7 +446,15 @@ impl PyBody {
                             let rest = self.0.lattice().vertices();
                             let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
                             let showing = settings.showing();
-                            Snapshot::new(&self.0, &moved, Some(&sway), Some(pose), showing)
+                            let snapshot =
+                                Snapshot::new(&self.0, &moved, Some(&sway), Some(pose), showing);
+                            match showing.elastic_joints > 0.0 {
+                                true => {
+                                    let volume = joint_volume(&self.0, pose);
+                                    snapshot.with_joints(&volume.map_err(IntoPy::into_py)?)
+                                }
+                                false => snapshot,
+                            }
                         }
                     };
                     let shown = presenter.positions(id, snapshot.instant(), target, out);

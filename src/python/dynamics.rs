@@ -83,8 +83,8 @@ pub(super) fn modes_for(
 ///
 /// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
 /// relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin, as a part
-/// of the body's size (None: no limit); elastic_joints (0 to 1): which part of the difference between the flesh that bones bend
-/// and the plain skin is shown. Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
+/// of the body's size (None: no limit); elastic_joints (0 to 1): which part of the joints' own shape is shown in place of the
+/// plain skin (0: the skin as it is, plus sway; 1: with hyperelastic joints that are round and keep their volume, with others the flesh that bones bend). Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
 /// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
 /// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
 /// and "neohookean". contact: how the flesh touches itself (None: it passes through itself); colliders:

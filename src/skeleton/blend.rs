@@ -83,6 +83,13 @@ impl BonePoses {
         Ok(())
     }
 
+    /// Takes the pose of others of the same skeleton, without allocation.
+    pub fn copy(&mut self, from: &Self) {
+        self.rest_origin = from.rest_origin;
+        self.posed_origin = from.posed_origin;
+        self.bones.clone_from(&from.bones);
+    }
+
     /// Number of bones.
     pub fn len(&self) -> usize {
         self.bones.len()
@@ -140,6 +147,19 @@ impl BonePoses {
             sum += q * aligned(&q, w, &pivot);
         }
         UnitQuaternion::new_normalize(sum)
+    }
+
+    /// A vector of the rest shape stretched and turned along with the bones that carry a point.
+    pub fn turn(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, d: Vec3) -> Vec3 {
+        let (mut total, mut shift) = (0.0, Vec3::zeros());
+        for (b, w) in weights.clone().filter(positive) {
+            total += w;
+            shift += w * (self.bones[b as usize].stretch * d);
+        }
+        match total > 0.0 {
+            true => self.rotation(weights) * (d + shift / total),
+            false => d,
+        }
     }
 
     /// Where the skeleton carries a rest point, and the blended rotation there.

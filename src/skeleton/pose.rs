@@ -127,6 +127,27 @@ impl Pose {
         }
     }
 
+    /// How much the bones are scaled: the median of how much each is; 1 without bones.
+    pub fn scale(&self) -> f64 {
+        let scale = |m: &Affine| m.linear.determinant().abs().cbrt();
+        let mut scales: Vec<f64> = self.maps.iter().map(scale).collect();
+        scales.sort_by(f64::total_cmp);
+        scales.get(scales.len() / 2).copied().unwrap_or(1.0)
+    }
+
+    /// The same pose with its scale made 1, about the origin, and what it was: dual quaternions blend bones that are scaled about their own
+    /// heads, which is no scaling of the whole. As it is where most bones are scaled to nothing.
+    pub(crate) fn unscaled(&self) -> (Self, f64) {
+        let scale = Some(self.scale())
+            .filter(|scale| *scale > 0.0)
+            .unwrap_or(1.0);
+        let by = Affine {
+            linear: Mat3::identity() / scale,
+            ..Affine::identity()
+        };
+        (self.moved(&by), scale)
+    }
+
     /// Refuses a pose of another number of bones.
     ///
     /// # Errors

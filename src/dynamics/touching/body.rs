@@ -2,13 +2,14 @@
 //! One body as contact sees it: where its flesh is shown before and after each step.
 //!
 //! The balance without loads, to which sway is added where flesh is shown, is solved for once a frame; during it what it adds to
-//! the skinned shape turns along with the bones.
+//! the skinned shape turns along with the bones. How far bent joints are lifted from the artist's skin is known at a frame's ends, and
+//! goes from one to the other in the axes of the bones.
 
-use crate::contact::{ContactSkin, Posed, ShownVertices};
+use crate::contact::{ContactSkin, Lifts, Posed, ShownVertices};
 use crate::dynamics::shape::Shape;
 use crate::dynamics::stepper::Step;
 use crate::dynamics::{Method, SimulationError, SkinnedLattice};
-use crate::skeleton::{FrameMotion, Pose};
+use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
@@ -21,6 +22,17 @@ pub(in crate::dynamics) struct Shown {
     pub joints: f64,
 }
 
+impl Shown {
+    /// Which share of the lattice's own bend is shown.
+    fn bend(&self) -> f64 {
+        match (self.parted, self.method) {
+            (true, Method::Hyperelastic) => 0.0,
+            (true, _) => self.joints,
+            (false, _) => 1.0,
+        }
+    }
+}
+
 /// A body where a frame begins.
 pub(in crate::dynamics) struct Begun<'a> {
     pub shown: Shown,
@@ -31,6 +43,8 @@ pub(in crate::dynamics) struct Begun<'a> {
     pub motion: &'a FrameMotion,
     /// [`Shape::folds`] at its end.
     pub folds: Vec<f64>,
+    /// [`Shape::lifts_at`] where it begins and ends.
+    pub lifts: [Arc<Vec<Vec3>>; 2],
 }
 
 /// What contact keeps of one body.
@@ -44,6 +58,8 @@ pub(super) struct TouchingBody {
     end: SkinnedLattice,
     /// Folds where the frame begins and ends; empty: there are none.
     folds: [Vec<f64>; 2],
+    /// Lifts of bent joints there; empty: there are none.
+    lifts: [Arc<Vec<Vec3>>; 2],
     pub before: Lattice,
     pub after: Lattice,
 }
@@ -54,6 +70,8 @@ pub(super) struct Lattice {
     base: Vec<Vec3>,
     sway: Vec<Vec3>,
     folds: Vec<f64>,
+    lifts: Vec<Vec3>,
+    bones: Option<BonePoses>,
     vertices: ShownVertices,
 }
 
@@ -83,13 +101,33 @@ impl Lattice {
         }
     }
 
+    /// Takes folds and lifts a part of the way from where a frame begins to where it ends: lifts in the axes of the bones as they
+    /// stand there.
+    fn share(
+        &mut self,
+        (folds, [from, to]): (&[Vec<f64>; 2], &[Arc<Vec<Vec3>>; 2]),
+        s: f64,
+        skinned: &SkinnedLattice,
+    ) {
+        fold(folds, s, &mut self.folds);
+        self.lifts.clear();
+        let between = |(a, b): (&Vec3, &Vec3)| a * (1.0 - s) + b * s;
+        self.lifts.extend(from.iter().zip(to.iter()).map(between));
+        match &mut self.bones {
+            _ if self.lifts.is_empty() => self.bones = None,
+            Some(bones) => bones.copy(skinned.bones()),
+            none => *none = Some(skinned.bones().clone()),
+        }
+    }
+
     pub fn posed<'a>(&'a self, skin: &'a ContactSkin, pose: &'a Pose, shown: Shown) -> Posed<'a> {
         Posed {
             skin,
             pose,
             base: &self.base,
             sway: &self.sway,
-            joints: if shown.parted { shown.joints } else { 1.0 },
+            joints: shown.bend(),
+            lifts: Lifts::new(&self.lifts, self.bones.as_ref()),
             folds: &self.folds,
             bounded: shown.parted,
             shown: &self.vertices,
@@ -105,6 +143,7 @@ impl TouchingBody {
             begun: vec![Mat3::identity(); body.nodes()],
             end: SkinnedLattice::new(body)?,
             folds: [Vec::new(), Vec::new()],
+            lifts: [Arc::default(), Arc::default()],
             before: Lattice::default(),
             after: Lattice::default(),
             skin: skin.clone(),
@@ -126,11 +165,12 @@ impl TouchingBody {
         self.begun.copy_from_slice(&now.turns);
         self.folds[0].clone_from(&shape.folds);
         self.folds[1].clone_from(&begun.folds);
+        self.lifts.clone_from(&begun.lifts);
         self.end
             .set(self.skin.body(), shown.method, begun.motion.to())?;
         let of = (&*self.skin, shown);
         self.before.set(of, now, &self.bend, begun.positions);
-        fold(&self.folds, 0.0, &mut self.before.folds);
+        self.before.share((&self.folds, &self.lifts), 0.0, now);
         let carried: Vec<Vec3> = begun
             .positions
             .iter()
@@ -138,7 +178,7 @@ impl TouchingBody {
             .map(|(v, p)| now.carry(&self.end, v, *p))
             .collect();
         self.after.set(of, &self.end, &self.bend, &carried);
-        fold(&self.folds, 1.0, &mut self.after.folds);
+        self.after.share((&self.folds, &self.lifts), 1.0, &self.end);
         Ok(())
     }
 
@@ -146,14 +186,16 @@ impl TouchingBody {
     pub fn set_before(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.before.set(of, step.from, &self.bend, positions);
-        fold(&self.folds, step.end - step.part, &mut self.before.folds);
+        let at = step.end - step.part;
+        self.before.share((&self.folds, &self.lifts), at, step.from);
     }
 
     /// Takes up where a step would end.
     pub fn set_after(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.after.set(of, step.to, &self.bend, positions);
-        fold(&self.folds, step.end, &mut self.after.folds);
+        self.after
+            .share((&self.folds, &self.lifts), step.end, step.to);
     }
 
     /// How a lattice vertex has turned from where the frame began to where a step ends.

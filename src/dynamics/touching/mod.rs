@@ -398,7 +398,8 @@ impl Simulation {
     /// Shows more of the joints' elastic shape where the skin lies in itself, if contact is to part it there.
     pub(super) fn fold_as(&mut self, contact: &PreparedContact) {
         let options = contact.options();
-        let folds = options.self_contact && self.settings.elastic_joints < 1.0;
+        let bends = self.method != Method::Hyperelastic && self.settings.elastic_joints == 1.0;
+        let folds = options.self_contact && !bends;
         let folds = folds && options.response == ContactResponse::Complementarity;
         self.shape.fold(folds.then_some(contact.skin()));
     }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Smoothing over the skin: rounds of `x ← x + λ (mean of the neighbours − x)`, with a share λ per vertex.
+//!
+//! n rounds of a share λ carry what a vertex has by √(n λ) of its edges. Shares are such that this is a length that is asked for,
+//! however finely the skin is cut, as far as rounds reach: a share above [`LARGEST`] would swing.
+
+use crate::Vec3;
+use rayon::prelude::*;
+
+/// The largest share.
+const LARGEST: f64 = 0.6;
+/// Vertices that one task smooths at least.
+const SOME: usize = 2048;
+
+/// Which vertices are neighbours.
+#[derive(Debug, Clone)]
+pub(super) struct Links {
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+    /// The mean square of the lengths of each vertex's edges, m²; 0 where it stays: without neighbours and on borders.
+    squares: Vec<f64>,
+}
+
+/// Shares of so many rounds.
+#[derive(Debug, Clone)]
+pub(super) struct Shares {
+    of: Vec<f32>,
+    rounds: usize,
+}
+
+impl Links {
+    /// Along the edges of triangles. Vertices on edges that are not of two triangles stay where they are.
+    pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
+        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(6 * triangles.len());
+        for &[a, b, c] in triangles {
+            edges.extend([(a, b), (b, a), (b, c), (c, b), (c, a), (a, c)]);
+        }
+        edges.sort_unstable();
+        let mut stays = vec![false; vertices.len()];
+        for same in edges.chunk_by(|a, b| a == b) {
+            if same.len() != 2 {
+                stays[same[0].0 as usize] = true;
+            }
+        }
+        edges.dedup();
+        let starts = (0..=vertices.len() as u32).map(|v| edges.partition_point(|e| e.0 < v) as u32);
+        let mut links = Self {
+            starts: starts.collect(),
+            ends: edges.iter().map(|e| e.1).collect(),
+            squares: Vec::new(),
+        };
+        let square = |v: usize| {
+            let near = links.of(v);
+            if stays[v] || near.is_empty() {
+                return 0.0;
+            }
+            let length = |&n: &u32| (vertices[n as usize] - vertices[v]).norm_squared();
+            near.iter().map(length).sum::<f64>() / near.len() as f64
+        };
+        links.squares = (0..vertices.len()).map(square).collect();
+        links
+    }
+
+    fn of(&self, v: usize) -> &[u32] {
+        &self.ends[self.starts[v] as usize..self.starts[v + 1] as usize]
+    }
+
+    /// Shares by which so many rounds smooth over a length at each vertex, metres.
+    pub fn shares(&self, rounds: usize, length: impl Fn(usize) -> f64) -> Shares {
+        let share = |(v, &square): (usize, &f64)| match square > 0.0 {
+            true => (length(v).powi(2) / (rounds as f64 * square)).clamp(0.0, LARGEST) as f32,
+            false => 0.0,
+        };
+        Shares {
+            of: self.squares.iter().enumerate().map(share).collect(),
+            rounds,
+        }
+    }
+
+    /// Smooths numbers of all vertices, in place.
+    pub fn smooth<const N: usize>(&self, shares: &Shares, values: &mut Vec<[f32; N]>) {
+        let mut next = values.clone();
+        for _ in 0..shares.rounds {
+            let from: &[[f32; N]] = values;
+            let round = |(v, to): (usize, &mut [f32; N])| {
+                let share = shares.of[v];
+                if share == 0.0 {
+                    return;
+                }
+                let near = self.of(v);
+                let mut sum = [0.0; N];
+                for &n in near {
+                    let x = &from[n as usize];
+                    (0..N).for_each(|k| sum[k] += x[k]);
+                }
+                let part = share / near.len() as f32;
+                let own = &from[v];
+                (0..N).for_each(|k| to[k] = own[k] * (1.0 - share) + sum[k] * part);
+            };
+            let all = next.par_iter_mut().with_min_len(SOME).enumerate();
+            all.for_each(round);
+            std::mem::swap(values, &mut next);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A flat grid of squares of a side, `count` vertices each way.
+    fn grid(count: u32, side: f64) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        let place = |i: u32| Vec3::new(f64::from(i % count), f64::from(i / count), 0.0) * side;
+        let mut triangles = Vec::new();
+        for y in 0..count - 1 {
+            for x in 0..count - 1 {
+                let [a, b] = [x + y * count, x + (y + 1) * count];
+                triangles.extend([[a, a + 1, b], [b, a + 1, b + 1]]);
+            }
+        }
+        ((0..count * count).map(place).collect(), triangles)
+    }
+
+    #[test]
+    fn borders_stay_and_flat_fields_do_everywhere() {
+        let (vertices, triangles) = grid(21, 0.1);
+        let links = Links::new(&vertices, &triangles);
+        let shares = links.shares(16, |_| 0.2);
+        let wide = |x: &Vec3| [x.x as f32, x.y as f32, (7.0 * x.x).sin() as f32, 1.0];
+        let given: Vec<[f32; 4]> = vertices.iter().map(wide).collect();
+        let mut values = given.clone();
+        links.smooth(&shares, &mut values);
+        for (v, (a, b)) in given.iter().zip(&values).enumerate() {
+            let (x, y) = (v % 21, v / 21);
+            if x % 20 == 0 || y % 20 == 0 {
+                assert_eq!(a, b);
+            }
+            assert!((b[3] - 1.0).abs() < 1e-5);
+            // Away from borders what is linear stays: neighbours lie around it.
+            assert!((a[0] - b[0]).abs() < 1e-4 && (a[1] - b[1]).abs() < 1e-4);
+        }
+        assert!(
+            given
+                .iter()
+                .zip(&values)
+                .any(|(a, b)| (a[2] - b[2]).abs() > 0.1)
+        );
+    }
+
+    #[test]
+    fn a_point_spreads_as_far_as_it_is_asked_to_however_fine_the_grid() {
+        let spread = |count: u32, side: f64, length: f64| {
+            let (vertices, triangles) = grid(count, side);
+            let links = Links::new(&vertices, &triangles);
+            let shares = links.shares(16, |_| length);
+            let middle = (count * count / 2) as usize;
+            let mut values = vec![[0.0f32]; vertices.len()];
+            values[middle] = [1.0];
+            links.smooth(&shares, &mut values);
+            let far = vertices.iter().zip(&values);
+            let far = far.map(|(x, w)| (x - vertices[middle]).norm_squared() * f64::from(w[0]));
+            far.sum::<f64>().sqrt()
+        };
+        for (count, side) in [(41, 0.1), (81, 0.05)] {
+            let found = spread(count, side, 0.12);
+            assert!((found - 0.12).abs() < 0.003, "{found}");
+        }
+        // Sixteen rounds reach no farther than their largest shares.
+        assert!(spread(81, 0.05, 9.0) < 0.05 * 1.2 * (16.0 * LARGEST).sqrt());
+    }
+}

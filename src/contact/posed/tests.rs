@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Against the kernel that shows frames.
+
+use super::*;
+
+#[test]
+fn bounds_are_the_kernels_and_slopes_their_derivatives() {
+    let bound = SwayBound {
+        share: 0.8,
+        limit: 0.3,
+    };
+    for d in [0.0, 0.1, 0.24, 0.26, 0.3, 0.5, 2.0] {
+        let sway = Vec3::new(0.6, -0.64, 0.48) * d;
+        let shown = Bound(bound).apply(sway, Vec3::zeros());
+        let kernel = bound.apply(sway.cast::<f32>().into());
+        assert!((0..3).all(|k| (shown[k] - f64::from(kernel[k])).abs() < 1e-6));
+        for fold in [Vec3::zeros(), Vec3::new(0.05, 0.2, -0.1)] {
+            let slope = Bound(bound).slope(&sway, &fold);
+            for k in 0..3 {
+                let step = Vec3::ith(k, 1e-6);
+                let at = |sway| Bound(bound).apply(sway, fold);
+                let change = at(sway + step) - at(sway - step);
+                assert!((change / 2e-6 - slope.column(k)).norm() < 1e-6);
+            }
+        }
+    }
+}
+
+#[test]
+fn with_folds_and_bent_joints_skin_is_shown_where_the_kernel_has_it() {
+    use crate::contact::tests::Shaped;
+    use crate::kernel::{LocalMaps, Target};
+    use crate::present::{Presenter, Showing, Snapshot, SurfaceId};
+
+    let flesh = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.01);
+    let body = flesh.skin.body();
+    let folds: Vec<f64> = (0..body.nodes())
+        .map(|v| (0.7 * v as f64).sin().max(0.0))
+        .collect();
+    let volume: Vec<Vec3> = (0..body.nodes())
+        .map(|v| Vec3::new(0.1, 0.05 * (v as f64).sin(), -0.02))
+        .collect();
+    let maps = LocalMaps::new(&flesh.pose, body.rest_origin(), [0.0; 3]);
+    let u: Vec<[f32; 3]> = volume.iter().map(|u| u.cast::<f32>().into()).collect();
+    let lifts = body.joints().lifts(&maps, &u);
+    let bones = BonePoses::new(body.skeleton(), &flesh.pose).unwrap();
+    for (joints, bent) in [(0.0, false), (0.4, false), (0.4, true), (1.0, true)] {
+        let turned = |(v, lift): (usize, &[f32; 3])| {
+            let lift = Vec3::from(lift.map(f64::from)) * joints;
+            bones.rotation(body.skin().row(v)).inverse() * lift
+        };
+        let lifts: Vec<Vec3> = lifts.iter().enumerate().map(turned).collect();
+        let posed = Posed {
+            joints: if bent { 0.0 } else { joints },
+            lifts: Lifts::new(if bent { &lifts } else { &[] }, Some(&bones)),
+            folds: &folds,
+            bounded: true,
+            ..flesh.posed()
+        };
+        let nodes: Vec<Vec3> = (0..body.nodes()).map(|a| posed.node(a)).collect();
+        let showing = Showing {
+            elastic_joints: joints,
+            max_offset: None,
+        };
+        let pose = Some(&flesh.pose);
+        let snapshot = Snapshot::new(body, &nodes, Some(posed.sway), pose, showing);
+        let snapshot = snapshot.with_folds(&folds);
+        let snapshot = snapshot.with_joints(if bent { &volume } else { &[] });
+        let count = body.surface().vertices().len();
+        let mut shown = vec![0.0; 3 * count];
+        Presenter::new(body.clone())
+            .positions(
+                SurfaceId::OWN,
+                snapshot.instant(),
+                &Target::WORLD,
+                &mut shown,
+            )
+            .unwrap();
+        let (mut moved, mut lifted) = (0.0_f64, 0.0_f64);
+        for (v, p) in (0u32..).zip(shown.chunks_exact(3)) {
+            let p = Vec3::new(f64::from(p[0]), f64::from(p[1]), f64::from(p[2]));
+            assert!((posed.compute(v) - p).norm() < 1e-5);
+            let without = Posed {
+                folds: &[],
+                ..posed
+            };
+            moved = moved.max((posed.compute(v) - without.compute(v)).norm());
+            let plain = Posed {
+                lifts: Lifts::NONE,
+                ..without
+            };
+            lifted = lifted.max((plain.compute(v) - without.compute(v)).norm());
+        }
+        assert!(moved > 0.05, "{moved}");
+        assert_eq!(lifted > 0.02, bent, "{lifted}");
+    }
+}

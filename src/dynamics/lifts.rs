@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Where the skin of bent joints is shown, for contact and folds: lifts from the artist's skin in the axes that bones turn.
+
+use super::SimulationError;
+use super::bends::Bends;
+use crate::Vec3;
+use crate::body::Body;
+use crate::kernel::LocalMaps;
+use crate::skeleton::{BonePoses, Pose};
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Vertices that one task turns at least.
+const SOME: usize = 512;
+
+/// Lifts at poses; the last two are kept, those of a frame's ends as a rule.
+pub(super) struct Lifts {
+    /// How much of the joints' own shape is shown.
+    share: f64,
+    known: [Option<(Pose, Arc<Vec<Vec3>>)>; 2],
+    /// Those where none are shown.
+    pub none: Arc<Vec<Vec3>>,
+}
+
+impl Lifts {
+    pub fn new(share: f64) -> Self {
+        Self {
+            share,
+            known: [None, None],
+            none: Arc::default(),
+        }
+    }
+
+    /// Returns what is shown of lifts at a pose, `[vertices]`, metres, in the rest axes of each vertex; empty where joints are not shown.
+    pub fn at(
+        &mut self,
+        body: &Body,
+        bends: &mut Bends,
+        pose: &Pose,
+    ) -> Result<&Arc<Vec<Vec3>>, SimulationError> {
+        if self.share == 0.0 {
+            return Ok(&self.none);
+        }
+        let is_of = |known: &Option<(Pose, _)>| known.as_ref().is_some_and(|(of, _)| of == pose);
+        if is_of(&self.known[1]) {
+            self.known.swap(0, 1);
+        } else if !is_of(&self.known[0]) {
+            let bend = bends.at(body, pose)?;
+            let lifts = lifts(body, pose, &bend.volume, self.share)?;
+            self.known.swap(0, 1);
+            self.known[0] = Some((pose.clone(), Arc::new(lifts)));
+        }
+        Ok(self.known[0]
+            .as_ref()
+            .map_or(&self.none, |(_, lifts)| lifts))
+    }
+}
+
+fn lifts(
+    body: &Body,
+    pose: &Pose,
+    volume: &[Vec3],
+    share: f64,
+) -> Result<Vec<Vec3>, SimulationError> {
+    let bones = BonePoses::new(body.skeleton(), pose)?;
+    let skin = body.skin();
+    // About a point near the body, as places are computed in f32.
+    let heads = pose.maps().iter().zip(body.skeleton().heads());
+    let near = heads.map(|(map, head)| map.apply(*head)).next();
+    let origin = near.unwrap_or_default().cast::<f32>().into();
+    let maps = LocalMaps::new(pose, body.rest_origin(), origin);
+    let u: Vec<[f32; 3]> = volume.iter().map(|u| u.cast::<f32>().into()).collect();
+    let lifts = body.joints().lifts(&maps, &u);
+    let turned = |(v, &[x, y, z]): (usize, &[f32; 3])| {
+        let lift = Vec3::new(x.into(), y.into(), z.into()) * share;
+        bones.rotation(skin.row(v)).inverse() * lift
+    };
+    let vertices = lifts.par_iter().with_min_len(SOME).enumerate();
+    Ok(vertices.map(turned).collect())
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Flesh that gives way to its own volume where bones bend it: the lattice's part of a joint's shape.
+//!
+//! Bones carry lattice vertices to T(x), which costs flesh some of its volume on the inner side of a joint and adds some on the outer.
+//! The displacements u that put it back minimise, over the pieces c of flesh,
+//!
+//! ```text
+//! Σ V_c [ ½ |∇u|² / s_c² + ψ(J_c) ],   ψ'(J) = κ w(J) (J − 1),   J_c = det ∇(T + u) / s_c³
+//! ```
+//!
+//! with V_c the flesh in a piece and s_c how much bones stretch it. A bend itself costs nothing, so nothing pulls the outer side in.
+//! T loses more in large cells than the skin by dual quaternions does, about what smoothing takes from that. With ∇ of dual quaternions
+//! at the middle of each cell's flesh in place of ∇T thin limbs in large cells swell less, but the outer side of twelve joints of
+//! humans reached 0.81 of that at rest in place of 0.90, and the sharpest folds had 71° in place of 63.
+//!
+//! u is what [`STEPS`] steps of Gauss and Newton, not damped, make of u = 0, which is 0 at held vertices: the same for a pose
+//! whatever came before, and smooth in it, where a minimum that is searched for to its end pops from one fold to another.
+//! One step assembles and factors a matrix of the lattice's pattern, which is positive definite as long as bones hold the flesh.
+
+use super::skinned::place;
+use super::{SimulationError, lost};
+use crate::body::Body;
+use crate::skeleton::{BonePoses, Pose};
+use crate::solve::SparseCholesky;
+use crate::{Mat3, Vec3};
+
+/// Steps from u = 0. Four to six leap by up to 3.7 % of the body's size a frame in clips; three by 2 %.
+const STEPS: usize = 3;
+/// κ, what volume costs beside gradients.
+const VOLUME: f64 = 4.0;
+/// w of flesh that has more volume than at rest: skin that is stretched may, and what is pressed shall not.
+const SWOLLEN: f64 = 0.4;
+/// Over which range of J w passes from one to the other.
+const PASSING: f64 = 0.1;
+/// Below this J w grows, up to [`CRUSHED`] times where nothing is left.
+const CRUSHING: f64 = 0.3;
+const CRUSHED: f64 = 3.0;
+/// The farthest that J − 1 counts: what is inside out pushes no harder.
+const FARTHEST: f64 = 0.6;
+/// The least that bones stretch a piece, so that bones scaled to nothing leave numbers.
+const LEAST_STRETCH: f64 = 1e-3;
+
+/// Solves for u.
+pub(super) struct VolumeBalance {
+    bones: BonePoses,
+    solver: SparseCholesky,
+    /// Downhill, then a step, of each free node.
+    nodes: Vec<Vec3>,
+    /// The gradient by all lattice vertices.
+    gradient: Vec<Vec3>,
+}
+
+impl VolumeBalance {
+    pub fn new(body: &Body) -> Result<Self, SimulationError> {
+        let pattern = body.pattern();
+        Ok(Self {
+            bones: BonePoses::new(body.skeleton(), &Pose::rest(body.skeleton().len()))?,
+            solver: SparseCholesky::new(pattern.symbolic().clone())?,
+            nodes: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
+            gradient: vec![Vec3::zeros(); body.nodes()],
+        })
+    }
+
+    /// Returns u `[nodes]`, metres, world axes, of a body in a pose.
+    pub fn solve(&mut self, body: &Body, pose: &Pose) -> Result<Vec<Vec3>, SimulationError> {
+        let (pose, scale) = pose.unscaled();
+        self.bones.set(body.skeleton(), &pose)?;
+        let flesh = Carried {
+            body,
+            carried: carried(body, &places(body, &self.bones, &pose)),
+            stretches: stretches(body, &pose),
+        };
+        let mut u = vec![Vec3::zeros(); body.nodes()];
+        for _ in 0..STEPS {
+            self.solver.clear();
+            flesh.linearise(&u, &mut self.gradient, Some(&mut self.solver));
+            let free = body.pattern().vertex_of_node();
+            for (node, &v) in self.nodes.iter_mut().zip(free) {
+                *node = -self.gradient[v as usize];
+            }
+            self.solver.factor()?;
+            self.solver.solve(&mut self.nodes);
+            for (d, &v) in self.nodes.iter().zip(free) {
+                u[v as usize] += d;
+            }
+        }
+        u.iter_mut().for_each(|u| *u *= scale);
+        lost(&u).map_or(Ok(u), Err)
+    }
+}
+
+/// T(x) of lattice vertices, `[nodes]`.
+fn places(body: &Body, bones: &BonePoses, pose: &Pose) -> Vec<Vec3> {
+    let rest = body.lattice().vertices().iter().enumerate();
+    rest.map(|(v, x)| place(body, bones, pose, v, *x)).collect()
+}
+
+/// ∇T of each piece where the bones carry lattice vertices to `places`.
+fn carried(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
+    let elements = body.elements();
+    let mut all = Vec::new();
+    for e in 0..elements.len() {
+        let corners = elements.corners(e);
+        all.extend(elements.pieces(e).map(|piece| -> Mat3 {
+            let corners = corners.iter().zip(piece.gradients);
+            corners
+                .map(|(&a, g)| places[a as usize] * g.transpose())
+                .sum()
+        }));
+    }
+    all
+}
+
+/// How much the bones stretch each cell: the cube root of by how much they multiply its volume.
+fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
+    let volumes: Vec<f64> = pose
+        .maps()
+        .iter()
+        .map(|map| map.linear.determinant())
+        .collect();
+    let weights = body.cell_weights();
+    let stretch = |c| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (bone, weight) in weights.row(c) {
+            sum += volumes[bone as usize] * weight;
+            total += weight;
+        }
+        let stretch: f64 = if total > 0.0 { sum / total } else { 1.0 };
+        stretch.cbrt().abs().max(LEAST_STRETCH).copysign(stretch)
+    };
+    (0..body.elements().len()).map(stretch).collect()
+}
+
+/// Flesh that bones carry.
+struct Carried<'a> {
+    body: &'a Body,
+    /// ∇T of each piece.
+    carried: Vec<Mat3>,
+    /// s of each cell.
+    stretches: Vec<f64>,
+}
+
+impl Carried<'_> {
+    /// Computes the gradient of the energy at u by all lattice vertices, and adds the matrix of Gauss and Newton's step.
+    fn linearise(
+        &self,
+        u: &[Vec3],
+        gradient: &mut [Vec3],
+        mut solver: Option<&mut SparseCholesky>,
+    ) {
+        gradient.fill(Vec3::zeros());
+        let (elements, slots) = (self.body.elements(), self.body.pattern().pair_slots());
+        let (mut first, mut carried) = (0, self.carried.iter());
+        for (e, s) in self.stretches.iter().enumerate() {
+            let corners = elements.corners(e);
+            for piece in elements.pieces(e) {
+                let mut h = Mat3::zeros();
+                for (&a, g) in corners.iter().zip(piece.gradients) {
+                    h += u[a as usize] * g.transpose();
+                }
+                let Some(carried) = carried.next() else {
+                    return;
+                };
+                let f = (carried + h) / *s;
+                let cofactor = cofactors(&f) / *s;
+                let (force, stiffness) = pressure(f.determinant());
+                let plain = piece.volume / (s * s);
+                let stress = h * plain + cofactor * (force * piece.volume);
+                for (&a, g) in corners.iter().zip(piece.gradients) {
+                    gradient[a as usize] += stress * g;
+                }
+                let Some(solver) = solver.as_deref_mut() else {
+                    continue;
+                };
+                let mut pair = first;
+                for (i, ga) in piece.gradients.iter().enumerate() {
+                    let along = cofactor * ga * (stiffness * piece.volume);
+                    for gb in &piece.gradients[i..] {
+                        if let Some(slot) = slots[pair] {
+                            solver.add(slot, &(along * (cofactor * gb).transpose()));
+                            solver.add_scalar(slot, plain * ga.dot(gb));
+                        }
+                        pair += 1;
+                    }
+                }
+            }
+            first += corners.len() * (corners.len() + 1) / 2;
+        }
+    }
+}
+
+/// ψ' at a volume over that at rest, and what Gauss and Newton take for its derivative.
+fn pressure(j: f64) -> (f64, f64) {
+    let swollen = 0.5 * (1.0 + ((j - 1.0) / PASSING).tanh());
+    let crushed = ((CRUSHING - j) / CRUSHING).clamp(0.0, 1.0);
+    let weight = (1.0 + (SWOLLEN - 1.0) * swollen) * (1.0 + (CRUSHED - 1.0) * crushed);
+    let stiffness = VOLUME * weight;
+    (stiffness * (j - 1.0).clamp(-FARTHEST, FARTHEST), stiffness)
+}
+
+/// The derivative of the determinant.
+fn cofactors(f: &Mat3) -> Mat3 {
+    let (a, b, c) = (f.column(0), f.column(1), f.column(2));
+    Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
+}
+
+#[cfg(test)]
+mod tests;

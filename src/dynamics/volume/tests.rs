@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bars whose bones bend, stretch and vanish.
+
+use super::*;
+use crate::body::fixture::BarOptions;
+use crate::skeleton::Affine;
+use nalgebra::Rotation3;
+use std::sync::Arc;
+
+fn bar() -> Arc<Body> {
+    let bar = BarOptions::default();
+    let weights = bar.painted_weights();
+    let options = crate::body::BodyOptions {
+        region_weights: Some(weights),
+        ..Default::default()
+    };
+    BarOptions { options, ..bar }.build()
+}
+
+fn bent(angle: f64) -> Pose {
+    let joint = Vec3::new(0.0, 0.0, 0.8);
+    let turn = Rotation3::from_euler_angles(angle, 0.1 * angle, 0.2 * angle).into_inner();
+    let upper = Affine {
+        linear: turn,
+        translation: joint - turn * joint,
+    };
+    Pose::new(vec![Affine::identity(), upper]).unwrap()
+}
+
+fn solved(body: &Body, pose: &Pose) -> Vec<Vec3> {
+    let mut balance = VolumeBalance::new(body).unwrap();
+    balance.solve(body, pose).unwrap()
+}
+
+fn bent_flesh<'a>(body: &'a Body, pose: &Pose) -> Carried<'a> {
+    let bones = BonePoses::new(body.skeleton(), pose).unwrap();
+    Carried {
+        body,
+        carried: carried(body, &places(body, &bones, pose)),
+        stretches: stretches(body, pose),
+    }
+}
+
+/// Each piece's volume, stretch, ∇u and J at u.
+fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<(f64, f64, Mat3, f64)> {
+    let elements = flesh.body.elements();
+    let mut carried = flesh.carried.iter();
+    let mut all = Vec::new();
+    for (e, s) in flesh.stretches.iter().enumerate() {
+        for piece in elements.pieces(e) {
+            let corners = elements.corners(e).iter().zip(piece.gradients);
+            let h: Mat3 = corners.map(|(&a, g)| u[a as usize] * g.transpose()).sum();
+            let f = carried.next().unwrap() + h;
+            all.push((piece.volume, *s, h, (f / *s).determinant()));
+        }
+    }
+    all
+}
+
+/// ψ by Simpson's rule from 1, between the kinks of its derivative.
+fn energy(j: f64) -> f64 {
+    const PIECES: usize = 200;
+    let mut ends = vec![1.0, j];
+    let kinks = [CRUSHING, 1.0 - FARTHEST, 1.0 + FARTHEST];
+    ends.extend(kinks.iter().filter(|&&k| (k - 1.0) * (k - j) < 0.0));
+    ends.sort_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()));
+    let between = |ends: &[f64]| {
+        let step = (ends[1] - ends[0]) / PIECES as f64;
+        let at = |i: f64| pressure(ends[0] + i * step).0;
+        let piece = |i: usize| at(i as f64) + 4.0 * at(i as f64 + 0.5) + at(i as f64 + 1.0);
+        (0..PIECES).map(piece).sum::<f64>() * step / 6.0
+    };
+    ends.windows(2).map(between).sum()
+}
+
+fn value(flesh: &Carried, u: &[Vec3]) -> f64 {
+    let of = |(volume, s, h, j): (f64, f64, Mat3, f64)| {
+        volume * (0.5 * h.norm_squared() / (s * s) + energy(j))
+    };
+    pieces(flesh, u).into_iter().map(of).sum()
+}
+
+#[test]
+fn the_gradient_is_the_energys_derivative_for_bones_that_stretch_too() {
+    let (body, mut pose) = (bar(), bent(1.2));
+    for scale in [1.0, 1.7] {
+        let by = Affine {
+            linear: Mat3::identity() * scale,
+            ..Affine::identity()
+        };
+        pose = pose.moved(&by);
+        let flesh = bent_flesh(&body, &pose);
+        let wave = |v: usize| Vec3::new((v as f64).sin(), (2.0 * v as f64).cos(), 0.3) * 0.02;
+        let u: Vec<Vec3> = (0..body.nodes()).map(wave).collect();
+        let mut gradient = vec![Vec3::zeros(); body.nodes()];
+        flesh.linearise(&u, &mut gradient, None);
+        let direction = |v: usize| Vec3::new(0.2, (3.0 * v as f64).sin(), (v as f64).cos());
+        let slope: f64 = gradient
+            .iter()
+            .enumerate()
+            .map(|(v, g)| g.dot(&direction(v)))
+            .sum();
+        let along = |t: f64| {
+            let moved = u.iter().enumerate().map(|(v, u)| u + direction(v) * t);
+            value(&flesh, &moved.collect::<Vec<_>>())
+        };
+        let change = (along(1e-6) - along(-1e-6)) / 2e-6;
+        // Central differences of numbers near 1 keep nine digits.
+        assert!(
+            (change - slope).abs() < 1e-5 * slope.abs(),
+            "{change} {slope}"
+        );
+    }
+}
+
+#[test]
+fn flesh_is_carried_as_its_bones_do() {
+    let (body, pose) = (bar(), bent(1.2));
+    // Where one bone alone has all of a cell its map is the bone's.
+    let flesh = bent_flesh(&body, &pose);
+    let mut rigid = 0;
+    for (c, f) in flesh.carried.iter().enumerate() {
+        let row: Vec<_> = body.cell_weights().row(c).filter(|p| p.1 > 0.0).collect();
+        if let [(bone, _)] = row[..] {
+            rigid += 1;
+            assert!((f - pose.maps()[bone as usize].linear).norm() < 1e-9);
+        }
+    }
+    assert!(rigid > 0 && rigid < flesh.carried.len());
+}
+
+#[test]
+fn nothing_moves_at_rest_and_held_vertices_never_do() {
+    let body = bar();
+    let u = solved(&body, &bent(0.0));
+    assert!(u.iter().all(|u| u.norm() < 1e-12));
+    let u = solved(&body, &bent(1.5));
+    assert!(body.held_vertices().all(|v| u[v as usize] == Vec3::zeros()));
+    assert!(u.iter().any(|u| u.norm() > 0.01));
+}
+
+#[test]
+fn it_turns_moves_and_grows_along_with_the_bones() {
+    let body = bar();
+    let alone = solved(&body, &bent(1.4));
+    let turn = Rotation3::from_euler_angles(0.7, -0.4, 2.0).into_inner();
+    for scale in [1.0, 2.5] {
+        let by = Affine {
+            linear: turn * scale,
+            translation: Vec3::new(30.0, -7.0, 2.0),
+        };
+        let moved = solved(&body, &bent(1.4).moved(&by));
+        for (a, b) in alone.iter().zip(&moved) {
+            assert!((turn * a * scale - b).norm() < 1e-9);
+        }
+    }
+}
+
+#[test]
+fn volume_that_the_bend_takes_comes_back() {
+    let body = bar();
+    for angle in [0.8, 1.4] {
+        let (flesh, u) = (bent_flesh(&body, &bent(angle)), solved(&body, &bent(angle)));
+        let lost = |u: &[Vec3]| -> f64 {
+            let of = |(volume, _, _, j): (f64, f64, Mat3, f64)| volume * (1.0 - j).max(0.0);
+            pieces(&flesh, u).into_iter().map(of).sum()
+        };
+        let (before, after) = (lost(&vec![Vec3::zeros(); u.len()]), lost(&u));
+        assert!(after < 0.6 * before, "{angle}: {after} of {before}");
+    }
+}
+
+#[test]
+fn a_little_more_bend_moves_flesh_a_little_and_bones_scaled_to_nothing_leave_numbers() {
+    let body = bar();
+    let at = |degrees: f64| solved(&body, &bent(degrees.to_radians()));
+    let mut before = at(0.0);
+    let mut farthest = 0.0_f64;
+    for degree in 1..=140 {
+        let now = at(f64::from(degree));
+        let moved = before.iter().zip(&now).map(|(a, b)| (a - b).norm());
+        let moved = moved.fold(0.0, f64::max);
+        farthest = farthest.max(moved);
+        before = now;
+    }
+    // The farthest point of the bar goes by 14 mm a degree.
+    assert!(farthest < 0.014, "{farthest}");
+    let none = Affine {
+        linear: Mat3::zeros(),
+        translation: Vec3::zeros(),
+    };
+    let u = solved(&body, &Pose::new(vec![Affine::identity(), none]).unwrap());
+    assert!(u.iter().all(|u| u.norm().is_finite()));
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! How far bent joints lift a body's own skin at the instants shown last: its surfaces show the same instant one after the other, and a
+//! velocity that of the instant before.
+
+use crate::body::JointShape;
+use crate::kernel::LocalMaps;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Instants that are kept.
+const KEPT: usize = 3;
+
+type Lifts = Arc<Vec<[f32; 3]>>;
+
+/// What was computed last, newest first.
+#[derive(Default)]
+pub(super) struct KnownLifts(Mutex<Vec<Known>>);
+
+struct Known {
+    maps: LocalMaps,
+    u: Vec<[f32; 3]>,
+    lifts: Lifts,
+}
+
+impl std::fmt::Debug for KnownLifts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("KnownLifts")
+    }
+}
+
+impl KnownLifts {
+    /// Returns [`JointShape::lifts`] of a body's skin.
+    pub fn at(&self, joints: &JointShape, maps: &LocalMaps, u: &[[f32; 3]]) -> Lifts {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &&Known| known.maps == *maps && known.u == u;
+        if let Some(known) = known.iter().find(same) {
+            return known.lifts.clone();
+        }
+        // Others may look in the meantime.
+        drop(known);
+        let lifts = Arc::new(joints.lifts(maps, u));
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.truncate(KEPT - 1);
+        let (maps, u) = (maps.clone(), u.to_vec());
+        known.insert(
+            0,
+            Known {
+                maps,
+                u,
+                lifts: lifts.clone(),
+            },
+        );
+        lifts
+    }
+}
