@@ -6,7 +6,7 @@
 //! methods the balance is solved for and taken away.
 
 use super::bends::Bends;
-use super::{Method, SimulationError, SkinnedLattice};
+use super::{Method, SimulationError, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{ContactSkin, Folds};
@@ -42,13 +42,18 @@ struct Folding {
 
 impl Shape {
     /// `parted`: the sway is wanted.
-    pub fn new(body: &Body, method: Method, parted: bool) -> Result<Self, SimulationError> {
+    pub fn new(
+        body: &Body,
+        method: Method,
+        solver: Solver,
+        parted: bool,
+    ) -> Result<Self, SimulationError> {
         let wanted = match method {
             Method::Hyperelastic => true,
             Method::Modal => false,
             _ => parted,
         };
-        let bends = wanted.then(|| Bends::new(body, method));
+        let bends = wanted.then(|| Bends::new(body, method, solver));
         Ok(Self {
             places: body.lattice().vertices().to_vec(),
             sway: vec![Vec3::zeros(); if wanted { body.nodes() } else { 0 }],
@@ -183,7 +188,8 @@ mod tests {
         let (body, pose) = (flesh.skin.body(), &flesh.pose);
         // Nobody looks for folds here: those of the pose are none.
         let after = |times: &[f64], stopped: Option<f64>| {
-            let mut shape = Shape::new(body, Method::Hyperelastic, true).unwrap();
+            let mut shape =
+                Shape::new(body, Method::Hyperelastic, Solver::Automatic, true).unwrap();
             shape.folds = (0..body.nodes()).map(|v| (v % 5) as f64 / 4.0).collect();
             for &dt in times {
                 let coming = shape.follow(body, pose, dt);

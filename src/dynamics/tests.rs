@@ -22,6 +22,7 @@ mod jolts;
 mod modal;
 mod nonlinear;
 mod sections;
+mod solvers;
 mod states;
 mod terms;
 
