@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Measures how far the default method's flesh swings beside exact flesh (`neohookean`), on an arm whose bones are moved: how hard they stop, how
-large the arm is, how many frames a second, how fast it whirls; and what a frame costs.
+large the arm is, how many frames a second, how fast it whirls; and what a frame costs, on finer and finer lattices too.
 
-    python benches/python_motion.py [TABLE ...]     of stops, sizes, rates, whirls, costs; all take a few minutes
+    python benches/python_motion.py [TABLE ...]     of stops, sizes, rates, whirls, costs, lattices; all take a few minutes
 
 Every table says what is asked of the default method and whether it is met. Exact flesh where it fails is left blank.
 """
@@ -38,6 +38,11 @@ TURNS = (1.0, 2.0, 4.0, 8.0)
 COSTS = 1.5
 """Times the cost of warped flesh that it had before the drag was dropped: 6.6 ms a frame beside 4.2."""
 WAS_OVER_WARPED = 6.6 / 4.2
+LATTICES = (12, 18, 26, 36, 46)
+"""Cells across the arm."""
+POWER, FINEST, SAME_MOTION = 1.3, 100.0, 1e-4
+"""Largest power of the nodes with which the cost of a frame grows; ms a frame at 5,000 nodes; and how far apart the motions by
+iterations and by factors may be, as a share of the size."""
 
 
 @dataclass(frozen=True)
@@ -270,13 +275,54 @@ def costs() -> None:
         row(method, f"{1e3 * least[method]:.2f}", f"{over:.2f}", *asked)
 
 
-TABLES = {"stops": stops, "sizes": sizes, "rates": rates, "whirls": whirls, "costs": costs}
+def frame(body: thew.Body, poses: np.ndarray, **settings: object) -> tuple[float, float, np.ndarray]:
+    """Returns ms a frame by the clock and of all processors, of the quickest fifth of the frames, and the lattice's path [f,dofs,3]."""
+    simulation = thew.Simulation(body, DEFAULT, **STILL, **settings)
+    simulation.reset(poses[0])
+    taken, path = [], []
+    for pose in poses[1:]:
+        start = time.perf_counter(), time.process_time()
+        simulation.advance(pose, 1.0 / 24.0)
+        taken.append((time.perf_counter() - start[0], time.process_time() - start[1]))
+        path.append(np.array(simulation.lattice_positions()))
+    clock, processors = 1e3 * np.quantile(taken, 0.2, axis=0)
+    return float(clock), float(processors), np.stack(path)
+
+
+def lattices() -> None:
+    times = ("ms a frame", "by factors", "processor ms a frame", "by factors", "ratio of these")
+    head("nodes", "cells", "built, s", *times, "motions apart, of the size", "asked", "met")
+    poses = swung(np.arange(25) / 24.0)
+    nodes, clock, ours, factored = [], [], [], []
+    for cells in LATTICES:
+        start = time.perf_counter()
+        body = Arm(cells=cells).body()
+        built = time.perf_counter() - start
+        least, spent, path = frame(body, poses)
+        former, spent_before, other = frame(body, poses, solver="direct")
+        apart = np.linalg.norm(path - other, axis=2).max() / body.surface.size
+        nodes.append(len(body.lattice.vertices))
+        clock.append(least)
+        ours.append(spent)
+        factored.append(spent_before)
+        figures = [f"{number:.1f}" for number in (built, least, former, spent, spent_before)]
+        same = f"{apart:.1e}", SAME_MOTION, met(apart <= SAME_MOTION)
+        row(nodes[-1], len(body.lattice.cells), *figures, f"{spent_before / spent:.2f}", *same)
+    power, was = (np.polyfit(np.log(nodes), np.log(times), 1)[0] for times in (ours, factored))
+    finest = float(np.interp(np.log(5000.0), np.log(nodes), clock))
+    growth = f"{power:.2f} (asked {POWER}: {met(power <= POWER)})"
+    print(f"\nprocessor ms a frame grow with the nodes to the {growth}, by factors to the {was:.2f};")
+    print(f"at 5,000 nodes {finest:.0f} ms a frame by the clock (asked {FINEST:.0f}: {met(finest <= FINEST)})")
+
+
+TABLES = {"stops": stops, "sizes": sizes, "rates": rates, "whirls": whirls, "costs": costs, "lattices": lattices}
 TITLES = {
     "stops": "**Bones that go sideways and stop dead**: the largest way flesh goes on, of the size",
     "sizes": "**The same over the size**: speeds as Froude's number has them",
     "rates": "**Frames a second**: the same motion, read at other times",
     "whirls": "**Whirled about the shoulder**: the largest way from where bones would have flesh",
     "costs": "**What a frame takes**",
+    "lattices": "**What a frame takes on finer lattices**: by iterations where these cost less, beside a factor at every step",
 }
 
 

@@ -1141,8 +1141,8 @@ class Simulation:
     converge, and keep the state before it. rate: steps per second at least, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin,
-    as a part of the body's size (None: no limit); solver: how warped steps are solved, by factoring ("direct"), by
-    conjugate gradients ("cg") or by what is quicker for the size of the body; elastic_joints (0 to 1): which part of
+    as a part of the body's size (None: no limit); solver: how hyperelastic and warped steps are solved, by factoring ("direct"), by
+    conjugate gradients ("cg") or by what is quicker for the body ("auto"); elastic_joints (0 to 1): which part of
     the joints' own shape is shown in place of the plain skin (0: the skin as it is, plus sway; 1: with hyperelastic joints that are
     round and keep their volume, with others the flesh that bones bend); contact: how the
     flesh touches itself, with the methods hyperelastic, warped, warped_vertex and linear; with modal its surface alone is parted (None: it passes through itself). Raises InputError, NotBuilt.

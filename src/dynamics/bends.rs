@@ -43,12 +43,21 @@ pub(super) struct Bend {
 
 impl Bends {
     /// Prepares the balances of a body by a method other than the modal one. `joints`: bent joints are shown.
-    pub fn new(body: &Body, method: Method, joints: bool) -> Result<Self, SimulationError> {
+    pub fn new(
+        body: &Body,
+        method: Method,
+        solver: Solver,
+        joints: bool,
+    ) -> Result<Self, SimulationError> {
         let linear = match method {
             Method::Hyperelastic => Some(Method::Warped),
             _ => method.model().is_none().then_some(method),
         };
-        let system = linear.map(|method| System::new(body, method, Solver::Factor));
+        let system = linear.map(|method| match (method, solver) {
+            (Method::Warped, Solver::Automatic | Solver::Iterate) => System::of_balances(body),
+            // One factor serves all poses, or it preconditions.
+            _ => System::new(body, method, Solver::Factor),
+        });
         Ok(Self {
             method,
             system: system.transpose()?,

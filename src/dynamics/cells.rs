@@ -12,7 +12,7 @@ use super::system::Linearised;
 use super::{SkinnedLattice, Solver};
 use crate::body::Body;
 use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
-use crate::solve::{Assembly, EnergyTerm, SolveError, SparseCholesky};
+use crate::solve::{Assembly, EnergyTerm, Inverse, Linear, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
 /// From so many 3x3 blocks of a factor on conjugate gradients are no slower than factoring anew at every step, however far the
@@ -27,8 +27,7 @@ const STOP: Stop = Stop {
 
 /// The matrix of one body; all buffers allocated once.
 pub(super) struct CellMatrix {
-    now: SparseCholesky,
-    factored: bool,
+    now: Inverse,
     /// Values of `m M + s Mt`, which no pose changes.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
@@ -64,11 +63,24 @@ impl CellMatrix {
             }),
             false => None,
         };
-        let now = SparseCholesky::new(symbolic.clone())?;
+        Self::with(body, Inverse::by_factor(symbolic)?, iterating)
+    }
+
+    /// Creates one for a solution or two at each pose, by sweeps where these cost less than a factor.
+    pub fn swept(body: &Body) -> Result<Self, SolveError> {
+        let mut inverse = Inverse::by_sweeps(body.pattern().symbolic())?;
+        inverse.set_tolerance(STOP.tolerance);
+        Self::with(body, inverse, None)
+    }
+
+    fn with(
+        body: &Body,
+        mut now: Inverse,
+        iterating: Option<Iterating>,
+    ) -> Result<Self, SolveError> {
         Ok(Self {
-            base: vec![0.0; now.values().len()],
+            base: vec![0.0; now.matrix().values().len()],
             now,
-            factored: false,
             scales: None,
             turns: vec![Mat3::zeros(); body.blocks().len()],
             with_terms: false,
@@ -101,13 +113,14 @@ impl CellMatrix {
         }
         // Not to be trusted again until all has succeeded.
         self.scales = None;
+        let now = self.now.matrix();
         if !same {
-            self.now.clear();
-            let mut assembly = Assembly::new(pattern, &mut self.now);
+            now.clear();
+            let mut assembly = Assembly::new(pattern, now);
             assembly.times(mass).add_scalars(body.mass_matrix());
             let twist = Twist { body, skinned };
             twist.add_hessian(&further.at(), true, &mut assembly.times(stiffness));
-            self.base.copy_from_slice(self.now.values());
+            self.base.copy_from_slice(now.values());
             if let Some(Iterating { rest, .. }) = &mut self.iterating {
                 rest.set_values(&self.base);
                 let mut assembly = Assembly::new(pattern, rest);
@@ -120,16 +133,16 @@ impl CellMatrix {
                 rest.factor()?;
             }
         }
-        self.now.set_values(&self.base);
-        let mut assembly = Assembly::new(pattern, &mut self.now);
+        now.set_values(&self.base);
+        let mut assembly = Assembly::new(pattern, now);
         let turns = skinned.cell_turns.iter();
         add_cells(body, turns, &mut assembly.times(stiffness));
         for term in further.terms {
             term.add_hessian(&further.at(), true, &mut assembly.times(further.factor));
         }
-        self.factored = false;
-        if self.iterating.is_none() {
-            self.factor()?;
+        match self.iterating {
+            Some(_) => self.now.postpone(),
+            None => self.now.renew()?,
         }
         self.turns.copy_from_slice(&skinned.cell_turns);
         self.scales = Some((mass, stiffness));
@@ -138,17 +151,12 @@ impl CellMatrix {
 
     /// Factors the matrix at the pose, if that is not done yet.
     pub fn factor(&mut self) -> Result<(), SolveError> {
-        if !self.factored {
-            self.now.factor()?;
-            self.factored = true;
-        }
-        Ok(())
+        self.now.factored().map(|_| ())
     }
 
     /// The matrix with its factors.
     pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
-        self.factor()?;
-        Ok(&mut self.now)
+        self.now.factored()
     }
 
     /// Solves in place, one entry per free vertex.
@@ -159,27 +167,25 @@ impl CellMatrix {
                 turns,
                 method,
             } = iterating;
-            let now = &mut self.now;
+            let now = self.now.matrix();
             let mut system = Turned { now, rest, turns };
             if method.solve(&mut system, x, STOP).is_some() {
                 return Ok(());
             }
         }
-        self.factor()?;
-        self.substitute(x);
-        Ok(())
+        self.now.solve(x)
     }
 
     /// Solves in place with the factors of [`factor`](Self::factor).
     pub fn substitute(&mut self, x: &mut [Vec3]) {
-        self.now.solve(x);
+        self.now.matrix().solve(x);
     }
 
     /// Applies an approximate inverse, one substitution: exact where the matrix is factored at every step.
     pub fn precondition(&mut self, x: &mut [Vec3]) {
         match &mut self.iterating {
             Some(Iterating { rest, turns, .. }) => turned_back(rest, turns, x),
-            None => self.now.solve(x),
+            None => self.substitute(x),
         }
     }
 

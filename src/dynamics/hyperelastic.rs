@@ -27,20 +27,29 @@
 //! large moves alike at √10 times the speed; it is nothing where flesh follows its bones; and it calms flesh that stiffening
 //! alone makes bounce. Cells far from rest take a convex V''. Where a step would strain some cell by more than [`TRUSTED`], one
 //! linearisation is not to be trusted and the step's energy is minimised by the [chord method](crate::solve::chord), which begins
-//! with the step's own factor.
+//! with the step's own matrix.
+//!
+//! **Systems** are solved by conjugate gradients on [sweeps](crate::solve::sweeps), as masses keep them well conditioned, or by a
+//! factor where that costs less. A step that contact displaces is factored.
+
+mod balance;
+mod cells;
+
+pub(super) use balance::{balance, forces_at};
 
 use super::forces::Load;
 use super::nonlinear::{Balancer, Domain, FLOOR, Increment};
-use super::stepper::{Factored, NodalState, Proposal, Step, StepInParts, Stepper};
-use super::{SimulationError, SkinnedLattice, lost};
+use super::stepper::{Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper};
+use super::{SimulationError, SkinnedLattice, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
-use crate::elasticity::{Elastic, Model, Tangent};
+use crate::elasticity::{Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::{
-    Assembly, Chord, Configuration, ConstantForces, EnergyTerm, Newton, NewtonError, NodeMatrix,
-    ScalarTerm, SolveError,
+    Assembly, Chord, Configuration, ConstantForces, EnergyTerm, Inverse, Linear, NewtonError,
+    NodeMatrix, ScalarTerm, SolveError,
 };
+use cells::Patches;
 
 /// The energy of the flesh.
 const MODEL: Model = Model::Yeoh;
@@ -59,25 +68,12 @@ const CORRECTED: Chord = Chord {
     corrections: 24,
 };
 
-/// The elastic energy, from where the skeleton carries the flesh; steps take its derivatives in one pass.
-fn elastic<'a>(body: &'a Body, skinned: &'a SkinnedLattice, tangent: Tangent) -> Elastic<'a> {
-    Elastic {
-        elements: body.elements(),
-        model: MODEL,
-        turns: Some(&skinned.cell_turns),
-        slots: body.pattern().pair_slots(),
-        tangent,
-    }
-}
+/// Bodies of fewer free vertices are factored: at 255 a factor and its substitution take 0.18 ms and iterations 0.10 ms, of fewer
+/// too little is saved to give digits up for.
+const FEW: usize = 128;
 
-fn domain<'a>(body: &'a Body, skinned: &'a SkinnedLattice) -> Domain<'a> {
-    Domain {
-        elastic: elastic(body, skinned, Tangent::Exact(FLOOR)),
-        pattern: body.pattern(),
-        mass: body.mass_matrix(),
-        twist: Some(body.twist_matrix()),
-    }
-}
+/// Iterations at most where a step is to be solved by them whatever factoring costs.
+const ITERATIONS: usize = 2_000;
 
 /// Forces other than elastic ones on flesh with a sway: gravity, external ones, and the twist's.
 fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out: &mut [Vec3]) {
@@ -103,6 +99,11 @@ pub(super) struct HyperelasticStepper {
     /// Values of `m M + (1 + β/h) Mt` in the solver, and m and β/h.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
+    cells: Patches,
+    /// Where the solution starts: flesh in free flight. One entry per free vertex.
+    flight: Vec<Vec3>,
+    /// Whether iterations are tried first, as long as they cost less than factoring.
+    automatic: bool,
     /// C/L, 1/m.
     drag: f64,
     sway: Vec<Vec3>,
@@ -126,12 +127,25 @@ fn spread(body: &Body) -> f64 {
 }
 
 impl HyperelasticStepper {
-    pub fn new(body: &Body) -> Result<Self, SolveError> {
-        let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
+    pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
+        let pattern = body.pattern();
+        let few = pattern.vertex_of_node().len() < FEW;
+        let mut inverse = match solver {
+            Solver::Automatic if few => Inverse::by_factor(pattern.symbolic())?,
+            Solver::Factor => Inverse::by_factor(pattern.symbolic())?,
+            Solver::Automatic | Solver::Iterate => Inverse::by_sweeps(pattern.symbolic())?,
+        };
+        if solver == Solver::Iterate {
+            inverse.set_limit(ITERATIONS);
+        }
+        let mut balancer = Balancer::with(inverse, pattern, body.nodes())?;
         let zero = vec![Vec3::zeros(); body.nodes()];
         Ok(Self {
-            base: vec![0.0; balancer.solver().values().len()],
+            base: vec![0.0; balancer.solver().matrix().values().len()],
             scales: None,
+            automatic: solver == Solver::Automatic && !few,
+            cells: Patches::new(body),
+            flight: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
             drag: DRAG / spread(body).max(f64::MIN_POSITIVE),
             sway: zero.clone(),
             inertia: zero.clone(),
@@ -144,6 +158,38 @@ impl HyperelasticStepper {
         })
     }
 
+    /// Makes what all steps of these scales share, and finds out whether iterations on it cost less than its factor: it depends on
+    /// the body and on the scales alone, as every step has to.
+    fn scale(&mut self, body: &Body, (mass, damping): (f64, f64)) {
+        let (pattern, solver) = (body.pattern(), self.balancer.solver());
+        let matrix = solver.matrix();
+        matrix.clear();
+        let mut assembly = Assembly::new(pattern, matrix);
+        assembly.times(mass).add_scalars(body.mass_matrix());
+        let both = &mut assembly.times(1.0 + damping);
+        both.add_scalars(body.twist_matrix());
+        self.base.copy_from_slice(matrix.values());
+        self.scales = Some((mass, damping));
+        if !self.automatic {
+            return;
+        }
+        // The matrix at rest, under the weight of all flesh.
+        let still = vec![Vec3::zeros(); body.nodes()];
+        let at = Configuration {
+            origin: None,
+            displacements: &still,
+            increment: None,
+        };
+        let elastic = balance::elastic(body, None, Tangent::Guarded);
+        let assembly = &mut Assembly::new(pattern, matrix);
+        elastic.add_hessian(&at, false, &mut assembly.times(1.0 + damping));
+        for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
+            *node = Vec3::repeat(body.mass_matrix().row_sum(v as usize));
+        }
+        let taken = solver.iterations(&mut self.nodes);
+        solver.sweep(taken.is_some());
+    }
+
     /// One linearisation at the sway: d on the free nodes.
     fn solve(
         &mut self,
@@ -154,37 +200,17 @@ impl HyperelasticStepper {
         damping: f64,
     ) -> Result<(), SimulationError> {
         let pattern = body.pattern();
-        let solver = self.balancer.solver();
         if self.scales != Some((mass, damping)) {
-            solver.clear();
-            let mut assembly = Assembly::new(pattern, solver);
-            assembly.times(mass).add_scalars(body.mass_matrix());
-            assembly
-                .times(1.0 + damping)
-                .add_scalars(body.twist_matrix());
-            self.base.copy_from_slice(solver.values());
-            self.scales = Some((mass, damping));
+            self.scale(body, (mass, damping));
         }
+        let solver = self.balancer.solver();
         let at = Configuration {
             origin: Some(&skinned.places),
             displacements: &self.sway,
             increment: None,
         };
-        let elastic = elastic(body, skinned, Tangent::Guarded);
-        let gradient = &mut self.gradient;
-        for convex in [false, true] {
-            solver.set_values(&self.base);
-            gradient.fill(Vec3::zeros());
-            let mut assembly = Assembly::new(pattern, solver);
-            elastic.linearise(&at, convex, gradient, &mut assembly.times(1.0 + damping));
-            for term in load.terms {
-                term.linearise(&at, convex, gradient, &mut assembly);
-            }
-            match solver.factor() {
-                Ok(()) => break,
-                Err(error) if convex => return Err(error.into()),
-                Err(_) => {}
-            }
+        for (flight, &v) in self.flight.iter_mut().zip(pattern.vertex_of_node()) {
+            *flight = self.inertia[v as usize] / -mass;
         }
         // Their Hessians are in the base.
         let forces = ConstantForces {
@@ -195,17 +221,35 @@ impl HyperelasticStepper {
             factor: mass,
             slope: &self.inertia,
         };
-        for term in [&forces as &dyn EnergyTerm, &inertia] {
-            term.add_gradient(&at, gradient);
+        let gradient = &mut self.gradient;
+        for convex in [false, true] {
+            let matrix = solver.matrix();
+            matrix.set_values(&self.base);
+            gradient.fill(Vec3::zeros());
+            let mut assembly = Assembly::new(pattern, matrix);
+            let from = (skinned, &self.sway[..]);
+            let damped = &mut assembly.times(1.0 + damping);
+            self.cells.linearise(from, convex, gradient, damped);
+            for term in load.terms {
+                term.linearise(&at, convex, gradient, &mut assembly);
+            }
+            for term in [&forces as &dyn EnergyTerm, &inertia] {
+                term.add_gradient(&at, gradient);
+            }
+            for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
+                *node = -gradient[v as usize];
+            }
+            let renewed = solver.renew();
+            match renewed.and_then(|()| solver.solve_from(&mut self.nodes, Some(&self.flight))) {
+                Ok(()) => break,
+                Err(error) if convex => return Err(error.into()),
+                Err(_) => {}
+            }
         }
-        for (node, &v) in self.nodes.iter_mut().zip(pattern.vertex_of_node()) {
-            *node = -gradient[v as usize];
-        }
-        solver.solve(&mut self.nodes);
         Ok(())
     }
 
-    /// The sway at the end of the step by the chord method, from the factor that [`solve`](Self::solve) leaves.
+    /// The sway at the end of the step by the chord method, from the matrix that [`solve`](Self::solve) leaves.
     fn minimise(
         &mut self,
         body: &Body,
@@ -224,7 +268,12 @@ impl HyperelasticStepper {
             terms: load.terms,
             origin: &skinned.places,
         };
-        let domain = domain(body, skinned);
+        let domain = Domain {
+            elastic: balance::elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
+            pattern: body.pattern(),
+            mass: body.mass_matrix(),
+            twist: Some(body.twist_matrix()),
+        };
         let sway = &mut self.sway;
         match self
             .balancer
@@ -284,7 +333,7 @@ impl StepInParts for HyperelasticStepper {
         for (d, &v) in self.nodes.iter().zip(body.pattern().vertex_of_node()) {
             self.change[v as usize] = *d;
         }
-        let steep = body.elements().steepest(&self.change);
+        let steep = self.cells.steepest(&self.change);
         if steep <= TRUSTED {
             for (sway, d) in self.sway.iter_mut().zip(&self.change) {
                 *sway += d;
@@ -302,7 +351,7 @@ impl StepInParts for HyperelasticStepper {
         Ok(Proposal {
             positions: &self.sway,
             factored: Factored {
-                solver: self.balancer.solver(),
+                solver: Factor::Pending(self.balancer.solver()),
                 scale: 1.0,
             },
         })
@@ -329,55 +378,4 @@ impl StepInParts for HyperelasticStepper {
         }
         Ok(())
     }
-}
-
-/// The sway of the flesh in balance at a pose.
-pub(super) fn balance(
-    body: &Body,
-    skinned: &SkinnedLattice,
-    load: &Load,
-    progress: &dyn Progress,
-) -> Result<Vec<Vec3>, SimulationError> {
-    let zero = vec![Vec3::zeros(); body.nodes()];
-    let (mut forces, mut sway) = (zero.clone(), zero.clone());
-    loads(body, skinned, load, &sway, &mut forces);
-    let increment = Increment {
-        mass: 0.0,
-        inertia: &zero,
-        damping: 0.0,
-        lag: &zero,
-        forces: &forces,
-        terms: load.terms,
-        origin: &skinned.places,
-    };
-    let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
-    let options = Newton::default();
-    let domain = domain(body, skinned);
-    balancer.balance(domain, increment, &mut sway, &options, progress)?;
-    Ok(sway)
-}
-
-/// The forces (N; zero on held vertices) that hold the flesh at a sway.
-pub(super) fn forces_at(
-    body: &Body,
-    skinned: &SkinnedLattice,
-    load: &Load,
-    sway: &[Vec3],
-) -> Vec<Vec3> {
-    let mut outer = vec![Vec3::zeros(); body.nodes()];
-    loads(body, skinned, load, sway, &mut outer);
-    let mut forces = vec![Vec3::zeros(); body.nodes()];
-    let at = Configuration {
-        origin: Some(&skinned.places),
-        displacements: sway,
-        increment: None,
-    };
-    elastic(body, skinned, Tangent::Guarded).add_gradient(&at, &mut forces);
-    for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
-        *f = match body.bone_of_vertex()[v] {
-            Some(_) => Vec3::zeros(),
-            None => *f - outer,
-        };
-    }
-    forces
 }

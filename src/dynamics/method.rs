@@ -94,15 +94,16 @@ impl std::str::FromStr for Method {
     }
 }
 
-/// How the steps of the warped methods solve their systems, whose numbers change with the pose.
+/// How steps of the hyperelastic method and the warped ones solve their systems, whose numbers change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Solver {
-    /// What was measured to be quicker for bodies of the size.
+    /// What is quicker for the body.
     #[default]
     Automatic,
     /// A factorisation at every step.
     Factor,
-    /// Iterations, preconditioned by one factorisation in the rest pose.
+    /// Iterations: hyperelastic ones by [sweeps](crate::solve::sweeps), warped ones preconditioned by one factorisation in the rest
+    /// pose.
     Iterate,
 }
 

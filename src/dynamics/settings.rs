@@ -20,7 +20,7 @@ pub struct Settings {
     pub stiffness_damping: f64,
     /// Farthest that flesh is shown from its skin, as a part of the body's size; none = no limit.
     pub max_offset: Option<f64>,
-    /// How the steps of the warped methods are solved.
+    /// How steps of the hyperelastic method and the warped ones are solved.
     pub solver: Solver,
     /// Elastic Joints s, 0 to 1: which part of the joints' own shape is shown in place of the plain skin. 0 is the skin as it is. 1 is,
     /// with the hyperelastic method, joints that are round and keep their volume; with others, the flesh that bones bend. Sway is shown

@@ -8,7 +8,7 @@
 
 use super::bends::Bends;
 use super::lifts::Lifts;
-use super::{Method, SimulationError, SkinnedLattice};
+use super::{Method, SimulationError, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::{ContactSkin, Folds};
@@ -47,14 +47,19 @@ struct Folding {
 
 impl Shape {
     /// `share`: which part of the joints' own shape is shown.
-    pub fn new(body: &Body, method: Method, share: f64) -> Result<Self, SimulationError> {
+    pub fn new(
+        body: &Body,
+        method: Method,
+        solver: Solver,
+        share: f64,
+    ) -> Result<Self, SimulationError> {
         let wanted = match method {
             Method::Hyperelastic => true,
             Method::Modal => false,
             _ => share < 1.0,
         };
         let joints = method == Method::Hyperelastic && share > 0.0;
-        let bends = wanted.then(|| Bends::new(body, method, joints));
+        let bends = wanted.then(|| Bends::new(body, method, solver, joints));
         Ok(Self {
             places: body.lattice().vertices().to_vec(),
             sway: vec![Vec3::zeros(); if wanted { body.nodes() } else { 0 }],
@@ -207,7 +212,7 @@ mod tests {
         let (body, pose) = (flesh.skin.body(), &flesh.pose);
         // Nobody looks for folds here: those of the pose are none.
         let after = |times: &[f64], stopped: Option<f64>| {
-            let mut shape = Shape::new(body, Method::Hyperelastic, 0.0).unwrap();
+            let mut shape = Shape::new(body, Method::Hyperelastic, Solver::Automatic, 0.0).unwrap();
             shape.folds = (0..body.nodes()).map(|v| (v % 5) as f64 / 4.0).collect();
             for &dt in times {
                 let coming = shape.follow(body, pose, dt);

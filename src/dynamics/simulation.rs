@@ -96,7 +96,7 @@ impl Simulation {
         settings.check()?;
         let (vertices, nodes) = (body.lattice().vertices(), body.nodes());
         Ok(Self {
-            shape: Shape::new(&body, method, settings.elastic_joints)?,
+            shape: Shape::new(&body, method, settings.solver, settings.elastic_joints)?,
             nodes: NodalState {
                 positions: vertices.to_vec(),
                 velocities: vec![Vec3::zeros(); nodes],

@@ -19,7 +19,7 @@ use crate::elasticity::Model;
 use crate::modal::Modes;
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{FrameMotion, Pose};
-use crate::solve::SparseCholesky;
+use crate::solve::{Inverse, SparseCholesky};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -194,24 +194,36 @@ pub(super) trait StepInParts: Send {
 pub(super) struct Proposal<'a> {
     /// `[nodes]`, metres, as the method counts them.
     pub positions: &'a [Vec3],
-    /// The step's matrix, factored, and what its inverse is multiplied by to give displacements of forces.
+    /// The step's matrix, and what its inverse is multiplied by to give displacements of forces.
     pub factored: Factored<'a>,
 }
 
-/// A factored matrix.
+/// A step's matrix, which is factored at the latest when contact asks for its inverse.
 pub(super) struct Factored<'a> {
-    pub solver: &'a mut SparseCholesky,
+    pub solver: Factor<'a>,
     pub scale: f64,
+}
+
+/// A factored matrix, or one that is factored when it is first needed.
+pub(super) enum Factor<'a> {
+    Made(&'a mut SparseCholesky),
+    Pending(&'a mut Inverse),
 }
 
 impl Flexible for Factored<'_> {
     fn displace(&mut self, forces: &mut [Vec3]) {
-        self.solver.solve(forces);
+        match &mut self.solver {
+            Factor::Made(solver) => solver.solve(forces),
+            Factor::Pending(solver) => solver.displace(forces),
+        }
         forces.iter_mut().for_each(|d| *d *= self.scale);
     }
 
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64> {
-        self.solver.inverse_columns(nodes, self.scale)
+        match &mut self.solver {
+            Factor::Made(solver) => solver.inverse_columns(nodes, self.scale),
+            Factor::Pending(solver) => solver.inverse_columns(nodes, self.scale),
+        }
     }
 }
 
@@ -227,7 +239,7 @@ pub(super) fn stepper(
     settings: &Settings,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
     Ok(match method {
-        Method::Hyperelastic => Box::new(HyperelasticStepper::new(body)?),
+        Method::Hyperelastic => Box::new(HyperelasticStepper::new(body, settings.solver)?),
         Method::Warped | Method::WarpedVertex | Method::Linear => {
             Box::new(LinearisedStepper::new(body, method, settings.solver)?)
         }

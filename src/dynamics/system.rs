@@ -67,11 +67,23 @@ impl System {
             Method::WarpedVertex => Form::Vertices(Box::new(VertexMatrix::new(body, solver)?)),
             _ => Form::Cells(Box::new(CellMatrix::new(body, solver)?)),
         };
-        Ok(Self {
+        Ok(Self::of(form, body))
+    }
+
+    /// The system of the cell form, for a balance or two at each of many poses.
+    pub fn of_balances(body: &Body) -> Result<Self, SolveError> {
+        Ok(Self::of(
+            Form::Cells(Box::new(CellMatrix::swept(body)?)),
+            body,
+        ))
+    }
+
+    fn of(form: Form, body: &Body) -> Self {
+        Self {
             form,
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
             sums: vec![Vec3::zeros(); body.nodes()],
-        })
+        }
     }
 
     /// Makes `mass · M + stiffness · A` with further terms ready for solving; nothing is done when nothing has changed.

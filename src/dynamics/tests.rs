@@ -23,6 +23,7 @@ mod jolts;
 mod modal;
 mod nonlinear;
 mod sections;
+mod solvers;
 mod states;
 mod terms;
 

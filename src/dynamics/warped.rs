@@ -19,7 +19,7 @@
 //! Neglected: the turn of the mass matrix with the flesh is none in world axes, so inertia is exact for
 //! the interpolated motion; R' is the skeleton's, not the flesh's own.
 
-use super::stepper::{Factored, NodalState, Proposal, Step, StepInParts, Stepper};
+use super::stepper::{Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper};
 use super::system::{Linearised, System};
 use super::{Method, SimulationError, Solver, lost};
 use crate::Vec3;
@@ -108,7 +108,7 @@ impl StepInParts for LinearisedStepper {
         Ok(Proposal {
             positions: &self.positions,
             factored: Factored {
-                solver: self.system.factored()?,
+                solver: Factor::Made(self.system.factored()?),
                 scale: step.duration * step.duration,
             },
         })

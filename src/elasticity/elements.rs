@@ -168,6 +168,17 @@ impl Elements {
         }
     }
 
+    /// Some of the elements over `nodes` nodes, which `renamed` numbers anew.
+    pub fn part(&self, chosen: &[u32], nodes: usize, renamed: impl Fn(u32) -> u32) -> Self {
+        let mut part = Self::new(nodes);
+        for &e in chosen {
+            let corners = self.corners(e as usize).iter();
+            let corners: Vec<u32> = corners.map(|&v| renamed(v)).collect();
+            part.push(&corners, self.pieces(e as usize));
+        }
+        part
+    }
+
     /// The linear stiffness matrix, N/m: `S_ab = Σ |T| (λ g_a g_bᵀ + G g_b g_aᵀ + G (g_a·g_b) I)`.
     /// [capell2002, §3.3]
     pub fn stiffness(&self) -> BlockMatrix {

@@ -10,7 +10,10 @@ use super::model::{Curvature, Density, Model, TurnedGradient};
 use crate::solve::newton::{Forces, Rounded};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::{Mat3, Vec3};
-use smallvec::SmallVec;
+
+/// Corners of an element at most, and pairs of them, each corner with itself: those of hexahedra.
+const CORNERS: usize = 8;
+const PAIRS: usize = CORNERS * (CORNERS + 1) / 2;
 
 /// How flesh is deformed: displacements of the nodes, in elements that may have been turned as a whole before.
 ///
@@ -188,32 +191,24 @@ impl Elements {
         mut force: impl FnMut(u32, Vec3),
         mut visit: impl FnMut(usize, u32, u32, &Mat3),
     ) {
-        // As many pairs as hexahedra have.
-        let mut blocks: SmallVec<[Mat3; 36]> = SmallVec::new();
-        let mut turned: SmallVec<[TurnedGradient; 8]> = SmallVec::new();
+        let mut blocks = [Mat3::zeros(); PAIRS];
+        let mut turned = [TurnedGradient::default(); CORNERS];
         let mut number = 0;
         for e in 0..self.len() {
             let corners = self.corners(e);
             let n = corners.len();
-            blocks.clear();
-            blocks.resize(n * (n + 1) / 2, Mat3::zeros());
+            let blocks = &mut blocks[..n * (n + 1) / 2];
+            let turned = &mut turned[..n];
+            blocks.fill(Mat3::zeros());
             for piece in self.pieces(e) {
                 let h = deformation.gradient(e, corners, piece.gradients);
                 let density = piece.density(model);
                 let stress = density.stress(&h) * piece.volume;
-                let tangent = density.tangent(&h, curvature(&h));
-                turned.clear();
-                turned.extend(piece.gradients.iter().map(|g| tangent.turned(g)));
                 for (&corner, g) in corners.iter().zip(piece.gradients) {
                     force(corner, stress * g);
                 }
-                let mut pair = 0;
-                for (i, a) in turned.iter().enumerate() {
-                    for b in &turned[i..] {
-                        blocks[pair] += tangent.block(a, b) * piece.volume;
-                        pair += 1;
-                    }
-                }
+                let tangent = density.tangent(&h, curvature(&h));
+                tangent.add_blocks(piece.gradients, piece.volume, turned, blocks);
             }
             let mut pair = 0;
             for (i, &a) in corners.iter().enumerate() {

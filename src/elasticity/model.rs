@@ -21,6 +21,10 @@
 //! vectors of F the second derivative of an isotropic energy is one 3x3 block and six numbers, whose negative eigenvalues
 //! are clamped. [smith2019, §4]
 
+mod tangent;
+
+pub(super) use tangent::{Tangent, TurnedGradient};
+
 use crate::{Mat3, Vec3};
 
 /// How flesh resists deformation.
@@ -193,6 +197,7 @@ impl Density {
     }
 
     /// The derivative of the stress at a displacement gradient.
+    #[inline]
     pub fn tangent(&self, h: &Mat3, curvature: Curvature) -> Tangent {
         let f = Mat3::identity() + h;
         match (self.model, curvature) {
@@ -299,125 +304,6 @@ impl Density {
                     spring - pressure * third,
                     spring + pressure * third,
                 )
-            }
-        }
-    }
-}
-
-/// A derivative of the stress, ready to give the 3x3 block of two corners with gradients a and b:
-/// `K_ik = Σ_jl a_j ∂P_ij/∂H_kl b_l`.
-#[derive(Debug, Clone)]
-pub(super) enum Tangent {
-    Linear {
-        lame: f64,
-        shear: f64,
-    },
-    Kirchhoff {
-        lame: f64,
-        shear: f64,
-        /// Second Piola-Kirchhoff stress.
-        stress: Mat3,
-        /// F Fᵀ.
-        square: Mat3,
-        f: Mat3,
-    },
-    NeoHookean {
-        spring: f64,
-        slope: f64,
-        bulk: f64,
-        pressure: f64,
-        cofactor: Mat3,
-        f: Mat3,
-    },
-    /// In the frame of the singular vectors.
-    Principal {
-        u: Mat3,
-        v: Mat3,
-        block: Mat3,
-        own: Mat3,
-        crossed: Mat3,
-    },
-}
-
-/// The gradient of a corner's function, and what the tangent makes of it: used with every other corner.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct TurnedGradient {
-    gradient: Vec3,
-    /// F g; in the frame of the singular vectors Vᵀ g.
-    carried: Vec3,
-    /// cof F g of the neo-Hookean form, σ g of St. Venant-Kirchhoff's.
-    other: Vec3,
-}
-
-impl Tangent {
-    /// Prepares the gradient of a corner's function for [`block`](Self::block).
-    #[inline]
-    pub fn turned(&self, gradient: &Vec3) -> TurnedGradient {
-        let (carried, other) = match self {
-            Self::Linear { .. } => (*gradient, *gradient),
-            Self::Kirchhoff { stress, f, .. } => (f * gradient, stress * gradient),
-            Self::NeoHookean { cofactor, f, .. } => (f * gradient, cofactor * gradient),
-            Self::Principal { v, .. } => (v.tr_mul(gradient), *gradient),
-        };
-        TurnedGradient {
-            gradient: *gradient,
-            carried,
-            other,
-        }
-    }
-
-    /// The block of two corners, Pa/m².
-    #[inline]
-    pub fn block(&self, a: &TurnedGradient, b: &TurnedGradient) -> Mat3 {
-        let dot = a.gradient.dot(&b.gradient);
-        match self {
-            Self::Linear { lame, shear } => {
-                a.gradient * (b.gradient * *lame).transpose()
-                    + b.gradient * (a.gradient * *shear).transpose()
-                    + Mat3::from_diagonal_element(shear * dot)
-            }
-            Self::Kirchhoff {
-                lame,
-                shear,
-                square,
-                ..
-            } => {
-                a.carried * (b.carried * *lame).transpose()
-                    + b.carried * (a.carried * *shear).transpose()
-                    + square * (shear * dot)
-                    + Mat3::from_diagonal_element(a.gradient.dot(&b.other))
-            }
-            Self::NeoHookean {
-                spring,
-                slope,
-                bulk,
-                pressure,
-                f,
-                ..
-            } => {
-                a.carried * (b.carried * *slope).transpose()
-                    + a.other * (b.other * *bulk).transpose()
-                    - (f * (a.gradient.cross(&b.gradient) * *pressure)).cross_matrix()
-                    + Mat3::from_diagonal_element(spring * dot)
-            }
-            Self::Principal {
-                u,
-                block,
-                own,
-                crossed,
-                ..
-            } => {
-                let (a, b) = (a.carried, b.carried);
-                let k = Mat3::from_fn(|i, k| {
-                    let straight = block[(i, k)] * a[i] * b[k];
-                    if i == k {
-                        let across = |j: usize| own[(i, j)] * a[j] * b[j];
-                        straight + across((i + 1) % 3) + across((i + 2) % 3)
-                    } else {
-                        straight + crossed[(i, k)] * a[k] * b[i]
-                    }
-                });
-                u * k * u.transpose()
             }
         }
     }

@@ -50,6 +50,24 @@ impl Elastic<'_> {
         }
     }
 
+    /// Adds the energy's derivative, and gives the Hessian's blocks by the numbers of their pairs of corners, in one pass.
+    pub fn visit_linearised(
+        &self,
+        at: &Configuration,
+        convex: bool,
+        gradient: &mut [Vec3],
+        mut visit: impl FnMut(usize, &Mat3),
+    ) {
+        let (curvature, deformation) = (self.curvature(convex), self.deformation(at));
+        self.elements.linearise(
+            self.model,
+            deformation,
+            curvature,
+            gradient,
+            |pair, _, _, block| visit(pair, block),
+        );
+    }
+
     /// Gives the Hessian's blocks as [`Elements::visit_hessian`] does.
     pub fn visit_hessian(
         &self,
@@ -107,15 +125,9 @@ impl EnergyTerm for Elastic<'_> {
         gradient: &mut [Vec3],
         into: &mut Assembly,
     ) {
-        let curvature = self.curvature(convex);
-        let deformation = self.deformation(at);
-        self.elements.linearise(
-            self.model,
-            deformation,
-            curvature,
-            gradient,
-            |pair, _, _, block| into.add_at(self.slots[pair], block),
-        );
+        self.visit_linearised(at, convex, gradient, |pair, block| {
+            into.add_at(self.slots[pair], block);
+        });
     }
 
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {

@@ -88,7 +88,7 @@ pub(super) fn modes_for(
 /// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
 /// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
 /// and "neohookean". contact: how the flesh touches itself (None: it passes through itself); colliders:
-/// `Collider`s that it touches besides, at their first entry after a reset and on by one with every advance. solver: how warped steps are solved: "direct", "cg", or by size "auto".
+/// `Collider`s that it touches besides, at their first entry after a reset and on by one with every advance. solver: how hyperelastic and warped steps are solved: "direct", "cg", or by what is quicker for the body "auto".
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
     simulation: Exclusive<Simulation>,

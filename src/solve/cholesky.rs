@@ -90,15 +90,17 @@ impl SparseCholesky {
     #[inline]
     pub fn add(&mut self, slot: Slot, block: &Mat3) {
         let (start, stride) = (slot.start as usize, slot.stride as usize);
-        for c in 0..3 {
-            let column = &mut self.values[start + c * stride..][..3];
-            for (r, value) in column.iter_mut().enumerate() {
-                *value += if slot.transposed {
-                    block[(c, r)]
-                } else {
-                    block[(r, c)]
-                };
+        let turned;
+        let block = match slot.transposed {
+            true => {
+                turned = block.transpose();
+                &turned
             }
+            false => block,
+        };
+        for (c, column) in block.as_slice().chunks_exact(3).enumerate() {
+            let values = &mut self.values[start + c * stride..][..3];
+            values.iter_mut().zip(column).for_each(|(v, b)| *v += b);
         }
     }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The chord method: Newton's method that keeps its factor while it serves.
 //!
-//! Each correction is `d = −A⁻¹ g` with A the Hessian that was factored last, followed by the same line search as
-//! [Newton's method](super::newton). A correction costs one substitution and two or three sums over the elements, Newton's a
-//! factorisation besides. A correction that leaves more than [`Chord::stale`] of the gradient has A factored anew where it stands; in the
+//! Each correction is `d = −A⁻¹ g` with A the Hessian that was taken up last, followed by the same line search as
+//! [Newton's method](super::newton). A correction costs one solution and two or three sums over the elements, Newton's a Hessian and
+//! its factor in addition. A correction that leaves more than [`Chord::stale`] of the gradient has A made anew where it stands; in the
 //! worst case that is Newton's method. [dennis1996, ch. 6]
 
-use super::SparseCholesky;
+use super::inverse::Linear;
 use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent};
 use crate::Vec3;
 use crate::progress::Progress;
@@ -16,19 +16,19 @@ use crate::progress::Progress;
 pub struct Chord {
     /// Largest gradient at the end, as a share of that at the start.
     pub tolerance: f64,
-    /// The share of the gradient that a correction may leave before the Hessian is factored anew.
+    /// The share of the gradient that a correction may leave before the Hessian is made anew.
     pub stale: f64,
     /// Corrections at most.
     pub corrections: usize,
 }
 
-/// Minimises from `x`, in place, with what `solver` has factored: at the end the minimum, on an error the best point so far.
+/// Minimises from `x`, in place, with the matrix that `solver` has taken up: at the end the minimum, on an error the best point so far.
 ///
 /// # Errors
 /// As [`minimise`](super::newton::minimise).
 pub fn minimise_with_factor(
     problem: &mut dyn Problem,
-    solver: &mut SparseCholesky,
+    solver: &mut dyn Linear,
     x: &mut [Vec3],
     options: &Chord,
     progress: &dyn Progress,
@@ -44,14 +44,14 @@ pub fn minimise_with_factor(
     descend(problem, &mut directions, x, when, progress)
 }
 
-/// Directions of the Hessian that was factored last.
+/// Directions of the Hessian that was taken up last.
 struct Kept<'a> {
-    solver: &'a mut SparseCholesky,
+    solver: &'a mut dyn Linear,
     /// [`Chord::stale`].
     limit: f64,
-    /// Whether the factor is not to be used again.
+    /// Whether the Hessian is not to be used again.
     stale: bool,
-    /// Whether the last direction is of a factor made for it.
+    /// Whether the last direction is of a Hessian made for it.
     renewed: bool,
 }
 
@@ -68,10 +68,10 @@ impl Directions for Kept<'_> {
             for (d, g) in direction.iter_mut().zip(gradient) {
                 *d = -g;
             }
-            self.solver.solve(direction);
+            let solved = self.solver.solve(direction);
             let slope = direction.iter().zip(gradient).map(|(d, g)| d.dot(g));
             let slope: f64 = slope.sum();
-            if slope < 0.0 && slope.is_finite() {
+            if solved.is_ok() && slope < 0.0 && slope.is_finite() {
                 return Ok(slope);
             }
             self.renewed = true;
@@ -92,7 +92,7 @@ mod tests {
     use crate::progress::Silent;
     use crate::solve::newton::{Rounded, minimise};
     use crate::solve::ordering::Graph;
-    use crate::solve::{Newton, Symbolic};
+    use crate::solve::{Newton, SparseCholesky, Symbolic};
     use std::sync::Arc;
 
     /// Points on springs that stiffen, each pulled aside: `½ k |x|² + ¼ c |x|⁴ − f · x`.

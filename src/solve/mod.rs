@@ -22,6 +22,7 @@
 //! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
 //! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
 //! matrices are [sprs](matrix)'s, [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
+//! [`sweeps`] with none, [`inverse`] with whichever costs less,
 //! [`pattern`] says where an element's blocks go, [`term`] what an energy of nodes is, [`potential`] adds such up,
 //! [`newton`] minimises them, [`chord`] with fewer factorisations, [`lbfgsb`] a function of few variables
 //! within bounds, [`eigen`] finds vibration modes.
@@ -31,6 +32,7 @@ pub mod chord;
 mod columns;
 mod dissection;
 pub mod eigen;
+pub mod inverse;
 pub mod krylov;
 pub mod lbfgsb;
 pub mod matrix;
@@ -39,12 +41,14 @@ pub mod ordering;
 pub mod pattern;
 pub mod potential;
 pub mod quadratic;
+pub mod sweeps;
 mod symbolic;
 pub(crate) mod tall;
 pub mod term;
 
 pub use cholesky::SparseCholesky;
 pub use chord::Chord;
+pub use inverse::{Inverse, Linear};
 pub use krylov::ConjugateGradients;
 pub use lbfgsb::{Lbfgsb, LbfgsbError, Local, Minimum};
 pub use matrix::{BlockMatrix, NodeMatrix, ScalarMatrix};

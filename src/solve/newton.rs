@@ -8,6 +8,7 @@
 //!
 //! Converged is a gradient below a share of the forces that balance in it, or below its own rounding error.
 
+use super::inverse::Linear;
 use super::{SolveError, SparseCholesky};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, step};
@@ -310,24 +311,23 @@ impl Walk {
 /// The direction of Newton's step, and the slope of the energy along it (negative).
 pub(super) fn descent(
     problem: &mut dyn Problem,
-    solver: &mut SparseCholesky,
+    solver: &mut dyn Linear,
     x: &[Vec3],
     gradient: &[Vec3],
     direction: &mut [Vec3],
 ) -> Result<f64, NewtonError> {
     for convex in [false, true] {
-        problem.hessian(x, convex, solver);
-        let factored = solver.factor();
-        if let (Err(error), true) = (&factored, convex) {
-            return Err(error.clone().into());
-        }
-        if factored.is_err() {
-            continue;
-        }
+        problem.hessian(x, convex, solver.matrix());
         for (d, g) in direction.iter_mut().zip(gradient) {
             *d = -g;
         }
-        solver.solve(direction);
+        let solved = solver.renew().and_then(|()| solver.solve(direction));
+        if let (Err(error), true) = (&solved, convex) {
+            return Err(error.clone().into());
+        }
+        if solved.is_err() {
+            continue;
+        }
         let slope: f64 = direction.iter().zip(gradient).map(|(d, g)| d.dot(g)).sum();
         if slope < 0.0 && slope.is_finite() {
             return Ok(slope);

@@ -5,7 +5,7 @@
 use super::SolveError;
 use super::columns::Subtrees;
 use super::ordering::{self, Graph, Ordering, inverse};
-use crate::Vec3;
+use crate::{Mat3, Vec3};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::SymbolicSupernodalParams;
@@ -32,11 +32,26 @@ pub struct Symbolic {
 }
 
 /// Where a block lies among the values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
     pub(super) start: u32,
     pub(super) stride: u32,
     pub(super) transposed: bool,
+}
+
+impl Slot {
+    /// Reads the block among values.
+    #[inline]
+    pub(super) fn read(&self, values: &[f64]) -> Mat3 {
+        let (start, stride) = (self.start as usize, self.stride as usize);
+        let column = |c: usize| Vec3::from_column_slice(&values[start + c * stride..][..3]);
+        let block = Mat3::from_columns(&[column(0), column(1), column(2)]);
+        if self.transposed {
+            block.transpose()
+        } else {
+            block
+        }
+    }
 }
 
 impl Symbolic {
@@ -97,6 +112,21 @@ impl Symbolic {
     /// Number of nodes.
     pub fn nodes(&self) -> usize {
         self.position.len()
+    }
+
+    /// The other nodes that each node has a block with, in the caller's numbering.
+    pub(super) fn neighbours(&self) -> Vec<Vec<u32>> {
+        let order = &self.ordering.order;
+        let mut all = vec![Vec::new(); order.len()];
+        for (column, &node) in order.iter().enumerate() {
+            for &row in &self.below(column)[1..] {
+                let other = order[row as usize];
+                all[node as usize].push(other);
+                all[other as usize].push(node);
+            }
+        }
+        all.iter_mut().for_each(|n| n.sort_unstable());
+        all
     }
 
     /// Numbers that the factor holds, explicit zeros included.

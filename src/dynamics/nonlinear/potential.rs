@@ -17,8 +17,8 @@ use crate::progress::Progress;
 use crate::solve::chord::minimise_with_factor;
 use crate::solve::newton::{Forces, Rounded, minimise};
 use crate::solve::{
-    Assembly, BlockMatrix, Buffers, Chord, Configuration, EnergyTerm, Newton, NewtonError,
-    NodeMatrix, Outcome, Pattern, Potential, ScalarMatrix, SolveError, SparseCholesky,
+    Assembly, BlockMatrix, Buffers, Chord, Configuration, EnergyTerm, Inverse, Linear, Newton,
+    NewtonError, NodeMatrix, Outcome, Pattern, Potential, ScalarMatrix, SolveError,
 };
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
@@ -57,9 +57,11 @@ pub(in super::super) struct Increment<'a> {
 
 /// Finds minima of Φ; buffers allocated once.
 pub(in super::super) struct Balancer {
-    solver: SparseCholesky,
+    solver: Inverse,
     /// Values of `m M + Mt + k K` in the solver.
     assembled: Vec<f64>,
+    /// Values of the matrix that the solver has taken up, while quadratic terms are assembled in their place.
+    taken: Vec<f64>,
     /// `m M + Mt`.
     scalar: ScalarMatrix,
     frozen: Option<BlockMatrix>,
@@ -73,11 +75,16 @@ pub(in super::super) struct Balancer {
 
 impl Balancer {
     pub fn new(pattern: &Pattern, nodes: usize) -> Result<Self, SolveError> {
-        let solver = SparseCholesky::new(pattern.symbolic().clone())?;
+        Self::with(Inverse::by_factor(pattern.symbolic())?, pattern, nodes)
+    }
+
+    /// Creates one that solves with `solver`.
+    pub fn with(mut solver: Inverse, pattern: &Pattern, nodes: usize) -> Result<Self, SolveError> {
         let zero = vec![Vec3::zeros(); nodes];
         let free = vec![Vec3::zeros(); pattern.vertex_of_node().len()];
         Ok(Self {
-            assembled: vec![0.0; solver.values().len()],
+            assembled: vec![0.0; solver.matrix().values().len()],
+            taken: Vec::new(),
             scalar: ScalarMatrix::zero((0, 0)),
             frozen: None,
             linear: free.clone(),
@@ -102,7 +109,7 @@ impl Balancer {
         self.go_on(domain, increment, q, options, progress)
     }
 
-    /// Minimises from the guess in `q` by the [chord method](crate::solve::chord) with what [`solver`](Self::solver) has factored;
+    /// Minimises from the guess in `q` by the [chord method](crate::solve::chord) with the matrix that [`solver`](Self::solver) has taken up;
     /// else as [`balance`](Self::balance).
     pub fn correct(
         &mut self,
@@ -119,7 +126,7 @@ impl Balancer {
     }
 
     /// The solver, for systems of the same pattern.
-    pub fn solver(&mut self) -> &mut SparseCholesky {
+    pub fn solver(&mut self) -> &mut Inverse {
         &mut self.solver
     }
 
@@ -133,7 +140,7 @@ impl Balancer {
         progress: &dyn Progress,
     ) -> Result<Outcome, NewtonError> {
         self.run(domain, increment, q, |potential, solver, free| {
-            minimise(potential, solver, free, options, progress)
+            minimise(potential, solver.matrix(), free, options, progress)
         })
     }
 
@@ -142,12 +149,10 @@ impl Balancer {
         domain: Domain,
         increment: Increment,
         q: &mut [Vec3],
-        method: impl FnOnce(
-            &mut Potential,
-            &mut SparseCholesky,
-            &mut [Vec3],
-        ) -> Result<Outcome, NewtonError>,
+        method: impl FnOnce(&mut Potential, &mut Inverse, &mut [Vec3]) -> Result<Outcome, NewtonError>,
     ) -> Result<Outcome, NewtonError> {
+        self.taken.clear();
+        self.taken.extend_from_slice(self.solver.matrix().values());
         let (size, rounding) = self.prepare(domain, increment);
         let pattern = domain.pattern;
         for (d, &v) in self.free.iter_mut().zip(pattern.vertex_of_node()) {
@@ -169,8 +174,9 @@ impl Balancer {
             Some(increment.origin),
             &self.guess,
             &mut self.buffers,
-            &mut self.solver,
+            self.solver.matrix(),
         );
+        self.solver.matrix().set_values(&self.taken);
         let free = &mut self.free;
         let outcome = method(&mut potential, &mut self.solver, free);
         for (d, &v) in free.iter().zip(pattern.vertex_of_node()) {
@@ -215,10 +221,11 @@ impl Balancer {
             let both = scalar.data_mut().iter_mut().zip(twist.data());
             both.for_each(|(s, t)| *s += t);
         }
-        self.solver.clear();
+        let solver = self.solver.matrix();
+        solver.clear();
         for (slot, &value) in pattern.entry_slots().iter().zip(scalar.data()) {
             if let Some(slot) = slot {
-                self.solver.add_scalar(*slot, value);
+                solver.add_scalar(*slot, value);
             }
         }
         let damped = increment.damping > 0.0;
@@ -238,7 +245,7 @@ impl Balancer {
             elastic.visit_hessian(&at, true, |pair, a, b, block| {
                 frozen.add_pair(a, b, block);
                 if let Some(slot) = pattern.pair_slots()[pair] {
-                    self.solver.add(slot, &(block * increment.damping));
+                    solver.add(slot, &(block * increment.damping));
                 }
             });
             frozen.times(increment.lag, &mut self.product);
@@ -247,7 +254,7 @@ impl Balancer {
             self.frozen = None;
             self.product.fill(Vec3::zeros());
         }
-        self.assembled.copy_from_slice(self.solver.values());
+        self.assembled.copy_from_slice(solver.values());
 
         let far = self.guess.iter().map(|q| q.amax()).fold(0.0, f64::max);
         let (mut sizes, mut rounding): (f64, f64) = (0.0, 0.0);

@@ -34,7 +34,9 @@ fn curvature(tangent: &Tangent, d: &Mat3, e: &Mat3) -> f64 {
     for j in 0..3 {
         for l in 0..3 {
             let unit = |i: usize| Vec3::from_fn(|r, _| f64::from(u8::from(r == i)));
-            let block = tangent.block(&tangent.turned(&unit(j)), &tangent.turned(&unit(l)));
+            let (mut turned, mut blocks) = ([TurnedGradient::default(); 2], [Mat3::zeros(); 3]);
+            tangent.add_blocks(&[unit(j), unit(l)], 1.0, &mut turned, &mut blocks);
+            let block = blocks[1];
             sum += d.column(j).dot(&(block * e.column(l)));
         }
     }

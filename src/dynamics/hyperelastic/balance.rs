@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The sway in balance at a pose, and the forces that hold one.
+
+use super::super::forces::Load;
+use super::super::nonlinear::{Balancer, Domain, FLOOR, Increment};
+use super::super::{SimulationError, SkinnedLattice};
+use super::{MODEL, loads};
+use crate::Vec3;
+use crate::body::Body;
+use crate::elasticity::{Elastic, Tangent};
+use crate::progress::Progress;
+use crate::solve::{Configuration, EnergyTerm, Newton};
+
+/// The elastic energy, from where the skeleton carries the flesh, or from rest.
+pub(super) fn elastic<'a>(
+    body: &'a Body,
+    skinned: Option<&'a SkinnedLattice>,
+    tangent: Tangent,
+) -> Elastic<'a> {
+    Elastic {
+        elements: body.elements(),
+        model: MODEL,
+        turns: skinned.map(|skinned| &skinned.cell_turns[..]),
+        slots: body.pattern().pair_slots(),
+        tangent,
+    }
+}
+
+/// The sway of the flesh in balance at a pose.
+pub(in super::super) fn balance(
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec3>, SimulationError> {
+    let zero = vec![Vec3::zeros(); body.nodes()];
+    let (mut forces, mut sway) = (zero.clone(), zero.clone());
+    loads(body, skinned, load, &sway, &mut forces);
+    let increment = Increment {
+        mass: 0.0,
+        inertia: &zero,
+        damping: 0.0,
+        lag: &zero,
+        forces: &forces,
+        terms: load.terms,
+        origin: &skinned.places,
+    };
+    let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
+    let options = Newton::default();
+    let domain = Domain {
+        elastic: elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
+        pattern: body.pattern(),
+        mass: body.mass_matrix(),
+        twist: Some(body.twist_matrix()),
+    };
+    balancer.balance(domain, increment, &mut sway, &options, progress)?;
+    Ok(sway)
+}
+
+/// The forces (N; zero on held vertices) that hold the flesh at a sway.
+pub(in super::super) fn forces_at(
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+    sway: &[Vec3],
+) -> Vec<Vec3> {
+    let mut outer = vec![Vec3::zeros(); body.nodes()];
+    loads(body, skinned, load, sway, &mut outer);
+    let mut forces = vec![Vec3::zeros(); body.nodes()];
+    let at = Configuration {
+        origin: Some(&skinned.places),
+        displacements: sway,
+        increment: None,
+    };
+    elastic(body, Some(skinned), Tangent::Guarded).add_gradient(&at, &mut forces);
+    for (v, (f, outer)) in forces.iter_mut().zip(&outer).enumerate() {
+        *f = match body.bone_of_vertex()[v] {
+            Some(_) => Vec3::zeros(),
+            None => *f - outer,
+        };
+    }
+    forces
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Steps of the default method by iterations, beside those by factors.
+
+use super::*;
+
+fn flesh() -> (BarOptions, Arc<Body>) {
+    let bar = BarOptions {
+        cells_along: 4,
+        length: 0.8,
+        half: 0.15,
+        ..Default::default()
+    };
+    let body = bar.build();
+    (bar, body)
+}
+
+fn simulation(body: &Arc<Body>, solver: Solver) -> Simulation {
+    let settings = Settings {
+        solver,
+        ..settings()
+    };
+    let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    sim
+}
+
+/// Frames in which the bar bends to and fro by so much.
+fn play(
+    sim: &mut Simulation,
+    bar: &BarOptions,
+    angle: f64,
+    frames: std::ops::Range<usize>,
+) -> Vec<Vec3> {
+    let mut path = Vec::new();
+    for i in frames {
+        let to = bent(bar, angle * (0.9 * (i + 1) as f64).sin());
+        sim.advance(&to, 1.0 / 24.0, None, None).unwrap();
+        path.extend_from_slice(sim.lattice_positions());
+    }
+    path
+}
+
+#[test]
+fn iterations_move_flesh_as_factors_do_also_where_steps_are_corrected() {
+    let (bar, body) = flesh();
+    // Slowly, and so hard that single steps strain cells by more than one linearisation is good for.
+    for angle in [0.1, 1.5] {
+        let of = |solver| play(&mut simulation(&body, solver), &bar, angle, 0..24);
+        let (factored, iterated) = (of(Solver::Factor), of(Solver::Iterate));
+        let own = largest(&factored, &body.lattice().vertices().repeat(24));
+        let apart = largest(&factored, &iterated);
+        assert!(own > 0.01 && apart < 1e-5 * SIZE, "{own} {apart}");
+    }
+}
+
+#[test]
+fn iterations_go_on_with_the_same_bits() {
+    let (bar, body) = flesh();
+    let mut sim = simulation(&body, Solver::Iterate);
+    play(&mut sim, &bar, 0.8, 0..5);
+    let mut other = simulation(&body, Solver::Iterate);
+    other.restore(&sim.state()).unwrap();
+    let ends = [&mut sim, &mut other].map(|sim| {
+        play(sim, &bar, 0.8, 5..9);
+        sim.state()
+    });
+    assert!(ends[0] == ends[1]);
+}
+
+#[test]
+fn firm_flesh_in_long_steps_is_factored_and_moves_as_by_iterations() {
+    let bar = BarOptions {
+        material: Material::new(20e6, 0.4, 1000.0).unwrap(),
+        ..Default::default()
+    };
+    let body = bar.build();
+    let of = |solver| {
+        let settings = Settings {
+            solver,
+            rate: 24.0,
+            ..settings()
+        };
+        let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+        sim.reset(&still(), true, None).unwrap();
+        play(&mut sim, &bar, 0.4, 0..12)
+    };
+    let (automatic, factored, iterated) = (
+        of(Solver::Automatic),
+        of(Solver::Factor),
+        of(Solver::Iterate),
+    );
+    assert!(largest(&factored, &iterated) < 1e-5 * SIZE);
+    assert!(largest(&automatic, &iterated) < 1e-5 * SIZE);
+}
