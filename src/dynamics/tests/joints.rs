@@ -188,9 +188,8 @@ fn what_is_shown_goes_smoothly_with_the_angle() {
         .collect();
     let mut farthest = 0.0_f64;
     for three in at.windows(3) {
-        for v in 0..three[0].len() {
-            let jerk = three[0][v] - three[1][v] * 2.0 + three[2][v];
-            farthest = farthest.max(jerk.norm());
+        for ((a, b), c) in three[0].iter().zip(&three[1]).zip(&three[2]) {
+            farthest = farthest.max((a - b * 2.0 + c).norm());
         }
     }
     // A point 0.6 m from the joint goes by 21 mm in two degrees; its way bends by 0.7 mm.
