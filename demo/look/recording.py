@@ -58,7 +58,9 @@ class Recording:
         """How `shown` [f - 1, n, 3] looks beside the skin of one of the clips."""
         r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
         hard, soft = (list(parts.values()) for parts in (self.parts.hard, self.parts.soft))
-        return measures.look(clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft, self.whole)
+        return measures.look(
+            clip.shown, shown, r, self.edges, self.triangles, self.fps, self.body, hard, soft, self.whole
+        )
 
     @cached_property
     def parts(self) -> parts.Parts:
