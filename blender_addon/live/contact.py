@@ -60,8 +60,9 @@ def given(built: Any, collided: Colliders, common: Common | None = None) -> dict
 def folds_in_the_hand(built: Any) -> bool:
     """Whether what is posed by hand is parted where its skin folds into itself, which depends on the pose alone."""
     contact = built.build_settings.touches
-    whole = built.build_settings.method == CARRIED or may_stiffen(built)
-    return contact is not None and contact.self_contact and whole and len(built.character.rest) <= FLUENT
+    if contact is None or not contact.self_contact or len(built.character.rest) > FLUENT:
+        return False
+    return built.build_settings.method == CARRIED or may_stiffen(built)
 
 
 def may_stiffen(built: Any) -> bool:

@@ -89,7 +89,7 @@ def test_what_does_not_fold_is_as_without(posed):
 def test_where_nothing_is_parted_it_is_as_without(posed, monkeypatch, how):
     """The lattice's own bend has no folds, a skin that may pass through itself none to part, and a heavy one takes too long."""
     body, bend = posed
-    whole = {"method": "warped", "elastic_joints": 1.0}
+    whole = {"elastic_joints": 1.0, "method": "warped"}
     settings = whole if how == "whole joints" else {"self_contact": how != "not itself"}
     if how == "many vertices":
         monkeypatch.setattr(part("live.contact"), "FLUENT", len(body.data.vertices) - 1)
