@@ -3,13 +3,13 @@
 //!
 //! The matrix is scaled so that its diagonal blocks are 1: `A = G Â Gᵀ` with `A_ii = G_i G_iᵀ` and `Â = L + 1 + Lᵀ`. A sweep down
 //! and a sweep up make the preconditioner `(1 + L)(1 + Lᵀ)`. As `Â = (1 + L) + (1 + Lᵀ) − 1`, the preconditioned matrix costs these
-//! two sweeps and nothing else [eisenstat1981]:
+//! two sweeps and nothing else \[eisenstat1981\]:
 //!
 //! ```text
 //! t = (1 + Lᵀ)⁻¹ p,   (1 + L)⁻¹ Â (1 + Lᵀ)⁻¹ p = t + (1 + L)⁻¹ (p − t)
 //! ```
 //!
-//! Nodes go in the reverse order of Cuthill and McKee [cuthill1969], in which neighbours lie together. An iteration reads each block
+//! Nodes go in the reverse order of Cuthill and McKee \[cuthill1969\], in which neighbours lie together. An iteration reads each block
 //! twice. Work grows with the number of blocks times that of iterations, which the matrix's condition sets and not its size: steps of
 //! a man of 386, 3,064 and 7,208 free nodes take 31, 37 and 45 to 1e-7, balances of 386 and 3,064 take 44 and 87. What fails: a matrix that is not
 //! positive definite, and one that takes too many iterations; the caller then factors.
