@@ -231,7 +231,7 @@ def test_a_body_keeps_whose_flesh_is_whose(tmp_path):
     shown = []
     for each in (body, again):
         clothes = each.embed_surface(surface)
-        simulation = thew.Simulation(each)
+        simulation = thew.Simulation(each, method="warped")
         simulation.reset(apart)
         shown.append(simulation.positions(clothes))
         assert np.array_equal(simulation.positions(), shown[-1])
@@ -280,7 +280,7 @@ def test_a_loose_button_follows_one_bone_rigidly(arm):
         body = thew.Body(surface, arm.skeleton, lattice, thew.Material(), region_weights=painted)
         assert len(body.loose_parts) == 1
         assert np.array_equal(body.held_vertices, body.bone_vertices)
-        simulation = thew.Simulation(body)
+        simulation = thew.Simulation(body, method="warped")
         pose = shapes.bend(1.2)
         simulation.reset(pose)
         moved = simulation.positions()[len(arm.vertices) :]
