@@ -66,7 +66,7 @@ def folds_in_the_hand(built: Any) -> bool:
 
 
 def may_stiffen(built: Any) -> bool:
-    """Whether flesh that is to touch itself could take more of its lattice's own bend, which parts the skin's own folds.
+    """Tells whether flesh that is to touch itself could take more of its lattice's own bend, which parts the skin's own folds.
 
     The default method shows joints another way: of that bend it takes what parts folds, at any share of elastic joints.
     """

@@ -189,7 +189,7 @@ class Flesh(Built):
     def _bent(
         self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
     ) -> np.ndarray:
-        """What elastic joints add to the skin in a pose whose balance without loads is q [dofs, 3], `bare` [n, 3] on the skin, metres."""
+        """Returns what elastic joints add to the skin in a pose whose balance without loads is q [dofs, 3], `bare` [n, 3] on the skin, metres."""
         joints = self.build_settings.elastic_joints
         if joints == 0.0:
             return np.zeros_like(bare)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a character stood when its flesh was added, how long it is, and which bones carry its other meshes."""
+"""The stand of a character when its flesh was added, its length, and which bones carry its other meshes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .mesh import FARTHEST, basis_positions
 
 @dataclass(frozen=True)
 class BindPose:
-    """Where the character stood when its flesh was added, how long it is, and what else its bones carry; saved with the object."""
+    """The stand of the character when its flesh was added, its length, and what else its bones carry; saved with the object."""
 
     mesh: tuple[float, ...]  # world matrix by rows
     armature: tuple[float, ...]

@@ -37,7 +37,7 @@ KINDS = {
     "neck": (r"^neck_01|^Neck1?$|^neck$|Neck_04|spine_5|Neck2", -1, 40.0),
     "tail": (r"tail_2|tail\.2|Tail3$|Tail02", -1, 50.0),
 }
-"""Of each kind of joint: the bones that are bent, to which side of the body where the limb is straight (1: back), and by how much."""
+"""Kinds of joints: the bones that are bent, to which side of the body where the limb is straight (1: back), and by how much."""
 ANIMALS = {"knee": 70.0, "hip": 50.0, "elbow": 70.0, "shoulder": 45.0}
 """The bends of legs that stand bent."""
 HUMAN = re.compile(r"human|male|sintel|biped|RiggedFigure|kaykit|robot")
@@ -51,7 +51,7 @@ GRID = 40
 """Points along each side of the boxes in which volumes and sections are counted."""
 X, Y, Z = np.eye(3)
 SECTIONS = np.linspace(-1.0, 1.0, 9)
-"""Where sections lie along the joint, times the limb's thickness."""
+"""Places of sections along the joint, times the limb's thickness."""
 LIMB = 0.3
 """Sections smaller than this part of the largest at rest are past the limb's end."""
 WIDE = 2.5
@@ -164,7 +164,7 @@ def dual_quaternions(maps: np.ndarray, rest: np.ndarray, weights: np.ndarray) ->
 
 
 def _quaternion(m: np.ndarray) -> np.ndarray:
-    """Of a rotation, the scalar first."""
+    """Returns the quaternion of a rotation, the scalar first."""
     k = np.array(
         [
             [m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
@@ -178,7 +178,7 @@ def _quaternion(m: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Look:
-    """How one bent joint looks beside rest."""
+    """The look of one bent joint beside rest."""
 
     cover: float
     """Volume over that at rest, what overlaps counted once."""
@@ -187,7 +187,7 @@ class Look:
     outer: float
     """Reach of the outer side over that at rest."""
     sharp: float
-    """By how much the angle between faces outside of flesh has changed, of all but a hundredth of the edges, degrees."""
+    """Change of the angle between faces outside of flesh, of all but a hundredth of the edges, degrees."""
     rough: float
     """The root of its mean square, degrees."""
     over: float
@@ -223,7 +223,7 @@ class Measured:
         return np.arctan2(sine, (one * other).sum(axis=1))
 
     def look(self, bend: Bend, places: np.ndarray) -> Look:
-        """Of vertices [n, 3] at a bend."""
+        """Measures vertices [n, 3] at a bend."""
         r, places = self.r, np.asarray(places, np.float64)
         used = np.zeros(len(r.rest), bool)
         used[np.unique(self.shape.triangles)] = True

@@ -256,7 +256,7 @@ class Skeleton:
         """Parents, [b]; -1 for a root."""
     @property
     def elsewhere(self) -> _Indices:
-        """For each bone of the character that carries other meshes only, the nearest of these above it, [o]; -1 for none."""
+        """Nearest of these bones above each bone of the character that carries other meshes only, [o]; -1 for none."""
     @property
     def heads(self) -> _Floats:
         """Rest heads, [b,3]."""
@@ -1655,7 +1655,7 @@ class RigFit:
         """Of the last `fit`: whether more strength would fold flesh there; None before one."""
     @property
     def evaluations(self) -> int | None:
-        """Of the last `fit`: how often the rig's forces were integrated; None before one."""
+        """Number of times that the last `fit` integrated the rig's forces; None before one."""
     def gradient(
         self,
         points: Iterable[tuple[int, ArrayLike]],

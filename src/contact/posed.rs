@@ -26,7 +26,7 @@ pub(crate) struct Posed<'a> {
     pub sway: &'a [Vec3],
     /// s₀.
     pub joints: f64,
-    /// How far bent joints lift the skin.
+    /// Lifts of the skin at bent joints.
     pub lifts: Lifts<'a>,
     /// f, `[nodes]`, 0 to 1; none: 0.
     pub folds: &'a [f64],
@@ -36,7 +36,7 @@ pub(crate) struct Posed<'a> {
     pub shown: &'a ShownVertices,
 }
 
-/// How far vertices are lifted from the artist's skin.
+/// Distances by which vertices are lifted from the artist's skin.
 #[derive(Clone, Copy)]
 pub(crate) struct Lifts<'a>(Option<(&'a [Vec3], &'a BonePoses)>);
 

@@ -94,7 +94,7 @@ impl std::str::FromStr for Method {
     }
 }
 
-/// How steps of the hyperelastic method and the warped ones solve their systems, whose numbers change.
+/// The way in which steps of the hyperelastic method and the warped ones solve their systems, whose numbers change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Solver {
     /// What is quicker for the body.

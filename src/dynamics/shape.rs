@@ -107,7 +107,7 @@ impl Shape {
         Ok(folding.known[0].as_ref().map_or(&[], |(_, folds)| folds))
     }
 
-    /// How far the shown skin of bent joints is from the artist's at a pose, in the rest axes of its vertices.
+    /// Computes how far the shown skin of bent joints is from the artist's at a pose, in the rest axes of its vertices.
     pub fn lifts_at(
         &mut self,
         body: &Body,

@@ -111,7 +111,7 @@ fn carried(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
     all
 }
 
-/// How much the bones stretch each cell: the cube root of by how much they multiply its volume.
+/// Stretch of each cell by the bones: the cube root of by how much they multiply its volume.
 fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
     let volumes: Vec<f64> = pose
         .maps()

@@ -76,7 +76,7 @@ pub struct Present<'a> {
     pub max_offset: f32,
 }
 
-/// How far the skin of bent joints is from the artist's.
+/// Distances of the skin of bent joints from the artist's.
 #[derive(Debug, Clone, Copy)]
 pub struct Lifts<'a> {
     /// One per vertex of the surface, metres, world axes.

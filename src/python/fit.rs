@@ -121,7 +121,7 @@ impl PyRigFit {
         self.of_last(|fitted| fitted.folding)
     }
 
-    /// Of the last `fit`: how often the rig's forces were integrated; None before one.
+    /// Number of times that the last `fit` integrated the rig's forces; None before one.
     #[getter]
     fn evaluations(&self) -> Option<usize> {
         self.of_last(|fitted| fitted.evaluations)

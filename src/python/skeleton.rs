@@ -78,7 +78,7 @@ impl PySkeleton {
         from_bones_above(py, self.0.parents())
     }
 
-    /// For each bone of the character that carries other meshes only, the nearest of these above it, int32 [o]; -1 for none.
+    /// Nearest of these bones above each bone of the character that carries other meshes only, int32 [o]; -1 for none.
     #[getter]
     fn elsewhere<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_bones_above(py, self.0.elsewhere())

@@ -23,12 +23,12 @@ impl Skeleton {
         Ok(Self { elsewhere, ..self })
     }
 
-    /// For each bone of the character that is not among these, the nearest of these above it.
+    /// Nearest of these bones above each bone of the character that is not among them.
     pub fn elsewhere(&self) -> &[Option<u32>] {
         &self.elsewhere
     }
 
-    /// How many bones the character has, these and others.
+    /// Number of the character's bones, these and others.
     pub fn character_len(&self) -> usize {
         self.len() + self.elsewhere.len()
     }

@@ -66,7 +66,7 @@ pub struct Skeleton {
     tails: Vec<Vec3>,
     /// Bones, every parent before its children.
     order: Vec<u32>,
-    /// For each bone of the character that is not among these, the nearest of these above it.
+    /// Nearest of these bones above each bone of the character that is not among them.
     elsewhere: Vec<Option<u32>>,
 }
 

@@ -127,7 +127,7 @@ impl Pose {
         }
     }
 
-    /// How much the bones are scaled: the median of how much each is; 1 without bones.
+    /// Scale of the bones: the median of how much each is; 1 without bones.
     pub fn scale(&self) -> f64 {
         let scale = |m: &Affine| m.linear.determinant().abs().cbrt();
         let mut scales: Vec<f64> = self.maps.iter().map(scale).collect();

@@ -58,7 +58,7 @@ def test_seeds_pair_skin_on_both_sides_of_the_joint_and_are_found_again(elbow, s
 
 
 def test_printed_creases_glue_and_released_ones_do_not(elbow, seeds):
-    # As in the paper, with warped flesh: the default method is known to end in an error as creases come apart (docs, limits).
+    # Of the lattice's own bend, as in the paper: where skin lies deep in skin, creases push without bound (docs, limits).
     held, left = {}, {}
     for response in BOTH:
         simulation = to(creased(elbow, response, seeds, method="warped"), np.arange(2.0, 101.0, 2.0))

@@ -20,7 +20,7 @@ pub(super) struct Along {
     pub ends: Vec<bool>,
 }
 
-/// Where a limb begins.
+/// The beginning of a limb.
 #[derive(Clone, Copy)]
 enum Start {
     /// At its joint with a bone.

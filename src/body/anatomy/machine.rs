@@ -16,7 +16,7 @@ const BONES: usize = 4;
 /// A skeleton of so many bones carries much else beside a mesh that hangs on one of them.
 const ELSE: usize = 8;
 
-/// Whether a body is a machine; `trunk`: the share of each vertex that the trunk carries, `skeleton`: how many bones
+/// Tells whether a body is a machine; `trunk`: the share of each vertex that the trunk carries, `skeleton`: how many bones
 /// the character has.
 pub(super) fn is_machine(skin: &Skin, trunk: &[f64], skeleton: usize) -> bool {
     let mut bone = vec![None; skin.islands];

@@ -239,7 +239,7 @@ impl Nodes {
     }
 }
 
-/// Whether two vertices have the same weights.
+/// Tells whether two vertices have the same weights.
 fn are_same(skin: &SkinWeights, a: usize, b: usize) -> bool {
     let of =
         |v: usize, bone: u32| -> f64 { skin.row(v).filter(|p| p.0 == bone).map(|p| p.1).sum() };

@@ -12,7 +12,7 @@ const LARGEST: f64 = 0.6;
 /// Vertices that one task smooths at least.
 const SOME: usize = 2048;
 
-/// Which vertices are neighbours.
+/// Neighbours of each vertex.
 #[derive(Debug, Clone)]
 pub(super) struct Links {
     starts: Vec<u32>,

@@ -70,7 +70,7 @@ fn bent(degrees: f64) -> Pose {
     Pose::new(vec![Affine::identity(), lower]).unwrap()
 }
 
-/// What is shown at a pose of flesh that nothing loads.
+/// The shape that is shown at a pose of flesh that nothing loads.
 fn shown(body: &Arc<Body>, pose: &Pose, share: f64) -> Vec<Vec3> {
     let settings = Settings {
         gravity: Vec3::zeros(),

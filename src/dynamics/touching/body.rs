@@ -23,7 +23,7 @@ pub(in crate::dynamics) struct Shown {
 }
 
 impl Shown {
-    /// Which share of the lattice's own bend is shown.
+    /// The share of the lattice's own bend that is shown.
     fn bend(&self) -> f64 {
         match (self.parted, self.method) {
             (true, Method::Hyperelastic) => 0.0,

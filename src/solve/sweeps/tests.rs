@@ -1,3 +1,6 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Sweeps beside factors, from guesses, and on matrices that are not definite.
+
 use super::*;
 use crate::solve::{Graph, SparseCholesky};
 use std::sync::Arc;
