@@ -242,15 +242,13 @@ def skinned(obj) -> bool:
 
 
 def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Path) -> Line:
-    """Add flesh where there is none yet, write the shot, and tell."""
+    """Write the shot of a mesh with flesh, and tell."""
     began = time.perf_counter()
     try:
         if obj.thew.made.rides:
             raise Refusal(f"“{obj.name}” rides on a body: export that one, and this is baked along with it")
         if obj.thew.made.keyframed:
             raise Refusal(f"“{obj.name}” moves through its shape keys, which needs no simulation: bake it")
-        if not obj.thew.made.flesh:
-            finish(jobs.add(obj, scene, view_layer, simulate=False))
         shot, left_out = finish(shots.export(obj, scene, view_layer, *(frames or (None, None))))
         shot.save(path)
     except EXPECTED as error:

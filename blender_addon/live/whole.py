@@ -195,31 +195,39 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
     chosen = found.bodies or [obj]
     done: list[bpy.types.Object] = []
     for i, body in enumerate(chosen):
-        of_machine = bool(done) and body.thew.kind == "AUTOMATIC" and is_hard(done[0])
-        if of_machine:
-            body.thew.kind = "ROBOT"
         try:
             share = [0.1 + 0.9 * (i + k) / len(chosen) for k in (0, 1)]
-            yield from span(jobs.add(body, scene, view_layer, **options), *share)
+            largest = done[0] if done else None
+            of_machine = yield from span(add_body(body, largest, scene, view_layer, **options), *share)
             done.append(body)
             if of_machine:
                 found.left.append(
                     f"{describe(body)} is hard, as {describe(done[0])} is: set its Kind, if it is no part of a machine"
                 )
         except Refusal as error:
-            if of_machine:
-                body.thew.property_unset("kind")
             if not done:
                 raise
             found.left.append(f"{describe(body)} keeps its plain skin: {error}")
         except Exception:
-            if of_machine:
-                body.thew.property_unset("kind")
             for each in done:  # cancelled, or something unforeseen: nothing was changed
                 jobs.remove(each)
             raise
     riders = [(rider, body if body in done else done[0]) for rider, body in found.riders]
     return mounted(done, riders, found.left, view_layer)
+
+
+def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, view_layer, **options) -> Task:
+    """Gives flesh to one body; where the largest one of its character is a machine, it is taken for a part of that: gives whether."""
+    machine = largest is not None and body.thew.kind == "AUTOMATIC" and is_hard(largest)
+    if machine:
+        body.thew.kind = "ROBOT"
+    try:
+        yield from jobs.add(body, scene, view_layer, **options)
+    except Exception:
+        if machine:
+            body.thew.property_unset("kind")
+        raise
+    return machine
 
 
 def is_hard(body: bpy.types.Object) -> bool:
