@@ -15,8 +15,8 @@ CORNER_FRAMES = {
 
 
 def inverted(clip) -> int:
-    """The most of them in any frame that are the flesh's own: with modes, those that the bones alone fold are left out,
-    since no stiffness unfolds them."""
+    """The most of them in any frame that are the flesh's own: those that the bones alone fold are left out, since no stiffness and no
+    finer lattice unfolds them."""
     counts = np.asarray(clip.inverted_cells)
     folded = getattr(clip, "folded_cells", None)
     if folded is not None:

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .cells import inverted
 from .errors import sentence
 from .sentences import plural
@@ -82,6 +84,9 @@ def warnings(flesh: Any) -> list[str]:
     lost = inverted(flesh.clip) if flesh.clip is not None else 0
     if lost > FEW * len(flesh.lattice.cells):
         found.append(f"Flesh limited in {plural(lost, 'place')}: raise Detail")
+    inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
+    if inexact:
+        found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
     found += [sentence(text) for text in flesh.defects]
     return found
 

@@ -58,8 +58,13 @@ class Played:
         return np.concatenate([np.asarray(clip.inverted_cells) for clip in self.clips])
 
     @property
+    def unconverged_steps(self) -> np.ndarray:
+        """Steps that ended short of their tolerance, of every frame that was simulated."""
+        return np.concatenate([np.asarray(clip.unconverged_steps) for clip in self.clips])
+
+    @property
     def folded_cells(self) -> np.ndarray | None:
-        """Cells that the bones alone invert, of the same frames, with modes."""
+        """Cells that the bones alone invert, of the same frames, where sway is parted from what the bones do."""
         folded = [clip.folded_cells for clip in self.clips]
         return None if folded[0] is None else np.concatenate([np.asarray(counts) for counts in folded])
 
@@ -108,8 +113,13 @@ class Led:
         return np.asarray(self.clip.inverted_cells)[self.lead :]
 
     @property
+    def unconverged_steps(self) -> np.ndarray:
+        """Steps that ended short of their tolerance, of every frame of the range."""
+        return np.asarray(self.clip.unconverged_steps)[self.lead :]
+
+    @property
     def folded_cells(self) -> np.ndarray | None:
-        """Cells that the bones alone invert, of the same frames, with modes."""
+        """Cells that the bones alone invert, of the same frames, where sway is parted from what the bones do."""
         folded = self.clip.folded_cells
         return None if folded is None else np.asarray(folded)[self.lead :]
 

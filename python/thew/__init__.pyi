@@ -1296,8 +1296,12 @@ class Clip:
         """Number of inverted cells in each frame, [f]."""
     @property
     def folded_cells(self) -> _Indices | None:
-        """With the method "modal": number of cells that the bones alone invert in each frame, [f], which no
-        amplitudes undo; None with other methods."""
+        """Number of cells that the bones alone invert in each frame, [f], which nothing that the flesh does undoes; None with
+        methods that do not part sway from what the bones do."""
+    @property
+    def unconverged_steps(self) -> _Indices:
+        """Number of steps in each frame, of the method "hyperelastic", that ended short of their tolerance, int32 [f]: the flesh went
+        on from the best point that was found."""
     @property
     def strays(self) -> _Places:
         """Former name of `max_skin_deviations`, [f]."""

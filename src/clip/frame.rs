@@ -16,7 +16,11 @@ pub(super) struct ClipFrame {
     pub lattice: Arc<LocalPositions>,
     /// How it is shown.
     pub presentation: Option<Arc<Presentation>>,
+    /// Cells that are inverted, and those of them that the bones alone invert, where that is known.
     pub inverted: u32,
+    pub folded: Option<u32>,
+    /// Steps on the way to it that ended short of their tolerance.
+    pub unconverged: u32,
     /// Of the modal method, instead of the presentation.
     pub modal: Option<Arc<ModalFrame>>,
     pub contacts: FrameContacts,
@@ -71,8 +75,6 @@ impl FrameContacts {
 pub(super) struct ModalFrame {
     pub amplitudes: Vec<f64>,
     pub pose: Pose,
-    /// Cells that the bones alone invert: no amplitudes unfold them.
-    pub folded: u32,
 }
 
 impl ModalFrame {
@@ -81,7 +83,6 @@ impl ModalFrame {
         Self {
             amplitudes: self.amplitudes.clone(),
             pose,
-            folded: self.folded,
         }
     }
 }
@@ -108,13 +109,16 @@ impl ClipFrame {
     ) -> Self {
         let body = simulation.body();
         let amplitudes = simulation.amplitudes().map(<[f64]>::to_vec);
-        let folded = || body.inverted_cells(simulation.carried_positions()) as u32;
         let modal = amplitudes.zip(pose.cloned());
-        let modal = modal.map(|(amplitudes, pose)| ModalFrame {
-            amplitudes,
-            pose,
-            folded: folded(),
-        });
+        let modal = modal.map(|(amplitudes, pose)| ModalFrame { amplitudes, pose });
+        let unmoved = |sway: &[Vec3]| -> Vec<Vec3> {
+            let all = shape.positions.iter().zip(sway);
+            all.map(|(p, u)| p - u).collect()
+        };
+        let folded = match &modal {
+            Some(_) => Some(body.inverted_cells(simulation.carried_positions())),
+            None => shape.sway.map(|sway| body.inverted_cells(&unmoved(sway))),
+        };
         let showing = simulation.settings().showing();
         let pose = pose.filter(|_| modal.is_none());
         let shown = Snapshot::new(body, shape.positions, shape.sway, pose, showing);
@@ -124,6 +128,8 @@ impl ClipFrame {
             lattice: Arc::new(shown.lattice),
             presentation: shown.presentation.map(Arc::new),
             inverted: body.inverted_cells(shape.positions) as u32,
+            folded: folded.map(|count| count as u32),
+            unconverged: simulation.unconverged_in_frame() as u32,
             modal: modal.map(Arc::new),
             contacts,
             parted: Arc::default(),

@@ -206,14 +206,16 @@ impl Clip {
         self.read().iter().map(|f| f.inverted).collect()
     }
 
-    /// Number of cells that the bones alone invert in each frame, with the modal method: its flesh is carried by
-    /// the skin's own map, whose folds no amplitudes undo.
+    /// Number of cells that the bones alone invert in each frame, which nothing that the flesh does undoes: with the modal method those of the
+    /// skin's own map, with others those of the joints' elastic shape; none where sway is not parted from that.
     pub fn folded_cells(&self) -> Option<Vec<u32>> {
-        let frames = self.read();
-        frames
-            .iter()
-            .map(|f| f.modal.as_ref().map(|m| m.folded))
-            .collect()
+        self.read().iter().map(|f| f.folded).collect()
+    }
+
+    /// Number of steps in each frame, of the hyperelastic method, that ended short of their tolerance: the flesh went on from the best
+    /// point that was found.
+    pub fn unconverged_steps(&self) -> Vec<u32> {
+        self.read().iter().map(|f| f.unconverged).collect()
     }
 
     /// Of a cycle: the largest distance, metres, between a lattice vertex at its end and at its beginning.

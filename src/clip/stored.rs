@@ -48,6 +48,8 @@ struct StoredFrame<'a> {
     origin: [f32; 3],
     points: Cow<'a, [[f32; 3]]>,
     inverted: u32,
+    folded: Option<u32>,
+    unconverged: u32,
     shown: StoredShown<'a>,
     contacts: Cow<'a, [ContactPoint]>,
     held_cells: u32,
@@ -60,7 +62,6 @@ enum StoredShown<'a> {
     Modes {
         amplitudes: Cow<'a, [f64]>,
         pose: Cow<'a, Pose>,
-        folded: u32,
     },
 }
 
@@ -220,7 +221,6 @@ impl ClipFrame {
             (Some(modal), _) => StoredShown::Modes {
                 amplitudes: Cow::Borrowed(&modal.amplitudes),
                 pose: Cow::Borrowed(&modal.pose),
-                folded: modal.folded,
             },
             (None, Some(presentation)) => StoredShown::Skin(Cow::Borrowed(presentation)),
             (None, None) => return None,
@@ -229,6 +229,8 @@ impl ClipFrame {
             origin: self.lattice.origin,
             points: Cow::Borrowed(&self.lattice.points),
             inverted: self.inverted,
+            folded: self.folded,
+            unconverged: self.unconverged,
             shown,
             contacts: Cow::Borrowed(&self.contacts.points),
             held_cells: self.contacts.held_cells,
@@ -245,6 +247,7 @@ impl StoredFrame<'_> {
         let mut good = self.points.len() == nodes
             && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
             && count(self.inverted)
+            && self.folded.is_none_or(count)
             && count(self.held_cells)
             && self.contacts.iter().all(ContactPoint::is_sound);
         let bones = body.skeleton().len();
@@ -254,19 +257,14 @@ impl StoredFrame<'_> {
                 good &= modes.is_none() && presentation.fits(bones, nodes);
                 (Some(Arc::new(presentation.into_owned())), None)
             }
-            StoredShown::Modes {
-                amplitudes,
-                pose,
-                folded,
-            } => {
+            StoredShown::Modes { amplitudes, pose } => {
                 good &= modes.is_some_and(|modes| modes.len() == amplitudes.len())
                     && amplitudes.iter().all(|q| q.abs() <= FARTHEST)
                     && pose.maps().len() == bones
-                    && count(folded);
+                    && self.folded.is_some();
                 let modal = ModalFrame {
                     amplitudes: amplitudes.into_owned(),
                     pose: pose.into_owned(),
-                    folded,
                 };
                 (None, Some(Arc::new(modal)))
             }
@@ -279,6 +277,8 @@ impl StoredFrame<'_> {
             lattice: Arc::new(lattice),
             presentation,
             inverted: self.inverted,
+            folded: self.folded,
+            unconverged: self.unconverged,
             modal,
             contacts: FrameContacts {
                 points: self.contacts.into_owned().into(),

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 /// Cells whose corners another one carries so near to where they are at rest have not come to it, in cells: half of what a point must
 /// be from its own place to touch.
-const STILL: f64 = 0.25;
+pub(super) const STILL: f64 = 0.25;
 
 /// A point of one body that may come into a cell of another, or of the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +61,14 @@ const SOME: usize = 256;
 
 /// All candidates.
 pub(crate) fn candidates(bodies: &[Swept]) -> Found {
+    if let [body] = bodies
+        && !body.itself
+    {
+        return Found {
+            candidates: Vec::new(),
+            warps: vec![Vec::new()],
+        };
+    }
     let drift = drift(bodies);
     let ends = if bodies.iter().all(|b| b.to.is_none()) {
         1

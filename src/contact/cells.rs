@@ -4,9 +4,13 @@
 //! Where flesh folds, cells invert before skins meet, and then no place in them means anything. J is the determinant of the
 //! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
+use super::broad::{Candidate, STILL};
 use super::complementarity::{Constraint, Constraints, Entry};
+use super::narrow::FLAT;
 use super::posed::Posed;
 use super::rows::largest_pressure;
+use crate::Vec3;
+use crate::aabb;
 use crate::body::{corner_frames, corner_volume};
 use smallvec::SmallVec;
 
@@ -14,6 +18,10 @@ use smallvec::SmallVec;
 pub(crate) const LEAST: f64 = 0.1;
 /// J below which a cell gets a row.
 pub(super) const NEAR: f64 = 0.25;
+
+/// What is no farther from a cell is near it, in cells and in its own coordinates: about how far the skin is shown from where the lattice
+/// has it.
+const BESIDE: f64 = 0.25;
 
 /// Visits the corners of a cell: the vertices of each one's frame, J there, and the frame's determinant at rest, m³.
 pub(super) fn determinants(body: &Posed, cell: u32, mut visit: impl FnMut([u32; 4], f64, f64)) {
@@ -35,17 +43,82 @@ pub(crate) fn least(body: &Posed, cell: u32) -> f64 {
     least
 }
 
-/// Rows of the cells of a body that are, or come, near inversion within a step; and how many there are that no free vertex
+/// Of each body, ascending: the cells that candidates are in at one of some instants, those that these and other points of the skin
+/// hang on, and all that share a vertex with one of them. No other cell has to mean anything for contact.
+pub(crate) fn beside(
+    instants: [&[Posed]; 2],
+    candidates: &[Candidate],
+    points: impl Iterator<Item = (u32, u32)>,
+) -> Vec<Vec<u32>> {
+    let bodies = instants[0];
+    let none = |body: &Posed| vec![false; body.skin.body().lattice().cells().len()];
+    let mut met: Vec<Vec<bool>> = bodies.iter().map(none).collect();
+    let own = |body: u32, proxy: u32| bodies[body as usize].skin.cell_of(proxy) as usize;
+    for (body, proxy) in points {
+        met[body as usize][own(body, proxy)] = true;
+    }
+    for candidate in candidates {
+        let (body, other) = (candidate.body as usize, candidate.other as usize);
+        let (own, into) = (
+            own(candidate.body, candidate.proxy),
+            candidate.cell as usize,
+        );
+        let known = met[body][own] && met[other][into];
+        if !known && instants.iter().any(|at| is_in(at, candidate)) {
+            met[body][own] = true;
+            met[other][into] = true;
+        }
+    }
+    let all = bodies.iter().zip(&met).map(|(body, met)| {
+        let met = (0u32..).zip(met).filter(|(_, met)| **met);
+        let beside = met.flat_map(|(cell, _)| body.skin.neighbours(cell));
+        let mut beside: Vec<u32> = beside.copied().collect();
+        beside.sort_unstable();
+        beside.dedup();
+        beside
+    });
+    all.collect()
+}
+
+/// Whether a point is in or near the cell that it may come into, and not about where it is at rest; in a flat one, whether it is in
+/// the box around that.
+fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
+    let (body, other) = (
+        &bodies[candidate.body as usize],
+        &bodies[candidate.other as usize],
+    );
+    let proxy = &body.skin.proxies()[candidate.proxy as usize];
+    let (place, lattice) = (body.point(&proxy.point), other.skin.body().lattice());
+    let cell = &lattice.cells()[candidate.cell as usize];
+    let corners = cell.corners().iter().map(|&a| other.node(a as usize));
+    let corners: SmallVec<[Vec3; 8]> = corners.collect();
+    let (lo, hi) = aabb::bounds(&corners);
+    let wider = Vec3::repeat(BESIDE * other.skin.cell());
+    let (lo, hi) = (lo - wider, hi + wider);
+    if (0..3).any(|k| place[k] < lo[k] || place[k] > hi[k]) {
+        return false;
+    }
+    let rest = &lattice.corners(candidate.cell)[..corners.len()];
+    let is_flat = cell.volume(&corners) < FLAT * cell.volume(rest);
+    let local = (!is_flat).then(|| cell.local(&corners, place)).flatten();
+    local.is_none_or(|local| {
+        let stays =
+            || (cell.position(rest, local) - proxy.rest).norm() <= STILL * other.skin.cell();
+        cell.inside(local) >= -BESIDE && (candidate.body != candidate.other || !stays())
+    })
+}
+
+/// Rows of those cells of a body that are, or come, near inversion within a step; and how many there are that no free vertex
 /// can help.
 pub(crate) fn rows(
-    index: u32,
+    (index, cells): (u32, &[u32]),
     (before, after): (&Posed, &Posed),
     recovery: f64,
     constraints: &mut Constraints,
 ) -> usize {
     let (mut held, body) = (0, after.skin.body());
     let pattern = body.pattern();
-    for cell in 0..body.lattice().cells().len() as u32 {
+    for &cell in cells {
         determinants(after, cell, |vertices, j, whole| {
             if j >= NEAR {
                 return;

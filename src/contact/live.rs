@@ -39,6 +39,8 @@ pub(crate) struct Contacts {
     /// Colliders over the present frame, and what may come to them.
     moving: Vec<Moving>,
     bumps: Vec<Bump>,
+    /// Of each body the cells that are kept from inversion in the present frame, ascending.
+    kept_cells: Vec<Vec<u32>>,
     /// The search in the present frame, and what it found in the present step.
     narrow: Narrow,
     touches: Vec<Touch>,
@@ -80,6 +82,7 @@ impl Contacts {
             rooms: Vec::new(),
             moving: Vec::new(),
             bumps: Vec::new(),
+            kept_cells: Vec::new(),
             narrow: Narrow::default(),
             touches: Vec::new(),
             constraints: Constraints::default(),
@@ -192,6 +195,10 @@ impl Contacts {
         let at = |bodies, colliders| Instant { bodies, colliders };
         let (from, to) = (at(&from[..], &ends[0][..]), at(&to[..], &ends[1][..]));
         self.bumps = bumps::chosen(&from, &to, self.pairing.largest_thickness());
+        let bumps = self.bumps.iter().map(|b| (b.body, b.proxy));
+        let live = self.live.iter().map(|l| (l.body, l.proxy));
+        let (found, met) = (self.narrow.candidates(), bumps.chain(live));
+        self.kept_cells = cells::beside([from.bodies, to.bodies], found, met);
     }
 
     /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds: `moved`; false where nothing
@@ -251,7 +258,9 @@ impl Contacts {
         self.held_cells.clear();
         for (i, (before, after)) in before.bodies.iter().zip(after.bodies).enumerate() {
             let recovery = RECOVERY * after.skin.body().size() * h;
-            let held = cells::rows(i as u32, (before, after), recovery, constraints);
+            let kept = self.kept_cells.get(i).map_or(&[][..], |kept| kept);
+            let at = (before, after);
+            let held = cells::rows((i as u32, kept), at, recovery, constraints);
             self.held_cells.push(held);
         }
     }

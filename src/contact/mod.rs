@@ -82,6 +82,7 @@ pub(crate) use compliance::Flexible;
 pub(crate) use creases::{Crease, Creases};
 pub(crate) use folds::Folds;
 pub(crate) use live::Contacts;
+pub(crate) use path::BOXES_WIDER;
 pub(crate) use placed::Span;
 pub(crate) use posed::{Lifts, Posed, ShownVertices};
 pub(crate) use record::Live;

@@ -157,6 +157,11 @@ impl Narrow {
         self.part();
     }
 
+    /// What may touch within the frame, in order.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.candidates
+    }
+
     fn part(&mut self) {
         let (mut count, mut start) = (0, 0);
         let key = |c: &Candidate| (c.body, c.proxy);

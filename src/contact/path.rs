@@ -9,8 +9,8 @@ use crate::aabb;
 use crate::lattice::Cell;
 use rayon::prelude::*;
 
-/// How much wider boxes are, in cells of the body.
-const WIDER: f64 = 0.1;
+/// How much wider boxes of cells are, in cells of the body.
+pub(crate) const BOXES_WIDER: f64 = 0.1;
 /// Points that one task takes at least.
 const SOME: usize = 256;
 
@@ -38,7 +38,7 @@ impl Path {
         let points = skin.proxies().par_iter().with_min_len(SOME).map(shown);
         let points: Vec<[Vec3; 2]> = points.collect();
         let lattice = skin.body().lattice().cells();
-        let wider = Vec3::repeat(WIDER * skin.cell());
+        let wider = Vec3::repeat(BOXES_WIDER * skin.cell());
         let around = |cell: &Cell| {
             let corners = cell.corners().iter();
             let (lo, hi) = aabb::bounds(corners.flat_map(|&a| &nodes[a as usize]));

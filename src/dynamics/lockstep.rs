@@ -218,6 +218,7 @@ pub(super) fn advance(
     let part = 1.0 / steps as f64;
     let duration = dt / steps as f64;
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
+        body.unconverged_before = body.stepper.unconverged();
         let begun = body.stepper.begin(&body.body, drive.motion, part, duration);
         let begun = begun.and_then(|()| body.begin_bending(drive.motion));
         begun.map_err(|error| (k, error))?;

@@ -13,7 +13,7 @@ use super::simulation::PoseHistory;
 use super::touching::{Failure, Touching};
 use super::{Simulation, SimulationError};
 use crate::Vec3;
-use crate::contact::Span;
+use crate::contact::{BOXES_WIDER, Span};
 use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
@@ -158,6 +158,16 @@ impl Relaxation<'_, '_> {
         Ok(touched)
     }
 
+    /// Whether bodies are still so near to places that what was found to touch there holds: boxes are wider by more than both of two
+    /// bodies can have moved.
+    fn are_beside(&self, places: &[Vec<Vec3>]) -> bool {
+        let mut all = self.bodies.iter().zip(places).enumerate();
+        all.all(|(k, (body, places))| {
+            let (skin, _) = self.touching.setting(k);
+            body.moved_from(places) <= 0.5 * BOXES_WIDER * skin.cell()
+        })
+    }
+
     /// Lets motion run until nothing moves; `begun`: steps that it took to come here.
     fn come_to_rest(
         &mut self,
@@ -168,10 +178,15 @@ impl Relaxation<'_, '_> {
         let all = (begun + AT_LAST) as f64;
         self.stop();
         let mut energy = 0.0;
+        let mut searched: Option<Vec<Vec<Vec3>>> = None;
         for i in begun..begun + AT_LAST {
             self.tell(i as f64 / all)?;
             let before = self.places();
-            self.relax(stand, true)?;
+            if searched.as_ref().is_none_or(|at| !self.are_beside(at)) {
+                self.search(stand, true)?;
+                searched = Some(before.clone());
+            }
+            self.step(stand)?;
             if self.bodies.iter().zip(&before).all(|(b, p)| b.is_still(p)) {
                 break;
             }
@@ -222,17 +237,21 @@ impl Relaxation<'_, '_> {
 
     /// One step along motions that start in the present poses.
     fn relax(&mut self, motions: &[FrameMotion], colliders: bool) -> Result<(), Failure> {
+        self.search(motions, colliders)?;
+        self.step(motions)
+    }
+
+    /// Looks for what may touch along motions.
+    fn search(&mut self, motions: &[FrameMotion], colliders: bool) -> Result<(), Failure> {
         self.take_shape()?;
-        let all = motions.iter().zip(self.forces);
-        let drives = all.map(|(motion, forces)| Drive {
-            motion,
-            forces: forces.0,
-            rest_forces: forces.1,
-        });
-        let drives: Vec<Drive> = drives.collect();
         let span = Span::between(0, 0);
         let span = colliders.then_some(&span);
-        lockstep::begin(self.bodies, self.touching, &drives, span, None).map_err(alone)?;
+        let drives = drives(self.forces, motions);
+        lockstep::begin(self.bodies, self.touching, &drives, span, None).map_err(alone)
+    }
+
+    fn step(&mut self, motions: &[FrameMotion]) -> Result<(), Failure> {
+        let drives = drives(self.forces, motions);
         let part = Part {
             end: 1.0,
             part: 1.0,
@@ -244,12 +263,26 @@ impl Relaxation<'_, '_> {
     }
 }
 
+fn drives<'a>(forces: &[NodalForces<'a>], motions: &'a [FrameMotion]) -> Vec<Drive<'a>> {
+    let all = motions.iter().zip(forces);
+    let drive = |(motion, forces): (&'a FrameMotion, &NodalForces<'a>)| Drive {
+        motion,
+        forces: forces.0,
+        rest_forces: forces.1,
+    };
+    all.map(drive).collect()
+}
+
 impl Simulation {
     /// Whether nothing has moved, to speak of, from these places.
     fn is_still(&self, before: &[Vec3]) -> bool {
+        self.moved_from(before) <= STILL * self.body.size()
+    }
+
+    /// How far its vertices have moved from these places at most, metres.
+    fn moved_from(&self, before: &[Vec3]) -> f64 {
         let moved = before.iter().zip(&self.nodes.positions);
-        let most = moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
-        most <= STILL * self.body.size()
+        moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
     }
 
     /// Twice the energy of its motion, J.

@@ -40,6 +40,8 @@ pub struct Simulation {
     /// Of the modal method, in place of contacts.
     pub(super) parting: Option<Box<Parting>>,
     pub(super) stepper: Box<dyn Stepper>,
+    /// Steps that had not converged when the last frame began.
+    pub(super) unconverged_before: usize,
     /// Scratch: the pose at the end of the present step.
     pub(super) moving: Pose,
 }
@@ -110,6 +112,7 @@ impl Simulation {
             touching: None,
             parting: None,
             stepper: stepper::stepper(&body, method, modes, &settings)?,
+            unconverged_before: 0,
             moving: Pose::rest(body.skeleton().len()),
             body,
             method,
@@ -218,6 +221,7 @@ impl Simulation {
             progress,
         };
         self.stepper.reset(&start, &mut self.nodes)?;
+        self.unconverged_before = self.stepper.unconverged();
         if let Some(touching) = &mut self.touching {
             touching.stand(&[&self.nodes.positions]);
         }
@@ -463,6 +467,11 @@ impl Simulation {
     /// point that was found. They are no part of a [`state`](Self::state).
     pub fn unconverged_steps(&self) -> usize {
         self.stepper.unconverged()
+    }
+
+    /// Those of them in the last frame.
+    pub fn unconverged_in_frame(&self) -> usize {
+        self.stepper.unconverged() - self.unconverged_before
     }
 
     /// Cells that are inverted at present.

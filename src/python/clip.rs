@@ -360,13 +360,22 @@ impl PyClip {
             .into_pyarray(py)
     }
 
-    /// With the method 'modal': number of cells that the bones alone invert in each frame, int32 [f], which no
-    /// amplitudes undo; None with other methods.
+    /// Number of cells that the bones alone invert in each frame, int32 [f], which nothing that the flesh does undoes; None with
+    /// methods that do not part sway from what the bones do.
     #[getter]
     fn folded_cells<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
         let counts = self.clip.folded_cells()?;
         let counts: Vec<i32> = counts.into_iter().map(|c| c as i32).collect();
         Some(counts.into_pyarray(py))
+    }
+
+    /// Number of steps in each frame, of the method "hyperelastic", that ended short of their tolerance, int32 [f]: the flesh went on
+    /// from the best point that was found.
+    #[getter]
+    fn unconverged_steps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        let counts = self.clip.unconverged_steps();
+        let counts: Vec<i32> = counts.into_iter().map(|c| c as i32).collect();
+        counts.into_pyarray(py)
     }
 
     /// How far the flesh is from its skin before `max_offset` limits it: the largest distance in each frame as a part of

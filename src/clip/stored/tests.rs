@@ -74,7 +74,12 @@ fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
             (shown, clip.lattice(f), clip.amplitudes(f))
         })
         .collect();
-    let counts = (clip.inverted_cells(), clip.folded_cells(), clip.bytes());
+    let counts = (
+        clip.inverted_cells(),
+        clip.folded_cells(),
+        clip.unconverged_steps(),
+        clip.bytes(),
+    );
     (
         frames,
         counts,
@@ -168,11 +173,11 @@ fn forged_clips_are_refused() {
     refuses(&|s| s.frames[3].origin[0] = f32::INFINITY, frame);
     refuses(&|s| s.frames[8].points.to_mut().truncate(5), frame);
     refuses(&|s| s.frames[0].inverted = u32::MAX, frame);
+    refuses(&|s| s.frames[0].folded = Some(u32::MAX), frame);
     let shown = |s: &mut Stored<'_, &CarriedSurfaces>| {
         s.frames[2].shown = StoredShown::Modes {
             amplitudes: Cow::Owned(vec![0.0]),
             pose: Cow::Owned(Pose::rest(2)),
-            folded: 0,
         }
     };
     refuses(&shown, frame);
