@@ -81,6 +81,7 @@ class Built:
     clip_start: int = 0  # its first frame
     clip_place: Place | None = None  # where its metres lie: not those of the body where others were simulated along
     touching: Touching | None = None  # what touched in it; None: nothing was to
+    limited: int = 0  # how many cells its motion turns over at worst, beyond those that its poses do
     begun: Beginning = field(default_factory=Beginning)  # how it begins
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 

@@ -186,10 +186,7 @@ def after_update(scene, depsgraph):
     if not objects:
         return
     if depsgraph.id_type_updated("ACTION"):
-        for obj in objects:
-            tell(obj, Event.CURVES_EDITED)
-            if (flesh := fleshes.known(obj)) is not None:
-                flesh.curve_edits += 1
+        curves_edited(objects, depsgraph)
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in seen if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in seen}
@@ -214,6 +211,20 @@ def after_update(scene, depsgraph):
                 resting.follow_pose(obj, found, flesh, scene, depsgraph)
 
 
+def curves_edited(objects, depsgraph) -> None:
+    """Somebody edited curves: all the same whose they are before a render, but it is told of the characters that they move."""
+    edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
+    for obj in objects:
+        flesh = fleshes.known(obj)
+        if flesh is None:
+            continue
+        happened(obj, flesh, Event.CURVES_EDITED)
+        flesh.curve_edits += 1
+        if flesh.motion is not None and edited & reading.actions_moving(obj):
+            happened(obj, flesh, Event.KEYS_EDITED)
+            updates.keys_edited(obj)
+
+
 def follow_rigs(obj, flesh) -> None:
     """Curves or drivers of rigs may have been edited, or have moved their controls."""
     if not len(obj.thew.rigs) or flesh.motion is None:
@@ -235,9 +246,16 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
 
 
 @persistent
+def before_playing(*_):
+    """The animation begins to play: what differs may be read again."""
+    updates.state.reread.clear()
+
+
+@persistent
 def before_load(*_):
     """Another file is about to be loaded."""
     updates.stop_update()
+    updates.state.seen.clear()
     fleshes.clear()
     riding.register.clear()
 
@@ -326,6 +344,7 @@ HANDLERS = {
         "frame_change_pre": before_frame,
         "frame_change_post": after_frame,
         "depsgraph_update_post": after_update,
+        "animation_playback_pre": before_playing,
         "load_pre": before_load,
         "load_post": after_load,
         "blend_import_post": after_import,

@@ -28,7 +28,7 @@ from ..saved import believed
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, simulating, together
+from . import building, contact, jobs, limits, simulating, together
 from .build_settings import BuildSettings
 from .events import happened
 from .flesh import Built
@@ -238,6 +238,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
     new.touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
+    new.limited = limits.limited(new, new.clip)
     forgotten(new)
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)

@@ -242,7 +242,7 @@ def test_a_pose_of_one_that_was_changed_by_hand_is_told_of_both(pair, window):
     pair[1].modifiers["Armature"].object.location.x += 0.1
     bpy.context.view_layer.update()
     play(pair[1], (3,))
-    assert health(pair[0]) == "“Bert” has changed since both were simulated: press Simulate"
+    assert health(pair[0]) == "“Bert” has changed since both were simulated: play, or press Simulate"
     np.testing.assert_array_equal(play(pair[0], (4,)), together[3:4])
     assert not window, "nothing is read again under the hand"
     simulated(pair[0])
