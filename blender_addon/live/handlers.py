@@ -186,7 +186,8 @@ def after_update(scene, depsgraph):
     if not objects:
         return
     if depsgraph.id_type_updated("ACTION"):
-        curves_edited(objects, depsgraph)
+        updates.curves_edited(objects, depsgraph)
+    updates.state.undone = False
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in seen if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in seen}
@@ -209,20 +210,6 @@ def after_update(scene, depsgraph):
             found = reading.armature_modifier(obj)
             if found is not None and found.object is not None and found.object.session_uid in moved:
                 resting.follow_pose(obj, found, flesh, scene, depsgraph)
-
-
-def curves_edited(objects, depsgraph) -> None:
-    """Somebody edited curves: all the same whose they are before a render, but it is told of the characters that they move."""
-    edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
-    for obj in objects:
-        flesh = fleshes.known(obj)
-        if flesh is None:
-            continue
-        happened(obj, flesh, Event.CURVES_EDITED)
-        flesh.curve_edits += 1
-        if flesh.motion is not None and edited & reading.actions_moving(obj):
-            happened(obj, flesh, Event.KEYS_EDITED)
-            updates.keys_edited(obj)
 
 
 def follow_rigs(obj, flesh) -> None:
@@ -289,7 +276,7 @@ def after_undo(*_):
     fleshes.look_again()
     riding.register.look_again()
     rig_layouts.migrate_all()
-    scene = bpy.context.scene
+    scene, updates.state.undone = bpy.context.scene, True
     for obj in fleshes.objects(scene):
         tell(obj, Event.UNDONE)
 

@@ -42,6 +42,7 @@ class Work:
 
     rendering: bool = False
     rendered_elsewhere: bool = False  # by a thread of its own
+    undone: bool = False  # the next update of Blender's follows an undo, which may tell of every curve
     read_again: set[int] = field(default_factory=set)  # the objects whose motion was read again in this render
     reread: set[int] = field(default_factory=set)  # the same since it began to play, or their keys were edited last
     waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
@@ -141,11 +142,24 @@ def wait_for(obj: bpy.types.Object, patience: float) -> None:
         bpy.app.timers.register(tick, first_interval=patience)
 
 
-def keys_edited(obj: bpy.types.Object) -> None:
-    """Keys that move `obj` were edited: its motion is simulated when it plays, now if it does, once the keys rest."""
-    state.reread.discard(obj.session_uid)
-    if not windows.headless() and windows.playing():
-        wait(obj)
+def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
+    """Somebody edited curves: all the same whose they are before a render, but it is told of the characters that they move.
+
+    These are simulated when they play, now if they do, once the keys rest.
+    """
+    edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
+    for obj in objects:
+        flesh = fleshes.known(obj)
+        if flesh is None:
+            continue
+        happened(obj, flesh, Event.CURVES_EDITED)
+        flesh.curve_edits += 1
+        if state.undone or flesh.motion is None or not edited & reading.actions_moving(obj):
+            continue
+        happened(obj, flesh, Event.KEYS_EDITED)
+        state.reread.discard(obj.session_uid)
+        if not windows.headless() and windows.playing():
+            wait(obj)
 
 
 def soon(obj: bpy.types.Object) -> bool:

@@ -171,6 +171,17 @@ def test_curves_that_move_something_else_are_no_edit_of_the_motion(playing):
     assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
 
 
+def test_undo_of_something_else_is_no_edit_of_the_keys(playing):
+    """Where the number of objects changes, Blender tells of every action."""
+    bpy.ops.ed.undo_push(message="before")
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Other", None))
+    bpy.ops.ed.undo_push(message="another object")
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    body = bpy.data.objects["Body"]
+    assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
+
+
 def test_keys_of_what_an_armature_hangs_on_are_its_own(playing):
     body, rig = playing
     other = bpy.data.objects.new("Other", None)
