@@ -208,9 +208,11 @@ def enclose(new: Built) -> Task:
         lattice = (model or thew.Lattice).enclose(
             surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
         )
-        return surface, skeleton, lattice, lattice.check(surface, skeleton)
+        return surface, skeleton, lattice, lattice.check(surface, skeleton), surface.report().sentences
 
-    new.surface, new.skeleton, new.lattice, new.defects = yield Work("Building the lattice", made, 0.0, 0.5)
+    new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
+        "Building the lattice", made, 0.0, 0.5
+    )
 
 
 def assemble(flesh: Flesh, new: Built) -> Task:

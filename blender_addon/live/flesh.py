@@ -65,6 +65,7 @@ class Built:
     skeleton: Any = None  # thew.Skeleton
     lattice: Any = None  # thew.Lattice
     defects: list[str] = field(default_factory=list)  # what the lattice's own check found
+    skin_notes: list[str] = field(default_factory=list)  # what is amiss with the surface: up to a second to find
     automatic: Any = None  # thew.Body: at the reference stiffness, as its thickness has it
     reference: Any = None  # thew.Body: the same as it is painted
     body: Any = None  # thew.Body: as soft as it is asked for

@@ -60,7 +60,7 @@ def keep(obj: bpy.types.Object, flesh: Flesh | None) -> bytes | None:
     meta = {
         "stamp": stamp(), "keys": {name: getattr(flesh, name).hex() for name in KEYS}, "defects": flesh.defects,
         "stiffness": flesh.stiffness, "bones": flesh.character.bones, "start": motion.start, "motion": motion.digest.hex(),
-        "known": known, "limited": flesh.limited,
+        "known": known, "limited": flesh.limited, "skin": flesh.skin_notes,
     }  # fmt: skip
     arrays = {"maps": motion.maps, "matrices": motion.matrices, "raw": motion.raw, "controls": motion.controls}
     if known and motion.before is not None:
@@ -144,9 +144,10 @@ def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) 
         known.surface, known.skeleton, known.lattice = (
             getattr(known.automatic, n) for n in ("surface", "skeleton", "lattice")
         )
-        if len(known.surface.vertices) != len(character.rest) or not all(isinstance(x, str) for x in meta["defects"]):
+        known.defects, known.skin_notes = meta["defects"], meta["skin"]
+        told = [*known.defects, *known.skin_notes]
+        if len(known.surface.vertices) != len(character.rest) or not all(isinstance(x, str) for x in told):
             return None
-        known.defects = meta["defects"]
         known.lattice_key, known.automatic_key, known.flesh_key = (keys[name] for name in KEYS[:3])
         kept = Kept(known)
         if keys["body_key"] != new.body_key:

@@ -238,7 +238,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
     new.touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
-    new.limited = limits.limited(new, new.clip)
+    new.limited, new.skin_notes = limits.limited(new, new.clip), new.surface.report().sentences
     forgotten(new)
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)

@@ -55,8 +55,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     notes += [sentence(text) for text in flesh.defects]
     if flesh.character is not None:
         notes += [sentence(text) for text in flesh.character.notes]
-    if flesh.surface is not None:
-        notes += [sentence(text) for text in flesh.surface.report().sentences]
+    notes += [sentence(text) for text in flesh.skin_notes]
     if flesh.body is not None:
         notes += [sentence(text) for text in flesh.body.loose_parts]
     if flesh.clip is not None and flesh.begun.note:
