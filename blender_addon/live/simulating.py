@@ -106,14 +106,16 @@ def said_of(plan: Plan) -> str:
 
 
 def heard(progress):
-    """What the core is given to tell how far it is: `progress` hears of frames, and of the rounds of a loop in words.
-
-    What is made ready for contact before the first frame counts from 0 to 1 by itself.
+    """What the core is given to tell how far it is: `progress` hears of frames, and in words of the rounds of a loop and of what comes
+    before the first frame: what is made ready for contact counts from 0 to 1 by itself, and flesh that is deep in other flesh takes
+    seconds to come to rest.
     """
 
     def told(at: float, stage: str) -> bool:
         turn = ROUND.search(stage)
-        return progress(at if "frame" in stage else 0.0, f"Closing the loop (round {turn[1]})" if turn else "")
+        if "frame" in stage:
+            return progress(at, f"Closing the loop (round {turn[1]})" if turn else "")
+        return progress(0.0, stage if at < 1.0 else "")
 
     return told
 

@@ -301,8 +301,10 @@ def test_frames_of_all_show_as_they_are_ready_with_the_bits_of_the_end(pair, mon
         body.thew.motion_start = "SETTLED"
     animate(pair[0].modifiers["Armature"].object, last=61)
     task, seen, answer = part("live.jobs").simulate(pair[0], scene, bpy.context.view_layer), {}, None
+    said = set()
 
-    def watch(_fraction, _stage):
+    def watch(_fraction, stage):
+        said.add(stage)
         ready = [flesh_of(body).arriving for body in pair]
         if None not in ready and len(seen) < 9 and all(each.covers(1 + len(seen)) for each in ready):
             frame = 1 + len(seen)
@@ -318,6 +320,7 @@ def test_frames_of_all_show_as_they_are_ready_with_the_bits_of_the_end(pair, mon
         pass
     assert len(seen) == 9 and not any(flesh_of(body).arriving for body in pair)
     assert flesh_of(pair[0]).touching.others.frames, "they touch"
+    assert "starting the motion" in said, "flesh deep in other flesh takes long to come to rest"
     for frame, shapes in seen.items():
         for body, shape in zip(pair, shapes, strict=True):
             np.testing.assert_array_equal(shape, play(body, (frame,))[0])
