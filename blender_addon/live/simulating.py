@@ -69,7 +69,7 @@ def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None
     def simulated(progress):
         told = heard(progress)
         maps, begun = new.place.maps(motion.maps), plan.begun
-        if not plan.repeats_or_touches_things and build_settings.method != modal.METHOD:
+        if not plan.begun.period and build_settings.method != modal.METHOD:
             return played(grown(new, plan, told, offer), plan)
         clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **begun.options()), progress=told)
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
@@ -128,7 +128,7 @@ def fit(clips: Sequence, plan: Plan) -> bool:
 
 def grown(new: Built, plan: Plan, told, offer) -> Any:
     """The clip of a motion that does not repeat, made in parts, each of which is offered when it is done."""
-    maps, moved, _ = plan.posed(new)
+    maps, moved, collided = plan.posed(new)
     clip, poses = None, len(maps)
     for start, end in arriving.parts(poses):
 
@@ -137,7 +137,8 @@ def grown(new: Built, plan: Plan, told, offer) -> Any:
 
         controls = moved[start:end]
         if clip is None:
-            given = arguments(new, plan, maps[:end], controls, Colliders(), **plan.begun.options())
+            # What it collides with is given as far as it goes: the core looks it up by the frame.
+            given = arguments(new, plan, maps[:end], controls, collided, **plan.begun.options())
             clip = core().simulate(**given, progress=of_part)
             clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         else:
@@ -187,11 +188,6 @@ class Plan:
     def goes_on(self) -> bool:
         """Whether something else follows a cycle."""
         return self.begun.period > 0 and self.live < self.frames
-
-    @property
-    def repeats_or_touches_things(self) -> bool:
-        """Whether it must be made in one go."""
-        return self.begun.period > 0 or bool(self.colliders.each)
 
     def posed(self, new: Built, place: Place | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
         """Poses in the metres of `place` (None: the body's), controls of the rigs that push, and what is collided with, of all that is

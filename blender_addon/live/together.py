@@ -281,7 +281,7 @@ def simulated(
     try:
         told, later = simulating.heard(progress), [None] * len(drafts)
         given = [shot(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
-        if any(plan.repeats_or_touches_things for plan in plans):
+        if plans[0].begun.period:
             clips = thew.simulate_shots([thew.Shot(**each) for each in given], told)
         else:
             clips = grown(given, told, offer)

@@ -293,9 +293,13 @@ def test_the_frames_are_those_of_all(pair, monkeypatch):
     assert "9 to 4" in text and "empty" in text
 
 
-def test_frames_of_all_show_as_they_are_ready_with_the_bits_of_the_end(pair, monkeypatch):
+@pytest.mark.parametrize("thing", [False, True])
+def test_frames_of_all_show_as_they_are_ready_with_the_bits_of_the_end(pair, monkeypatch, thing):
     """While the worker is in a later part, earlier frames of both are seen."""
     scene = bpy.context.scene
+    if thing:
+        add_box(face=0.7)
+        activate(pair[0])
     scene.frame_end = 60
     for body in pair:
         body.thew.motion_start = "SETTLED"

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
+from colliding import add_box
 from helpers import activate, animate, evaluated, flesh_of, make_body, make_character, part, play
 
 FRAMES = range(1, 21)
@@ -251,15 +252,17 @@ def test_curves_that_are_edited_while_they_are_read_stay_in_doubt(playing, clock
     assert flesh.condition.motion is states.Motion.READ
 
 
-@pytest.mark.parametrize("contact", [False, True])
+@pytest.mark.parametrize("contact", ["", "itself", "a thing"])
 def test_frames_show_as_they_are_ready(playing, clock, contact):
     """While the worker is in a later part, earlier frames are seen, with the bits that they have in the end."""
     body, rig = playing
+    if contact == "a thing":
+        add_box()
     scene = bpy.context.scene
     scene.frame_end = 60
     animate(rig, last=61)
     body.thew.motion_start = "SETTLED"  # no loop
-    body.thew.use_contact = contact
+    body.thew.use_contact = bool(contact)
     jobs, tasks = part("live.jobs"), part("logic.tasks")
     flesh = flesh_of(body)
     task, seen, answer = jobs.simulate(body, scene, bpy.context.view_layer), {}, None
@@ -279,6 +282,7 @@ def test_frames_show_as_they_are_ready(playing, clock, contact):
     except StopIteration:
         pass
     assert flesh.arriving is None and len(seen) == 20
+    assert contact != "a thing" or flesh.touching.others.frames
     for frame, shape in seen.items():
         np.testing.assert_array_equal(shape, play(body, (frame,))[0])
 
@@ -363,9 +367,14 @@ def test_a_job_shows_frames_that_are_ready_and_stopped_the_former_ones(playing, 
     assert not updates.state.seen
 
 
-def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch):
+@pytest.mark.parametrize("thing", [False, True])
+def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch, thing):
     body, _ = fleshed
     body.thew.motion_start = "SETTLED"
+    if thing:
+        add_box()
+        body.thew.use_contact = True
+        activate(body)
     bpy.ops.thew.simulate()
     arriving, parts = part("live.arriving"), play(body, FRAMES)
     assert arriving.parts(21) == [(0, 12), (12, 21)] and arriving.parts(100) == [(0, 12), (12, 36), (36, 100)]
@@ -376,6 +385,7 @@ def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch)
     body.thew.softness = 0.5
     bpy.ops.thew.simulate()
     np.testing.assert_array_equal(play(body, FRAMES), parts)
+    assert not thing or flesh_of(body).touching.others.frames
 
 
 def test_a_mesh_that_a_bone_asks_for_is_read_as_it_is_played(fleshed):
