@@ -221,7 +221,7 @@ def state(**changes):
         ({"condition": states.Condition(motion=states.Motion.EDITED)}, "GOOD", "frames 1 to 20"),
         ({"condition": KEYED}, "TOLD", "Edited since it was simulated: play, or press Simulate."),
         ({"condition": KEYED, "problem": health.CHANGED}, "TOLD", "Edited since it was simulated"),
-        ({"problem": health.CHANGED}, "TOLD", "key it and play, or press Simulate"),
+        ({"problem": health.CHANGED}, "TOLD", "play once it is keyed, or press Simulate"),
         ({"condition": KEYED, "shows_bake": True}, "GOOD", "Bake plays"),
         ({"condition": KEYED, "clip": None}, "WAITING", "Simulate"),
         ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
