@@ -35,8 +35,10 @@ def parts(frames: int) -> list[tuple[int, int]]:
 class Arriving:
     """What is ready of a motion."""
 
-    def __init__(self, clip: Any, spaces: np.ndarray, start: int, lead: int) -> None:
-        """clip: its first frames, `lead` of them before the frame `start`; spaces [f, 4, 4]: metres to object space."""
+    def __init__(self, built: Any, clip: Any, spaces: np.ndarray, start: int, lead: int) -> None:
+        """built: what is simulated, on which meshes may ride; clip: its first frames, `lead` of them before the frame `start`; spaces
+        [f, 4, 4]: metres to object space."""
+        self.built = built
         self.clip, self.spaces, self.start, self.lead = clip, spaces, start, lead
         self.ready = len(clip) - lead - UNSURE
 

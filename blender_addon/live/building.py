@@ -13,7 +13,7 @@ from ..logic.errors import Cancelled
 from ..logic.native import core
 from ..logic.spaces import mirrors, transform
 from ..logic.states import Event
-from ..logic.tasks import Task, Work, span
+from ..logic.tasks import Progress, Task, Work, span
 from ..rigs import pushers, rigging
 from ..saved import believed
 from ..scene import poses, reading, rig_controls
@@ -48,6 +48,7 @@ def build(
     core()
     character, bind_pose = read(flesh, found, bind_pose, scene)
     touches, curve_edits = flesh.touches, flesh.curve_edits  # reading the mesh updates it
+    yield Progress(0.0, "Reading the mesh")
     motion, kept, native = flesh.motion, None, 0.0
     if flesh.character is None:
         kept = yield from keeping.found(found.obj, found, character, bind_pose, build_settings, frames)
@@ -133,7 +134,7 @@ def make(
     made = Event.BODY_MADE
     if motion is not None:
         try:
-            made = yield from simulating.simulate(flesh, new, still, () if kept is None else kept.clips, known.clip_key)
+            made = yield from simulating.simulate(flesh, new, still, None if kept is None else kept.motions)
         except Cancelled:
             if flesh.clip is None:  # the next attempt need not make the body again
                 take(obj, flesh, new, Event.BODY_MADE)
@@ -174,6 +175,7 @@ def take(obj, flesh: Flesh, new: Built, made: Event) -> None:
     """All is made: the flesh of `obj` is what was built."""
     if made is Event.BODY_MADE:
         new.clip, new.touching, new.clip_place, new.clip_key, new.group_key = None, None, None, b"", b""
+        new.limited = 0
     motion, new.spaces = new.motion, None
     if motion is not None:
         new.spaces, new.clip_start = (new.clip_place or new.place).to_object(motion.matrices), motion.start
@@ -206,9 +208,11 @@ def enclose(new: Built) -> Task:
         lattice = (model or thew.Lattice).enclose(
             surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
         )
-        return surface, skeleton, lattice, lattice.check(surface, skeleton)
+        return surface, skeleton, lattice, lattice.check(surface, skeleton), surface.report().sentences
 
-    new.surface, new.skeleton, new.lattice, new.defects = yield Work("Building the lattice", made, 0.0, 0.5)
+    new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
+        "Building the lattice", made, 0.0, 0.5
+    )
 
 
 def assemble(flesh: Flesh, new: Built) -> Task:

@@ -65,6 +65,7 @@ class Built:
     skeleton: Any = None  # thew.Skeleton
     lattice: Any = None  # thew.Lattice
     defects: list[str] = field(default_factory=list)  # what the lattice's own check found
+    skin_notes: list[str] = field(default_factory=list)  # what is amiss with the surface: up to a second to find
     automatic: Any = None  # thew.Body: at the reference stiffness, as its thickness has it
     reference: Any = None  # thew.Body: the same as it is painted
     body: Any = None  # thew.Body: as soft as it is asked for
@@ -81,6 +82,7 @@ class Built:
     clip_start: int = 0  # its first frame
     clip_place: Place | None = None  # where its metres lie: not those of the body where others were simulated along
     touching: Touching | None = None  # what touched in it; None: nothing was to
+    limited: int = 0  # how many cells its motion turns over at worst, beyond those that its poses do
     begun: Beginning = field(default_factory=Beginning)  # how it begins
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 

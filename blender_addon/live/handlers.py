@@ -186,10 +186,8 @@ def after_update(scene, depsgraph):
     if not objects:
         return
     if depsgraph.id_type_updated("ACTION"):
-        for obj in objects:
-            tell(obj, Event.CURVES_EDITED)
-            if (flesh := fleshes.known(obj)) is not None:
-                flesh.curve_edits += 1
+        updates.curves_edited(objects, depsgraph)
+    updates.state.undone = False
     seen = [update for update in depsgraph.updates if update.is_updated_geometry or update.is_updated_transform]
     touched = {update.id.original.session_uid for update in seen if update.is_updated_geometry}
     moved = {update.id.original.session_uid for update in seen}
@@ -235,9 +233,16 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
 
 
 @persistent
+def before_playing(*_):
+    """The animation begins to play: what differs may be read again."""
+    updates.state.reread.clear()
+
+
+@persistent
 def before_load(*_):
     """Another file is about to be loaded."""
     updates.stop_update()
+    updates.state.seen.clear()
     fleshes.clear()
     riding.register.clear()
 
@@ -271,7 +276,7 @@ def after_undo(*_):
     fleshes.look_again()
     riding.register.look_again()
     rig_layouts.migrate_all()
-    scene = bpy.context.scene
+    scene, updates.state.undone = bpy.context.scene, True
     for obj in fleshes.objects(scene):
         tell(obj, Event.UNDONE)
 
@@ -326,6 +331,7 @@ HANDLERS = {
         "frame_change_pre": before_frame,
         "frame_change_post": after_frame,
         "depsgraph_update_post": after_update,
+        "animation_playback_pre": before_playing,
         "load_pre": before_load,
         "load_post": after_load,
         "blend_import_post": after_import,

@@ -12,7 +12,7 @@ import io
 import json
 import tempfile
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,13 @@ from ..logic.native import core
 from ..logic.states import Clip
 from ..logic.tasks import Task, Work
 from ..scene import cache_files, poses, rig_controls
+from . import simulating
 from .build_settings import BuildSettings, hashed
 from .flesh import Built, Flesh
 from .stages import set_keys
 
 #: The layout of what is kept.
-FORMAT = 1
+FORMAT = 2
 #: Names of the keys that are kept.
 KEYS = ("lattice_key", "automatic_key", "flesh_key", "body_key", "clip_key")
 
@@ -59,7 +60,7 @@ def keep(obj: bpy.types.Object, flesh: Flesh | None) -> bytes | None:
     meta = {
         "stamp": stamp(), "keys": {name: getattr(flesh, name).hex() for name in KEYS}, "defects": flesh.defects,
         "stiffness": flesh.stiffness, "bones": flesh.character.bones, "start": motion.start, "motion": motion.digest.hex(),
-        "known": known,
+        "known": known, "limited": flesh.limited, "skin": flesh.skin_notes,
     }  # fmt: skip
     arrays = {"maps": motion.maps, "matrices": motion.matrices, "raw": motion.raw, "controls": motion.controls}
     if known and motion.before is not None:
@@ -89,10 +90,8 @@ def loaded(kind: Any, content: np.ndarray) -> Any:
 class Kept:
     """What was kept and still holds: stages as an update would have left them."""
 
-    known: Flesh  # the stages of the body, with their keys, and the key of the clips
-    clips: list = field(
-        default_factory=list
-    )  # the clips of the core: one turn of a cycle or all, and what follows a cycle
+    known: Flesh  # the stages of the body, with their keys
+    motions: simulating.KeptClips | None = None  # one turn of a cycle or all, and what follows a cycle
     motion: poses.Motion | None = None  # the poses, where they are to be believed
 
 
@@ -145,16 +144,17 @@ def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) 
         known.surface, known.skeleton, known.lattice = (
             getattr(known.automatic, n) for n in ("surface", "skeleton", "lattice")
         )
-        if len(known.surface.vertices) != len(character.rest) or not all(isinstance(x, str) for x in meta["defects"]):
+        known.defects, known.skin_notes = meta["defects"], meta["skin"]
+        told = [*known.defects, *known.skin_notes]
+        if len(known.surface.vertices) != len(character.rest) or not all(isinstance(x, str) for x in told):
             return None
-        known.defects = meta["defects"]
         known.lattice_key, known.automatic_key, known.flesh_key = (keys[name] for name in KEYS[:3])
         kept = Kept(known)
         if keys["body_key"] != new.body_key:
             return kept
         clips = [loaded(thew.Clip, file[name]) for name in ("clip0", "clip1") if name in file]
         known.body, known.body_key, known.stiffness = clips[0].body, keys["body_key"], float(meta["stiffness"])
-        kept.clips, known.clip_key = clips, keys["clip_key"]
+        kept.motions = simulating.KeptClips(clips, keys["clip_key"], int(meta["limited"]))
         if meta["known"]:
             names = ("maps", "matrices", "raw", "controls")
             maps, matrices, raw, controls = (np.ascontiguousarray(file[name]) for name in names)

@@ -16,7 +16,7 @@ from . import session
 from .events import happened
 
 #: What it says where something was moved that flesh collides with.
-DISPLACED = "{} has moved or changed since the flesh was simulated: press Simulate."
+DISPLACED = "{} has moved or changed since the flesh was simulated: play, or press Simulate."
 
 
 def unforeseen(obj, scene, depsgraph, render: bool) -> str:

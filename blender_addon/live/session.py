@@ -16,7 +16,7 @@ from ..scene import modifier, reading
 from ..scene.poses import Pose
 from . import riding
 from .events import DOES, happened
-from .flesh import Flesh
+from .flesh import Built, Flesh
 
 # the register -------------------------------------------------------------------------------------------------------
 
@@ -123,8 +123,11 @@ def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
     return found is not None and found.object is not None and (found.show_render if render else found.show_viewport)
 
 
-def write(obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene) -> None:
-    """Add `offsets` float32[n, 3], object space, to the skin that is seen at the scene's frame."""
+def write(
+    obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: Built | None = None
+) -> None:
+    """Add `offsets` float32[n, 3], object space, to the skin that is seen at the scene's frame; `built`: of what they are (None: of
+    `flesh`)."""
     mesh = obj.data
     if len(mesh.vertices) != len(offsets):
         hide(obj, flesh)
@@ -132,7 +135,7 @@ def write(obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.t
     modifier.write(mesh, offsets, scene.frame_current_final)
     happened(obj, flesh, Event.WROTE)
     mesh.update_tag()
-    riding.follow(obj, flesh, offsets, scene.frame_current_final)
+    riding.follow(obj, built or flesh, offsets, scene.frame_current_final)
 
 
 def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
@@ -202,7 +205,7 @@ def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -
     ready = flesh.arriving  # the thread that simulates may put another one there
     if not arrives(obj, flesh, scene) or ready is None:
         return False
-    write(obj, flesh, ready.offsets(scene.frame_float), scene)
+    write(obj, flesh, ready.offsets(scene.frame_float), scene, ready.built)
     return True
 
 

@@ -23,12 +23,12 @@ from ..logic.native import core
 from ..logic.sentences import listed
 from ..logic.spaces import Place
 from ..logic.states import Event
-from ..logic.tasks import Task, span
+from ..logic.tasks import Task, Work, span
 from ..saved import believed
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import read_character
-from . import building, contact, jobs, simulating, together
+from . import building, contact, jobs, limits, simulating, together
 from .build_settings import BuildSettings
 from .events import happened
 from .flesh import Built
@@ -207,7 +207,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         found, character.bones, bind_pose.mesh_matrix, scene, view_layer, note.start, note.end,
         build_settings.collides_with,
     )  # fmt: skip
-    new.motion = yield from reader
+    new.motion = yield from span(reader, 0.0, 0.9)
     maps = note.clip_place.maps(new.motion.maps, new.place)
     new.body, new.surface, new.skeleton, new.lattice = (
         clip.body,
@@ -237,7 +237,13 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     )
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
-    new.touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
+
+    def look(_progress):
+        new.clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
+        return touching, limits.limited(new, new.clip), new.surface.report().sentences
+
+    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", look, 0.9, 1.0)
     forgotten(new)
     new.mesh_uid = obj.data.session_uid
     flesh.take(new)

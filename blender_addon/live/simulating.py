@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,7 +20,7 @@ from ..logic.spaces import Place
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
 from ..rigs import rigging
-from . import arriving, contact
+from . import arriving, contact, limits
 from .arriving import Arriving
 from .build_settings import hashed
 from .flesh import Built, Flesh
@@ -27,9 +28,12 @@ from .flesh import Built, Flesh
 #: A cycle has come to itself after so many seconds.
 SETTLING = 5.0
 
+#: How the core says how often it has gone through a loop.
+ROUND = re.compile(r"loop, round (\d+)")
 
-def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_key: bytes = b"") -> Task:
-    """The clip, pushed by the rigs at their controls; gives what came of it. `clips`: those that were kept, of the key `clips_key`."""
+
+def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None = None) -> Task:
+    """The clip, pushed by the rigs at their controls; gives what came of it. `kept_clips`: those that were kept on disk."""
     thew, build_settings, motion = core(), new.build_settings, new.motion
     kept = Event.CLIP_KEPT if stays(flesh, new) else Event.BODY_MADE
     if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs were keyed or driven since
@@ -43,9 +47,16 @@ def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_
     if clip_key == flesh.clip_key and not flesh.group_key:
         new.begun = plan.begun
         return Event.CLIP_MADE
-    if clips and clip_key == clips_key and fit(clips, plan):
+    if kept_clips is not None and clip_key == kept_clips.key and fit(kept_clips.clips, plan):
+        clips = kept_clips.clips
         new.clip = played(clips[0], plan, clips[1] if len(clips) == 2 else None)
-        new.touching = yield Work("Opening the cache", lambda _progress: contact.found(new, new.clip), 0.8, 1.0)
+        new.limited = kept_clips.limited
+
+        def open_it(_progress):
+            new.clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+            return contact.found(new, new.clip)
+
+        new.touching = yield Work("Opening the cache", open_it, 0.8, 1.0)
         new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
         return Event.CLIP_MADE
     if plan.acting and still and kept is Event.CLIP_KEPT:
@@ -53,15 +64,12 @@ def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_
 
     def run(progress):
         clip = simulated(progress)
-        return clip, contact.found(new, clip)
+        return clip, contact.found(new, clip), limits.limited(new, clip)
 
     def simulated(progress):
-        # What is made ready for contact before the first frame counts from 0 to 1 by itself.
-        def told(at, stage):
-            return progress(at if "frame" in stage else 0.0, "")
-
+        told = heard(progress)
         maps, begun = new.place.maps(motion.maps), plan.begun
-        if not plan.repeats_or_touches_things and build_settings.method != modal.METHOD:
+        if not plan.begun.period and build_settings.method != modal.METHOD:
             return played(grown(new, plan, told, offer), plan)
         clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **begun.options()), progress=told)
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
@@ -73,14 +81,43 @@ def simulate(flesh: Flesh, new: Built, still: bool, clips: Sequence = (), clips_
     spaces = new.place.to_object(motion.matrices)
 
     def offer(clip):
-        flesh.arriving = Arriving(clip, spaces, motion.start, plan.lead)
+        flesh.arriving = Arriving(new, clip, spaces, motion.start, plan.lead)
 
     try:
-        new.clip, new.touching = yield Work("Closing the loop" if plan.begun.period else "Simulating", run, 0.8, 1.0)
+        new.clip, new.touching, new.limited = yield Work(said_of(plan), run, 0.8, 1.0)
     finally:
         flesh.arriving = None
     new.clip_place, new.clip_key, new.group_key, new.begun = new.place, clip_key, b"", plan.begun
     return Event.CLIP_MADE
+
+
+@dataclass(frozen=True)
+class KeptClips:
+    """Clips that were kept on disk, of which key, and how many cells their motion turns over."""
+
+    clips: list
+    key: bytes
+    limited: int
+
+
+def said_of(plan: Plan) -> str:
+    """What is being done with a plan, in words; frames of a loop are not final before it repeats, so none is shown until then."""
+    return "Closing the loop" if plan.begun.period else "Simulating"
+
+
+def heard(progress):
+    """What the core is given to tell how far it is: `progress` hears of frames, and in words of the rounds of a loop and of what comes
+    before the first frame: what is made ready for contact counts from 0 to 1 by itself, and flesh that is deep in other flesh takes
+    seconds to come to rest.
+    """
+
+    def told(at: float, stage: str) -> bool:
+        turn = ROUND.search(stage)
+        if "frame" in stage:
+            return progress(at, f"Closing the loop (round {turn[1]})" if turn else "")
+        return progress(0.0, stage if at < 1.0 else "")
+
+    return told
 
 
 def fit(clips: Sequence, plan: Plan) -> bool:
@@ -91,7 +128,7 @@ def fit(clips: Sequence, plan: Plan) -> bool:
 
 def grown(new: Built, plan: Plan, told, offer) -> Any:
     """The clip of a motion that does not repeat, made in parts, each of which is offered when it is done."""
-    maps, moved, _ = plan.posed(new)
+    maps, moved, collided = plan.posed(new)
     clip, poses = None, len(maps)
     for start, end in arriving.parts(poses):
 
@@ -100,7 +137,8 @@ def grown(new: Built, plan: Plan, told, offer) -> Any:
 
         controls = moved[start:end]
         if clip is None:
-            given = arguments(new, plan, maps[:end], controls, Colliders(), **plan.begun.options())
+            # What it collides with is given as far as it goes: the core looks it up by the frame.
+            given = arguments(new, plan, maps[:end], controls, collided, **plan.begun.options())
             clip = core().simulate(**given, progress=of_part)
             clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         else:
@@ -150,11 +188,6 @@ class Plan:
     def goes_on(self) -> bool:
         """Whether something else follows a cycle."""
         return self.begun.period > 0 and self.live < self.frames
-
-    @property
-    def repeats_or_touches_things(self) -> bool:
-        """Whether it must be made in one go."""
-        return self.begun.period > 0 or bool(self.colliders.each)
 
     def posed(self, new: Built, place: Place | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
         """Poses in the metres of `place` (None: the body's), controls of the rigs that push, and what is collided with, of all that is

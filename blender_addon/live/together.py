@@ -8,6 +8,7 @@ pass, and they are simulated in metres about where the first of them stood. The 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,18 +21,22 @@ from ..logic.names import describe
 from ..logic.native import core
 from ..logic.spaces import Place
 from ..logic.states import Event
-from ..logic.tasks import Task, Work, span
+from ..logic.tasks import Progress, Task, Work, span
 from ..rigs import rigging
 from ..scene import groups, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character
-from . import building, contact, simulating, validity
+from . import arriving, building, contact, limits, simulating, validity
+from .arriving import Arriving
 from .build_settings import BuildSettings, hashed
 from .flesh import Built, Flesh
 from .session import register
 
 #: What is said where a motion would be a loop, but for the others.
 NO_LOOP = "A loop is not closed where other flesh does not repeat with it."
+
+#: Takes the clips of all that are simulated together.
+Offer = Callable[[list[Any]], None]
 
 #: Scales that differ by less are the same; a typed height has three or four digits.
 SAME_SCALE = 2e-3
@@ -88,12 +93,13 @@ def build(
     core()
     mine = Member(found, flesh, bind_pose, build_settings)
     members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
-    members = in_order(members)
-    for member in members:
+    members, counted = in_order(members), []
+    for k, member in enumerate(members):
         read_mesh(member, scene, frames, trust)
-    counted = [(member.flesh.touches, member.flesh.curve_edits) for member in members]
+        counted.append((member.flesh.touches, member.flesh.curve_edits))
+        yield Progress(0.02 * k / len(members), "Reading the meshes")  # the window lives between two of them
     check_scales(mine, members)
-    anew = yield from span(read_poses(members, scene, view_layer, frames), 0.0, 0.15)
+    anew = yield from span(read_poses(members, scene, view_layer, frames), 0.02, 0.15)
     for k, member in enumerate(members):
         parts = member.character, member.bind_pose, member.build_settings, member.motion, member.rigs
         share = [0.15 + 0.55 * (k + end) / len(members) for end in (0, 1)]
@@ -214,9 +220,16 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
     names, place = [member.name for member in members], common_place(members)
     plans = beginning_together(drafts, plans, place)
     if not known:
-        found = yield Work("Simulating", lambda progress: simulated(drafts, plans, names, place, progress))
-        for new, (clip, touching) in zip(drafts, found, strict=True):
-            new.clip, new.touching, new.clip_place = clip, touching, place
+        offer = offering(members, plans, place)
+        try:
+            found = yield Work(
+                simulating.said_of(plans[0]), lambda progress: simulated(drafts, plans, names, place, progress, offer)
+            )
+        finally:
+            for member in members:
+                member.flesh.arriving = None
+        for new, (clip, touching, lost) in zip(drafts, found, strict=True):
+            new.clip, new.touching, new.limited, new.clip_place = clip, touching, lost, place
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
         # A key is that of how it would begin alone: what comes of that with the others, the keys of all say.
         new.clip_key, new.group_key, new.begun = keys[k], group_key, plan.begun
@@ -248,20 +261,30 @@ def stands_still(new: Built, plan: simulating.Plan, path: np.ndarray) -> bool:
     return all(np.ptp(each, axis=0).max(initial=0.0) <= cycles.STILL * new.surface.size for each in moving)
 
 
+def offering(members: list[Member], plans: list[simulating.Plan], place: Place) -> Offer:
+    """What is called with the clips of all whenever more frames of them are ready."""
+    spaces = [place.to_object(member.motion.matrices) for member in members]
+
+    def offer(clips: list[Any]) -> None:
+        for member, plan, clip, space in zip(members, plans, clips, spaces, strict=True):
+            member.flesh.arriving = Arriving(member.new, clip, space, member.motion.start, plan.lead)
+
+    return offer
+
+
 def simulated(
-    drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: Place, progress
+    drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: Place, progress, offer: Offer
 ) -> list[tuple]:
-    """Of each its clip, whose metres lie at `place`, and what touched in it."""
+    """Of each its clip, whose metres lie at `place`, what touched in it, and how many cells its motion turns over."""
     thew, common = core(), contact.Common(place)
     rate = max(new.build_settings.rate for new in drafts)  # the shortest steps are those of all
     try:
-        shots = [thew.Shot(**shot(new, plan, common, rate=rate)) for new, plan in zip(drafts, plans, strict=True)]
-        # What is made ready for contact before the first frame counts from 0 to 1 by itself.
-
-        def told(at, stage):
-            return progress(at if "frame" in stage else 0.0, "")
-
-        clips, later = thew.simulate_shots(shots, told), [None] * len(shots)
+        told, later = simulating.heard(progress), [None] * len(drafts)
+        given = [shot(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
+        if plans[0].begun.period:
+            clips = thew.simulate_shots([thew.Shot(**each) for each in given], told)
+        else:
+            clips = grown(given, told, offer)
         if any(plan.goes_on for plan in plans):
             shots = [thew.Shot(**shot_after(new, plan, common, rate)) for new, plan in zip(drafts, plans, strict=True)]
             later = thew.simulate_shots(shots, told)
@@ -272,8 +295,35 @@ def simulated(
     for k, (new, plan, clip, after) in enumerate(zip(drafts, plans, clips, later, strict=True)):
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         clip = simulating.played(clip, plan, after)
-        found.append((clip, contact.found(new, clip, contact.things_together(drafts, names, k), k)))
+        touching = contact.found(new, clip, contact.things_together(drafts, names, k), k)
+        found.append((clip, touching, limits.limited(new, clip)))
     return found
+
+
+def grown(given: list[dict[str, Any]], told, offer: Offer) -> list[Any]:
+    """The clips of shots that do not repeat, made in parts, each of which is offered when it is done; `given`: what each shot is
+    given."""
+    thew, clips = core(), []
+    poses = len(given[0]["poses"])
+    for start, end in arriving.parts(poses):
+
+        def of_part(at, stage, start=start, end=end):
+            return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
+
+        if clips:
+            parts = [each["poses"][start:end] for each in given]
+            controls = [each["controls"][start:end] if "controls" in each else None for each in given]
+            thew.extend_scene(clips, parts, controls, of_part)
+        else:
+            begun = [
+                {name: value[:end] if name in {"poses", "controls"} else value for name, value in each.items()}
+                for each in given
+            ]
+            clips = thew.simulate_shots([thew.Shot(**each) for each in begun], of_part)
+            for clip in clips:
+                clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        offer(clips)
+    return clips
 
 
 def shot(new: Built, plan: simulating.Plan, common: contact.Common, **options) -> dict[str, Any]:

@@ -42,7 +42,9 @@ class Work:
 
     rendering: bool = False
     rendered_elsewhere: bool = False  # by a thread of its own
+    undone: bool = False  # the next update of Blender's follows an undo, which may tell of every curve
     read_again: set[int] = field(default_factory=set)  # the objects whose motion was read again in this render
+    reread: set[int] = field(default_factory=set)  # the same since it began to play, or their keys were edited last
     waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
     overriding: dict[int, float] = field(
         default_factory=dict
@@ -50,7 +52,7 @@ class Work:
     stepper: Stepper | None = None  # the update that is under way
     worked: bpy.types.Object | None = None  # what it is of
     started_from: tuple = ()  # the settings that it is made with
-    seen: object = None  # what of it was ready when it was last shown
+    seen: dict[int, object] = field(default_factory=dict)  # object session id -> what was ready when it was last shown
 
 
 state = Work()
@@ -64,6 +66,11 @@ def may_read(obj, flesh) -> bool:
     if state.rendering:
         return obj.session_uid not in state.read_again
     return windows.headless() and flesh.condition.motion is not Motion.DIFFERS
+
+
+def may_read_playing(obj) -> bool:
+    """Whether a changed motion is simulated since it plays: once, for there are motions that are another one each time."""
+    return windows.playing() and obj.session_uid not in state.reread
 
 
 def ready(obj, scene, flesh) -> bool:
@@ -82,7 +89,7 @@ def ready(obj, scene, flesh) -> bool:
     condition = flesh.condition
     hopeless = condition.build is Build.FAILED and condition.trusted and flesh.tried == validity.attempt(obj, scene)
     if not windows.headless() and not state.rendering:
-        if not hopeless and not validity.differs(obj, scene, flesh):
+        if not hopeless and (may_read_playing(obj) or not validity.differs(obj, scene, flesh)):
             expect(obj)
         return flesh.clip is not None and not hopeless
     if hopeless:
@@ -133,6 +140,26 @@ def wait_for(obj: bpy.types.Object, patience: float) -> None:
     state.waiting[obj.session_uid] = time.monotonic() + patience
     if not windows.headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=patience)
+
+
+def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
+    """Somebody edited curves: all the same whose they are before a render, but it is told of the characters that they move.
+
+    These are simulated when they play, now if they do, once the keys rest.
+    """
+    edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
+    for obj in objects:
+        flesh = fleshes.known(obj)
+        if flesh is None:
+            continue
+        happened(obj, flesh, Event.CURVES_EDITED)
+        flesh.curve_edits += 1
+        if state.undone or flesh.motion is None or not edited & reading.actions_moving(obj):
+            continue
+        happened(obj, flesh, Event.KEYS_EDITED)
+        state.reread.discard(obj.session_uid)
+        if not windows.headless() and windows.playing():
+            wait(obj)
 
 
 def soon(obj: bpy.types.Object) -> bool:
@@ -200,6 +227,8 @@ def start_next() -> bool:
         try:
             if not validity.outdated(obj, scene, flesh):
                 continue
+            if windows.playing() and validity.behind(obj, scene, flesh):
+                state.reread.add(obj.session_uid)
             state.stepper = Stepper(jobs.update(obj, scene, bpy.context.view_layer, flesh, believe=True))
             state.worked, state.started_from = obj, started_from(obj, scene)
             return True
@@ -210,12 +239,25 @@ def start_next() -> bool:
 
 def show_arriving() -> None:
     """Show the frame that the window stands at as soon as it is ready; one that plays looks frames up by itself."""
-    obj = state.worked
-    if not session.alive(obj) or windows.playing() or not session.is_shown(obj):
+    if windows.playing():
         return
-    flesh, scene = fleshes.flesh(obj), bpy.context.scene
-    if flesh.arriving is not state.seen and session.show_arriving(obj, flesh, scene):
-        state.seen = flesh.arriving
+    scene = bpy.context.scene
+    for obj in fleshes.objects(scene):
+        flesh = fleshes.known(obj)
+        if flesh is None or flesh.arriving is None or not session.is_shown(obj):
+            continue
+        part = flesh.arriving  # the thread that simulates may put another one there
+        if part is not state.seen.get(obj.session_uid) and session.show_arriving(obj, flesh, scene):
+            state.seen[obj.session_uid] = part
+
+
+def put_back() -> None:
+    """Show what is known again where frames were seen of a motion that was not finished."""
+    scene = bpy.context.scene
+    for obj in fleshes.objects(scene):
+        if state.seen.pop(obj.session_uid, None) is not None and session.is_shown(obj):
+            session.present(obj, fleshes.flesh(obj), scene)
+    state.seen.clear()
 
 
 def superseded() -> bool:
@@ -231,8 +273,8 @@ def superseded() -> bool:
     if now == state.started_from:
         return False
     # The lattice that most settings have no part in is not begun again for their sake.
-    (settings, *_), touches = now
-    (former, *_), before = state.started_from
+    (settings, *_), touches, _ = now
+    (former, *_), before, _ = state.started_from
     kept = (settings.cells_across, settings.height, settings.limbs) == (
         former.cells_across,
         former.height,
@@ -242,14 +284,17 @@ def superseded() -> bool:
 
 
 def started_from(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
-    """What an update starts from, and how often the mesh was edited by then."""
-    return validity.attempt(obj, scene), fleshes.flesh(obj).touches
+    """What an update starts from, and how often the mesh and curves were edited by then."""
+    flesh = fleshes.flesh(obj)
+    return validity.attempt(obj, scene), flesh.touches, flesh.curve_edits
 
 
 def finish_update() -> None:
     """Say why an update made nothing, if so; what it made is shown by then."""
     stepper, obj = state.stepper, state.worked
     state.stepper = state.worked = None
+    if not isinstance(stepper.error, Cancelled):
+        state.seen.clear()
     try:
         flesh = fleshes.flesh(obj)
     except ReferenceError:  # undone or deleted meanwhile

@@ -6,9 +6,9 @@ from __future__ import annotations
 import bpy
 
 from ..logic.names import describe
-from ..logic.states import Clip, Mesh, Motion
+from ..logic.states import Clip, Condition, Mesh, Motion
 from ..rigs import anchors
-from ..scene import colliders, groups, ignored, reading, rig_controls
+from ..scene import colliders, groups, ignored, reading, rig_controls, windows
 from .build_settings import BuildSettings
 from .flesh import Flesh
 from .resting import CHANGED
@@ -35,6 +35,8 @@ def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
         return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
+    if condition.behind and windows.playing():  # keys are dragged while it stands, and many times
+        return True
     if flesh.build_settings != BuildSettings.of(obj, scene) or not flesh.covers(*flesh.build_settings.live):
         return True
     return moved(obj, flesh)
@@ -48,16 +50,23 @@ def unedited_others(obj, scene) -> list[tuple[bpy.types.Object, Flesh | None]]:
 
 def differs(obj, scene, flesh: Flesh) -> bool:
     """Whether its motion, or that of one it is simulated together with, is known to be another one than was read."""
-    known = [flesh, *(known for _, known in unedited_others(obj, scene) if known is not None)]
-    return any(each.condition.motion is Motion.DIFFERS for each in known)
+    return any(each.motion is Motion.DIFFERS for each in conditions(obj, scene, flesh))
+
+
+def behind(obj, scene, flesh: Flesh) -> bool:
+    """The same, or keys that move one of them were edited."""
+    return any(each.behind for each in conditions(obj, scene, flesh))
+
+
+def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
+    """What is known of its flesh and of that which it is simulated together with."""
+    return [flesh.condition, *(known.condition for _, known in unedited_others(obj, scene) if known is not None)]
 
 
 def changed_other(obj, scene) -> str:
     """One that it is simulated together with and that was moved otherwise since, its name in quotes; "" where there is none."""
     others = ((other, known) for other, known in unedited_others(obj, scene) if known is not None)
-    changed = (
-        describe(o) for o, known in others if known.condition.motion is Motion.DIFFERS or known.problem == CHANGED
-    )
+    changed = (describe(o) for o, known in others if known.condition.behind or known.problem == CHANGED)
     return next(changed, "")
 
 
@@ -73,7 +82,7 @@ def attempt(obj, scene) -> tuple:
 def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int]) -> bool:
     """Whether the poses of those frames that were read, and what was read along with them, may still be taken."""
     condition = flesh.condition
-    if not (condition.showable and flesh.covers(*frames)) or condition.motion is Motion.DIFFERS or moved(obj, flesh):
+    if not (condition.showable and flesh.covers(*frames)) or condition.behind or moved(obj, flesh):
         return False
     if flesh.motion.led < build_settings.lead:
         return False

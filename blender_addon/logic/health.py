@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .cells import inverted
 from .errors import sentence
 from .sentences import plural
+from .states import Motion
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,10 @@ class Health:
 
 
 #: What is said of a pose that was not simulated: a bone was turned by hand, or the animation is another one by now.
-CHANGED = "This pose is not simulated: key it, then press Simulate."
+CHANGED = "This pose is not simulated: play once it is keyed, or press Simulate."
+
+#: What is said while nothing of that is seen at the scene's frame.
+EDITED = "Edited since it was simulated: play, or press Simulate."
 
 
 def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, unseen: str = "") -> Health:
@@ -39,8 +42,9 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
     problem = "" if flesh is None else flesh.problem
+    edited = flesh is not None and flesh.condition.behind
     if problem == CHANGED:
-        return Health("TOLD", problem)
+        return Health("TOLD", EDITED if flesh.condition.motion is Motion.KEYED else problem)
     if problem:
         return Health("ERROR", sentence(problem))
     if unseen:
@@ -49,6 +53,8 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
         return of_bake(made, frame)
     if flesh is None or flesh.clip is None:
         return Health("WAITING", "Play, or press Simulate")
+    if edited:
+        return Health("TOLD", EDITED)
     found = warnings(flesh)
     if found:
         more = f" (and {plural(len(found) - 1, 'other')})" if len(found) > 1 else ""
@@ -61,7 +67,7 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
 
 def health_beside(other: str) -> Health:
     """The line while all is well with the flesh but what it is simulated together with was moved since; `other`: its name, in quotes."""
-    return Health("TOLD", f"{other} has changed since both were simulated: press Simulate")
+    return Health("TOLD", f"{other} has changed since both were simulated: play, or press Simulate")
 
 
 def of_bake(made: Any, frame: float) -> Health:
@@ -81,9 +87,8 @@ def warnings(flesh: Any) -> list[str]:
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
-    lost = inverted(flesh.clip) if flesh.clip is not None else 0
-    if lost > FEW * len(flesh.lattice.cells):
-        found.append(f"Flesh limited in {plural(lost, 'place')}: raise Detail")
+    if flesh.limited > FEW * len(flesh.lattice.cells):
+        found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: raise Detail")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
@@ -91,7 +96,7 @@ def warnings(flesh: Any) -> list[str]:
     return found
 
 
-#: So large a part of the cells may be inverted for a moment, and nobody sees it.
+#: So large a part of the cells may be inverted by the motion for a moment, and nobody sees it.
 FEW = 0.01
 
 #: The cells across from which the panel warns, and how the time to build grows with them.

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .cells import inverted
 from .errors import sentence
 
 
@@ -56,16 +55,14 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
     notes += [sentence(text) for text in flesh.defects]
     if flesh.character is not None:
         notes += [sentence(text) for text in flesh.character.notes]
-    if flesh.surface is not None:
-        notes += [sentence(text) for text in flesh.surface.report().sentences]
+    notes += [sentence(text) for text in flesh.skin_notes]
     if flesh.body is not None:
         notes += [sentence(text) for text in flesh.body.loose_parts]
     if flesh.clip is not None and flesh.begun.note:
         notes.append(flesh.begun.note)
-    lost = inverted(flesh.clip) if flesh.clip is not None else 0
-    if lost:
+    if flesh.limited:
         notes.append(
-            f"At worst {plural(lost, 'cell is', 'cells are')} turned inside out; what is shown stays by the skin there. More "
+            f"The motion turns at worst {plural(flesh.limited, 'cell')} inside out; what is shown stays by the skin there. More "
             "Detail or firmer flesh help."
         )
     if flesh.modal:

@@ -40,6 +40,7 @@ class Motion(Named):
 
     READ = auto()
     EDITED = auto()  # curves were, whosever they are: worth a look before a render
+    KEYED = auto()  # curves of the character's own were: they are read again when the animation plays
     DIFFERS = auto()  # they are not: they must be read again
 
 
@@ -81,6 +82,7 @@ class Event(Named):
     MESH_TOUCHED = auto()  # somebody may have edited the mesh
     MISFITS = auto()  # the mesh or skeleton is another one than the clip's
     CURVES_EDITED = auto()
+    KEYS_EDITED = auto()  # these curves move the character
     LOOKED_CLOSELY = auto()  # before a render, and without a window: what is in doubt is worth the time
     POSE_DIFFERS = auto()  # the evaluated pose is not the one that was simulated
     RIGS_CHANGED = auto()  # settled flesh was pushed by other rigs than the clip
@@ -139,6 +141,11 @@ class Condition:
         """Whether mesh and poses are taken for what was read."""
         return self.mesh is Mesh.READ and self.motion is not Motion.DIFFERS
 
+    @property
+    def behind(self) -> bool:
+        """Whether the animation is known, or told, to be another one than was read."""
+        return self.motion in {Motion.KEYED, Motion.DIFFERS}
+
 
 class ImpossibleError(RuntimeError):
     """An event in a state in which it cannot happen: a mistake in the extension."""
@@ -159,8 +166,9 @@ MOVES: dict[Event, dict[State, Step]] = {
         Clip.BEHIND: Step(Clip.MISFIT, (Effect.HIDE,)),
     },
     Event.CURVES_EDITED: {Motion.READ: Step(Motion.EDITED)},
-    Event.LOOKED_CLOSELY: {Motion.EDITED: Step(Motion.DIFFERS)},
-    Event.POSE_DIFFERS: {Motion.READ: Step(Motion.DIFFERS), Motion.EDITED: Step(Motion.DIFFERS)},
+    Event.KEYS_EDITED: {Motion.READ: Step(Motion.KEYED), Motion.EDITED: Step(Motion.KEYED)},
+    Event.LOOKED_CLOSELY: {Motion.EDITED: Step(Motion.DIFFERS), Motion.KEYED: Step(Motion.DIFFERS)},
+    Event.POSE_DIFFERS: {state: Step(Motion.DIFFERS) for state in (Motion.READ, Motion.EDITED, Motion.KEYED)},
     Event.RIGS_CHANGED: {Clip.CURRENT: Step(Clip.BEHIND)},
     Event.UNDONE: {
         Mesh.READ: Step(Mesh.TOUCHED, (Effect.WAIT,)),
@@ -168,7 +176,7 @@ MOVES: dict[Event, dict[State, Step]] = {
         Build.FAILED: Step(Build.OPEN),
     },
     Event.MESH_READ: {Mesh.TOUCHED: Step(Mesh.READ)},
-    Event.MOTION_READ: {Motion.EDITED: Step(Motion.READ), Motion.DIFFERS: Step(Motion.READ)},
+    Event.MOTION_READ: {state: Step(Motion.READ) for state in (Motion.EDITED, Motion.KEYED, Motion.DIFFERS)},
     Event.BODY_MADE: {
         **{state: Step(Clip.NONE) for state in Clip},
         Build.FAILED: Step(Build.OPEN),
@@ -184,6 +192,7 @@ MOVES: dict[Event, dict[State, Step]] = {
     # What failed is not tried again before something changes; curves that were edited are looked at before a render.
     Event.FAILED: {
         Mesh.TOUCHED: Step(Mesh.READ),
+        Motion.KEYED: Step(Motion.EDITED),
         Motion.DIFFERS: Step(Motion.EDITED),
         Build.OPEN: Step(Build.FAILED, (Effect.HIDE,)),
         Build.FAILED: Step(Build.FAILED, (Effect.HIDE,)),

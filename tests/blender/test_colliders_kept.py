@@ -63,7 +63,7 @@ def test_in_a_window_what_was_moved_is_told_and_the_clip_stays(straight, monkeyp
     monkeypatch.setattr(part("live.updates"), "wait", waits.append)
     box.location.x += 0.1
     bpy.context.view_layer.update()
-    assert flesh.problem == "“Bench” has moved or changed since the flesh was simulated: press Simulate."
+    assert flesh.problem == "“Bench” has moved or changed since the flesh was simulated: play, or press Simulate."
     health = part("logic.health").health(straight.thew, straight.thew.made, flesh, scene.frame_current)
     assert health.level == "ERROR" and "“Bench”" in health.text
     np.testing.assert_array_equal(play(straight, [4]), pressed[3:4])

@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "blender_addon"))
 body_parts, flesh_map, health = (importlib.import_module(f"logic.{n}") for n in ("body_parts", "flesh_map", "health"))
+states = importlib.import_module("logic.states")
 
 
 def sphere(rings=24, sides=32):
@@ -189,14 +190,17 @@ def test_parts_without_bones_of_the_name_are_nowhere():
 # health -------------------------------------------------------------------------------------------------------------
 
 
+KEYED = states.Condition(motion=states.Motion.KEYED)
+
+
 def state(**changes):
     """Settings, notes and flesh of a healthy character."""
     settings = SimpleNamespace(enabled=True, settled=False)
     made = SimpleNamespace(shows_bake=False, baked_start=1, baked_end=20)
     flesh = SimpleNamespace(
-        problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(inverted=[0]),
+        problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(), limited=0,
         clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
-        motion=None,
+        motion=None, condition=states.Condition(),
     )  # fmt: skip
     for name, value in changes.items():
         owner = next(o for o in (settings, made, flesh, flesh.character, flesh.build_settings) if hasattr(o, name))
@@ -214,17 +218,22 @@ def state(**changes):
         ({"shows_bake": True, "baked_start": 6}, "TOLD", "the first key stays on"),
         ({"enabled": False}, "OFF", "Off"),
         ({"clip": None}, "WAITING", "Simulate"),
+        ({"condition": states.Condition(motion=states.Motion.EDITED)}, "GOOD", "frames 1 to 20"),
+        ({"condition": KEYED}, "TOLD", "Edited since it was simulated: play, or press Simulate."),
+        ({"condition": KEYED, "problem": health.CHANGED}, "TOLD", "Edited since it was simulated"),
+        ({"problem": health.CHANGED}, "TOLD", "play once it is keyed, or press Simulate"),
+        ({"condition": KEYED, "shows_bake": True}, "GOOD", "Bake plays"),
+        ({"condition": KEYED, "clip": None}, "WAITING", "Simulate"),
         ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
         ({"apart": "“A” stands apart"}, "WARNING", "“A” stands apart"),
-        ({"clip": SimpleNamespace(inverted=[2])}, "GOOD", "frames 1 to 20"),
-        ({"clip": SimpleNamespace(inverted=[30])}, "WARNING", "Flesh limited in 30 places: raise Detail"),
+        ({"limited": 2}, "GOOD", "frames 1 to 20"),
+        ({"limited": 30}, "WARNING", "Flesh limited in 30 places: raise Detail"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
         ({"touches": object()}, "WARNING", "The group is gone"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),
     ],
 )
-def test_one_line_says_how_it_is(changes, level, words, monkeypatch):
-    monkeypatch.setattr(health, "inverted", lambda clip: clip.inverted[0])
+def test_one_line_says_how_it_is(changes, level, words):
     found = health.health(*state(**changes), 5)
     assert found.level == level and words in found.text and "\n" not in found.text
 

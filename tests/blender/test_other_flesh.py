@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 from colliding import FRAMES, add_box, add_collision, counted, notes, simulated
-from helpers import Layout, activate, animate, flesh_of, part, play, refused, size_of, world
+from helpers import Layout, activate, animate, evaluated, flesh_of, part, play, refused, size_of, world
 from pairs import APART, make_neighbour, make_pair, moves, pushed, room
 
 
@@ -291,6 +291,60 @@ def test_the_frames_are_those_of_all(pair, monkeypatch):
     assert not calls
     text = refused(bpy.ops.thew.simulate, frame_start=9, frame_end=4)
     assert "9 to 4" in text and "empty" in text
+
+
+@pytest.mark.parametrize("thing", [False, True])
+def test_frames_of_all_show_as_they_are_ready_with_the_bits_of_the_end(pair, monkeypatch, thing):
+    """While the worker is in a later part, earlier frames of both are seen."""
+    scene = bpy.context.scene
+    if thing:
+        add_box(face=0.7)
+        activate(pair[0])
+    scene.frame_end = 60
+    for body in pair:
+        body.thew.motion_start = "SETTLED"
+    animate(pair[0].modifiers["Armature"].object, last=61)
+    task, seen, answer = part("live.jobs").simulate(pair[0], scene, bpy.context.view_layer), {}, None
+    said = set()
+
+    def watch(_fraction, stage):
+        said.add(stage)
+        ready = [flesh_of(body).arriving for body in pair]
+        if None not in ready and len(seen) < 9 and all(each.covers(1 + len(seen)) for each in ready):
+            frame = 1 + len(seen)
+            scene.frame_set(frame)
+            seen[frame] = [evaluated(body) for body in pair]
+        return True
+
+    try:
+        while True:
+            step = task.send(answer)
+            answer = step.call(watch) if isinstance(step, part("logic.tasks").Work) else None
+    except StopIteration:
+        pass
+    assert len(seen) == 9 and not any(flesh_of(body).arriving for body in pair)
+    assert flesh_of(pair[0]).touching.others.frames, "they touch"
+    assert "starting the motion" in said, "flesh deep in other flesh takes long to come to rest"
+    for frame, shapes in seen.items():
+        for body, shape in zip(pair, shapes, strict=True):
+            np.testing.assert_array_equal(shape, play(body, (frame,))[0])
+    # Made in parts it is the motion made at once.
+    frames = range(1, 61)
+    parts = [play(body, frames) for body in pair]
+    monkeypatch.setattr(part("live.arriving"), "FIRST", 1000)
+    part("live.together").register.clear()
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    for body, shapes in zip(pair, parts, strict=True):
+        np.testing.assert_array_equal(play(body, frames), shapes)
+
+
+def test_the_window_lives_between_two_meshes_that_are_read(pair, monkeypatch):
+    read, reads = part("live.building").read, []
+    monkeypatch.setattr(part("live.building"), "read", lambda *given: reads.append(given[1].obj.name) or read(*given))
+    task = part("live.jobs").simulate(pair[0], bpy.context.scene, bpy.context.view_layer)
+    said = [(next(task).text, list(reads)) for _ in range(2)]
+    task.close()
+    assert said == [("Reading the meshes", ["Anna"]), ("Reading the meshes", ["Anna", "Bert"])]
 
 
 def test_a_loop_beside_what_stands_still_is_closed(pair):

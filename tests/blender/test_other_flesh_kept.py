@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 from colliding import FRAMES, add_box, counted, notes, simulated
-from helpers import activate, add_rig, curve_keys, flesh_of, part, play, refused, size_of, world
+from helpers import activate, add_rig, animate, curve_keys, flesh_of, part, play, refused, size_of, world
 from pairs import APART, make_neighbour, make_pair, moves, pushed, room
 
 
@@ -242,10 +242,33 @@ def test_a_pose_of_one_that_was_changed_by_hand_is_told_of_both(pair, window):
     pair[1].modifiers["Armature"].object.location.x += 0.1
     bpy.context.view_layer.update()
     play(pair[1], (3,))
-    assert health(pair[0]) == "“Bert” has changed since both were simulated: press Simulate"
+    assert health(pair[0]) == "“Bert” has changed since both were simulated: play, or press Simulate"
     np.testing.assert_array_equal(play(pair[0], (4,)), together[3:4])
     assert not window, "nothing is read again under the hand"
     simulated(pair[0])
+    assert health(pair[0]).startswith("Moves") and health(pair[1]).startswith("Moves")
+
+
+def test_keys_of_one_that_were_edited_are_simulated_with_both_when_they_play(pair, window, monkeypatch):
+    rig = pair[1].modifiers["Armature"].object
+    animate(rig)
+    together = simulated(pair[0])
+    window.clear()
+    spine = rig.pose.bones["Spine"]
+    spine.rotation_euler.x = -0.2
+    spine.keyframe_insert("rotation_euler", frame=8)
+    bpy.context.view_layer.update()
+    play(pair[0], (12,))
+    assert health(pair[0]) == "“Bert” has changed since both were simulated: play, or press Simulate"
+    assert health(pair[1]) == "This pose is not simulated: play once it is keyed, or press Simulate."
+    assert not window, "nothing is simulated while it stands"
+    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    play(pair[0], (3,))
+    assert set(window) == set(pair)
+    window.clear()
+    flesh, finish = flesh_of(pair[0]), part("logic.tasks").finish
+    finish(part("live.jobs").update(pair[0], bpy.context.scene, bpy.context.view_layer, flesh))
+    assert np.abs(play(pair[0], FRAMES) - together).max() > 1e-3 and not window, "one update is enough for both"
     assert health(pair[0]).startswith("Moves") and health(pair[1]).startswith("Moves")
 
 

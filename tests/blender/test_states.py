@@ -103,6 +103,17 @@ def test_edited_curves_are_doubted_only_when_looked_at_closely():
     assert told(Event.MOTION_READ, condition=looked)[0].trusted
 
 
+def test_keys_of_its_own_leave_what_is_seen_and_are_known_to_be_behind():
+    keyed, effects = told(Event.CLIP_MADE, Event.CURVES_EDITED, Event.KEYS_EDITED)
+    assert keyed.motion is Motion.KEYED and keyed.trusted and keyed.behind and not effects
+    assert told(Event.CURVES_EDITED, condition=keyed)[0].behind, "other curves take nothing back"
+    assert not told(Event.CLIP_MADE, Event.CURVES_EDITED)[0].behind
+    for event in (Event.LOOKED_CLOSELY, Event.POSE_DIFFERS):
+        assert told(event, condition=keyed)[0].motion is Motion.DIFFERS
+    assert not told(Event.MOTION_READ, condition=keyed)[0].behind
+    assert not told(Event.FAILED, condition=keyed)[0].behind, "what failed is not begun again while it plays"
+
+
 def test_what_failed_is_not_tried_again_until_something_changes():
     failed, effects = told(Event.CLIP_MADE, Event.POSE_DIFFERS, Event.MESH_TOUCHED, Event.FAILED)
     assert failed.build is Build.FAILED and failed.trusted and effects == [Effect.HIDE]

@@ -6,12 +6,14 @@ There is no window here: frames are set and the timer is ticked in turns, as Ble
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated, flesh_of, make_character, part, play
+from colliding import add_box
+from helpers import activate, animate, evaluated, flesh_of, make_body, make_character, part, play
 
 FRAMES = range(1, 21)
 
@@ -86,6 +88,111 @@ def test_a_setting_that_is_changed_while_it_plays_acts_while_it_plays(playing, c
         np.testing.assert_array_equal(shape, play(body, (frame,))[0])
 
 
+def line(body) -> str:
+    """What the panel says of the flesh."""
+    return part("logic.health").health(body.thew, body.thew.made, flesh_of(body), 1).text
+
+
+def key_the_spine(rig, angle: float) -> None:
+    """Keys another turn of a bone in the middle of the animation, as the artist does."""
+    rig.pose.bones["Spine"].rotation_euler.x = angle
+    rig.pose.bones["Spine"].keyframe_insert("rotation_euler", frame=10)
+
+
+def test_keys_that_were_edited_are_told_and_simulated_when_it_plays(playing, clock, monkeypatch):
+    body, rig = playing
+    monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
+    updates, old = part("live.updates"), play(body, FRAMES)
+    bpy.context.scene.frame_set(1)
+    assert line(body) == "Moves, frames 1 to 20"
+    key_the_spine(rig, 0.15)
+    bpy.context.view_layer.update()
+    assert line(body) == "Edited since it was simulated: play, or press Simulate."
+    play(body, FRAMES)
+    seconds_played(clock, 0.0)
+    assert not updates.state.waiting and updates.state.stepper is None, "nothing is simulated while it stands"
+    monkeypatch.setattr(part("scene.windows"), "playing", lambda: True)
+    part("live.handlers").before_playing()
+    seen = seconds_played(clock, 2.0)[-20:]
+    assert line(body) == "Moves, frames 1 to 20" and not updates.state.waiting
+    bpy.ops.thew.simulate()
+    for frame, shape in seen:
+        np.testing.assert_array_equal(shape, play(body, (frame,))[0])
+    assert max(np.abs(shape - old[frame - 1]).max() for frame, shape in seen) > 1e-2
+
+
+def test_keys_that_are_edited_while_it_plays_act_once_they_rest(playing, clock):
+    body, rig = playing
+    updates, begun = part("live.updates"), []
+    for step in range(20):  # dragged for most of a second
+        key_the_spine(rig, 0.02 * step)
+        bpy.context.view_layer.update()
+        seconds_played(clock, 1.0 / 24.0, first=1 + step)
+        begun.append(updates.state.stepper is not None)
+    assert not any(begun), "nothing is begun under the hand"
+    seconds_played(clock, 2.0)
+    assert flesh_of(body).condition.motion.name == "READ" and not updates.state.waiting
+    seen = seconds_played(clock, 1.0)[-20:]
+    bpy.ops.thew.simulate()
+    for frame, shape in seen:
+        np.testing.assert_array_equal(shape, play(body, (frame,))[0])
+
+
+def test_a_bone_that_was_turned_and_not_keyed_is_simulated_when_it_plays(playing, clock):
+    body, rig = playing
+    arm = next(bone for bone in rig.pose.bones if bone.name not in {"Root", "Spine"})
+    arm.rotation_mode = "XYZ"
+    arm.rotation_euler.x += 0.4
+    bpy.context.view_layer.update()
+    seconds_played(clock, 2.0)
+    assert flesh_of(body).condition.motion.name == "READ" and line(body) == "Moves, frames 1 to 20"
+
+
+def test_a_motion_that_is_another_one_each_time_is_read_again_once(playing, clock, monkeypatch):
+    """As of a driver with a will of its own: playing on simulates it no more, playing anew does once."""
+    updates, jobs, begun = part("live.updates"), part("live.jobs"), []
+    update = jobs.update
+    monkeypatch.setattr(jobs, "update", lambda *given, **named: begun.append(given) or update(*given, **named))
+    monkeypatch.setattr(part("scene.poses").Motion, "differs", lambda *_given: True)
+    seconds_played(clock, 3.0)
+    assert len(begun) == 1 and not updates.state.waiting
+    part("live.handlers").before_playing()
+    seconds_played(clock, 3.0)
+    assert len(begun) == 2
+
+
+def test_curves_that_move_something_else_are_no_edit_of_the_motion(playing):
+    body, _ = playing
+    other = bpy.data.objects.new("Other", None)
+    bpy.context.scene.collection.objects.link(other)
+    for frame, x in ((1, 0.0), (9, 1.0)):
+        other.location.x = x
+        other.keyframe_insert("location", frame=frame)
+    bpy.context.view_layer.update()
+    assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
+
+
+def test_undo_of_something_else_is_no_edit_of_the_keys(playing):
+    """Where the number of objects changes, Blender tells of every action."""
+    bpy.ops.ed.undo_push(message="before")
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Other", None))
+    bpy.ops.ed.undo_push(message="another object")
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    bpy.context.view_layer.update()
+    body = bpy.data.objects["Body"]
+    assert flesh_of(body).condition.motion.name == "EDITED" and line(body) == "Moves, frames 1 to 20"
+
+
+def test_keys_of_what_an_armature_hangs_on_are_its_own(playing):
+    body, rig = playing
+    other = bpy.data.objects.new("Other", None)
+    bpy.context.scene.collection.objects.link(other)
+    rig.constraints.new("COPY_LOCATION").target = other
+    other.keyframe_insert("location", frame=1)
+    bpy.context.view_layer.update()
+    assert flesh_of(body).condition.motion.name == "KEYED"
+
+
 def test_a_setting_that_is_changed_under_way_starts_the_update_again(playing, clock):
     body, _ = playing
     updates = part("live.updates")
@@ -140,20 +247,22 @@ def test_curves_that_are_edited_while_they_are_read_stay_in_doubt(playing, clock
     bpy.context.view_layer.update()
     assert flesh.curve_edits > counted[1]
     building.was_read(body, flesh, *counted)
-    assert flesh.condition.motion is states.Motion.EDITED
+    assert flesh.condition.motion is states.Motion.KEYED
     building.was_read(body, flesh, flesh.touches, flesh.curve_edits)
     assert flesh.condition.motion is states.Motion.READ
 
 
-@pytest.mark.parametrize("contact", [False, True])
+@pytest.mark.parametrize("contact", ["", "itself", "a thing"])
 def test_frames_show_as_they_are_ready(playing, clock, contact):
     """While the worker is in a later part, earlier frames are seen, with the bits that they have in the end."""
     body, rig = playing
+    if contact == "a thing":
+        add_box()
     scene = bpy.context.scene
     scene.frame_end = 60
     animate(rig, last=61)
     body.thew.motion_start = "SETTLED"  # no loop
-    body.thew.use_contact = contact
+    body.thew.use_contact = bool(contact)
     jobs, tasks = part("live.jobs"), part("logic.tasks")
     flesh = flesh_of(body)
     task, seen, answer = jobs.simulate(body, scene, bpy.context.view_layer), {}, None
@@ -173,13 +282,99 @@ def test_frames_show_as_they_are_ready(playing, clock, contact):
     except StopIteration:
         pass
     assert flesh.arriving is None and len(seen) == 20
+    assert contact != "a thing" or flesh.touching.others.frames
     for frame, shape in seen.items():
         np.testing.assert_array_equal(shape, play(body, (frame,))[0])
 
 
-def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch):
+def test_riders_follow_frames_that_are_ready_before_the_body_is(playing, clock):
+    """In a file that was just opened nothing is built of what they ride on but what is simulated just now."""
+    body, rig = playing
+    scene = bpy.context.scene
+    shirt = make_body(rig, name="Shirt", scale=1.05)
+    activate(body)
+    shirt.select_set(True)
+    assert bpy.ops.thew.ride() == {"FINISHED"}
+    body.thew.motion_start = "SETTLED"
+    scene.frame_end = 60
+    animate(rig, last=61)
+    part("live.session").register.forget(body)
+    task, seen, answer = jobs_simulate(body), {}, None
+
+    def watch(_fraction, _stage):
+        flesh = flesh_of(body)
+        if flesh.arriving is not None and not seen and flesh.arriving.covers(8):
+            scene.frame_set(8)
+            seen[8] = evaluated(shirt)
+        return True
+
+    with contextlib.suppress(StopIteration):
+        while True:
+            step = task.send(answer)
+            answer = step.call(watch) if isinstance(step, part("logic.tasks").Work) else None
+    np.testing.assert_array_equal(seen[8], play(shirt, (8,))[0])
+
+
+def jobs_simulate(body):
+    """The task of Simulate."""
+    return part("live.jobs").simulate(body, bpy.context.scene, bpy.context.view_layer)
+
+
+def test_a_loop_says_in_which_round_it_is(playing):
+    body, rig = playing
+    animate(rig, last=21)
+    body.thew.motion_start = "CYCLE"
+    said = []
+    part("logic.tasks").finish(jobs_simulate(body), lambda _fraction, text: said.append(text) or True)
+    assert flesh_of(body).begun.period and flesh_of(body).arriving is None
+    assert "Closing the loop (round 1)" in said and "Closing the loop (round 2)" in said
+
+
+def test_a_job_shows_frames_that_are_ready_and_stopped_the_former_ones(playing, monkeypatch):
+    """Pressed in a window, Simulate shows the frame that the window stands at; after Esc it is as it was."""
+    body, rig = playing
+    monkeypatch.setattr(part("scene.windows"), "playing", lambda: False)
+    updates, tasks = part("live.updates"), part("logic.tasks")
+    body.thew.motion_start = "SETTLED"
+    bpy.context.scene.frame_end = 60
+    animate(rig, last=61)
+    bpy.ops.thew.simulate()
+    before = play(body, (5,))[0]
+    body.thew.softness = 0.1
+    updates.stop_update()
+    task, answer, seen = jobs_simulate(body), None, []
+
+    def watch(_fraction, _stage):
+        updates.show_arriving()
+        if updates.state.seen:
+            bpy.context.view_layer.update()
+            seen.append(evaluated(body))
+        return not seen
+
+    with pytest.raises(part("logic.errors").Cancelled), part("scene.poses").playing():
+        step = next(task)
+        while True:
+            if isinstance(step, tasks.Work):
+                try:
+                    answer = step.call(watch)
+                except Exception:
+                    step = task.throw(part("logic.errors").Cancelled())
+                    continue
+            step = task.send(answer if isinstance(step, tasks.Work) else None)
+    assert np.abs(seen[0] - before).max() > 1e-4
+    updates.put_back()
+    np.testing.assert_array_equal(evaluated(body), before)
+    assert not updates.state.seen
+
+
+@pytest.mark.parametrize("thing", [False, True])
+def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch, thing):
     body, _ = fleshed
     body.thew.motion_start = "SETTLED"
+    if thing:
+        add_box()
+        body.thew.use_contact = True
+        activate(body)
     bpy.ops.thew.simulate()
     arriving, parts = part("live.arriving"), play(body, FRAMES)
     assert arriving.parts(21) == [(0, 12), (12, 21)] and arriving.parts(100) == [(0, 12), (12, 36), (36, 100)]
@@ -190,6 +385,7 @@ def test_a_motion_made_in_parts_is_the_motion_made_at_once(fleshed, monkeypatch)
     body.thew.softness = 0.5
     bpy.ops.thew.simulate()
     np.testing.assert_array_equal(play(body, FRAMES), parts)
+    assert not thing or flesh_of(body).touching.others.frames
 
 
 def test_a_mesh_that_a_bone_asks_for_is_read_as_it_is_played(fleshed):

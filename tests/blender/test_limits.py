@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What of folded flesh the panel lays on Detail: cells that the motion turns over, not those that a pose folds by itself."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import flesh_of, make_character, make_folding, part, play
+
+CELLS = 6
+
+
+def line(body) -> str:
+    """What the panel says of the flesh."""
+    return part("logic.health").health(body.thew, body.thew.made, flesh_of(body), 1).text
+
+
+@pytest.fixture
+def folded(scene):
+    """A character that bends upon itself, slowly enough that its flesh follows."""
+    scene.frame_end = 12
+    body, _ = make_folding(angle=2.2)
+    body.thew.elastic_joints = 0.0
+    assert bpy.ops.thew.add(cells_across=CELLS) == {"FINISHED"}
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    return body
+
+
+@pytest.fixture
+def struck(scene):
+    """A character that jerks in one frame."""
+    body, rig = make_character()
+    assert bpy.ops.thew.add(cells_across=CELLS) == {"FINISHED"}
+    spine = rig.pose.bones["Spine"]
+    spine.rotation_euler.x = 0.5
+    spine.keyframe_insert("rotation_euler", frame=10)
+    assert bpy.ops.thew.simulate() == {"FINISHED"}
+    return body
+
+
+def beyond_rest(flesh) -> int:
+    """The most cells of any frame beyond those of flesh at rest in its pose, frame by frame."""
+    import thew
+
+    how = flesh.build_settings
+    resting, found = thew.Simulation(flesh.body, **how.simulation(flesh.body)), []
+    for index in range(len(flesh.motion.maps) - 1):
+        resting.reset(flesh.place.maps(flesh.motion.maps[index]))
+        at_rest = flesh.body.inverted_cells(resting.lattice_positions())
+        found.append(int(np.asarray(flesh.clip.inverted_cells)[index]) - at_rest)
+    return max(0, *found)
+
+
+def test_a_pose_that_turns_cells_over_is_not_laid_on_detail(folded):
+    flesh, few = flesh_of(folded), part("logic.health").FEW
+    turned = int(np.asarray(flesh.clip.inverted_cells).max())
+    assert turned > few * len(flesh.lattice.cells) >= flesh.limited == beyond_rest(flesh)
+    assert line(folded) == "Moves, frames 1 to 12"
+
+
+def test_a_motion_that_turns_cells_over_is(struck):
+    flesh = flesh_of(struck)
+    assert flesh.limited == beyond_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
+    assert line(struck) == f"Flesh limited in {flesh.limited} places: raise Detail"
+    assert f"turns at worst {flesh.limited} cells inside out" in struck.thew.made.notes
+
+
+def test_what_was_counted_is_kept_with_the_motion(struck, tmp_path):
+    counted, path = flesh_of(struck).limited, str(tmp_path / "kept.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    body = bpy.data.objects["Body"]
+    play(body, (3,))
+    assert flesh_of(body).limited == counted > 0
+
+
+def test_a_loop_is_counted_once_a_turn(struck):
+    """Frames that come again are not looked at again."""
+    played, limits = part("logic.played").Played, part("live.limits")
+    begun = part("logic.cycles").Beginning(period=8)
+    clip = played(flesh_of(struck).clip, begun)
+    counts = limits.turned_over(clip, 20)
+    np.testing.assert_array_equal(counts[:8], np.asarray(flesh_of(struck).clip.inverted_cells)[:8])
+    assert not counts[8:].any()
