@@ -21,6 +21,22 @@ SUITES = ("rust", "wheel", "blender")
 # Processes that run side by side, two for two cores, would only be in each other's way with more threads.
 ALONE = {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
+# Minutes of the core's own work on real characters, the same in every Blender; what else these try of Blender, shorter files try too.
+ALIKE = {
+    f"test_{name}.py"
+    for name in (
+        "characters",
+        "colliders",
+        "contact",
+        "limb_shape",
+        "look",
+        "other_flesh",
+        "other_flesh_kept",
+        "rig_characters",
+        "rig_tools",
+    )
+}
+
 # The line with which cargo's and pytest's runners close.
 CLOSING = re.compile(r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$")
 PYTEST_NO_TESTS = 5
@@ -127,10 +143,14 @@ class Job:
 
 
 def _blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> list[Job]:
-    """One process per file and Blender: a Blender that dies takes one file with it."""
+    """One process per file and Blender: a Blender that dies takes one file with it. Only the first Blender runs what is alike in all
+    of them, or needs none."""
     jobs = []
     for blender in blenders:
-        for file in sorted((ROOT / "tests" / "blender").glob("test_*.py")):
+        files = sorted((ROOT / "tests" / "blender").glob("test_*.py"))
+        if blender != BLENDERS[0]:
+            files = [file for file in files if file.name not in ALIKE and "import bpy" in file.read_text()]
+        for file in files:
             # A profile of its own for every process, so that none sees another's extensions.
             profile = SCRATCH / "profiles" / f"{blender.name}-{file.stem}"
             profile.mkdir(parents=True, exist_ok=True)

@@ -198,7 +198,7 @@ def state(**changes):
     settings = SimpleNamespace(enabled=True, settled=False)
     made = SimpleNamespace(shows_bake=False, baked_start=1, baked_end=20)
     flesh = SimpleNamespace(
-        problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(), limited=0,
+        problem="", rig_problems={}, character=SimpleNamespace(apart="", ignored=SimpleNamespace(problem="The group is gone.")), defects=[], clip=SimpleNamespace(unconverged_steps=np.zeros(20, int)), limited=0,
         clip_start=1, clip_end=20, lattice=SimpleNamespace(cells=range(200)), build_settings=SimpleNamespace(touches=None),
         motion=None, condition=states.Condition(),
     )  # fmt: skip
@@ -226,6 +226,11 @@ def state(**changes):
         ({"condition": KEYED, "clip": None}, "WAITING", "Simulate"),
         ({"problem": "the bones have changed"}, "ERROR", "The bones have changed."),
         ({"apart": "“A” stands apart"}, "WARNING", "“A” stands apart"),
+        (
+            {"clip": SimpleNamespace(unconverged_steps=np.array([0, 2, 0, 1]))},
+            "WARNING",
+            "exact in 2 frames: raise Steps per Second",
+        ),
         ({"limited": 2}, "GOOD", "frames 1 to 20"),
         ({"limited": 30}, "WARNING", "Flesh limited in 30 places: raise Detail"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
