@@ -102,6 +102,25 @@ def test_sway_agrees_at_usual_frame_rates(arm):
         assert np.linalg.norm(coarse - sways[2], axis=2).max() < 0.01 * largest
 
 
+def test_cells_that_the_bones_alone_turn_over_are_those_of_flesh_at_rest(arm):
+    poses = [shapes.bend(0.25 * i) for i in range(12)]
+    made = thew.simulate(arm.body, poses, 24.0)
+    still = thew.Simulation(arm.body, gravity=(0, 0, 0))
+    for i, pose in enumerate(poses):
+        still.reset(pose)
+        assert made.folded_cells[i] == still.inverted_cells()
+    assert made.folded_cells.max() > 0
+    assert thew.simulate(arm.body, poses, 24.0, method="neohookean").folded_cells is None
+
+
+@pytest.mark.parametrize("rate", [24.0, 240.0])
+def test_steps_converge_however_hard_flesh_is_thrown(arm, rate):
+    poses = np.array([shapes.bend(0.0)] * 6)
+    poses[1::2, :, 0, 3] += 5.0  # its length five times, to and fro
+    counts = thew.simulate(arm.body, poses, 24.0, rate=rate).unconverged_steps
+    assert counts.shape == (6,) and not counts.any()
+
+
 def test_a_cycle_repeats(arm):
     poses = swings(13)
     cycle = thew.simulate(arm.body, poses, 24, cyclic=True)

@@ -100,6 +100,20 @@ def test_what_touches_nothing_moves_by_the_same_bits(arm):
     assert len(touching.contacts()) == 0
 
 
+def test_flesh_that_folds_where_nothing_may_come_to_it_moves_by_the_same_bits(elbow):
+    # Bent so far that cells come near inversion; it touches nothing that there is.
+    floor = thew.Collider.plane((0, 0, -5), (0, 0, 1))
+    sorts = (
+        {},
+        {"contact": thew.Contact(self_contact=False)},
+        {"contact": thew.Contact(self_contact=False), "colliders": [floor]},
+    )
+    free, *others = (bent(elbow, 148, **{"contact": None, "hold": 0, "joints": 0.0, **sort}) for sort in sorts)
+    assert free.inverted_cells() > 0
+    for other in others:
+        assert np.array_equal(free.lattice_positions(), other.lattice_positions())
+
+
 def test_a_sculpt_that_overlaps_itself_stays_still():
     # A second skin inside the first, and a lip that is folded into the flesh beside it.
     outer, triangles = shapes.arm(segments=16, rings=40, radius=0.12)
