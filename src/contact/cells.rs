@@ -4,9 +4,11 @@
 //! Where flesh folds, cells invert before skins meet, and then no place in them means anything. J is the determinant of the
 //! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
+use super::boxes::{Bounds, meet};
 use super::broad::{Candidate, STILL};
 use super::complementarity::{Constraint, Constraints, Entry};
 use super::narrow::FLAT;
+use super::path::BOXES_WIDER;
 use super::posed::Posed;
 use super::rows::largest_pressure;
 use crate::Vec3;
@@ -19,8 +21,7 @@ pub(crate) const LEAST: f64 = 0.1;
 /// J below which a cell gets a row.
 pub(super) const NEAR: f64 = 0.25;
 
-/// What is no farther from a cell is near it, in cells and in its own coordinates: about how far the skin is shown from where the lattice
-/// has it.
+/// What is no farther from a cell is near it, in its own coordinates: about how far the skin is shown from where the lattice has it.
 const BESIDE: f64 = 0.25;
 
 /// Visits the corners of a cell: the vertices of each one's frame, J there, and the frame's determinant at rest, m³.
@@ -81,31 +82,44 @@ pub(crate) fn beside(
 }
 
 /// Whether a point is in or near the cell that it may come into, and not about where it is at rest; in a flat one, whether it is in
-/// the box around that.
+/// the box around that. Whatever else there is, such a point is a candidate: boxes are no wider than in the search.
 fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
     let (body, other) = (
         &bodies[candidate.body as usize],
         &bodies[candidate.other as usize],
     );
     let proxy = &body.skin.proxies()[candidate.proxy as usize];
-    let (place, lattice) = (body.point(&proxy.point), other.skin.body().lattice());
-    let cell = &lattice.cells()[candidate.cell as usize];
-    let corners = cell.corners().iter().map(|&a| other.node(a as usize));
-    let corners: SmallVec<[Vec3; 8]> = corners.collect();
-    let (lo, hi) = aabb::bounds(&corners);
-    let wider = Vec3::repeat(BESIDE * other.skin.cell());
-    let (lo, hi) = (lo - wider, hi + wider);
-    if (0..3).any(|k| place[k] < lo[k] || place[k] > hi[k]) {
+    let place = body.point(&proxy.point);
+    let own = corners(body, body.skin.cell_of(candidate.proxy));
+    let into = corners(other, candidate.cell);
+    let around = around(other, &into);
+    if !meet(&around, &(place, place)) || !meet(&around, &self::around(body, &own)) {
         return false;
     }
-    let rest = &lattice.corners(candidate.cell)[..corners.len()];
-    let is_flat = cell.volume(&corners) < FLAT * cell.volume(rest);
-    let local = (!is_flat).then(|| cell.local(&corners, place)).flatten();
+    let lattice = other.skin.body().lattice();
+    let cell = &lattice.cells()[candidate.cell as usize];
+    let rest = &lattice.corners(candidate.cell)[..into.len()];
+    let is_flat = cell.volume(&into) < FLAT * cell.volume(rest);
+    let local = (!is_flat).then(|| cell.local(&into, place)).flatten();
     local.is_none_or(|local| {
-        let stays =
-            || (cell.position(rest, local) - proxy.rest).norm() <= STILL * other.skin.cell();
-        cell.inside(local) >= -BESIDE && (candidate.body != candidate.other || !stays())
+        let moved = (cell.position(rest, local) - proxy.rest).norm();
+        let is_own = candidate.body == candidate.other && moved <= STILL * other.skin.cell();
+        cell.inside(local) >= -BESIDE && !is_own
     })
+}
+
+/// Where the corners of a cell are.
+fn corners(body: &Posed, cell: u32) -> SmallVec<[Vec3; 8]> {
+    let cell = &body.skin.body().lattice().cells()[cell as usize];
+    let corners = cell.corners().iter();
+    corners.map(|&a| body.node(a as usize)).collect()
+}
+
+/// The box around a cell, a little wider.
+fn around(body: &Posed, corners: &[Vec3]) -> Bounds {
+    let (lo, hi) = aabb::bounds(corners);
+    let wider = Vec3::repeat(BOXES_WIDER * body.skin.cell());
+    (lo - wider, hi + wider)
 }
 
 /// Rows of those cells of a body that are, or come, near inversion within a step; and how many there are that no free vertex
