@@ -269,7 +269,8 @@ def test_keys_of_one_that_were_edited_are_simulated_with_both_when_they_play(pai
     flesh, finish = flesh_of(pair[0]), part("logic.tasks").finish
     finish(part("live.jobs").update(pair[0], bpy.context.scene, bpy.context.view_layer, flesh))
     assert np.abs(play(pair[0], FRAMES) - together).max() > 1e-3 and not window, "one update is enough for both"
-    assert health(pair[0]).startswith("Moves") and health(pair[1]).startswith("Moves")
+    # The jerk may turn cells over that touch nothing, which the line then says.
+    assert not any(flesh_of(each).condition.behind or "imulate" in health(each) for each in pair)
 
 
 def test_a_neighbour_that_comes_by_is_noticed(pair, window):
