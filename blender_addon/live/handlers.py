@@ -234,7 +234,7 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
 
 @persistent
 def before_playing(*_):
-    """The animation begins to play: what differs may be read again."""
+    """Lets what differs be read again, as the animation begins to play."""
     updates.state.reread.clear()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many cells of a clip the motion turns over, beyond those that its poses turn over by themselves.
+"""Cells of a clip that the motion turns over, beyond those that its poses turn over by themselves.
 
 No Detail unfolds what a pose folds: a foot that is torn off its shin for a frame, a joint bent upon itself. Flesh at rest in the same
 pose has these cells too, so that what it counts is taken off.

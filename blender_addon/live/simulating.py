@@ -28,7 +28,7 @@ from .flesh import Built, Flesh
 #: A cycle has come to itself after so many seconds.
 SETTLING = 5.0
 
-#: How the core says how often it has gone through a loop.
+#: Words of the core for how often it has gone through a loop.
 ROUND = re.compile(r"loop, round (\d+)")
 
 
@@ -101,12 +101,12 @@ class KeptClips:
 
 
 def said_of(plan: Plan) -> str:
-    """What is being done with a plan, in words; frames of a loop are not final before it repeats, so none is shown until then."""
+    """Says in words what is being done with a plan; frames of a loop are not final before it repeats, so none is shown until then."""
     return "Closing the loop" if plan.begun.period else "Simulating"
 
 
 def heard(progress):
-    """What the core is given to tell how far it is: `progress` hears of frames, and in words of the rounds of a loop and of what comes
+    """Makes what the core is given to tell how far it is: `progress` hears of frames, and in words of the rounds of a loop and of what comes
     before the first frame: what is made ready for contact counts from 0 to 1 by itself, and flesh that is deep in other flesh takes
     seconds to come to rest.
     """

@@ -262,7 +262,7 @@ def stands_still(new: Built, plan: simulating.Plan, path: np.ndarray) -> bool:
 
 
 def offering(members: list[Member], plans: list[simulating.Plan], place: Place) -> Offer:
-    """What is called with the clips of all whenever more frames of them are ready."""
+    """Makes what is called with the clips of all whenever more frames of them are ready."""
     spaces = [place.to_object(member.motion.matrices) for member in members]
 
     def offer(clips: list[Any]) -> None:
@@ -275,7 +275,7 @@ def offering(members: list[Member], plans: list[simulating.Plan], place: Place) 
 def simulated(
     drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: Place, progress, offer: Offer
 ) -> list[tuple]:
-    """Of each its clip, whose metres lie at `place`, what touched in it, and how many cells its motion turns over."""
+    """Simulates; gives of each its clip, whose metres lie at `place`, what touched in it, and how many cells its motion turns over."""
     thew, common = core(), contact.Common(place)
     rate = max(new.build_settings.rate for new in drafts)  # the shortest steps are those of all
     try:
@@ -301,7 +301,7 @@ def simulated(
 
 
 def grown(given: list[dict[str, Any]], told, offer: Offer) -> list[Any]:
-    """The clips of shots that do not repeat, made in parts, each of which is offered when it is done; `given`: what each shot is
+    """Makes the clips of shots that do not repeat in parts, each of which is offered when it is done; `given`: what each shot is
     given."""
     thew, clips = core(), []
     poses = len(given[0]["poses"])

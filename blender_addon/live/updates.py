@@ -69,7 +69,7 @@ def may_read(obj, flesh) -> bool:
 
 
 def may_read_playing(obj) -> bool:
-    """Whether a changed motion is simulated since it plays: once, for there are motions that are another one each time."""
+    """Tells whether a changed motion is simulated since it plays: once, for there are motions that are another one each time."""
     return windows.playing() and obj.session_uid not in state.reread
 
 
@@ -143,7 +143,7 @@ def wait_for(obj: bpy.types.Object, patience: float) -> None:
 
 
 def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
-    """Somebody edited curves: all the same whose they are before a render, but it is told of the characters that they move.
+    """Takes note of edited curves: all the same whose they are before a render, but it is told of the characters that they move.
 
     These are simulated when they play, now if they do, once the keys rest.
     """
@@ -284,7 +284,7 @@ def superseded() -> bool:
 
 
 def started_from(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
-    """What an update starts from, and how often the mesh and curves were edited by then."""
+    """Returns what an update starts from, and how often the mesh and curves were edited by then."""
     flesh = fleshes.flesh(obj)
     return validity.attempt(obj, scene), flesh.touches, flesh.curve_edits
 

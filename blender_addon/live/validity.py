@@ -54,12 +54,12 @@ def differs(obj, scene, flesh: Flesh) -> bool:
 
 
 def behind(obj, scene, flesh: Flesh) -> bool:
-    """The same, or keys that move one of them were edited."""
+    """Tells the same, or that keys that move one of them were edited."""
     return any(each.behind for each in conditions(obj, scene, flesh))
 
 
 def conditions(obj, scene, flesh: Flesh) -> list[Condition]:
-    """What is known of its flesh and of that which it is simulated together with."""
+    """Returns what is known of its flesh and of that which it is simulated together with."""
     return [flesh.condition, *(known.condition for _, known in unedited_others(obj, scene) if known is not None)]
 
 

@@ -29,7 +29,7 @@ class Health:
 #: What is said of a pose that was not simulated: a bone was turned by hand, or the animation is another one by now.
 CHANGED = "This pose is not simulated: play once it is keyed, or press Simulate."
 
-#: What is said while nothing of that is seen at the scene's frame.
+#: Words while nothing of that is seen at the scene's frame.
 EDITED = "Edited since it was simulated: play, or press Simulate."
 
 

@@ -143,7 +143,7 @@ class Condition:
 
     @property
     def behind(self) -> bool:
-        """Whether the animation is known, or told, to be another one than was read."""
+        """Tells whether the animation is known, or told, to be another one than was read."""
         return self.motion in {Motion.KEYED, Motion.DIFFERS}
 
 

@@ -21,7 +21,7 @@ pub(crate) const LEAST: f64 = 0.1;
 /// J below which a cell gets a row.
 pub(super) const NEAR: f64 = 0.25;
 
-/// What is no farther from a cell is near it, in its own coordinates: about how far the skin is shown from where the lattice has it.
+/// Distance up to which a point is near a cell, in its own coordinates: about how far the skin is shown from where the lattice has it.
 const BESIDE: f64 = 0.25;
 
 /// Visits the corners of a cell: the vertices of each one's frame, J there, and the frame's determinant at rest, m³.
@@ -44,7 +44,7 @@ pub(crate) fn least(body: &Posed, cell: u32) -> f64 {
     least
 }
 
-/// Of each body, ascending: the cells that candidates are in at one of some instants, those that these and other points of the skin
+/// Finds of each body, ascending, the cells that candidates are in at one of some instants, those that these and other points of the skin
 /// hang on, and all that share a vertex with one of them. No other cell has to mean anything for contact.
 pub(crate) fn beside(
     instants: [&[Posed]; 2],
@@ -81,7 +81,7 @@ pub(crate) fn beside(
     all.collect()
 }
 
-/// Whether a point is in or near the cell that it may come into, and not about where it is at rest; in a flat one, whether it is in
+/// Tells whether a point is in or near the cell that it may come into, and not about where it is at rest; in a flat one, whether it is in
 /// the box around that. Whatever else there is, such a point is a candidate: boxes are no wider than in the search.
 fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
     let (body, other) = (
@@ -108,14 +108,14 @@ fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
     })
 }
 
-/// Where the corners of a cell are.
+/// Corners of a cell where they are.
 fn corners(body: &Posed, cell: u32) -> SmallVec<[Vec3; 8]> {
     let cell = &body.skin.body().lattice().cells()[cell as usize];
     let corners = cell.corners().iter();
     corners.map(|&a| body.node(a as usize)).collect()
 }
 
-/// The box around a cell, a little wider.
+/// Box around a cell, as wide as in the search.
 fn around(body: &Posed, corners: &[Vec3]) -> Bounds {
     let (lo, hi) = aabb::bounds(corners);
     let wider = Vec3::repeat(BOXES_WIDER * body.skin.cell());

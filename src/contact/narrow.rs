@@ -157,7 +157,7 @@ impl Narrow {
         self.part();
     }
 
-    /// What may touch within the frame, in order.
+    /// Candidates of the frame, in order.
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }

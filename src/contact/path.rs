@@ -9,7 +9,7 @@ use crate::aabb;
 use crate::lattice::Cell;
 use rayon::prelude::*;
 
-/// How much wider boxes of cells are, in cells of the body.
+/// Margin of the boxes around cells, in cells of the body.
 pub(crate) const BOXES_WIDER: f64 = 0.1;
 /// Points that one task takes at least.
 const SOME: usize = 256;

@@ -158,8 +158,8 @@ impl Relaxation<'_, '_> {
         Ok(touched)
     }
 
-    /// Whether bodies are still so near to places that what was found to touch there holds: boxes are wider by more than both of two
-    /// bodies can have moved.
+    /// Tells whether bodies are still so near to places that what was found to touch there holds: boxes are wider by as much as both of
+    /// two bodies can have moved.
     fn are_beside(&self, places: &[Vec<Vec3>]) -> bool {
         let mut all = self.bodies.iter().zip(places).enumerate();
         all.all(|(k, (body, places))| {
@@ -279,7 +279,7 @@ impl Simulation {
         self.moved_from(before) <= STILL * self.body.size()
     }
 
-    /// How far its vertices have moved from these places at most, metres.
+    /// Largest distance of its vertices from these places, metres.
     fn moved_from(&self, before: &[Vec3]) -> f64 {
         let moved = before.iter().zip(&self.nodes.positions);
         moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)

@@ -469,7 +469,7 @@ impl Simulation {
         self.stepper.unconverged()
     }
 
-    /// Those of them in the last frame.
+    /// Steps of the last frame that stopped short so.
     pub fn unconverged_in_frame(&self) -> usize {
         self.stepper.unconverged() - self.unconverged_before
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of folded flesh the panel lays on Detail: cells that the motion turns over, not those that a pose folds by itself."""
+"""Folded flesh that the panel lays on Detail: cells that the motion turns over, not those that a pose folds by itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CELLS = 6
 
 
 def line(body) -> str:
-    """What the panel says of the flesh."""
+    """Returns what the panel says of the flesh."""
     return part("logic.health").health(body.thew, body.thew.made, flesh_of(body), 1).text
 
 
