@@ -4,15 +4,14 @@
 //! Where flesh folds, cells invert before skins meet, and then no place in them means anything. J is the determinant of the
 //! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
-use super::boxes::{Bounds, meet};
+use super::boxes::meet;
 use super::broad::{Candidate, STILL};
 use super::complementarity::{Constraint, Constraints, Entry};
 use super::narrow::FLAT;
-use super::path::BOXES_WIDER;
+use super::path::around;
 use super::posed::Posed;
 use super::rows::largest_pressure;
 use crate::Vec3;
-use crate::aabb;
 use crate::body::{corner_frames, corner_volume};
 use smallvec::SmallVec;
 
@@ -92,8 +91,8 @@ fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
     let place = body.point(&proxy.point);
     let own = corners(body, body.skin.cell_of(candidate.proxy));
     let into = corners(other, candidate.cell);
-    let around = around(other, &into);
-    if !meet(&around, &(place, place)) || !meet(&around, &self::around(body, &own)) {
+    let (own, box_of) = (around(body.skin, &own), around(other.skin, &into));
+    if !meet(&box_of, &(place, place)) || !meet(&box_of, &own) {
         return false;
     }
     let lattice = other.skin.body().lattice();
@@ -113,13 +112,6 @@ fn corners(body: &Posed, cell: u32) -> SmallVec<[Vec3; 8]> {
     let cell = &body.skin.body().lattice().cells()[cell as usize];
     let corners = cell.corners().iter();
     corners.map(|&a| body.node(a as usize)).collect()
-}
-
-/// Box around a cell, as wide as in the search.
-fn around(body: &Posed, corners: &[Vec3]) -> Bounds {
-    let (lo, hi) = aabb::bounds(corners);
-    let wider = Vec3::repeat(BOXES_WIDER * body.skin.cell());
-    (lo - wider, hi + wider)
 }
 
 /// Rows of those cells of a body that are, or come, near inversion within a step; and how many there are that no free vertex

@@ -3,7 +3,7 @@
 
 use super::boxes::Bounds;
 use super::broad::Swept;
-use super::skin::Proxy;
+use super::skin::{ContactSkin, Proxy};
 use crate::Vec3;
 use crate::aabb;
 use crate::lattice::Cell;
@@ -38,11 +38,9 @@ impl Path {
         let points = skin.proxies().par_iter().with_min_len(SOME).map(shown);
         let points: Vec<[Vec3; 2]> = points.collect();
         let lattice = skin.body().lattice().cells();
-        let wider = Vec3::repeat(BOXES_WIDER * skin.cell());
         let around = |cell: &Cell| {
             let corners = cell.corners().iter();
-            let (lo, hi) = aabb::bounds(corners.flat_map(|&a| &nodes[a as usize]));
-            (lo - wider, hi + wider)
+            around(skin, corners.flat_map(|&a| &nodes[a as usize]))
         };
         let cells = lattice.iter().map(around).collect();
         let skins = (0..lattice.len() as u32).map(|c| {
@@ -61,4 +59,14 @@ impl Path {
             nodes,
         }
     }
+}
+
+/// Box around corners of a cell of a body, a little wider.
+pub(super) fn around<'a>(
+    body: &ContactSkin,
+    corners: impl IntoIterator<Item = &'a Vec3>,
+) -> Bounds {
+    let (lo, hi) = aabb::bounds(corners);
+    let wider = Vec3::repeat(BOXES_WIDER * body.cell());
+    (lo - wider, hi + wider)
 }
