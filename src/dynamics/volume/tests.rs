@@ -32,17 +32,21 @@ fn solved(body: &Body, pose: &Pose) -> Vec<Vec3> {
     balance.solve(body, pose).unwrap()
 }
 
-fn bent_flesh<'a>(body: &'a Body, pose: &Pose) -> Carried<'a> {
+fn bent_flesh<'a>(body: &'a Body, heeded: &'a [f64], pose: &Pose) -> Carried<'a> {
     let bones = BonePoses::new(body.skeleton(), pose).unwrap();
     Carried {
         body,
+        heeded,
         carried: carried(body, &places(body, &bones, pose)),
         stretches: stretches(body, pose),
     }
 }
 
-/// Each piece's volume, stretch, ∇u and J at u.
-fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<(f64, f64, Mat3, f64)> {
+/// A piece's volume, stretch, φ, ∇u and J.
+type Piece = (f64, f64, f64, Mat3, f64);
+
+/// Each piece at u.
+fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<Piece> {
     let elements = flesh.body.elements();
     let mut carried = flesh.carried.iter();
     let mut all = Vec::new();
@@ -51,7 +55,7 @@ fn pieces(flesh: &Carried, u: &[Vec3]) -> Vec<(f64, f64, Mat3, f64)> {
             let corners = elements.corners(e).iter().zip(piece.gradients);
             let h: Mat3 = corners.map(|(&a, g)| u[a as usize] * g.transpose()).sum();
             let f = carried.next().unwrap() + h;
-            all.push((piece.volume, *s, h, (f / *s).determinant()));
+            all.push((piece.volume, *s, flesh.heeded[e], h, (f / *s).determinant()));
         }
     }
     all
@@ -74,8 +78,8 @@ fn energy(j: f64) -> f64 {
 }
 
 fn value(flesh: &Carried, u: &[Vec3]) -> f64 {
-    let of = |(volume, s, h, j): (f64, f64, Mat3, f64)| {
-        volume * (0.5 * h.norm_squared() / (s * s) + energy(j))
+    let of = |(volume, s, heeded, h, j): Piece| {
+        volume * (0.5 * h.norm_squared() / (s * s) + heeded * energy(j))
     };
     pieces(flesh, u).into_iter().map(of).sum()
 }
@@ -89,7 +93,10 @@ fn the_gradient_is_the_energys_derivative_for_bones_that_stretch_too() {
             ..Affine::identity()
         };
         pose = pose.moved(&by);
-        let flesh = bent_flesh(&body, &pose);
+        let half: Vec<f64> = (0..body.elements().len())
+            .map(|e| 1.0 / (1 + e % 3) as f64)
+            .collect();
+        let flesh = bent_flesh(&body, &half, &pose);
         let wave = |v: usize| Vec3::new((v as f64).sin(), (2.0 * v as f64).cos(), 0.3) * 0.02;
         let u: Vec<Vec3> = (0..body.nodes()).map(wave).collect();
         let mut gradient = vec![Vec3::zeros(); body.nodes()];
@@ -117,7 +124,8 @@ fn the_gradient_is_the_energys_derivative_for_bones_that_stretch_too() {
 fn flesh_is_carried_as_its_bones_do() {
     let (body, pose) = (bar(), bent(1.2));
     // Where one bone alone has all of a cell its map is the bone's.
-    let flesh = bent_flesh(&body, &pose);
+    let all = heeded(&body);
+    let flesh = bent_flesh(&body, &all, &pose);
     let mut rigid = 0;
     for (c, f) in flesh.carried.iter().enumerate() {
         let row: Vec<_> = body.cell_weights().row(c).filter(|p| p.1 > 0.0).collect();
@@ -159,10 +167,12 @@ fn it_turns_moves_and_grows_along_with_the_bones() {
 #[test]
 fn volume_that_the_bend_takes_comes_back() {
     let body = bar();
+    let all = heeded(&body);
     for angle in [0.8, 1.4] {
-        let (flesh, u) = (bent_flesh(&body, &bent(angle)), solved(&body, &bent(angle)));
+        let flesh = bent_flesh(&body, &all, &bent(angle));
+        let u = solved(&body, &bent(angle));
         let lost = |u: &[Vec3]| -> f64 {
-            let of = |(volume, _, _, j): (f64, f64, Mat3, f64)| volume * (1.0 - j).max(0.0);
+            let of = |(volume, _, _, _, j): Piece| volume * (1.0 - j).max(0.0);
             pieces(&flesh, u).into_iter().map(of).sum()
         };
         let (before, after) = (lost(&vec![Vec3::zeros(); u.len()]), lost(&u));
@@ -191,4 +201,19 @@ fn a_little_more_bend_moves_flesh_a_little_and_bones_scaled_to_nothing_leave_num
     };
     let u = solved(&body, &Pose::new(vec![Affine::identity(), none]).unwrap());
     assert!(u.iter().all(|u| u.norm().is_finite()));
+}
+
+#[test]
+fn cells_that_flesh_hardly_fills_ask_for_no_volume() {
+    let body = bar();
+    let all = heeded(&body);
+    assert!(
+        all.iter().all(|&heeded| heeded == 1.0),
+        "flesh fills the bar"
+    );
+    let none = vec![0.0; all.len()];
+    let flesh = bent_flesh(&body, &none, &bent(1.4));
+    let mut gradient = vec![Vec3::repeat(1.0); body.nodes()];
+    flesh.linearise(&vec![Vec3::zeros(); body.nodes()], &mut gradient, None);
+    assert!(gradient.iter().all(|g| *g == Vec3::zeros()));
 }
