@@ -228,7 +228,7 @@ def assemble(flesh: Flesh, new: Built) -> Task:
         return thew.Body(
             new.surface, new.skeleton, new.lattice, material,
             region_weights=character.weights, rest_includes_gravity=build_settings.rest_includes_gravity,
-            kind=build_settings.kind.lower(), progress=progress, **maps,
+            kind=build_settings.kind.lower(), hard=character.hard.part, progress=progress, **maps,
         )  # fmt: skip
 
     if new.automatic_key != flesh.automatic_key:

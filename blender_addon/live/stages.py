@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from ..logic.spaces import Place, transform
+from ..scene import flesh_map
 from .build_settings import hashed
 from .flesh import Built
 
@@ -22,6 +23,6 @@ def set_keys(new: Built) -> None:
         character.digest, new.bind_pose, new.place.metres_per_unit, build_settings.cells_across, build_settings.limbs
     )
     material = build_settings.poisson, build_settings.density, build_settings.rest_includes_gravity
-    new.automatic_key = hashed(new.lattice_key, *material, build_settings.kind)
+    new.automatic_key = hashed(new.lattice_key, *material, build_settings.kind, flesh_map.digest(character.hard.part))
     new.flesh_key = hashed(new.automatic_key, character.painted.digest)
     new.body_key = hashed(new.flesh_key, build_settings.softness, build_settings.young)

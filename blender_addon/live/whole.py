@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ..logic import bodies
+from ..logic import bodies, hard_names
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.native import EXPECTED, core
@@ -101,9 +101,8 @@ def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.Part:
     if not len(triangles) or not np.ptp(rest[np.unique(triangles)], axis=0).any():
         raise Refusal(f"{describe(obj)} has no surface: all its faces are in one place")
     rest[bad] = rest[triangles[0, 0]]
-    return bodies.Part(
-        core().Surface(transform(space, rest), np.ascontiguousarray(triangles)), weights_of(obj, armature)
-    )
+    surface = core().Surface(transform(space, rest), np.ascontiguousarray(triangles))
+    return bodies.Part(surface, weights_of(obj, armature), hard_names.is_hard(obj.name))
 
 
 def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, float]:

@@ -7,7 +7,7 @@ is at least half around. An open mesh around another one is worn, however large 
 
 The largest is a body. So is what is at least half as large and stands beside it: a rider and a horse. What is smaller but has
 bones of its own is a segment, as the arms of a doll, and a body too, unless its rim lies on that of a larger one: then it
-would part from it, and rides. All else rides.
+would part from it, and rides. What its name says to be a hard thing (a shield, a helmet) is no further body. All else rides.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ class Part:
 
     surface: Any  # thew.Surface, Blender's world
     bones: dict[str, float] = field(default_factory=dict)  # the part of its weights on each bone; empty: none bends it
+    hard: bool = False  # by its name
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ def cast(parts: list[Part]) -> Cast:
         share = solids[i].volume / max(solids[found.bodies[0]].volume, 1e-300)
         if share < SEGMENT:
             break
+        if parts[i].hard:
+            continue
         if any(overlap(parts[i], solids[i], parts[k], solids[k]) >= SHARED for k in found.bodies):
             continue
         sewn = next((k for k in found.bodies if are_sewn(parts[i].surface, parts[k].surface)), -1)

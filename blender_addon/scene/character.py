@@ -15,7 +15,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
-from . import flesh_map, ignored
+from . import flesh_map, ignored, materials
 from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, read_groups, triangles_of
 from .reading import Subject, animated
 
@@ -34,6 +34,7 @@ class Character:
     digest: bytes  # of all of it but the names
     notes: list[str]  # what of the artist's set-up has no effect
     painted: flesh_map.Painted  # the artist's maps
+    hard: materials.Hard  # what its materials say of the automatic map
     ignored: ignored.Ignored  # what touches nothing
     apart: str  # what to say where the mesh stands beside its bones, or ""
     nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
@@ -120,7 +121,10 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     for array in (rest, triangles, *weighs, parents, heads, tails):
         digest.update(np.ascontiguousarray(array).data)
     painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
+    hard = materials.hard(obj)
     notes = [*unheeded(found, [bones[b] for b in names]), *painted.notes]
+    if hard.note and painted.flesh is None:
+        notes.append(hard.note)
     bare = int((weights.sum(axis=1) <= 0.0).sum())
     if bare:
         notes.append(
@@ -131,7 +135,7 @@ def read_character(found: Subject, depsgraph_of) -> Character:
     apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest.digest(), [*notes, apart] if apart else notes,
-        painted, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
+        painted, hard, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
     )  # fmt: skip
 
 

@@ -917,8 +917,10 @@ class Body:
 
     region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by distance);
     flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by the body's anatomy, where there are
-    region_weights; without them flesh is the same everywhere); kind: of character, which parts the anatomy lets be soft; softness: a dial, 0 to 1, that overrules young:
-    `with_softness` of the same body unpainted, so that paint on one place leaves all others as they are; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
+    region_weights; without them flesh is the same everywhere); kind: of character, which parts the anatomy lets be soft; hard[n]: which
+    part of the skin at each vertex is of something hard, 0 to 1, as materials tell it: the anatomy leaves it so much less flesh;
+    softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted, so that paint on one place leaves all
+    others as they are; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
     (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
     3; basis_levels: only 0 is built. Raises InputError, NotBuilt, Cancelled.
     """
@@ -942,6 +944,7 @@ class Body:
         flesh: ArrayLike | None = None,
         softness: float | None = None,
         kind: _Kind = "automatic",
+        hard: ArrayLike | None = None,
     ) -> Body: ...
     def with_softness(self, softness: float) -> Body:
         """The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g

@@ -149,8 +149,9 @@ fn flesh_map(
     options: &BodyOptions,
     progress: &dyn Progress,
 ) -> Result<Option<(FleshMap, Option<Anatomy>)>, Cancelled> {
-    let (painted, kind) = (options.flesh.as_deref(), options.kind);
-    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, kind, progress);
+    let (painted, hard) = (options.flesh.as_deref(), options.hard.as_deref());
+    let told = (options.kind, hard);
+    let map = |weights| FleshMap::new(surface, skeleton, weights, painted, told, progress);
     match &options.region_weights {
         Some(weights) => map(weights).map(Some),
         None if painted.is_some() => map(&weights_by_distance(surface, skeleton)).map(Some),

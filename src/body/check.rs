@@ -56,6 +56,8 @@ pub(super) fn check(
     let vertices = ("vertex of the mesh", n);
     let per_bone = ("bone", b);
     super::flesh::check(options.flesh.as_deref(), n)?;
+    let part = (|x: f64| (0.0..=1.0).contains(&x), "between 0 and 1");
+    numbers("part that is hard", vertices, &options.hard, part)?;
     let positive = (|x: f64| x > 0.0, "a positive number");
     let not_negative = (|x: f64| x >= 0.0, "zero or positive");
     numbers("painted stiffness", vertices, &options.stiffness, positive)?;

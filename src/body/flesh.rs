@@ -42,13 +42,14 @@ pub struct FleshMap {
 }
 
 impl FleshMap {
-    /// That of a surface skinned by weights; `painted` overrules the automatic f. The anatomy where it was asked.
+    /// That of a surface skinned by weights; `painted` overrules the automatic f, for which what is told counts, the kind and which
+    /// part of each vertex is hard. The anatomy where it was asked.
     pub(super) fn new(
         surface: &Surface,
         skeleton: &Skeleton,
         weights: &SkinWeights,
         painted: Option<&[f64]>,
-        kind: Kind,
+        (kind, hard): (Kind, Option<&[f64]>),
         progress: &dyn Progress,
     ) -> Result<(Self, Option<Anatomy>), Cancelled> {
         let part = |from, to| Part {
@@ -88,7 +89,7 @@ impl FleshMap {
         let thickness = thinned(surface, raw, size);
         let flesh = match (painted, &anatomy) {
             (Some(painted), _) => painted.to_vec(),
-            (None, Some(anatomy)) => anatomy.flesh(),
+            (None, Some(anatomy)) => anatomy.flesh(hard),
             (None, None) => vec![1.0; vertices.len()],
         };
         Ok((Self { thickness, flesh }, anatomy))
@@ -278,7 +279,7 @@ mod tests {
         painted: Option<&[f64]>,
     ) -> FleshMap {
         let kind = Kind::Automatic;
-        let made = FleshMap::new(surface, skeleton, weights, painted, kind, &Silent);
+        let made = FleshMap::new(surface, skeleton, weights, painted, (kind, None), &Silent);
         made.unwrap().0
     }
 

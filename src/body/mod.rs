@@ -72,6 +72,9 @@ pub struct BodyOptions {
     pub flesh: Option<Vec<f64>>,
     /// What kind of character it is: what of it may be soft where `flesh` does not say it.
     pub kind: Kind,
+    /// Which part of the skin at each surface vertex is of something hard, as materials tell it: 0 none, 1 all. The body's
+    /// [`Anatomy`] leaves it so much less flesh.
+    pub hard: Option<Vec<f64>>,
     /// Factors on Young's modulus, one per surface vertex.
     pub stiffness: Option<Vec<f64>>,
     /// Factors on the density, one per surface vertex.
@@ -96,6 +99,7 @@ impl Default for BodyOptions {
             region_weights: None,
             flesh: None,
             kind: Kind::default(),
+            hard: None,
             stiffness: None,
             density: None,
             poisson: None,

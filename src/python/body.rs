@@ -93,7 +93,7 @@ const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 /// region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by
 /// distance); flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by the body's
 /// anatomy, where there are region_weights); kind: what that is told of the character, "automatic", "human", "animal", "toon",
-/// "insect" or "robot"; softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted;
+/// "insect" or "robot"; hard[n]: which part of the skin at each vertex is of something hard, 0 to 1, as materials tell it; softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted;
 /// stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
 /// twist_radius (m): [b]; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
 /// the integrals, 0 to 3.
@@ -123,7 +123,7 @@ impl PyBody {
     #[new]
     #[pyo3(signature = (surface, skeleton, lattice, material, region_weights=None, stiffness=None,
         density=None, poisson=None, twist_stiffness=None, twist_radius=None,
-        rest_includes_gravity=true, level=1, basis_levels=0, progress=None, flesh=None, softness=None, kind="automatic"))]
+        rest_includes_gravity=true, level=1, basis_levels=0, progress=None, flesh=None, softness=None, kind="automatic", hard=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -144,6 +144,7 @@ impl PyBody {
         flesh: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] softness: Option<f64>,
         kind: &str,
+        hard: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
         let options = BodyOptions {
@@ -152,6 +153,7 @@ impl PyBody {
                 .transpose()?,
             flesh: optional(flesh, "flesh")?,
             kind: kind_named(kind)?,
+            hard: optional(hard, "hard")?,
             stiffness: optional(stiffness, "stiffness")?,
             density: optional(density, "density")?,
             poisson: optional(poisson, "poisson")?,

@@ -138,6 +138,23 @@ def test_saved_bodies_know_their_kind_and_what_else_their_bones_carry(tmp_path):
     assert thew.Body.load(tmp_path / "toon.thew").with_softness(1.0).softness() == toon.with_softness(1.0).softness()
 
 
+def test_what_is_of_something_hard_is_hard():
+    found = character("q_bull")
+    n = len(found.vertices)
+    plain = body(found)
+    torso = carried(found, ("Torso",))
+    armoured = body(found, hard=torso.astype(float))
+    assert np.median(armoured.flesh[torso]) < 0.1 < 0.3 < np.median(plain.flesh[torso])
+    assert (armoured.flesh <= plain.flesh + 1e-12).all()
+    np.testing.assert_array_equal(body(found, hard=np.zeros(n)).flesh, plain.flesh)
+    painted = np.linspace(0.0, 1.0, n)
+    np.testing.assert_array_equal(body(found, hard=np.ones(n), flesh=painted).flesh, painted)  # paint overrules
+    with pytest.raises(thew.InputError, match=r"part that is hard .*between 0 and 1"):
+        body(found, hard=np.full(n, 1.5))
+    with pytest.raises(thew.InputError, match="part that is hard"):
+        body(found, hard=np.zeros(n - 1))
+
+
 def test_kinds_are_known_by_name():
     found = character("Fox", height=1.0)
     flesh = {kind: body(found, kind=kind).flesh for kind in ("automatic", "human", "animal", "toon", "insect", "robot")}

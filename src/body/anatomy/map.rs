@@ -7,7 +7,8 @@
 //! 3. *Limbs* are soft at the trunk and hard beyond their middle, compact *ends* (skulls, hands, feet) throughout.
 //! 4. *In the trunk* ribs and back keep half; the belly keeps all, and so do what bulges in front and a rump.
 //! 5. *Small pieces* (eyes, teeth, straps) are as hard as the skin they lie on.
-//! 6. Smoothed over the skin, and the same on both sides.
+//! 6. What is said to be *hard* (hooves, horns, armour by their materials) is.
+//! 7. Smoothed over the skin, and the same on both sides.
 
 use super::Anatomy;
 use super::kind::Kind;
@@ -52,12 +53,12 @@ const SMALL: f64 = 0.03;
 /// of a person, whose mesh has edges of that length.
 const LIES_ON: (f64, f64) = (0.005, 0.02);
 
-/// The map at the skin's vertices.
-pub(super) fn flesh(anatomy: &Anatomy) -> Vec<f64> {
+/// The map at the skin's vertices. hard: which part of each is of something hard, where anything is.
+pub(super) fn flesh(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64> {
     let skin = &anatomy.skin;
     let mut f = match anatomy.machine {
         true => vec![FIRM; skin.len()],
-        false => soft_parts(anatomy),
+        false => soft_parts(anatomy, hard),
     };
     for (f, carried) in f.iter_mut().zip(&anatomy.carried) {
         *f = if *carried { f.clamp(FIRM, 1.0) } else { 0.0 };
@@ -65,7 +66,7 @@ pub(super) fn flesh(anatomy: &Anatomy) -> Vec<f64> {
     f
 }
 
-fn soft_parts(anatomy: &Anatomy) -> Vec<f64> {
+fn soft_parts(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64> {
     let (skin, trunk, along) = (&anatomy.skin, &anatomy.trunk, &anatomy.along);
     let toon = anatomy.kind == Kind::Toon;
     let mine = anatomy.on_trunk_mask();
@@ -97,6 +98,11 @@ fn soft_parts(anatomy: &Anatomy) -> Vec<f64> {
         f.iter_mut().for_each(|f| *f = (*f / most).min(1.0));
     }
     follow_large_pieces(skin, &mut f);
+    if let Some(hard) = hard {
+        f.iter_mut()
+            .zip(hard)
+            .for_each(|(f, hard)| *f *= 1.0 - hard);
+    }
     skin.smooth(&mut f, SMOOTHED * skin.size);
     mean_of_sides(anatomy, &mut f);
     f

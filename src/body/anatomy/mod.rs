@@ -151,8 +151,11 @@ impl Anatomy {
     }
 
     /// The map of flesh at the surface's vertices as given: 0 the skin as it is, 1 as soft as it gets.
-    pub fn flesh(&self) -> Vec<f64> {
-        self.skin.to_given(&map::flesh(self), 0.0)
+    ///
+    /// hard: which part of the skin at each of them is of something hard, 0 to 1, where anything is.
+    pub fn flesh(&self, hard: Option<&[f64]>) -> Vec<f64> {
+        let hard = hard.map(|hard| self.skin.gathered(hard));
+        self.skin.to_given(&map::flesh(self, hard.as_deref()), 0.0)
     }
 
     /// Median thickness of the trunk, metres.

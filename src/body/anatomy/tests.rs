@@ -33,7 +33,7 @@ impl Character {
     }
 
     fn flesh(&self) -> Vec<f64> {
-        self.anatomy(Kind::Automatic).flesh()
+        self.anatomy(Kind::Automatic).flesh(None)
     }
 
     /// The same, every point moved.
@@ -269,7 +269,7 @@ fn assert_alike(a: &[f64], b: &[f64]) {
 fn skulls_hands_feet_and_shins_are_hard_and_bellies_are_soft() {
     let person = person();
     let anatomy = person.anatomy(Kind::Automatic);
-    let f = anatomy.flesh();
+    let f = anatomy.flesh(None);
     for bone in [HEAD, HAND, FOOT] {
         assert!(
             person.mean(&f, bone) < 0.1,
@@ -346,8 +346,8 @@ fn loose_vertices_and_props_far_away_change_nothing() {
     loose.x.push(Vec3::new(50.0, 0.0, 0.0));
     loose.rows.push(vec![(HIPS, 1.0)]);
     let anatomy = loose.anatomy(Kind::Automatic);
-    assert_eq!(anatomy.flesh()[..f.len()], f[..]);
-    assert_eq!((anatomy.flesh()[f.len()], anatomy.size()), (0.0, size));
+    assert_eq!(anatomy.flesh(None)[..f.len()], f[..]);
+    assert_eq!((anatomy.flesh(None)[f.len()], anatomy.size()), (0.0, size));
     // A cube far away, as large as the person, and a dome around everything.
     for (half, at) in [(0.5, 30.0), (100.0, 0.0)] {
         let prop = person
@@ -359,9 +359,9 @@ fn loose_vertices_and_props_far_away_change_nothing() {
             "{}",
             anatomy.size()
         );
-        assert!(anatomy.flesh()[f.len()..].iter().all(|f| *f == 0.0));
+        assert!(anatomy.flesh(None)[f.len()..].iter().all(|f| *f == 0.0));
         if at > 0.0 {
-            assert_alike(&anatomy.flesh()[..f.len()], &f);
+            assert_alike(&anatomy.flesh(None)[..f.len()], &f);
         }
     }
     // A tool in the hand counts for the size, and changes hardly anything else.
@@ -376,7 +376,7 @@ fn loose_vertices_and_props_far_away_change_nothing() {
 #[test]
 fn kinds_change_what_may_be_soft() {
     let person = person();
-    let flesh = |kind| person.anatomy(kind).flesh();
+    let flesh = |kind| person.anatomy(kind).flesh(None);
     assert_eq!(
         flesh(Kind::Human),
         flesh(Kind::Automatic),
@@ -402,9 +402,9 @@ fn a_body_of_rigid_pieces_is_a_machine_unless_it_is_said_not_to_be() {
     }
     let anatomy = robot.anatomy(Kind::Automatic);
     assert!(anatomy.is_machine());
-    assert!(anatomy.flesh().iter().all(|f| *f == map::FIRM));
+    assert!(anatomy.flesh(None).iter().all(|f| *f == map::FIRM));
     let toon = robot.anatomy(Kind::Toon);
-    assert!(!toon.is_machine() && toon.flesh().iter().any(|f| *f > 0.5));
+    assert!(!toon.is_machine() && toon.flesh(None).iter().any(|f| *f > 0.5));
 }
 
 #[test]
@@ -515,4 +515,32 @@ fn a_leg_that_is_a_mesh_of_its_own_is_a_limb_and_no_trunk() {
         .map(|(a, b)| (a - b).abs())
         .fold(0.0, f64::max);
     assert!(most < 0.05, "{most}");
+}
+
+#[test]
+fn what_is_said_to_be_hard_has_no_flesh_and_leaves_the_rest_as_it_is() {
+    let person = person();
+    let anatomy = person.anatomy(Kind::Automatic);
+    let f = anatomy.flesh(None);
+    let n = f.len();
+    assert_eq!(anatomy.flesh(Some(&vec![0.0; n])), f);
+    assert!(
+        anatomy
+            .flesh(Some(&vec![1.0; n]))
+            .iter()
+            .all(|f| *f == map::FIRM)
+    );
+    // Armour around the hips.
+    let hard: Vec<f64> = person
+        .rows
+        .iter()
+        .map(|row| f64::from(row.iter().any(|r| r.0 == HIPS && r.1 > 0.7)))
+        .collect();
+    let armoured = anatomy.flesh(Some(&hard));
+    assert!(person.mean(&f, HIPS) > 0.4 && person.mean(&armoured, HIPS) < 0.1);
+    assert!((person.mean(&armoured, SHIN) - person.mean(&f, SHIN)).abs() < 1e-3);
+    assert!(armoured.iter().zip(&f).all(|(a, b)| *a <= b + 1e-12));
+    let half: Vec<f64> = hard.iter().map(|h| 0.5 * h).collect();
+    let between = person.mean(&anatomy.flesh(Some(&half)), HIPS);
+    assert!(person.mean(&armoured, HIPS) < between && between < person.mean(&f, HIPS));
 }

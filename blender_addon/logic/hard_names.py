@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tells by the names of materials and meshes what is hard: horn, teeth, armour, in a dozen languages.
+
+A name is cut into words at separators, capitals and digits. It is of something hard if a word of it says so, and no word says
+that it is soft after all (*Metal Skin*, *Eye Lid*).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+WORDS = re.compile(r"[^\W\d_]+")
+HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+#: Singular and plural: of bodies, of armour and tools, of stuff. English, German, French, Spanish, Portuguese, Italian, Russian.
+_HARD = """
+antler antlers beak bone bones carapace claw claws eye eyes eyeball eyeballs fang fangs hoof hooves hoofs horn horns nail nails
+shell skull talon talons teeth tooth tusk tusks
+armor armour blade buckle gun helm helmet rifle shield sword visor weapon
+bronze chrome glass iron metal metallic rock steel stone wood wooden
+auge augen geweih hörner huf hufe klaue klauen knochen kralle krallen nägel panzer schnabel schädel zahn zähne
+rüstung schild schwert waffe
+eisen glas holz metall stahl stein
+bec corne cornes dent dents griffe griffes oeil œil ongle ongles os sabot sabots yeux crâne
+arme armure bouclier casque épée
+acier bois fer métal pierre verre
+caparazón colmillo colmillos cuerno cuernos diente dientes garra garras hueso huesos ojo ojos pezuña pezuñas pico uña uñas
+arma armadura casco cascos escudo espada yelmo
+acero hierro madera piedra vidrio
+bico carapaça chifre chifres dente dentes olho olhos osso ossos unha unhas capacete
+aço ferro madeira pedra vidro
+artigli artiglio becco corna corno denti guscio occhi occhio ossa unghia unghie zoccoli zoccolo
+armatura elmo scudo spada acciaio legno metallo pietra vetro
+глаз глаза зуб зубы клюв когти коготь копыта копыто кости кость ногти ноготь панцирь рог рога череп
+броня доспех доспехи меч оружие шлем щит
+дерево железо камень металл сталь стекло
+"""
+HARD = frozenset(unicodedata.normalize("NFC", _HARD).split())
+
+#: A word that says that it is no such thing, or lies on one.
+_SOFT = """
+belly blanket body brow brows cloth cloths coat fabric flesh fur hair lash lashes leather lid lids skin socket sockets strap
+bauch fell haar haare haut kleidung leder stoff
+chair cheveux cuir peau tissu
+carne cuero pelo piel ropa tela
+cabelo couro pele roupa
+capelli pelle pelo stoffa
+волосы кожа мех одежда ткань
+"""
+SOFT = frozenset(unicodedata.normalize("NFC", _SOFT).split())
+
+#: Of scripts without spaces: what means it within a longer name, and what means it as the whole name.
+WITHIN = ("くちばし", "甲羅", "眼球", "目玉", "白目", "金属", "金屬", "盔甲", "牙齿", "牙齒", "眼睛", "龟壳", "鹿角", "牛角", "발톱", "발굽", "이빨", "갑옷", "금속", "방패", "투구")  # fmt: skip
+WHOLE = frozenset("角蹄爪歯牙齿齒目眼瞳嘴喙壳殼甲鎧铠盔兜骨鉄铁鐵钢鋼盾剣剑劍뿔눈뼈검") | {
+    "ツノ",
+    "ツメ",
+    "キバ",
+    "부리",
+}
+
+
+def is_hard(name: str) -> bool:
+    """Tells whether a name is of something hard."""
+    name = unicodedata.normalize("NFC", name)
+    words = [word.lower() for part in WORDS.findall(name) for word in HUMPS.split(part)]
+    if any(word in SOFT for word in words):
+        return False
+    return any(word in HARD or word in WHOLE or any(part in word for part in WITHIN) for word in words)
