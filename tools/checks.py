@@ -28,12 +28,17 @@ ALIKE = {
         "characters",
         "colliders",
         "contact",
+        "damaged_meshes",
+        "drag",
+        "limb_rigs",
         "limb_shape",
+        "limbs",
         "look",
         "other_flesh",
         "other_flesh_kept",
         "rig_characters",
         "rig_tools",
+        "shots",
     )
 }
 
