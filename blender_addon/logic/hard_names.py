@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells by the names of materials and meshes what is hard: horn, teeth, armour, in a dozen languages.
+"""Tells by the names of materials and meshes what is hard: horn, teeth, armour, in ten languages.
 
 A name is cut into words at separators, capitals and digits. It is of something hard if a word of it says so, and no word says
 that it is soft after all (*Metal Skin*, *Eye Lid*).
@@ -50,7 +50,7 @@ capelli pelle pelo stoffa
 """
 SOFT = frozenset(unicodedata.normalize("NFC", _SOFT).split())
 
-#: Of scripts without spaces: what means it within a longer name, and what means it as the whole name.
+#: Words of scripts without spaces, Japanese, Chinese and Korean: such as mean it within a longer name, and such as do as a whole word.
 WITHIN = ("くちばし", "甲羅", "眼球", "目玉", "白目", "金属", "金屬", "盔甲", "牙齿", "牙齒", "眼睛", "龟壳", "鹿角", "牛角", "발톱", "발굽", "이빨", "갑옷", "금속", "방패", "투구")  # fmt: skip
 WHOLE = frozenset("角蹄爪歯牙齿齒目眼瞳嘴喙壳殼甲鎧铠盔兜骨鉄铁鐵钢鋼盾剣剑劍뿔눈뼈검") | {
     "ツノ",

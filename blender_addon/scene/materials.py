@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the materials of a mesh tell of it: where it is hard."""
+"""Hard parts of a mesh, as the names of its materials tell them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..logic.sentences import listed
 
 @dataclass(frozen=True)
 class Hard:
-    """Where a mesh is of something hard."""
+    """Parts of a mesh that are of something hard."""
 
     names: tuple[str, ...] = ()  # of the materials that say so and have faces
     part: np.ndarray | None = None  # float32[n]: of the faces around each vertex, by area; None where nothing is

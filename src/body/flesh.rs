@@ -42,7 +42,7 @@ pub struct FleshMap {
 }
 
 impl FleshMap {
-    /// That of a surface skinned by weights; `painted` overrules the automatic f, for which what is told counts, the kind and which
+    /// Makes that of a surface skinned by weights; `painted` overrules the automatic f, for which what is told counts, the kind and which
     /// part of each vertex is hard. The anatomy where it was asked.
     pub(super) fn new(
         surface: &Surface,

@@ -140,7 +140,7 @@ fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
     (0..body.elements().len()).map(stretch).collect()
 }
 
-/// How much the volume of each cell is heeded, φ.
+/// Measures how much the volume of each cell is heeded, φ.
 fn heeded(body: &Body) -> Vec<f64> {
     let (lattice, elements) = (body.lattice(), body.elements());
     let of = |(e, cell): (usize, &Cell)| {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Materials whose names say that something is hard: the automatic map heeds them, paint overrules them, bakes know them."""
+"""Materials whose names say that something is hard: the automatic map heeds them, paint overrules them, and a press tells bodies by such names."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_materials_that_tell_nothing_change_nothing(character, case):
 
 def test_a_shield_is_no_further_body(character):
     body, armature = character
-    # As large as a body, open to nothing, beside it, with weights on the hand.
+    # A closed mesh as large as a body, beside it, with weights of its own.
     bpy.ops.mesh.primitive_uv_sphere_add(radius=0.35, location=(0.9, 0.0, 0.7))
     shield = bpy.context.object
     shield.vertex_groups.new(name=armature.data.bones[0].name).add(range(len(shield.data.vertices)), 1.0, "REPLACE")
