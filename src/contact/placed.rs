@@ -245,7 +245,7 @@ impl Placed<'_> {
             // Along the way to the nearest point, which is right at edges too.
             let is_out = match (&self.place, mesh.sheet[triangle as usize]) {
                 (Place::Rigid(_), false) => {
-                    (mesh.surface.winding_number(local) < 0.5) == (side > 0.0)
+                    mesh.surface.is_wound(local) == (side < 0.0)
                 }
                 _ => away.dot(&outward) * side >= 0.0,
             };
@@ -324,7 +324,7 @@ impl Placed<'_> {
         let local = points.iter().map(local);
         match &self.place {
             Place::Rigid(_) => {
-                let is_in = |x: &Vec3| mesh.surface.winding_number(*x) > 0.5;
+                let is_in = |x: &Vec3| mesh.surface.is_wound(*x);
                 local.filter(is_in).count()
             }
             Place::Deformed(between) => {

@@ -96,7 +96,7 @@ fn better(
     let shared = |figure: &Figure| {
         let boundary = Boundary::new(figure, 1).ok()?;
         let own = Surface::new(boundary.positions(figure), boundary.triangles).ok()?;
-        let inside = points.par_iter().filter(|p| own.winding_number(**p) > 0.5);
+        let inside = points.par_iter().filter(|p| own.is_wound(**p));
         let both = volume * inside.count() as f64 / points.len() as f64;
         Some(2.0 * both / (volume + own.volume()))
     };
@@ -115,7 +115,7 @@ fn inner(surface: &Surface, ellipsoid: &Ellipsoid) -> (Vec<Vec3>, f64) {
     let (lo, hi) = aabb::bounds(own.map(|p| ellipsoid.axes.tr_mul(&(p - ellipsoid.centre))));
     let points: Vec<Vec3> = (evenly(POINTS).into_par_iter())
         .map(|x| ellipsoid.centre + ellipsoid.axes * (lo + (hi - lo).component_mul(&x)))
-        .filter(|p| surface.winding_number(*p) > 0.5)
+        .filter(|p| surface.is_wound(*p))
         .collect();
     let share = points.len() as f64 / POINTS as f64;
     (points, share * (hi - lo).product())

@@ -157,7 +157,7 @@ impl Domain {
 
     /// Whether the winding number alone puts a point in Ω.
     pub fn wound(&self, p: &Vec3) -> bool {
-        self.winding.at(p) > 0.5
+        self.winding.is_wound(p)
     }
 
     pub fn contains(&self, p: &Vec3) -> bool {
@@ -271,8 +271,7 @@ fn role(
     let step = normal * (STEP / normal.norm().max(f64::MIN_POSITIVE));
     let role_at = |p: Vec3| {
         if !body {
-            let inside = tree.at(&p) > 0.5;
-            return if inside {
+            return if tree.is_wound(&p) {
                 TriangleRole::Interior
             } else {
                 TriangleRole::Thin

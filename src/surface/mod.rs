@@ -316,6 +316,11 @@ impl Surface {
         self.winding().at(&self.frame.to_local(&p))
     }
 
+    /// Whether the winding number at a point is above one half, which is told in less than the time that the number takes.
+    pub(crate) fn is_wound(&self, p: Vec3) -> bool {
+        self.winding().is_wound(&self.frame.to_local(&p))
+    }
+
     /// [`winding_number`](Self::winding_number) of many points, in parallel.
     pub fn winding_numbers(&self, points: &[Vec3]) -> Vec<f64> {
         let tree = self.winding();

@@ -30,7 +30,10 @@ def character(name: str):
         bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, FRAMES
         return body
     load(FOLDER / name)
-    play_clip(clips()[0], FRAMES)
+    lively, other = clips()[:2]
+    for action in set(bpy.data.actions) - {lively, other}:  # exporters write every animation that there is
+        bpy.data.actions.remove(action)
+    play_clip(lively, FRAMES)
     return meshes()[0]
 
 

@@ -76,7 +76,7 @@ impl Report {
         let voxels = volume.voxels_in(&(lo - margin), &(hi + margin));
         let counts = voxels.into_par_iter().map(|(p, value)| {
             let seen = (value > middle) == (levels.inside > middle);
-            (body.winding_number(p) > 0.5, seen)
+            (body.is_wound(p), seen)
         });
         Self::of(seen, overlap(counts))
     }
@@ -156,6 +156,6 @@ fn dice(target: &Surface, shape: &Shape, triangles: &[[u32; 3]]) -> f64 {
     let (lo, hi) = (a.inf(&c), b.sup(&d));
     overlap(evenly(POINTS).into_par_iter().map(|x| {
         let p = lo + (hi - lo).component_mul(&x);
-        (body.winding_number(p) > 0.5, target.winding_number(p) > 0.5)
+        (body.is_wound(p), target.is_wound(p))
     }))
 }
