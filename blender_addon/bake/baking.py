@@ -140,7 +140,9 @@ def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: lis
     obj = found.obj
 
     def accept() -> None:
-        obj.thew.made.shows_bake = obj.thew.enabled = True
+        made = obj.thew.made
+        made.shows_bake = obj.thew.enabled = True
+        made.baked_settings = flesh.build_settings.baked_key()
         jobs.apply_state(obj)
         jobs.note(obj, flesh)
 

@@ -107,6 +107,10 @@ class BuildSettings:
         what they cost differ in the last digits. (Its own, one thread or all, agree bit by bit.)"""
         return replace(self, engine="CPU", device="") if self.method == METHOD else self
 
+    def baked_key(self) -> str:
+        """A hash of all that a bake depends on but its frames."""
+        return hashed(replace(self.baked(), live=(0, 0))).hex()
+
     def dynamics(self) -> dict:
         """The settings that all simulations depend on, for keys."""
         return {**self._plain(), "settling": self.settling, "tremble": self.tremble}

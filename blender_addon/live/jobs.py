@@ -108,6 +108,8 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
     build_settings = BuildSettings.of(obj, scene)
     frames = _live_frames(obj, scene)
     known = validity.motion_holds(obj, flesh, build_settings, frames)
+    if known and flesh.clip_end > frames[1] and not validity.same_but_range(flesh, build_settings):
+        known = False  # of a range that was cut short since only what is left is simulated anew
     if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
         place = building.placed(flesh.character, flesh.bind_pose, build_settings)
         rigs = rigging.resolve(obj, flesh.character, flesh.bind_pose, place)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which mesh the artist means: the active one, or the one that the active armature moves."""
+"""Which mesh the artist means: the active one, or the one that the active armature moves; importers of glTF leave an empty active
+that the armature hangs on, which stands for it."""
 
 from __future__ import annotations
 
@@ -11,13 +12,32 @@ from .session import register as fleshes
 
 def of(context: bpy.types.Context) -> bpy.types.Object | None:
     """The mesh meant; the active object itself where it is neither a mesh nor an armature that moves one."""
-    active = context.view_layer.objects.active
-    if active is None or active.type != "ARMATURE":
-        return active
+    active = armature_meant(context)
+    if active is None:
+        return context.view_layer.objects.active
     chosen = active.thew.chosen
     if chosen is not None and chosen.name in context.scene.objects and is_moved_by(chosen, active):
         return chosen
     return next(iter(moved_by(active, context.scene)), active)
+
+
+def armature_meant(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The active armature, or the one that moves meshes and hangs on the active empty; None where neither is there."""
+    active = context.view_layer.objects.active
+    if active is None or active.type not in {"ARMATURE", "EMPTY"}:
+        return None
+    if active.type == "ARMATURE":
+        return active
+    below = (obj for obj in context.scene.objects if obj.type == "ARMATURE" and hangs_on(obj, active))
+    return next((obj for obj in below if moved_by(obj, context.scene)), None)
+
+
+def hangs_on(obj: bpy.types.Object, above: bpy.types.Object) -> bool:
+    """Whether `above` is among the parents of `obj`."""
+    parent = obj.parent
+    while parent is not None and parent != above:
+        parent = parent.parent
+    return parent is not None
 
 
 def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:

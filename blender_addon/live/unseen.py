@@ -37,3 +37,10 @@ def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
     if flesh is not None and flesh.clip is not None and not flesh.condition.showable:
         return "The mesh or its bones have changed: play, or press Simulate"
     return ""
+
+
+def to_add_again(obj: bpy.types.Object) -> bool:
+    """Whether Add Flesh mends what is missing: Thew's modifier, its nodes, or the Armature modifier that the flesh followed."""
+    made = obj.thew.made
+    mine, followed = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
+    return mine is None or mine.node_group is None or followed is None

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import bpy
 
 from ..logic.names import describe
@@ -87,6 +89,17 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
     if flesh.motion.led < build_settings.lead:
         return False
     return flesh.motion.colliders.asked == colliders.which(build_settings.collides_with)
+
+
+def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
+    """Whether the flesh was made with these settings, whichever frames are played."""
+    return replace(flesh.build_settings, live=build_settings.live) == build_settings
+
+
+def bake_differs(obj, scene) -> bool:
+    """Whether a bake plays that was made with other settings than those in force."""
+    made = obj.thew.made
+    return made.shows_bake and made.baked_settings not in {"", BuildSettings.of(obj, scene).baked_key()}
 
 
 def mesh_holds(obj, flesh: Flesh) -> bool:

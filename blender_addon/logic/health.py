@@ -70,6 +70,11 @@ def health_beside(other: str) -> Health:
     return Health("TOLD", f"{other} has changed since both were simulated: play, or press Simulate")
 
 
+def health_of_former_bake() -> Health:
+    """The line while a bake plays that was made with other settings than those in force."""
+    return Health("TOLD", "Bake plays, with former settings: press Show Live below, or Bake again")
+
+
 def of_bake(made: Any, frame: float) -> Health:
     """The line while a bake plays at the scene's `frame`: beside its range the end keys stay on."""
     first, last = made.baked_start, made.baked_end
@@ -88,7 +93,7 @@ def warnings(flesh: Any) -> list[str]:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
     if flesh.limited > FEW * len(flesh.lattice.cells):
-        found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: raise Detail")
+        found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")

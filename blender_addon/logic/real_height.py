@@ -2,8 +2,9 @@
 """Guesses how large a character is in reality, from what its file says.
 
 The size in the file is believed wherever it can be: creatures come from 5 cm to 12 m, and what stands upright is taken for a
-person, 0.5 to 3 m, unless an importer has scaled it to metres. What is called a cow is no longer than the longest cow, but may
-always be as tall as a person, as creatures of cartoons are. A size that cannot be believed is read in centimetres or
+person, 0.5 to 3 m, unless an importer has scaled it to metres. What is called a cow is no longer than the longest cow; what
+stands upright may be as tall as a person whatever it is called, as creatures of cartoons are, and so may what is many times too
+large, as monsters are. A size that cannot be believed is read in centimetres or
 millimetres, where that gives a usual one; else what the name says is usual; else it is 1.7 m.
 """
 
@@ -53,8 +54,9 @@ SIZES = {
         1.2, 2.4, 1.7,
     ),
 }  # fmt: skip
-#: What is so many times too large is not the largest of its kind: its units say nothing.
-FAR_OFF = 4.0
+#: What is so many times too large is not the largest of its kind, but a monster, or its units say nothing: animals of toon
+#: libraries are up to five times as long as real ones.
+FAR_OFF = 6.0
 #: Words this long are found inside longer ones, too: `greatwhiteshark`.
 INSIDE = 5
 WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
@@ -67,6 +69,8 @@ def guess(longest: float, unit: float, upright: bool, scaled: bool, names: Itera
     of its objects, data and file.
     """
     metres, usual = longest * unit, usual_size(names)
+    if usual is not None and not upright and usual[1] < metres <= FAR_OFF * usual[1]:
+        return usual[1]
     if usual is not None:
         low, high = CREATURES[0], max(usual[1], BELIEVABLE[1])
     else:

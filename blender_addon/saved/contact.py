@@ -15,7 +15,7 @@ class ContactProperties:
     use_contact: BoolProperty(
         name="Contact",
         description="Keep the skin from passing through itself and through things: a belly rests on the thighs, thighs are "
-        "flat on a bench. A simulation takes a few times as long. Poses under the hand are parted where joints fold alone",
+        "flat on a bench. A simulation takes a few times as long. While you pose by hand, skins are parted only where joints fold",
         default=False,
         options=set(),
         update=changed,

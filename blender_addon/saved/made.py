@@ -52,6 +52,7 @@ class ThewMade(bpy.types.PropertyGroup):
     baked_miss: FloatProperty(
         description="The farthest that baked keys stay from the flesh, of the character's size", options={"HIDDEN"}
     )
+    baked_settings: StringProperty(description="A hash of the settings that were baked", options={"HIDDEN"})
     baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
     baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
     shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
@@ -72,7 +73,7 @@ class ThewMade(bpy.types.PropertyGroup):
 
 #: What is noted of a bake.
 BAKED = (
-    "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_basis", "baked_action",
+    "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_settings", "baked_basis", "baked_action",
 )  # fmt: skip
 
 

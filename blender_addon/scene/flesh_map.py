@@ -167,7 +167,9 @@ def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -
         if ours:
             drop(obj, group)
         else:
-            kept.append(f"“{obj.name}” keeps the vertex group “{name}” that you painted, for when flesh is added again")
+            kept.append(
+                f"“{obj.name}” keeps the vertex group “{name}”, painted or softened by you, for when flesh is added again"
+            )
     return kept
 
 

@@ -13,7 +13,7 @@ import bpy
 from ..live import riding, target, unseen, updates, validity, whole, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
-from ..logic.health import cost, health, health_beside, shortened
+from ..logic.health import cost, health, health_beside, health_of_former_bake, shortened
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
@@ -26,12 +26,12 @@ from .riding_panel import draw_offer, draw_rider, draw_riders
 
 
 def draw_target(layout, context, obj) -> None:
-    """Which mesh the buttons work on, when an armature is active."""
-    active = context.view_layer.objects.active
-    if active is None or active.type != "ARMATURE":
+    """Which mesh the buttons work on, when an armature is active, or what it hangs on."""
+    armature = target.armature_meant(context)
+    if armature is None:
         return
-    if len(target.moved_by(active, context.scene)) > 1:
-        layout.prop(active.thew, "chosen", text="", icon="MESH_DATA", placeholder=obj.name)
+    if len(target.moved_by(armature, context.scene)) > 1:
+        layout.prop(armature.thew, "chosen", text="", icon="MESH_DATA", placeholder=obj.name)
     else:
         layout.label(text=obj.name, icon="MESH_DATA")
 
@@ -74,7 +74,10 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
     row = layout.row(align=True)
     row.use_property_split = False
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
-    row.operator("thew.simulate", icon="FILE_REFRESH")
+    if unseen.to_add_again(obj):
+        row.operator("thew.add", icon="ADD").cells_across = settings.cells_across
+    else:
+        row.operator("thew.simulate", icon="FILE_REFRESH")
     row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     row = layout.row(align=True)
@@ -117,6 +120,8 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
     found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.register.on(obj)), unseen.why(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = health_beside(changed) if changed else found
+    if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):
+        found = health_of_former_bake()
     lines = wrapped(found.text, width)
     if len(lines) > HEALTH_ROWS:
         lines = [*lines[: HEALTH_ROWS - 1], shortened(" ".join(lines[HEALTH_ROWS - 1 :]), width)]

@@ -232,7 +232,7 @@ def state(**changes):
             "exact in 2 frames: raise Steps per Second",
         ),
         ({"limited": 2}, "GOOD", "frames 1 to 20"),
-        ({"limited": 30}, "WARNING", "Flesh limited in 30 places: raise Detail"),
+        ({"limited": 30}, "WARNING", "Flesh limited in 30 places: lower Softness"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
         ({"touches": object()}, "WARNING", "The group is gone"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),

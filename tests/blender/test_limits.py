@@ -62,7 +62,7 @@ def test_a_pose_that_turns_cells_over_is_not_laid_on_detail(folded):
 def test_a_motion_that_turns_cells_over_is(struck):
     flesh = flesh_of(struck)
     assert flesh.limited == beyond_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
-    assert line(struck) == f"Flesh limited in {flesh.limited} places: raise Detail"
+    assert line(struck) == f"Flesh limited in {flesh.limited} places: lower Softness"
     assert f"turns at worst {flesh.limited} cells inside out" in struck.thew.made.notes
 
 

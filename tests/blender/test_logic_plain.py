@@ -66,6 +66,9 @@ def test_the_real_height_is_guessed(longest, unit, height):
         (155.0, False, False, ("fox",), 1.55),
         (8.1, False, False, ("Cow", "AnimalArmature"), 3.8),  # the longest cow
         (0.3, False, False, ("Cat",), 0.3),
+        (3.5, False, False, ("Frog", "FrogArmature"), 0.7),  # the longest frog
+        (1.6, True, False, ("Frog",), 1.6),  # as cartoons stand
+        (3.0, False, False, ("Spider",), 3.0),  # a monster
         (900.0, False, False, ("Elephant",), 6.0),  # what it is usually
         (900.0, False, False, ("Thing",), 1.7),
         (13.0, False, False, ("TRex",), 13.0),
