@@ -86,7 +86,7 @@ def told(obj: bpy.types.Object) -> str:
         return trouble
     total = size(obj)
     if not total:
-        return "Nothing is kept yet: save the file"
+        return "Kept once the file is saved"
     megabytes, image = total / 2**20, obj.thew.made.cache
     where = (
         "the file"
