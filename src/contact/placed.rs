@@ -244,9 +244,7 @@ impl Placed<'_> {
         let out = if apart > (ON * mesh.size).powi(2) {
             // Along the way to the nearest point, which is right at edges too.
             let is_out = match (&self.place, mesh.sheet[triangle as usize]) {
-                (Place::Rigid(_), false) => {
-                    mesh.surface.is_wound(local) == (side < 0.0)
-                }
+                (Place::Rigid(_), false) => mesh.surface.is_wound(local) == (side < 0.0),
                 _ => away.dot(&outward) * side >= 0.0,
             };
             away * if is_out { 1.0 } else { -1.0 }
