@@ -43,4 +43,4 @@ def to_add_again(obj: bpy.types.Object) -> bool:
     """Whether Add Flesh mends what is missing: Thew's modifier, its nodes, or the Armature modifier that the flesh followed."""
     made = obj.thew.made
     mine, followed = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
-    return mine is None or mine.node_group is None or followed is None
+    return mine is None or mine.node_group is None or (followed is None and not made.shows_bake)

@@ -72,7 +72,7 @@ def health_beside(other: str) -> Health:
 
 def health_of_former_bake() -> Health:
     """The line while a bake plays that was made with other settings than those in force."""
-    return Health("TOLD", "Bake plays, with former settings: press Show Live below, or Bake again")
+    return Health("TOLD", "Bake of former settings: Show Live, or Bake again")
 
 
 def of_bake(made: Any, frame: float) -> Health:

@@ -288,7 +288,7 @@ def test_a_bake_of_former_settings_is_told(fleshed, tmp_path):
         (lambda: setattr(body.thew, "use_contact", True), lambda: setattr(body.thew, "use_contact", False)),
     ):
         change()
-        assert "with former settings: press Show Live" in words(draw(width=600)[""])
+        assert "Bake of former settings: Show Live" in words(draw(width=600)[""])
         back()
         assert "Bake plays, 1 to 20" in words(draw(width=600)[""])
     bpy.context.scene.frame_end = 12
@@ -296,7 +296,7 @@ def test_a_bake_of_former_settings_is_told(fleshed, tmp_path):
     body.thew.softness = 0.2
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "baked.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
-    assert "with former settings" in words(draw(width=600)[""])
+    assert "Bake of former settings" in words(draw(width=600)[""])
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert "Bake plays, 1 to 12" in words(draw(width=600)[""])
 
