@@ -6,16 +6,18 @@ what is unknown (slopes and r, r' at the knots) follows from one linear system. 
 """
 
 import itertools
+import math
 
 import mpmath as mp
 
 
 def spline(times, values, stiffness, damping, gravity, start, end, at, digits=40):
     """Values of the spline at times `at`, natural ends where start or end is None."""
-    # Exponentials of δT have as many digits before the point.
+    # Exponentials of δT have as many digits before the point; where stiffness outweighs damping the rest swings and does not grow.
+    # Squared from a short time on, they lose a digit in three squarings, of which there are as many as the stiffness has bits.
     span = max(b - a for a, b in itertools.pairwise(times))
-    growth = (abs(damping) + abs(damping * damping - stiffness) ** 0.5) * span
-    mp.mp.dps = int(digits + 1.8 * growth)
+    growth = (abs(damping) + max(damping * damping - stiffness, 0.0) ** 0.5) * span
+    mp.mp.dps = int(digits + 1.8 * growth + 3.0 * math.log10(1.0 + abs(stiffness)))
     lam, delta, g = mp.mpf(stiffness), mp.mpf(damping), mp.mpf(gravity)
     t = [mp.mpf(x) for x in times]
     system = mp.matrix(
