@@ -33,7 +33,7 @@ def armature_meant(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def hangs_on(obj: bpy.types.Object, above: bpy.types.Object) -> bool:
-    """Whether `above` is among the parents of `obj`."""
+    """Tells whether `above` is among the parents of `obj`."""
     parent = obj.parent
     while parent is not None and parent != above:
         parent = parent.parent

@@ -40,7 +40,8 @@ def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
 
 
 def to_add_again(obj: bpy.types.Object) -> bool:
-    """Whether Add Flesh mends what is missing: Thew's modifier, its nodes, or the Armature modifier that the flesh followed."""
+    """Tells whether Add Flesh mends what is missing: Thew's modifier, its nodes, or the Armature modifier that the flesh followed."""
     made = obj.thew.made
-    mine, followed = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
-    return mine is None or mine.node_group is None or (followed is None and not made.shows_bake)
+    mine = modifier.by_id(obj, made.modifier)
+    unfollowed = reading.armature_modifier(obj) is None and not made.shows_bake  # keys in posed space need none
+    return mine is None or mine.node_group is None or unfollowed

@@ -92,12 +92,12 @@ def motion_holds(obj, flesh: Flesh, build_settings: BuildSettings, frames: tuple
 
 
 def same_but_range(flesh: Flesh, build_settings: BuildSettings) -> bool:
-    """Whether the flesh was made with these settings, whichever frames are played."""
+    """Tells whether the flesh was made with these settings, whichever frames are played."""
     return replace(flesh.build_settings, live=build_settings.live) == build_settings
 
 
 def bake_differs(obj, scene) -> bool:
-    """Whether a bake plays that was made with other settings than those in force."""
+    """Tells whether a bake plays that was made with other settings than those in force."""
     made = obj.thew.made
     return made.shows_bake and made.baked_settings not in {"", BuildSettings.of(obj, scene).baked_key()}
 

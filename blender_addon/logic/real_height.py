@@ -54,8 +54,8 @@ SIZES = {
         1.2, 2.4, 1.7,
     ),
 }  # fmt: skip
-#: What is so many times too large is not the largest of its kind, but a monster, or its units say nothing: animals of toon
-#: libraries are up to five times as long as real ones.
+#: Times the largest of its kind up to which a size is taken for that; beyond it is a monster's, or its units say nothing. Animals of
+#: toon libraries are up to five times as long as real ones.
 FAR_OFF = 6.0
 #: Words this long are found inside longer ones, too: `greatwhiteshark`.
 INSIDE = 5

@@ -316,7 +316,7 @@ impl Surface {
         self.winding().at(&self.frame.to_local(&p))
     }
 
-    /// Whether the winding number at a point is above one half, which is told in less than the time that the number takes.
+    /// Tells whether the winding number at a point is above one half, in less time than the number takes.
     pub(crate) fn is_wound(&self, p: Vec3) -> bool {
         self.winding().is_wound(&self.frame.to_local(&p))
     }

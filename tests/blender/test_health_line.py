@@ -98,3 +98,62 @@ def test_another_mesh_under_the_same_object_is_not_the_one_that_moves(moving, ri
     bpy.ops.thew.simulate()
     np.testing.assert_array_equal(play(body, (2, 7)), shapes)
     assert np.isfinite(evaluated(body)).all()
+
+
+def buttons(body) -> set[str]:
+    """Which of the two the first row offers."""
+    layout = Layout()
+    part("ui.panels").draw_flesh(layout, body, bpy.context.scene.frame_current, 400)
+    return {call[1] for call in layout.seen if call[0] == "operator"} & {"thew.add", "thew.simulate"}
+
+
+def test_a_bake_of_former_settings_is_told(fleshed, tmp_path):
+    body, _ = fleshed
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    was = body.thew.softness
+    for change, back in (
+        (lambda: setattr(body.thew, "softness", 0.2), lambda: setattr(body.thew, "softness", was)),
+        (lambda: setattr(body.thew, "use_contact", True), lambda: setattr(body.thew, "use_contact", False)),
+    ):
+        change()
+        assert "Bake of former settings: Show Live" in line(body)
+        back()
+        assert "Bake plays, 1 to 20" in line(body)
+    bpy.context.scene.frame_end = 12
+    assert "former" not in line(body), "what it holds besides is no other setting"
+    body.thew.softness = 0.2
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "baked.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
+    body = bpy.data.objects["Body"]
+    assert "Bake of former settings" in line(body)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert "Bake plays, 1 to 12" in line(body)
+
+
+@pytest.mark.parametrize("name", ["Thew", "Armature"])
+def test_add_flesh_is_there_where_it_mends_what_is_missing(fleshed, name):
+    body, rig = fleshed
+    play(body, (3,))
+
+    assert buttons(body) == {"thew.simulate"}
+    body.modifiers.remove(body.modifiers[name])
+    assert buttons(body) == {"thew.add"}
+    if name == "Armature":
+        body.modifiers.new("Armature", "ARMATURE").object = rig
+        body.modifiers.move(1, 0)
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    assert buttons(body) == {"thew.simulate"}
+    assert "Moves" in line(body)
+
+
+def test_a_range_cut_short_is_all_that_is_simulated_next(fleshed):
+    body, _ = fleshed
+    play(body, (3,))
+    bpy.context.scene.frame_end = 12
+    play(body, (4,))
+    flesh = flesh_of(body)
+    assert flesh.clip_end == 20, "what is known stays as it is"
+    body.thew.softness = 0.3
+    play(body, (4,))
+    assert flesh.clip_end == 12
+    assert "Moves, frames 1 to 12" in line(body)

@@ -52,14 +52,14 @@ def beyond_rest(flesh) -> int:
     return max(0, *found)
 
 
-def test_a_pose_that_turns_cells_over_is_not_laid_on_detail(folded):
+def test_a_pose_that_turns_cells_over_is_not_told(folded):
     flesh, few = flesh_of(folded), part("logic.health").FEW
     turned = int(np.asarray(flesh.clip.inverted_cells).max())
     assert turned > few * len(flesh.lattice.cells) >= flesh.limited == beyond_rest(flesh)
     assert line(folded) == "Moves, frames 1 to 12"
 
 
-def test_a_motion_that_turns_cells_over_is(struck):
+def test_a_motion_that_turns_cells_over_is_told(struck):
     flesh = flesh_of(struck)
     assert flesh.limited == beyond_rest(flesh) > part("logic.health").FEW * len(flesh.lattice.cells)
     assert line(struck) == f"Flesh limited in {flesh.limited} places: lower Softness"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import bpy
 import numpy as np
 import pytest
-from helpers import Layout, activate, add_rig, evaluated, make_body, make_character, part, play, refused
+from helpers import Layout, activate, add_rig, evaluated, make_character, part, play
 
 FOLDOUTS = ("look", "regions", "contact", "bake", "rigs", "advanced", "details")
 
@@ -279,60 +279,6 @@ def test_a_bake_says_where_it_ends(fleshed):
     assert "scene plays" not in words(draw(width=600)["bake"])
 
 
-def test_a_bake_of_former_settings_is_told(fleshed, tmp_path):
-    body, _ = fleshed
-    assert bpy.ops.thew.bake() == {"FINISHED"}
-    was = body.thew.softness
-    for change, back in (
-        (lambda: setattr(body.thew, "softness", 0.2), lambda: setattr(body.thew, "softness", was)),
-        (lambda: setattr(body.thew, "use_contact", True), lambda: setattr(body.thew, "use_contact", False)),
-    ):
-        change()
-        assert "Bake of former settings: Show Live" in words(draw(width=600)[""])
-        back()
-        assert "Bake plays, 1 to 20" in words(draw(width=600)[""])
-    bpy.context.scene.frame_end = 12
-    assert "former" not in words(draw(width=600)[""]), "what it holds besides is no other setting"
-    body.thew.softness = 0.2
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "baked.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "baked.blend"))
-    assert "Bake of former settings" in words(draw(width=600)[""])
-    assert bpy.ops.thew.bake() == {"FINISHED"}
-    assert "Bake plays, 1 to 12" in words(draw(width=600)[""])
-
-
-@pytest.mark.parametrize("name", ["Thew", "Armature"])
-def test_add_flesh_is_there_where_it_mends_what_is_missing(fleshed, name):
-    body, rig = fleshed
-    play(body, (3,))
-
-    def buttons():
-        return {call[1] for call in draw()[""] if call[0] == "operator"} & {"thew.add", "thew.simulate"}
-
-    assert buttons() == {"thew.simulate"}
-    body.modifiers.remove(body.modifiers[name])
-    assert buttons() == {"thew.add"}
-    if name == "Armature":
-        body.modifiers.new("Armature", "ARMATURE").object = rig
-        body.modifiers.move(1, 0)
-    assert bpy.ops.thew.add() == {"FINISHED"}
-    assert buttons() == {"thew.simulate"}
-    assert "Moves" in words(draw(width=600)[""])
-
-
-def test_a_range_cut_short_is_all_that_is_simulated_next(fleshed):
-    body, _ = fleshed
-    play(body, (3,))
-    bpy.context.scene.frame_end = 12
-    play(body, (4,))
-    flesh = part("live.session").register.flesh(body)
-    assert flesh.clip_end == 20, "what is known stays as it is"
-    body.thew.softness = 0.3
-    play(body, (4,))
-    assert flesh.clip_end == 12
-    assert "Moves, frames 1 to 12" in words(draw(width=600)[""])
-
-
 def test_the_range_that_counts_is_shown(fleshed):
     body, _ = fleshed
 
@@ -347,64 +293,6 @@ def test_the_range_that_counts_is_shown(fleshed):
 
 
 # the armature stands for its meshes -----------------------------------------------------------------------------------
-
-
-def test_everything_works_from_the_armature(character):
-    body, armature = character
-    activate(armature)
-    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    assert body.thew.made.flesh and not armature.thew.made.flesh
-    assert bpy.context.view_layer.objects.active == armature
-    assert bpy.ops.thew.simulate() == {"FINISHED"}
-    assert bpy.ops.thew.rig_add(bone="Spine") == {"FINISHED"} and len(body.thew.rigs) == 1
-    bpy.ops.object.mode_set(mode="POSE")
-    assert bpy.ops.thew.bake() == {"FINISHED"}
-    assert bpy.ops.thew.show_live() == {"FINISHED"}
-    assert bpy.ops.thew.remove(remove_baked_keys=True, remove_rigs=True) == {"FINISHED"}
-    assert not body.thew.made.flesh and armature.mode == "POSE"
-    bpy.ops.object.mode_set(mode="OBJECT")
-
-
-def test_an_empty_that_the_armature_hangs_on_stands_for_it(character):
-    """Importers of glTF leave one active."""
-    body, armature = character
-    empties = [bpy.data.objects.new(f"Empty {i}", None) for i in range(3)]
-    for empty in empties:
-        bpy.context.scene.collection.objects.link(empty)
-    armature.parent, empties[0].parent = empties[0], empties[1]
-    activate(empties[2])
-    assert draw() == {}
-    activate(empties[1])
-    assert body.name in words(draw(width=600)[""])
-    assert bpy.ops.thew.add() == {"FINISHED"} and body.thew.made.flesh
-    body.thew.softness = 0.4
-    assert bpy.ops.thew.simulate() == {"FINISHED"}
-    assert bpy.ops.thew.paint_flesh(map="FLESH") == {"FINISHED"} and body.mode == "WEIGHT_PAINT"
-
-
-def test_of_several_meshes_one_is_chosen(scene):
-    body, armature = make_character()
-    other = make_body(armature, name="Other", rings=19)
-    target = part("live.target")
-    activate(armature)
-    assert target.of(bpy.context) == other  # the larger one, while none has flesh
-    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"} and other.thew.made.flesh
-    activate(body)
-    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
-    activate(armature)
-    assert ("prop", "chosen", "") in draw()[""]
-    assert target.of(bpy.context) == other
-    armature.thew.chosen = body
-    assert target.of(bpy.context) == body
-    assert bpy.ops.thew.remove() == {"FINISHED"} and not body.thew.made.flesh and other.thew.made.flesh
-    armature.thew.chosen = body
-    body.modifiers.clear()
-    assert target.of(bpy.context) == other
-    bpy.data.objects.remove(body)
-    assert target.of(bpy.context) == other and armature.thew.chosen is None
-    bpy.data.objects.remove(other)
-    assert target.of(bpy.context) == armature
-    assert "armature, not a mesh" in refused(bpy.ops.thew.add)
 
 
 # words and units ------------------------------------------------------------------------------------------------------
