@@ -17,7 +17,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import listed, plural
 from ..saved.made import reset
-from ..scene import flesh_map, modifier, reading, writing
+from ..scene import flesh_map, modifier, reading, stack, writing
 from . import export_check, gltf
 
 
@@ -78,5 +78,5 @@ def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifie
     made = obj.thew.made
     armature = modifier.by_id(obj, made.armature_modifier)
     if (made.flesh or made.rides) and armature is not None:
-        return modifier.held(obj, armature, made.baked_space)
+        return stack.held(obj, armature, made.baked_space)
     return [other for other in obj.modifiers if other.type == "ARMATURE"] if posed else []

@@ -29,8 +29,8 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
         jobs.apply_state(obj)
         jobs.settle(obj, flesh, scene)
         armature = modifier.by_id(obj, made.armature_modifier)
-        before = {other.persistent_uid for other in reading.Subject(obj, armature.object, armature).before()}
-        live = before | {made.armature_modifier, made.modifier}
+        found = reading.Subject(obj, armature.object, armature)
+        live = {other.persistent_uid for other in found.before()} | found.posing() | {made.modifier}
         with poses.playing(), poses.shown([obj]):
             for passes, on in enumerate((live, left)):
 

@@ -87,7 +87,7 @@ def measured(found: reading.Subject, scene, view_layer, frames: list[int], offse
     try:
         made.shows_bake = False
         riding.switch(obj)
-        live = {other.persistent_uid for other in found.before()} | {found.modifier.persistent_uid}
+        live = {other.persistent_uid for other in found.before()} | found.posing()
         with modifiers_on(obj, live, basis=False):
             rows = yield from span(measuring.played(scene, frames, lambda i: shape(i) + offset(i)), 0.0, 0.5)
         with modifiers_on(obj, left, basis=False):

@@ -7,7 +7,7 @@ import bpy
 
 from ..logic.sentences import plural
 from ..logic.tasks import Task, span
-from ..scene import modifier, writing
+from ..scene import stack, writing
 from ..scene.bakes import Kind
 from ..scene.mesh import basis_positions
 from . import measuring, rest_space, skinning
@@ -61,7 +61,7 @@ def in_rest_space(source: Source) -> Task:
     """`(keys, miss)` of what is added, and of what modifiers before the armature do, which the keys hold too."""
     found, scene, view_layer, frames = source.found, source.scene, source.view_layer, source.frames
     basis = basis_positions(source.obj.data)
-    if not modifier.held(source.obj, found.modifier, "REST"):
+    if not stack.held(source.obj, found.modifier, "REST"):
         return (yield from rest_space.keys(found, basis, scene, view_layer, frames, source.offset))
     left = {other.persistent_uid for other in skinning.armature_modifiers(found)}
     rows = yield from span(source.differences(left), 0.0, 0.6)

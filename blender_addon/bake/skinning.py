@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ..logic.spaces import diagonal
-from ..scene import modifier
+from ..scene import stack
 from ..scene.mesh import evaluated_positions
 from ..scene.reading import Subject
 
@@ -35,7 +35,7 @@ SMALL = 1e-3
 
 def armature_modifiers(found: Subject) -> list[bpy.types.ArmatureModifier]:
     """The Armature modifiers that act on the mesh, up to the one that the flesh stands behind."""
-    return [other for other in modifier.held(found.obj, found.modifier, "POSED") if moves(other)]
+    return [other for other in stack.held(found.obj, found.modifier, "POSED") if moves(other)]
 
 
 def moves(other: bpy.types.Modifier) -> bool:

@@ -15,7 +15,7 @@ from ..logic.states import Effect, Event, Mesh, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import rigging
 from ..saved.made import reset
-from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
+from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading, stack
 from ..scene.bind_pose import BindPose
 from . import building, contact, keyframed, riding, session, together, validity
 from .build_settings import BuildSettings
@@ -46,7 +46,8 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     )
     frames = _live_frames(obj, scene) if simulate else None
     placed = modifier.by_id(obj, obj.thew.made.modifier) is not None
-    placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid and not modifier.is_former(obj)
+    placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid
+    placed = placed and not (modifier.is_former(obj) or modifier.parts_chain(obj))
     if not placed:
         modifier.check_place(obj, found.modifier)
     flesh = register.flesh(obj) if had else Flesh()
@@ -242,13 +243,13 @@ def apply_state(obj) -> None:
     known = register.known(obj)
     baked = settings.enabled and made.shows_bake
     live = settings.enabled and not baked and not (known is not None and known.condition.switch is Switch.OFF)
-    held = modifier.held(obj, armature, made.baked_space) if baked and armature is not None else []
+    held = stack.held(obj, armature, made.baked_space) if baked and armature is not None else []
     for other in held:
-        modifier.switch_off(obj, other)
-    for uid in set(modifier.noted_ids(obj)) - {other.persistent_uid for other in held}:
-        modifier.put_back(obj, uid)
+        stack.switch_off(obj, other)
+    for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:
+        stack.put_back(obj, uid)
     if mine is not None:
-        modifier.set_shown(mine, live, live)
+        stack.set_shown(mine, live, live)
     if not live:
         session.hide(obj, known)
     bakes.show(obj, baked)

@@ -19,7 +19,7 @@ from ..logic.native import EXPECTED, core
 from ..logic.sentences import listed
 from ..logic.tasks import Progress, Task, Work
 from ..saved.made import reset
-from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading
+from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading, stack
 from ..scene.keyframe_shapes import Shapes
 from .session import alive
 
@@ -273,7 +273,7 @@ def apply_state(obj: bpy.types.Object) -> None:
     baked, live = settings.enabled and made.shows_bake, is_live(obj)
     mine = modifier.by_id(obj, made.modifier)
     if mine is not None:
-        modifier.set_shown(mine, live, live)
+        stack.set_shown(mine, live, live)
     keyframe_shapes.mute(obj, settings.enabled)
     if not live:
         hide(obj)

@@ -20,7 +20,7 @@ from ..logic.sentences import listed
 from ..logic.spaces import is_singular, transform
 from ..saved.made import reset
 from ..saved.units import length
-from ..scene import bakes, modifier, reading
+from ..scene import bakes, modifier, reading, stack
 from ..scene.character import world_matrix
 from ..scene.mesh import FARTHEST, basis_positions, read_groups
 from ..scene.poses import bone_matrix
@@ -322,14 +322,14 @@ def switch(obj: bpy.types.Object) -> None:
     settings, made = obj.thew, obj.thew.made
     mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
     baked = settings.enabled and made.shows_bake
-    held = modifier.held(obj, armature, made.baked_space) if baked and armature is not None else []
+    held = stack.held(obj, armature, made.baked_space) if baked and armature is not None else []
     for other in held:
-        modifier.switch_off(obj, other)
-    for uid in set(modifier.noted_ids(obj)) - {other.persistent_uid for other in held}:
-        modifier.put_back(obj, uid)
+        stack.switch_off(obj, other)
+    for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:
+        stack.put_back(obj, uid)
     live = settings.enabled and not baked
     if mine is not None:
-        modifier.set_shown(mine, live, live)
+        stack.set_shown(mine, live, live)
     if not live:
         hide(obj)
     bakes.show(obj, baked)

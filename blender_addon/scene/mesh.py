@@ -9,18 +9,21 @@ from contextlib import contextmanager
 import bpy
 import numpy as np
 
+from . import stack
+
 #: Coordinates beyond this are mistakes: their squares no longer fit into the numbers that Blender draws with.
 FARTHEST = 1e15
 
 
 @contextmanager
 def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[None]:
-    """Only the modifiers whose persistent ids are in `on` act within; `basis`: and every shape key is at rest."""
+    """Only the modifiers whose persistent ids are in `on` act within, those of them that the artist has on; `basis`: and every
+    shape key is at rest."""
     shown = [(modifier, modifier.show_viewport) for modifier in obj.modifiers]
     pinned, active = obj.show_only_shape_key, obj.active_shape_key_index
     try:
         for modifier, was in shown:
-            keep = was and modifier.persistent_uid in on
+            keep = stack.shown(obj, modifier)[0] and modifier.persistent_uid in on
             if keep != was:
                 modifier.show_viewport = keep
         if basis and obj.data.shape_keys is not None:

@@ -17,6 +17,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from .reading import armature_modifier
+from .stack import by_id, chain_end, noted_ids, put_back
 
 OFFSET = "thew_offset"
 FRAME = "thew_frame"
@@ -31,74 +32,6 @@ LAYOUT = 3
 RIDING = 103
 #: Frames nearer than this are one.
 SAME_FRAME = 0.01
-
-
-# switching modifiers ------------------------------------------------------------------------------------------------
-
-
-def by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
-    """The modifier with that persistent id."""
-    return next((m for m in obj.modifiers if uid and m.persistent_uid == uid), None)
-
-
-def switch_off(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
-    """Switch `modifier` off and note how it was found, once."""
-    made = obj.thew.made
-    if modifier.persistent_uid not in noted_ids(obj):
-        note = f"{modifier.persistent_uid}:{int(modifier.show_viewport)}:{int(modifier.show_render)}"
-        made.found = f"{made.found} {note}".strip()
-    set_shown(modifier, False, False)
-
-
-def put_back(obj: bpy.types.Object, uid: int) -> None:
-    """Switch a modifier back to how it was found and forget the note."""
-    made = obj.thew.made
-    kept = []
-    for noted, viewport, render in _noted(obj):
-        if noted != uid:
-            kept.append(f"{noted}:{viewport}:{render}")
-            continue
-        modifier = by_id(obj, uid)
-        if modifier is not None:
-            set_shown(modifier, bool(viewport), bool(render))
-    made.found = " ".join(kept)
-
-
-def noted_ids(obj: bpy.types.Object) -> list[int]:
-    """Persistent ids of the modifiers that Thew switched off."""
-    return [uid for uid, _, _ in _noted(obj)]
-
-
-def _noted(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
-    """(id, viewport, render) of the modifiers that Thew switched off; what cannot be read of a damaged note is left out."""
-    entries = (entry.split(":") for entry in obj.thew.made.found.split())
-    numbers = (entry for entry in entries if len(entry) == 3 and all(part.isdecimal() for part in entry))
-    return [(int(uid), int(viewport), int(render)) for uid, viewport, render in numbers]
-
-
-def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> None:
-    """Set both switches, touching only what differs (each touch re-evaluates the object)."""
-    if modifier.show_viewport != viewport:
-        modifier.show_viewport = viewport
-    if modifier.show_render != render:
-        modifier.show_render = render
-
-
-def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> list[bpy.types.Modifier]:
-    """The modifiers whose effect the keys of a bake hold, and which must not act while it plays.
-
-    In posed space all up to the Armature modifier; in rest space those before it that are no Armature modifiers. Those
-    that were switched off by Thew count as those that are on.
-    """
-    made, noted, found = obj.thew.made, set(noted_ids(obj)), []
-    for modifier in obj.modifiers:
-        uid = modifier.persistent_uid
-        acts = modifier.show_viewport or modifier.show_render or uid in noted
-        if acts and uid != made.modifier and (space == "POSED" or modifier.type != "ARMATURE"):
-            found.append(modifier)
-        if uid == armature.persistent_uid:
-            break
-    return found
 
 
 # Thew's own modifier ------------------------------------------------------------------------------------------------
@@ -122,7 +55,7 @@ def insert(
     modifier.show_expanded = False
     modifier.show_in_editmode = False
     if after is not None:
-        _place_behind(obj, made.modifier, made.armature_modifier)
+        _place_behind(obj, made.modifier, chain_end(obj, by_id(obj, made.armature_modifier)).persistent_uid)
     return by_id(obj, made.modifier)
 
 
@@ -162,7 +95,7 @@ def no_place(obj: bpy.types.Object) -> Refusal:
 
 def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
     """Refuse where Blender lets no deformer of ours stand behind the Armature modifier; leaves no trace."""
-    active, wanted = obj.modifiers.active, after.persistent_uid
+    active, wanted = obj.modifiers.active, chain_end(obj, after).persistent_uid
     active = active.persistent_uid if active else 0
     trial = obj.modifiers.new(NAME, "NODES").persistent_uid
     try:
@@ -177,6 +110,18 @@ def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
 
 #: Modifiers that no deforming one but the Armature modifier may stand before.
 ORIGINAL_DATA = {"SOFT_BODY", "MULTIRES", "PARTICLE_SYSTEM", "COLLISION"}
+
+
+def parts_chain(obj: bpy.types.Object) -> bool:
+    """Whether Thew's modifier stands between Armature modifiers that Blender would take for one without it."""
+    mine, armature = by_id(obj, obj.thew.made.modifier), by_id(obj, obj.thew.made.armature_modifier)
+    if mine is None or armature is None or armature.type != "ARMATURE":
+        return False
+    return (
+        _index(obj, armature.persistent_uid)
+        < _index(obj, mine.persistent_uid)
+        < _index(obj, chain_end(obj, armature).persistent_uid)
+    )
 
 
 def _place_behind(obj: bpy.types.Object, uid: int, other: int) -> None:

@@ -13,7 +13,7 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from . import reading
+from . import reading, stack
 
 #: Modifiers that may make or remove vertices: in front of the Armature modifier they are refused.
 REBUILDING = {
@@ -32,15 +32,26 @@ class Subject:
     modifier: bpy.types.ArmatureModifier
 
     def before(self) -> list[bpy.types.Modifier]:
-        """The modifiers that stand before the Armature modifier and are switched on, Thew's own left out."""
+        """The modifiers that stand before the Armature modifier and that the artist has on, Thew's own left out."""
         found = []
         for modifier in self.obj.modifiers:
             if modifier.persistent_uid == self.modifier.persistent_uid:
                 break
             mine = modifier.persistent_uid == self.obj.thew.made.modifier
-            if not mine and (modifier.show_viewport or modifier.show_render):
+            if not mine and any(stack.shown(self.obj, modifier)):
                 found.append(modifier)
         return found
+
+    def posing(self) -> set[int]:
+        """The ids of the Armature modifier and of what is chained to it."""
+        last, found = stack.chain_end(self.obj, self.modifier).persistent_uid, set()
+        for modifier in self.obj.modifiers:
+            uid = modifier.persistent_uid
+            if found or uid == self.modifier.persistent_uid:
+                found.add(uid)
+            if uid == last:
+                break
+        return found - {self.obj.thew.made.modifier}
 
 
 def armature_modifier(obj: bpy.types.Object, anew: bool = False) -> bpy.types.ArmatureModifier | None:

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The modifier stack of an object as its artist has it, whatever of ours plays at the moment.
+
+A bake switches modifiers off while it plays; how each was found is noted at the object, and saved with it.
+"""
+
+from __future__ import annotations
+
+import bpy
+
+
+def by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
+    """The modifier with that persistent id."""
+    return next((m for m in obj.modifiers if uid and m.persistent_uid == uid), None)
+
+
+def switch_off(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
+    """Switch `modifier` off and note how it was found, once."""
+    made = obj.thew.made
+    if modifier.persistent_uid not in noted_ids(obj):
+        note = f"{modifier.persistent_uid}:{int(modifier.show_viewport)}:{int(modifier.show_render)}"
+        made.found = f"{made.found} {note}".strip()
+    set_shown(modifier, False, False)
+
+
+def put_back(obj: bpy.types.Object, uid: int) -> None:
+    """Switch a modifier back to how it was found and forget the note."""
+    made = obj.thew.made
+    kept = []
+    for noted, viewport, render in _noted(obj):
+        if noted != uid:
+            kept.append(f"{noted}:{viewport}:{render}")
+            continue
+        modifier = by_id(obj, uid)
+        if modifier is not None:
+            set_shown(modifier, bool(viewport), bool(render))
+    made.found = " ".join(kept)
+
+
+def noted_ids(obj: bpy.types.Object) -> list[int]:
+    """Persistent ids of the modifiers that Thew switched off."""
+    return [uid for uid, _, _ in _noted(obj)]
+
+
+def _noted(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
+    """(id, viewport, render) of the modifiers that Thew switched off; what cannot be read of a damaged note is left out."""
+    entries = (entry.split(":") for entry in obj.thew.made.found.split())
+    numbers = (entry for entry in entries if len(entry) == 3 and all(part.isdecimal() for part in entry))
+    return [(int(uid), int(viewport), int(render)) for uid, viewport, render in numbers]
+
+
+def shown(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> tuple[bool, bool]:
+    """How the artist has a modifier's switches, (viewport, render), whatever Thew has switched off."""
+    for uid, viewport, render in _noted(obj):
+        if uid == modifier.persistent_uid:
+            return bool(viewport), bool(render)
+    return modifier.show_viewport, modifier.show_render
+
+
+def chain_end(obj: bpy.types.Object, armature: bpy.types.ArmatureModifier) -> bpy.types.ArmatureModifier:
+    """The last of the Armature modifiers that Blender takes for one with `armature`: those right behind it with Multi Modifier.
+
+    They are given the vertices that it was given, as long as no other modifier stands between; Thew's own does not count.
+    """
+    stack = list(obj.modifiers)
+    for other in stack[stack.index(armature) + 1 :]:
+        if other.persistent_uid == obj.thew.made.modifier:
+            continue
+        if other.type != "ARMATURE" or not other.use_multi_modifier:
+            break
+        armature = other
+    return armature
+
+
+def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> None:
+    """Set both switches, touching only what differs (each touch re-evaluates the object)."""
+    if modifier.show_viewport != viewport:
+        modifier.show_viewport = viewport
+    if modifier.show_render != render:
+        modifier.show_render = render
+
+
+def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> list[bpy.types.Modifier]:
+    """The modifiers whose effect the keys of a bake hold, and which must not act while it plays.
+
+    In posed space all up to the Armature modifier and what is chained to it; in rest space those before it that are no
+    Armature modifiers. Those that were switched off by Thew count as those that are on.
+    """
+    made, noted, found = obj.thew.made, set(noted_ids(obj)), []
+    last = chain_end(obj, armature).persistent_uid
+    for modifier in obj.modifiers:
+        uid = modifier.persistent_uid
+        acts = modifier.show_viewport or modifier.show_render or uid in noted
+        if acts and uid != made.modifier and (space == "POSED" or modifier.type != "ARMATURE"):
+            found.append(modifier)
+        if uid == last:
+            break
+    return found
