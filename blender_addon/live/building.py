@@ -101,7 +101,7 @@ def read(
 ) -> tuple[Character, BindPose]:
     """The mesh and its skeleton as they are now, and where both stood."""
     believed.check(found.obj)
-    character = read_character(found, bpy.context.evaluated_depsgraph_get)
+    character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     if flesh.character is not None and flesh.character.digest != character.digest:
         bind_pose = applied(found, bind_pose, flesh.character, character, scene)
         if not flesh.character.alike(character):

@@ -179,7 +179,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             f"{name} was simulated without {with_them}, whose flesh is to touch that of {describe(obj)}: simulate their shots in "
             "one go with --together, or switch Other Flesh off and export again"
         )
-    character = read_character(found, bpy.context.evaluated_depsgraph_get)
+    character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     if len(character.rest) != note.vertices:
         raise Refusal(
             f"{name} holds the clip of a mesh with {note.vertices} vertices (“{note.object}”), but {describe(obj)} has "

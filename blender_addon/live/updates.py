@@ -17,7 +17,7 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.native import EXPECTED
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
-from ..scene import poses, reading, windows
+from ..scene import moving, poses, reading, windows
 from . import jobs, rendering, session, validity
 from .events import DOES, happened
 from .flesh import Flesh
@@ -154,7 +154,7 @@ def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgrap
             continue
         happened(obj, flesh, Event.CURVES_EDITED)
         flesh.curve_edits += 1
-        if state.undone or flesh.motion is None or not edited & reading.actions_moving(obj):
+        if state.undone or flesh.motion is None or not edited & moving.actions_behind(obj, reading.armature_of(obj)):
             continue
         happened(obj, flesh, Event.KEYS_EDITED)
         state.reread.discard(obj.session_uid)

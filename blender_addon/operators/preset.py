@@ -19,7 +19,8 @@ from ..saved.rigs import ThewRig
 from ..saved.samples import quietly, show_sliders
 from ..saved.slider_groups import set_values
 from ..saved.units import frames_per_second
-from ..scene.reading import active_bone, armature_of, curves_in
+from ..scene.animation import curves_in
+from ..scene.reading import active_bone, armature_of
 from .shell import Job
 
 

@@ -17,7 +17,7 @@ from mathutils import Matrix, Quaternion, Vector
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved.rigs import ThewRig
-from ..scene import reading, rig_controls
+from ..scene import animation, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.poses import bone_matrices, bone_matrix
 from ..scene.reading import armature_of
@@ -216,10 +216,10 @@ def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
     if data is None:
         return
     if data.action is not None and any(
-        rig_controls.rig_of_path(obj, c.data_path) >= 0 for c in reading.curves_in(data)
+        rig_controls.rig_of_path(obj, c.data_path) >= 0 for c in animation.curves_in(data)
     ):
         own_action(data)
-    for curves in (data.drivers, reading.curves_in(data)):
+    for curves in (data.drivers, animation.curves_in(data)):
         found = [(curve, rig_controls.path_index(curve.data_path)) for curve in curves]
         for curve, index in found:
             if index is None:

@@ -22,7 +22,7 @@ from ..logic.spaces import Place, mirrors
 from ..saved import rig_layouts
 from ..saved.rigs import ThewRig, in_force, on_rig
 from ..saved.samples import NEAR, quietly, recorded, show_sliders, slider_values, sliders_of, values_now
-from ..scene import reading
+from ..scene import animation
 from ..scene.reading import armature_of
 from ..scene.rig_controls import animated, broken_drivers, rig_of_path
 from .anchors import Faces, anchor_bone, anchor_face, found_bone, found_face, unmark
@@ -299,7 +299,7 @@ def clear(obj: bpy.types.Object) -> None:
     """Take all rigs away, with their keys, drivers and marks."""
     data = obj.animation_data
     if data is not None:
-        for curves in (data.drivers, reading.curves_in(data)):
+        for curves in (data.drivers, animation.curves_in(data)):
             for curve in [each for each in curves if rig_of_path(obj, each.data_path) >= 0]:
                 curves.remove(curve)
     obj.thew.rigs.clear()

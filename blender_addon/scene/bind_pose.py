@@ -12,7 +12,7 @@ import numpy as np
 from ..logic import real_height
 from ..logic.spaces import transform
 from ..saved.units import metres_per_unit
-from . import reading
+from . import moment, reading
 from .character import bones_elsewhere, longest_side, world_matrix
 from .mesh import FARTHEST, basis_positions
 
@@ -29,15 +29,16 @@ class BindPose:
 
     @staticmethod
     def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
-        """As the scene shows it now."""
-        side = longest_side(found, scene)
-        return BindPose(
-            tuple(world_matrix(found.obj).ravel().tolist()),
-            tuple(world_matrix(found.armature).ravel().tolist()),
-            float(np.float32(side)),
-            float(np.float32(guessed(found, side, scene))),
-            bones_elsewhere(found, scene),
-        )
+        """As the scene has it at its own frame."""
+        with moment.as_it_stands(scene, found.obj, found.armature):
+            side = longest_side(found, scene)
+            return BindPose(
+                tuple(world_matrix(found.obj).ravel().tolist()),
+                tuple(world_matrix(found.armature).ravel().tolist()),
+                float(np.float32(side)),
+                float(np.float32(guessed(found, side, scene))),
+                bones_elsewhere(found, scene),
+            )
 
     @staticmethod
     def saved(obj: bpy.types.Object) -> BindPose:

@@ -15,9 +15,9 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
-from . import flesh_map, ignored, materials
+from . import flesh_map, ignored, materials, moment, moving, stack
 from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, read_groups, triangles_of
-from .reading import Subject, animated
+from .reading import Subject
 
 
 @dataclass
@@ -53,21 +53,18 @@ class Character:
         )
 
 
-#: Deforming modifiers whose result depends on time by themselves.
-MOVING = {"WAVE", "CLOTH", "SOFT_BODY", "MESH_CACHE", "MESH_SEQUENCE_CACHE"}
+def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.ndarray, Groups]:
+    """The rest shape (float32[n, 3]) and the weights that the Armature modifier gets to see, as the artist has both.
 
-
-def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, Groups]:
-    """The rest shape (float32[n, 3]) and the weights that the Armature modifier gets to see.
-
-    `depsgraph_of()` evaluates the scene and gives the depsgraph.
+    `depsgraph_of()` evaluates `scene` and gives the depsgraph.
     """
     obj = found.obj
-    # What moves with time would make the rest shape depend on the frame of the moment: it acts on top, as shape keys do.
-    before = [m for m in found.before() if m.show_viewport and m.type not in MOVING and not animated(obj, m)]
+    # What moves with time is no part of the rest shape: it acts on top, as shape keys do.
+    before = [m for m in found.before() if stack.shown(obj, m)[0] and not moving.shapes_anew(obj, m)]
     if not before:
         return basis_positions(obj.data), read_groups(obj.data)
-    with modifiers_on(obj, {modifier.persistent_uid for modifier in before}, basis=True):
+    on = {modifier.persistent_uid for modifier in before}
+    with moment.own_frame(scene), modifiers_on(obj, on, basis=True):
         mesh = obj.evaluated_get(depsgraph_of()).data
         if len(mesh.vertices) != len(obj.data.vertices) or len(mesh.edges) != len(obj.data.edges):
             names = ", ".join(f"“{modifier.name}”" for modifier in before)
@@ -78,11 +75,11 @@ def rest_mesh(found: Subject, depsgraph_of) -> tuple[np.ndarray, Groups]:
         return mesh_positions(mesh), read_groups(mesh)
 
 
-def read_character(found: Subject, depsgraph_of) -> Character:
+def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Character:
     """Mesh, weights and skeleton of `found`; a `Refusal` names what is wrong."""
     obj, armature = found.obj, found.armature
     name = describe(obj)
-    rest, (group, vertex, weight) = rest_mesh(found, depsgraph_of)
+    rest, (group, vertex, weight) = rest_mesh(found, scene, depsgraph_of)
     bad = np.flatnonzero(~np.isfinite(rest).all(axis=1))
     if len(bad):
         raise Refusal(
@@ -132,7 +129,8 @@ def read_character(found: Subject, depsgraph_of) -> Character:
             "the plain armature leaves them behind"
         )
     rest = rest.astype(np.float64)
-    apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
+    with moment.as_it_stands(scene, obj, armature):
+        apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
         rest, triangles, names, parents, heads, tails, weights, digest.digest(), [*notes, apart] if apart else notes,
         painted, hard, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,

@@ -14,7 +14,7 @@ from ..logic.errors import Refusal
 from ..logic.keyframes import free_time
 from ..logic.names import describe
 from ..saved import keyframed as saved
-from .reading import curves_in
+from .animation import curves_in
 from .writing import drop_action
 
 PATH = "thew.keyframed.marker"

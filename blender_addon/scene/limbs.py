@@ -10,6 +10,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import transform
 from ..saved.limbs import ThewLimb
+from . import moment
 from .bone_marks import known_bone, marked_bone
 from .character import Character, read_character, world_matrix
 from .reading import Subject, armature_of, subject
@@ -21,8 +22,9 @@ ATTRIBUTES = {"Along": "FLOAT", "Around": "FLOAT", "Depth": "FLOAT", "Limb": "IN
 def read(obj: bpy.types.Object, context) -> tuple[Subject, Character, np.ndarray, np.ndarray]:
     """(the subject, the character at rest, heads and tails [b, 3] of its bones in the object's own space)."""
     found = subject(obj, context.view_layer)
-    character = read_character(found, context.evaluated_depsgraph_get)
-    into = np.linalg.inv(world_matrix(found.obj)) @ world_matrix(found.armature)
+    character = read_character(found, context.scene, context.evaluated_depsgraph_get)
+    with moment.as_it_stands(context.scene, obj, found.armature):
+        into = np.linalg.inv(world_matrix(found.obj)) @ world_matrix(found.armature)
     return found, character, transform(into, character.heads), transform(into, character.tails)
 
 

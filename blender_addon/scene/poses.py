@@ -22,6 +22,7 @@ from ..logic.names import describe
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
 from . import colliders, rig_controls, windows
+from .plain import plain
 from .reading import Subject, armature_modifier
 
 
@@ -264,6 +265,7 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, 
     readers = [PoseReader(each.found, each.bones, each.mesh_rest) for each in wanted]
     moving = [rig_controls.moving(each.found.obj) for each in wanted]
     objects = [obj for each in wanted for obj in (each.found.armature, each.found.obj)]
+    skins = [each.found.obj for each in wanted]
     every = tuple(asked for each in wanted for asked in each.asked)
 
     def read(frames: range, meshes: list[bpy.types.Object]) -> Task:
@@ -276,13 +278,13 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, 
 
         @contextmanager
         def within() -> Iterator[None]:
-            with shown(objects), bare(meshes):
+            with shown(objects), plain(skins), bare(meshes):
                 yield
 
         poses = yield from played(scene, frames, look, "Reading frame", within)
         return poses, things
 
-    frames, meshes = range(start - lead, end + 2), [] if every else [each.found.obj for each in wanted]
+    frames, meshes = range(start - lead, end + 2), [] if every else skins
     poses, things = yield from read(frames, meshes)
     if meshes and not (yield from hold(read, poses, frames, scene.frame_current)):
         poses, things = yield from read(frames, [])

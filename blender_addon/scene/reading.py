@@ -13,7 +13,7 @@ import bpy
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from . import reading, stack
+from . import animation, reading, stack
 
 #: Modifiers that may make or remove vertices: in front of the Armature modifier they are refused.
 REBUILDING = {
@@ -118,7 +118,7 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
             raise Refusal(f"{describe(member)} is not in this view layer: show its collection first")
     if mesh.shape_keys is not None and not mesh.shape_keys.use_relative:
         raise Refusal(f"The shape keys of {name} are absolute: switch on Relative in its shape key panel")
-    if animated(obj, modifier, ".show_"):
+    if animation.animates(obj, f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"].show_'):
         raise Refusal(
             f"The visibility of the Armature modifier of {name} is animated or driven, and flesh follows it at every "
             "frame: clear its animation"
@@ -156,50 +156,6 @@ def is_enabled(other, layer: bpy.types.ViewLayer, shown: list[bpy.types.Collecti
     if other.hide_viewport or layer.objects.get(other.name) != other:
         return False
     return any(collection.objects.get(other.name) == other for collection in shown)
-
-
-def curves_in(animation: bpy.types.AnimData | None):
-    """The collection of F-curves of an animated thing, in the layered actions of 4.4 on as in those before; () if none."""
-    if animation is None or animation.action is None:
-        return ()
-    action = animation.action
-    if not hasattr(action, "layers"):
-        return action.fcurves
-    for layer in action.layers:
-        for strip in layer.strips:
-            bag = strip.channelbag(animation.action_slot) if animation.action_slot is not None else None
-            if bag is not None:
-                return bag.fcurves
-    return ()
-
-
-def actions_moving(obj: bpy.types.Object) -> set[int]:
-    """The actions that move a skinned mesh, by session id: its own, its armature's, and those of what the two hang on, as parents
-    and targets of constraints."""
-    found, seen, left = set(), set(), [obj, armature_of(obj)]
-    while left:
-        each = left.pop()
-        if each is None or each.session_uid in seen:
-            continue
-        seen.add(each.session_uid)
-        bones = each.pose.bones if each.pose is not None else ()
-        constraints = [*each.constraints, *(one for bone in bones for one in bone.constraints)]
-        left += [each.parent, *(getattr(one, "target", None) for one in constraints)]
-        actions = [getattr(one, "action", None) for one in constraints]
-        for data in (each.animation_data, each.data.animation_data if each.type == "ARMATURE" else None):
-            if data is not None:
-                actions += [data.action, *(strip.action for track in data.nla_tracks for strip in track.strips)]
-        found |= {action.session_uid for action in actions if action is not None}
-    return found
-
-
-def animated(obj: bpy.types.Object, modifier: bpy.types.Modifier, part: str = "") -> bool:
-    """Whether curves or drivers move a modifier's properties (those whose path goes on with `part`)."""
-    animation = obj.animation_data
-    if animation is None:
-        return False
-    start = f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]{part}'
-    return any(curve.data_path.startswith(start) for curve in (*animation.drivers, *curves_in(animation)))
 
 
 def check_editable(obj: bpy.types.Object | None) -> None:

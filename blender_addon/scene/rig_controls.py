@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..logic.names import describe
-from . import reading
+from . import animation
 
 _CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
 
@@ -35,9 +35,7 @@ def animated(obj: bpy.types.Object) -> tuple[bool, ...]:
     count, data = len(obj.thew.rigs), obj.animation_data
     if count == 0 or data is None:
         return (False,) * count
-    if data.use_nla and len(data.nla_tracks):
-        return (True,) * count
-    moved = {rig_of_path(obj, curve.data_path) for curve in (*data.drivers, *reading.curves_in(data))}
+    moved = {rig_of_path(obj, curve.data_path) for curve in animation.curves(data)}
     return tuple(i in moved for i in range(count))
 
 
@@ -93,9 +91,10 @@ def moving(obj: bpy.types.Object) -> tuple:
         return ()
     data = obj.animation_data
     prints: list[tuple] = [(i, obj.thew.rigs[i].name) for i, is_moved in enumerate(moved) if is_moved]
-    if data.use_nla and len(data.nla_tracks):
-        prints.append(("nla",))
-    for curve in (*reading.curves_in(data), *data.drivers):
+    for strip in animation.strips(data):
+        times = strip.frame_start, strip.frame_end, strip.action_frame_start, strip.scale, strip.influence
+        prints.append((strip.name, strip.blend_type, *times))
+    for curve in animation.curves(data):
         if rig_of_path(obj, curve.data_path) >= 0:
             prints.append(curve_print(curve))
     return tuple(prints)

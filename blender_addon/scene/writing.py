@@ -13,8 +13,8 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.keys import key_name, key_points
 from ..logic.names import describe
+from .animation import curves_in
 from .mesh import key_positions
-from .reading import curves_in
 
 
 def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:

@@ -1141,7 +1141,7 @@ class Simulation:
     "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003] with modes (a Modes of this body, which
     say how stiff it is, or how many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
     Venant-Kirchhoff), "neohookean" (stable for inverted flesh); these raise MotionError when a step does not
-    converge, and keep the state before it. rate: steps per second at least, a frame holds a
+    converge, and keep the state before it. rate: steps per second at least, within 1 %, a frame holds a
     whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
     act relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin,
     as a part of the body's size (None: no limit); solver: how hyperelastic and warped steps are solved, by factoring ("direct"), by

@@ -81,7 +81,7 @@ pub(super) fn modes_for(
 
 /// A body in motion.
 ///
-/// rate: steps per second at least; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
+/// rate: steps per second at least, within 1 %; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
 /// relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin, as a part
 /// of the body's size (None: no limit); elastic_joints (0 to 1): which part of the joints' own shape is shown in place of the
 /// plain skin (0: the skin as it is, plus sway; 1: with hyperelastic joints that are round and keep their volume, with others the flesh that bones bend). Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small

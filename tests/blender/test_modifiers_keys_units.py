@@ -74,7 +74,9 @@ def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_k
     view_layer = bpy.context.view_layer
     found = reading.subject(body, view_layer)
     flesh = part("live.flesh").Flesh()
-    flesh.character = part("scene.character").read_character(found, bpy.context.evaluated_depsgraph_get)
+    flesh.character = part("scene.character").read_character(
+        found, bpy.context.scene, bpy.context.evaluated_depsgraph_get
+    )
     flesh.bind_pose = part("scene.bind_pose").BindPose.read(found, scene)
     task = poses.read_motion(found, flesh.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, 1, 20)
     motion = part("logic.tasks").finish(task)
@@ -347,7 +349,7 @@ def test_helpers_that_deform_nothing_do_not_hold_the_flesh(scene):
 def skin_names(body):
     reading = part("scene.reading")
     found = reading.subject(body, bpy.context.view_layer)
-    character = part("scene.character").read_character(found, bpy.context.evaluated_depsgraph_get)
+    character = part("scene.character").read_character(found, bpy.context.scene, bpy.context.evaluated_depsgraph_get)
     return character.bones, character.parents.tolist()
 
 

@@ -131,3 +131,21 @@ fn frame_rate_does_not_matter() {
         );
     }
 }
+
+#[test]
+fn film_that_runs_a_thousandth_slower_takes_as_many_steps_a_frame() {
+    let rate = settings().rate;
+    let body = BarOptions::default().build();
+    let mut sim = Simulation::new(body, Method::Warped, settings()).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    for per_second in [12, 15, 24, 25, 30, 48, 50, 60, 120] {
+        let steps = |slower: f64| {
+            let frame = slower / f64::from(per_second);
+            let steps = sim.steps_to_take(frame, (None, None)).unwrap();
+            // No step is longer than was asked for but by a hundredth.
+            assert!(frame / steps as f64 <= 1.01 / rate + 1e-12);
+            steps
+        };
+        assert_eq!(steps(1.001), steps(1.0), "{per_second} frames per second");
+    }
+}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How an ID's animation is evaluated: which curves take part, of its action, of its NLA strips and of its drivers.
+
+The only place that asks. Blender evaluates strips first, from the lowest track to the highest, then the active action on top of
+them; a solo track silences all else, and while a strip is edited in tweak mode the tracks from it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import bpy
+
+# the active action ------------------------------------------------------------------------------------------------------
+
+
+def curves_in(animation: bpy.types.AnimData | None):
+    """The collection of F-curves of an animated thing, in the layered actions of 4.4 on as in those before; () if none."""
+    if animation is None or animation.action is None:
+        return ()
+    return curves_of(animation.action, getattr(animation, "action_slot", None))
+
+
+def curves_of(action: bpy.types.Action, slot):
+    """The collection of F-curves that a slot of an action plays (`slot` None: before 4.4 all of it, later none)."""
+    if not hasattr(action, "layers"):
+        return action.fcurves
+    for layer in action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(slot) if slot is not None else None
+            if bag is not None:
+                return bag.fcurves
+    return ()
+
+
+# strips -----------------------------------------------------------------------------------------------------------------
+
+
+def strips(animation: bpy.types.AnimData | None) -> list[bpy.types.NlaStrip]:
+    """The NLA strips that are evaluated, those within other ones too, as they lie."""
+    if animation is None or not animation.use_nla:
+        return []
+    tracks = list(animation.nla_tracks)
+    if any(track.is_solo for track in tracks):
+        tracks = [track for track in tracks if track.is_solo]
+    found, left = [], [strip for track in tracks if not track.mute for strip in track.strips]
+    while left:
+        strip = left.pop(0)
+        if strip.mute:
+            continue
+        found.append(strip)
+        left += list(strip.strips)
+    return found
+
+
+def curves(animation: bpy.types.AnimData | None) -> Iterator[bpy.types.FCurve]:
+    """Every curve that has a part in the evaluation: those of the action, of strips, and the drivers."""
+    if animation is None:
+        return
+    yield from animation.drivers
+    yield from curves_in(animation)
+    for strip in strips(animation):
+        yield from strip.fcurves  # influence and time
+        if strip.action is not None:
+            yield from curves_of(strip.action, getattr(strip, "action_slot", None))
+
+
+def animates(id_data: bpy.types.ID, start: str = "") -> bool:
+    """Whether curves or drivers move properties of an ID whose path begins with `start`."""
+    return any(curve.data_path.startswith(start) for curve in curves(id_data.animation_data))
+
+
+def actions(id_data: bpy.types.ID) -> set[bpy.types.Action]:
+    """The actions that have a part in the animation of an ID."""
+    animation = id_data.animation_data
+    if animation is None:
+        return set()
+    found = {animation.action, *(strip.action for strip in strips(animation))}
+    return {action for action in found if action is not None}
+
+
+# what of it plays as it is written ----------------------------------------------------------------------------------------
+
+
+def disturbed(animation: bpy.types.AnimData | None) -> str:
+    """Why curves of the active action would not play as they are written, to go on a sentence with; "" where they do."""
+    if animation is None or not animation.use_nla or not len(animation.nla_tracks):
+        return ""
+    solo = next((track for track in animation.nla_tracks if track.is_solo), None)
+    if solo is not None:
+        return f"are silenced while the NLA track “{solo.name}” is solo: end its solo first (the star beside its name)"
+    if animation.use_tweak_mode:
+        return "are those of an NLA strip in tweak mode: leave it first (Tab in the NLA editor)"
+    if animation.action_blend_type != "REPLACE":
+        kind = animation.bl_rna.properties["action_blend_type"].enum_items[animation.action_blend_type].name
+        return f"are blended with {kind} onto their NLA tracks: set the action's Blending to Replace in the NLA editor"
+    if animation.action_influence != 1.0:
+        share = f"{100.0 * animation.action_influence:.0f} %"
+        return f"have an influence of {share} over their NLA tracks: set the action's Influence to 1 in the NLA editor"
+    return ""
+
+
+@dataclass(frozen=True)
+class Playing:
+    """The one action whose frames an ID plays."""
+
+    action: bpy.types.Action
+    slot: object  # None before 4.4
+    track: str  # the name of the NLA track that it lies in, or ""
+    plain: bool = True  # its frames are the scene's
+
+
+def playing(id_data: bpy.types.ID) -> Playing | None:
+    """The one action that an ID plays: the active one, or that of the only strip there is; None where there is none, or several."""
+    animation = id_data.animation_data
+    if animation is None:
+        return None
+    lying = strips(animation)
+    silenced = animation.use_nla and any(track.is_solo for track in animation.nla_tracks)
+    if animation.action is not None and not silenced:
+        slot = getattr(animation, "action_slot", None)
+        track = next((each for each in lying if each.action == animation.action), None)
+        return Playing(animation.action, slot, track_of(animation, track), not disturbed(animation))
+    if len(lying) != 1 or lying[0].action is None:
+        return None
+    (strip,) = lying
+    as_written = (
+        strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse and strip.influence == 1.0
+        and not strip.use_animated_influence and not strip.use_animated_time
+        and abs(strip.frame_start - strip.action_frame_start) < 1e-4 and strip.blend_type in {"REPLACE", "COMBINE"}
+    )  # fmt: skip
+    return Playing(strip.action, getattr(strip, "action_slot", None), track_of(animation, strip), as_written)
+
+
+def track_of(animation: bpy.types.AnimData, strip: bpy.types.NlaStrip | None) -> str:
+    """The name of the track in which a strip lies, or "" (None: no strip)."""
+    if strip is None:
+        return ""
+    return next((track.name for track in animation.nla_tracks if strip.name in track.strips), "")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What moves from frame to frame: asked of anything, through all that its evaluation depends on.
+
+Blender itself says which IDs use which others: parents, targets of constraints and drivers, data, modifiers' objects, inputs of
+nodes. An ID moves if it, or any of those, has animation, physics, or a clock of its own. What only may move counts as moving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import bpy
+
+from . import animation
+
+#: Modifiers whose result depends on time by themselves.
+MODIFIERS = {
+    "CLOTH", "DYNAMIC_PAINT", "EXPLODE", "FLUID", "MESH_CACHE", "MESH_SEQUENCE_CACHE", "OCEAN", "PARTICLE_INSTANCE",
+    "PARTICLE_SYSTEM", "SOFT_BODY", "WAVE",
+}  # fmt: skip
+#: Constraints that know the frame.
+CONSTRAINTS = {"CAMERA_SOLVER", "FOLLOW_PATH", "FOLLOW_TRACK", "OBJECT_SOLVER", "TRANSFORM_CACHE"}
+#: Nodes that know the frame, or keep something from one to the next.
+NODES = {"GeometryNodeInputSceneTime", "GeometryNodeSimulationInput"}
+#: Through these nothing that has a shape or a place depends on others.
+LOOKS = (bpy.types.Material, bpy.types.Scene, bpy.types.World, bpy.types.Library, bpy.types.WindowManager)
+#: Paths of an object that do not move it itself.
+INSIDE = ("pose.", "modifiers[", "thew.", "[", "particle_systems[", "hide_", "show_", "display_")
+
+
+def behind(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
+    """These IDs and all that their evaluation depends on."""
+    uses: dict[bpy.types.ID, set[bpy.types.ID]] = {}
+    for used, users in bpy.data.user_map().items():
+        for user in users:
+            uses.setdefault(user, set()).add(used)
+    found: set[bpy.types.ID] = set()
+    left = [each for each in start if each is not None]
+    while left:
+        each = left.pop()
+        if each in found or isinstance(each, LOOKS):
+            continue
+        found.add(each)
+        left += uses.get(each, ())
+    return found
+
+
+def actions_behind(*start: bpy.types.ID | None) -> set[int]:
+    """The actions that have a part in how these stand and what shape they have, by session id."""
+    return {each.session_uid for each in behind(start) if isinstance(each, bpy.types.Action)}
+
+
+def moves(*start: bpy.types.ID | None) -> bool:
+    """Whether the shape or the place of one of these may differ from frame to frame."""
+    return any(moves_itself(each) for each in behind(start))
+
+
+def moves_itself(each: bpy.types.ID) -> bool:
+    """Whether something that belongs to an ID moves it, whatever it depends on."""
+    if next(animation.curves(getattr(each, "animation_data", None)), None) is not None:
+        return True
+    if isinstance(each, bpy.types.Object):
+        if each.rigid_body is not None or len(each.particle_systems):
+            return True
+        bones = each.pose.bones if each.pose is not None else ()
+        constraints = (*each.constraints, *(one for bone in bones for one in bone.constraints))
+        return any(m.type in MODIFIERS for m in each.modifiers) or any(c.type in CONSTRAINTS for c in constraints)
+    if isinstance(each, bpy.types.NodeTree):
+        return any(node.bl_idname in NODES for node in each.nodes)
+    return isinstance(each, bpy.types.Image) and each.source in {"MOVIE", "SEQUENCE"}
+
+
+def is_carried(obj: bpy.types.Object) -> bool:
+    """Whether an object's place in the world may differ from frame to frame."""
+    each: bpy.types.Object | None = obj
+    while each is not None:
+        paths = (curve.data_path for curve in animation.curves(each.animation_data))
+        if each.rigid_body is not None or any(not path.startswith(INSIDE) for path in paths):
+            return True
+        targets = [getattr(one, "target", None) for one in each.constraints if not one.mute]
+        if any(one.type in CONSTRAINTS for one in each.constraints) or moves(*targets):
+            return True
+        if each.parent is not None and each.parent_type in {"BONE", "VERTEX", "VERTEX_3"}:
+            return moves(each.parent)
+        each = each.parent
+    return False
+
+
+def shapes_anew(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
+    """Whether what a modifier of `obj` does to its vertices may differ from frame to frame."""
+    if modifier.type in MODIFIERS:
+        return True
+    if animation.animates(obj, f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]'):
+        return True
+    asked = list(references(modifier))
+    if moves(*asked):
+        return True
+    placed = any(isinstance(each, (bpy.types.Object, bpy.types.Collection)) for each in asked)
+    return (placed or getattr(modifier, "texture_coords", "") == "GLOBAL") and is_carried(obj)
+
+
+def references(modifier: bpy.types.Modifier) -> Iterator[bpy.types.ID]:
+    """The IDs that a modifier asks for: in its settings, and as inputs of its nodes."""
+    for prop in modifier.bl_rna.properties:
+        value = getattr(modifier, prop.identifier) if prop.type == "POINTER" else None
+        if isinstance(value, bpy.types.ID):
+            yield value
+    if modifier.type == "NODES":
+        for key in modifier.keys():
+            value = modifier[key]
+            if isinstance(value, bpy.types.ID):
+                yield value

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Meshes as their artist has them: without flesh, and without the bake that plays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import bpy
+
+from . import bakes, stack
+
+
+@contextmanager
+def plain(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
+    """Within, nothing of ours acts on these meshes, and what a bake has switched off does again."""
+    switched, silenced = [], []
+    try:
+        for obj in objects:
+            made = obj.thew.made
+            for modifier in obj.modifiers:
+                mine = modifier.persistent_uid == made.modifier
+                wanted = not mine and stack.shown(obj, modifier)[0]
+                if modifier.show_viewport != wanted:
+                    switched.append((modifier, modifier.show_viewport))
+                    modifier.show_viewport = wanted
+            if made.shows_bake and obj.thew.enabled:
+                silenced.append(obj)
+                bakes.show(obj, False)
+        yield
+    finally:
+        for modifier, was in switched:
+            modifier.show_viewport = was
+        for obj in silenced:
+            bakes.show(obj, True)
