@@ -9,6 +9,7 @@ import numpy as np
 from ..live import keyframed
 from ..logic.spaces import diagonal
 from ..logic.tasks import Task
+from ..saved.timing import curve_time
 from ..scene.mesh import basis_positions
 from . import measuring
 from .target import Source
@@ -19,7 +20,7 @@ def source(obj: bpy.types.Object, scene, view_layer, frames: list[int]) -> Sourc
     motion = keyframed.register.known(obj).motion
 
     def offset(i: int) -> np.ndarray:
-        return motion.offsets(float(frames[i]))
+        return motion.offsets(curve_time(scene, frames[i]))
 
     def differences(_left: set[int]) -> Task:
         return measuring.played(scene, frames, offset)

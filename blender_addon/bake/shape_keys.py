@@ -37,7 +37,7 @@ class ShapeKeys:
 
     def write(self, beside: Beside) -> None:
         """The keys and their curves, beside those of the bake before."""
-        writing.write_keys(beside.obj, beside.start, beside.content.rows, beside.made)
+        writing.write_keys(beside.obj, beside.start, beside.stretch, beside.content.rows, beside.made)
 
     def discard(self, beside: Beside) -> None:
         """Take away the keys that were made so far."""

@@ -16,6 +16,7 @@ import bpy
 import numpy as np
 
 from ..logic.tasks import Task
+from ..saved.timing import stretch
 from ..scene.bakes import Kind
 from ..scene.reading import Subject
 
@@ -53,6 +54,7 @@ class Beside:
 
     obj: bpy.types.Object
     start: int  # the first frame
+    stretch: float  # of the times of curves, see `saved.timing`
     content: Content
     made: dict[str, Any] = field(default_factory=dict)  # the target's own notes, filled as it goes
 
@@ -83,7 +85,7 @@ class Target(Protocol):
 
 def put(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
     """Bake parts: all of them or, where anything fails, none; gives the names of what was made for each."""
-    beside = [Beside(source.obj, source.frames[0], content) for source, content in parts]
+    beside = [Beside(source.obj, source.frames[0], stretch(source.scene), content) for source, content in parts]
     try:
         for each in beside:
             target.write(each)

@@ -11,6 +11,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
 from ..logic.tasks import finish
+from ..saved.timing import curve_time
 from ..scene.mesh import read_groups
 
 #: A vertex, and where in the world it shall be.
@@ -27,7 +28,7 @@ class Modelling:
         self.motion = self.known.motion
         self.triangles = self.known.shapes.triangles
         self.basis = self.motion.surface.basis
-        self.frame = scene.frame_float
+        self.frame = curve_time(scene)
         self.shape = self.basis + self.motion.offsets(self.frame)
         self.maps = world_maps(obj)
 

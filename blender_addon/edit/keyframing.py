@@ -14,6 +14,7 @@ from ..logic.keyframes import SAME_TIME
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.tasks import Progress, Task, Work, span
+from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier
 from ..scene.mesh import basis_positions, key_positions, triangles_of
 from ..scene.writing import baked_keys
@@ -47,7 +48,8 @@ def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] 
         if filled:
             if cyclic:
                 group.cyclic = True
-            fill(obj, wanted, frames or (scene.frame_start, scene.frame_end))
+            first, last = frames or (scene.frame_start, scene.frame_end)
+            fill(obj, wanted, (curve_time(scene, first), curve_time(scene, last)))
         made.shows_bake = False
         obj.thew.enabled = True
         keyframed.apply_state(obj)
@@ -74,7 +76,7 @@ def chosen(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
 
 
 def fill(obj: bpy.types.Object, names: list[str], frames: tuple[float, float]) -> None:
-    """Let the list be these shape keys, at even times; the motion begins and ends at rest."""
+    """Let the list be these shape keys, at even times between two; the motion begins and ends at rest."""
     group = obj.thew.keyframed
     group.keyframes.clear()
     for name in names:
@@ -107,7 +109,7 @@ def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None =
     shape = shape or (obj.active_shape_key.name if obj.active_shape_key is not None else "")
     if keys is None or shape not in keys.key_blocks:
         raise Refusal(f"{describe(obj)} has no shape key “{shape}”: choose one of its own")
-    frame = scene.frame_float if frame is None else frame
+    frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
     taken(obj, found, frame)
     new = group.keyframes.add()
@@ -129,7 +131,7 @@ def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float
 def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = None) -> None:
     """One time more for a key of the list."""
     keyframed.checked(obj)
-    frame = scene.frame_float if frame is None else frame
+    frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
     taken(obj, found, frame)
     keyframe_times.write(obj, [*found, (frame, place)])
@@ -263,14 +265,14 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
     if not np.isfinite(positions).all():
         raise Refusal(f"A place for vertex {vertices[0]} of {describe(obj)} is not a number: give three numbers")
     yield Progress(0.6, "Modelling")
-    frame = scene.frame_float
+    frame = curve_time(scene)
     shape = keyframed.register.known(obj).motion.modelled(frame, vertices, positions)
     return keep_shape(obj, scene, shape)
 
 
 def keep_shape(obj, scene, shape: np.ndarray) -> str:
     """Let `shape` float32[n, 3] be a keyframe at the scene's frame; the name of its shape key."""
-    frame = scene.frame_float
+    frame = curve_time(scene)
     here = next((place for time, place in keyframe_times.points(obj) if abs(time - frame) < SAME_TIME), None)
     if here is not None:
         block = block_to_edit(obj, here)

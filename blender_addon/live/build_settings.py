@@ -14,7 +14,7 @@ from ..logic.modal import METHOD
 from ..logic.native import core
 from ..rigs import fingerprints
 from ..saved import rig_layouts
-from ..saved.units import frames_per_second
+from ..saved.timing import frames_per_second
 from ..scene import colliders, groups, ignored
 from ..scene.bind_pose import BindPose
 

@@ -51,7 +51,7 @@ def build(
     yield Progress(0.0, "Reading the mesh")
     motion, kept, native = flesh.motion, None, 0.0
     if flesh.character is None:
-        kept = yield from keeping.found(found.obj, found, character, bind_pose, build_settings, frames)
+        kept = yield from keeping.found(found.obj, scene, found, character, bind_pose, build_settings, frames)
     restored = believe and kept is not None and kept.motion is not None
     if restored:
         motion = kept.motion

@@ -95,14 +95,14 @@ class Kept:
     motion: poses.Motion | None = None  # the poses, where they are to be believed
 
 
-def found(obj, subject, character, bind_pose, build_settings: BuildSettings, frames) -> Task:
+def found(obj, scene, subject, character, bind_pose, build_settings: BuildSettings, frames) -> Task:
     """A task that gives the `Kept` of an object; None where nothing is kept, or nothing of it holds."""
     if build_settings.others or build_settings.method == modal.METHOD or obj.thew.cache == "NONE":
         return None
     content = cache_files.read(obj)
     if not content:
         return None
-    marked, bones = poses.marked_cycle(subject), len(subject.armature.pose.bones)
+    marked, bones = poses.marked_cycle(subject, scene), len(subject.armature.pose.bones)
     moving = rig_controls.moving(obj)
 
     def open_it(_progress):

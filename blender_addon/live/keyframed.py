@@ -19,6 +19,7 @@ from ..logic.native import EXPECTED, core
 from ..logic.sentences import listed
 from ..logic.tasks import Progress, Task, Work
 from ..saved.made import reset
+from ..saved.timing import curve_time
 from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading, stack
 from ..scene.keyframe_shapes import Shapes
 from .session import alive
@@ -241,7 +242,7 @@ def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bo
         return
     plain = obj.thew.keyframed.plain if plain is None else plain
     try:
-        offsets = motion.offsets(scene.frame_float, plain)
+        offsets = motion.offsets(curve_time(scene), plain)
     except EXPECTED as error:
         hide(obj)
         tell(obj, known, str(error))

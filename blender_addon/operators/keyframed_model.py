@@ -15,6 +15,7 @@ from ..live import keyframed, keyframed_events
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..saved import keyframed as saved
+from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, poses, windows
 from ..scene.mesh import key_positions
 from ..ui import viewing
@@ -85,7 +86,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         )
 
     def handle(self, context, event):
-        if context.scene.frame_float != self._stand.frame:
+        if curve_time(context.scene) != self._stand.frame:
             raise Refusal(f"Another frame of {describe(self._stand.obj)} is shown now: what was dragged was put back")
         if event.type == "LEFTMOUSE" and event.value == "PRESS":
             return self.press(context, event)

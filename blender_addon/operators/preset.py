@@ -18,7 +18,7 @@ from ..rigs.presets import PRESETS, Piece, Preset
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly, show_sliders
 from ..saved.slider_groups import set_values
-from ..saved.units import frames_per_second
+from ..saved.timing import curve_time, frames_per_second
 from ..scene.animation import curves_in
 from ..scene.reading import active_bone, armature_of
 from .shell import Job
@@ -116,7 +116,7 @@ def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone
     obj, scene = stand.obj, context.scene
     if preset.driver is None:
         keys = presets.key_frames(preset, scene.frame_start, scene.frame_end, frames_per_second(scene))
-        key_control(obj, rig, keys, preset.loops)
+        key_control(obj, rig, [(curve_time(scene, frame), value) for frame, value in keys], preset.loops)
         return
     turning = driving_bone(stand, preset.driver, bone)
     # However its axes lie: how far it points away from where the straight arm has it.
@@ -144,12 +144,12 @@ def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:
 
 
 def key_control(obj: bpy.types.Object, rig: ThewRig, keys: list[tuple[float, float]], loops: bool) -> None:
-    """Key the rig's control; in a loop for ever where `loops`."""
+    """Key the rig's control at times of curves; in a loop for ever where `loops`."""
     path = rig.path_from_id("control")
-    for frame, value in keys:
+    for time, value in keys:
         with quietly():
             rig.control = value
-        obj.keyframe_insert(path, frame=frame)
+        obj.keyframe_insert(path, frame=time)
     curve = next(curve for curve in curves_in(obj.animation_data) if curve.data_path == path)
     if loops and not any(modifier.type == "CYCLES" for modifier in curve.modifiers):
         curve.modifiers.new("CYCLES")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's units and frames in metres and seconds, and lengths in the words that the scene shows them in.
+"""Blender's units in metres, and lengths in the words that the scene shows them in.
 
 How large a unit is for the body of one character, whose real height need not be the scene's, `logic.spaces.Place` knows.
 """
@@ -12,11 +12,6 @@ import bpy
 def metres_per_unit(scene: bpy.types.Scene) -> float:
     """How long a unit of the scene is, metres."""
     return scene.unit_settings.scale_length
-
-
-def frames_per_second(scene: bpy.types.Scene) -> float:
-    """How many frames of the scene make a second."""
-    return scene.render.fps / scene.render.fps_base
 
 
 def length(value: float) -> str:

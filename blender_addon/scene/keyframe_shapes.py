@@ -15,7 +15,7 @@ from ..logic.keyframes import Key, Plan, Velocity, check
 from ..logic.names import describe
 from ..logic.spaces import is_singular
 from ..saved import believed
-from ..saved.units import frames_per_second
+from ..saved.timing import curve_rate
 from . import keyframe_times, reading
 from .mesh import basis_positions, key_positions, read_groups, triangles_of
 
@@ -130,7 +130,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
     gravity = tuple(group.gravity * g for g in group.down) if group.gravity else (0.0, 0.0, 0.0)
     plan = Plan(
         tuple(keys), group.cyclic, group.fixed, group.modes, group.bending, group.ghosts, group.rest, group.stiffness,
-        (group.slow_damping, group.fast_damping), gravity, group.speed, frames_per_second(scene),
+        (group.slow_damping, group.fast_damping), gravity, group.speed, curve_rate(scene),
     )  # fmt: skip
     check(plan, name)
     for wanted in plan.groups():

@@ -21,7 +21,8 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
-from . import colliders, rig_controls, windows
+from ..saved import timing
+from . import animation, colliders, rig_controls, windows
 from .plain import plain
 from .reading import Subject, armature_modifier
 
@@ -289,7 +290,7 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, 
     if meshes and not (yield from hold(read, poses, frames, scene.frame_current)):
         poses, things = yield from read(frames, [])
     kept = zip(wanted, moving, zip(*poses, strict=True), strict=True)
-    return [motion_of(each, start, list(run), how, things.done(each.asked), lead) for each, how, run in kept]
+    return [motion_of(each, scene, start, list(run), how, things.done(each.asked), lead) for each, how, run in kept]
 
 
 def hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
@@ -313,7 +314,13 @@ def read_motion(
 
 
 def motion_of(
-    wanted: Wanted, start: int, poses: list[Pose], moving: tuple, collided: Colliders, lead: int = 0
+    wanted: Wanted,
+    scene: bpy.types.Scene,
+    start: int,
+    poses: list[Pose],
+    moving: tuple,
+    collided: Colliders,
+    lead: int = 0,
 ) -> Motion:
     """The motion that goes through `poses`, `lead` of them before the frame `start`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
@@ -322,7 +329,7 @@ def motion_of(
     if lead:
         maps, matrices, raw, controls = maps[lead:], matrices[lead:], raw[lead:], controls[lead:]
         collided = collided.picked(np.arange(lead, lead + len(maps)))
-    digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found)
+    digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found, scene)
     return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
 
 
@@ -334,9 +341,10 @@ def digest_of(maps: np.ndarray, matrices: np.ndarray) -> bytes:
     return digest.digest()
 
 
-def marked_cycle(found: Subject) -> tuple[int, int] | None:
-    """First and last frame of the armature's action, if the artist marked it as a cycle."""
-    action = found.armature.animation_data.action if found.armature.animation_data else None
-    if action is None or not (action.use_frame_range and action.use_cyclic):
+def marked_cycle(found: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
+    """First and last frame of the armature's action in `scene`, if the artist marked it as a cycle."""
+    played = animation.playing(found.armature)
+    if played is None or not played.plain or not (played.action.use_frame_range and played.action.use_cyclic):
         return None
-    return round(action.frame_start), round(action.frame_end)
+    start, end = (timing.frame_at(scene, time) for time in (played.action.frame_start, played.action.frame_end))
+    return round(start), round(end)

@@ -13,7 +13,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.keys import key_name, key_points
 from ..logic.names import describe
-from .animation import curves_in
+from .animation import curves_in, disturbed
 from .mesh import key_positions
 
 
@@ -38,7 +38,11 @@ def check_bakeable(obj: bpy.types.Object) -> None:
     if obj.show_only_shape_key:
         raise Refusal(f"{describe(obj)} shows a single pinned shape key: unpin it first (the pin below the key list)")
     keys = obj.data.shape_keys
-    action = keys.animation_data.action if keys is not None and keys.animation_data is not None else None
+    animation = keys.animation_data if keys is not None else None
+    action = animation.action if animation is not None else None
+    why = disturbed(animation)
+    if why:
+        raise Refusal(f"Keys of {describe(obj)} would not play as they are baked: its shape keys {why}")
     if action is not None and (action.library is not None or action.override_library is not None):
         raise Refusal(
             f"The shape keys of {describe(obj)} are animated by “{action.name}” from another file: make the action local"
@@ -50,10 +54,10 @@ def check_bakeable(obj: bpy.types.Object) -> None:
         )
 
 
-def write_keys(obj: bpy.types.Object, start: int, offsets: np.ndarray, made: dict) -> None:
+def write_keys(obj: bpy.types.Object, start: int, stretch: float, offsets: np.ndarray, made: dict) -> None:
     """Make one key a frame beside those that are there; `offsets` float32[f, n, 3] from the basis.
 
-    `made` notes what was made as soon as it was: for `swap_keys`, or for `discard_keys` where this fails.
+    `stretch`: of the times of curves, see `saved.timing`. `made` notes what was made as soon as it was: for `swap_keys`, or for `discard_keys` where this fails.
     """
     mesh, active = obj.data, obj.active_shape_key
     made["active"] = active.name if active is not None else ""
@@ -69,7 +73,7 @@ def write_keys(obj: bpy.types.Object, start: int, offsets: np.ndarray, made: dic
         names.append(key.name)
         key.relative_key = keys.reference_key
         key.points.foreach_set("co", np.ascontiguousarray(basis + offset, dtype=np.float32).ravel())
-    write_curves(keys, names, start)
+    write_curves(keys, names, times_of(len(names), start, stretch))
 
 
 def discard_keys(obj: bpy.types.Object, made: dict) -> None:
@@ -102,18 +106,26 @@ def rename(keys: bpy.types.Key, names: list[str], wanted: list[str]) -> list[str
     return [key.name for key in list(keys.key_blocks)[-len(names) :]]
 
 
-def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
-    """Animate each key: on at its frame, off at its neighbours, straight between, held outside."""
-    last = start + len(names) - 1
+#: The points of a curve: times and values.
+Points = list[tuple[float, float]]
+
+
+def times_of(count: int, start: int, stretch: float) -> list[Points]:
+    """The curves of as many keys, one a frame: on at its frame, off at its neighbours."""
+    last = start + count - 1
+    return [[(stretch * at, value) for at, value in key_points(start + i, start, last)] for i in range(count)]
+
+
+def write_curves(keys: bpy.types.Key, names: list[str], every: list[Points]) -> None:
+    """Animate each key through its points, straight between, held outside."""
     # Keys that were deleted by hand leave their curves behind.
     drop_curves(keys, names)
-    for i, name in enumerate(names):
-        if not keys.key_blocks[name].keyframe_insert("value", frame=start + i):
+    for name, points in zip(names, every, strict=True):
+        if not keys.key_blocks[name].keyframe_insert("value", frame=points[0][0]):
             raise Refusal(f"Blender refused a keyframe on the shape key “{name}”: is its action locked?")
     curves = {curve.data_path: curve for curve in curves_in(keys.animation_data)}
-    for i, name in enumerate(names):
-        curve = curves[f'key_blocks["{bpy.utils.escape_identifier(name)}"].value']
-        points = key_points(start + i, start, last)
+    for name, points in zip(names, every, strict=True):
+        curve = curves[value_path(name)]
         curve.keyframe_points.add(len(points) - len(curve.keyframe_points))
         curve.keyframe_points.foreach_set("co", np.array(points, dtype=np.float32).ravel())
         for point in curve.keyframe_points:
@@ -123,10 +135,15 @@ def write_curves(keys: bpy.types.Key, names: list[str], start: int) -> None:
         keys.key_blocks[name].value = 0.0
 
 
+def value_path(name: str) -> str:
+    """The path of a key's value."""
+    return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
+
+
 def drop_curves(keys: bpy.types.Key, names: list[str]) -> None:
     """Remove the curves of the keys with these names."""
     curves = curves_in(keys.animation_data)
-    paths = {f'key_blocks["{bpy.utils.escape_identifier(name)}"].value' for name in names}
+    paths = {value_path(name) for name in names}
     for curve in [c for c in curves if c.data_path in paths]:
         curves.remove(curve)
 
@@ -197,11 +214,16 @@ def join_action(obj: bpy.types.Object, action: bpy.types.Action) -> bool:
         return False
     if action.library is not None or action.override_library is not None or shares_action(keys):
         return False
+    names = [key.name for key in baked_keys(obj)]
+    written = {curve.data_path: curve for curve in curves_in(animation)}
+    if any(value_path(name) not in written for name in names):
+        return False  # someone has taken curves away
+    every = [[tuple(point.co) for point in written[value_path(name)].keyframe_points] for name in names]
     played = animation.action, animation.action_slot
     animation.action = action
     animation.action_slot = action.slots.new(id_type="KEY", name=obj.name)
     try:
-        write_curves(keys, [key.name for key in baked_keys(obj)], made.baked_start)
+        write_curves(keys, names, every)
     except (Refusal, RuntimeError):
         refused = animation.action_slot
         animation.action, animation.action_slot = played
