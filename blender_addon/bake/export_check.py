@@ -14,6 +14,12 @@ import bpy
 from ..logic.names import describe
 from ..logic.sentences import listed
 from ..scene import writing
+from . import clips
+
+#: What names of exporters have in them.
+GLTF = "gltf"
+#: Exporters that write meshes as they are evaluated at each frame, or at the one shown: flesh leaves as it is seen.
+EVALUATING = ("alembic", "obj_export", "ply_export", "stl_export")
 
 
 def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
@@ -25,14 +31,19 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
         return []
     settings, made = obj.thew, obj.thew.made
     name = describe(obj)
+    if any(each in exporter.lower() for each in EVALUATING):
+        return []
     if (made.flesh or made.rides or made.keyframed) and settings.enabled and not made.shows_bake:
         kept = writing.baked_keys(obj)
         what = "show its bake" if kept else "bake it"
         return [
-            f"The flesh of {name} is live, which no exporter knows: it would leave with its plain skin; {what} first"
+            f"The flesh of {name} is live, which glTF, FBX and USD do not know: it would leave with its plain skin; {what} first"
         ]
     if not plays_bake(obj):
         return []
+    of_clip = [clips.misfit(obj)] if GLTF not in exporter.lower() else []
+    of_clip += [clips.parted(obj)] if GLTF in (exporter.lower() or GLTF) else []
+    of_clip = [text for text in of_clip if text]
     motionless = (
         []
         if moves_in_fbx(obj, exporter)
@@ -48,8 +59,8 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
                 f"The bake of {name} is in posed space and {listed(holders)} would deform it once more in every exported "
                 "file: press Finish Bake, or bake in rest space"
             ]
-        return motionless + said_of_modifiers(obj, exporter)
-    sentences = motionless + said_of_modifiers(obj, exporter)
+        return of_clip + motionless + said_of_modifiers(obj, exporter)
+    sentences = of_clip + motionless + said_of_modifiers(obj, exporter)
     armatures = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE" and modifier.object is not None]
     if len(armatures) > 1:
         sentences.append(

@@ -18,7 +18,7 @@ from ..logic.names import describe
 from ..logic.sentences import listed, plural
 from ..saved.made import reset
 from ..scene import flesh_map, modifier, reading, stack, writing
-from . import export_check, gltf
+from . import clips, export_check
 
 
 def finish_bake(obj: bpy.types.Object) -> list[str]:
@@ -48,8 +48,8 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     register.forget(obj)
     riding.register.forget(obj)
     writing.mute_baked(obj, False)
-    armature = gltf.armature_of(obj)
-    action = gltf.active_action(armature) if armature is not None else None
+    armature = clips.armature_of(obj)
+    action = clips.clip_of(obj) if armature is not None else None
     joined = action is not None and writing.join_action(obj, action)
     wrong = export_check.check(obj)
     sentences = [f"{name} plays its {plural(len(keys), 'key')}{'' if wrong else ', ready to export'}", *wrong]

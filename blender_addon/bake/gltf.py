@@ -12,12 +12,10 @@ from __future__ import annotations
 import bpy
 
 from ..logic.errors import sentence
-from ..scene.reading import armature_modifier
+from ..scene import animation, writing
 from . import export_check
+from .clips import animation_name, armature_of, clip_of
 from .export_check import plays_bake
-
-#: Names of NLA tracks that the exporter takes for nobody's choice: it merges nothing by them.
-NAMELESS = ("NlaTrack", "[Action Stash]")
 
 
 def glTF2_pre_export_callback(export_settings) -> None:
@@ -48,40 +46,31 @@ class glTF2ExportUserExtension:
                     for slot in data.slots:
                         slot.track = name
 
+    def gather_mesh_hook(
+        self, mesh, blender_mesh, blender_object, vertex_groups, modifiers, materials, export_settings
+    ) -> None:
+        """A mesh was gathered: outside the animation that plays them its baked keys are off, whatever frame is shown."""
+        owners = [blender_object] if blender_object is not None else bpy.data.objects
+        baked = {
+            key.name
+            for obj in owners
+            if obj.type == "MESH" and (obj.data == blender_mesh or len(owners) == 1)
+            for key in writing.baked_keys(obj)
+        }
+        names = (mesh.extras or {}).get("targetNames", ())
+        if baked and mesh.weights and len(names) == len(mesh.weights):
+            mesh.weights = [0.0 if name in baked else w for name, w in zip(names, mesh.weights, strict=True)]
+
 
 def shared_animation(obj: bpy.types.Object) -> tuple[str, list[bpy.types.Action]]:
     """The name of the animation that bones and baked keys share, and the actions of `obj` that belong to it."""
     if obj.type == "ARMATURE":
-        action = active_action(obj)
-        leads = any(
-            armature_of(other) == obj for other in bpy.data.objects if other.type == "MESH" and plays_bake(other)
-        )
-        return (animation_name(obj), [action]) if action is not None and leads else ("", [])
+        led = [other for other in bpy.data.objects if other.type == "MESH" and plays_bake(other)]
+        clips = [clip for other in led if armature_of(other) == obj and (clip := clip_of(other)) is not None]
+        return (animation_name(obj, clips[0]), [clips[0]]) if clips else ("", [])
     if obj.type != "MESH" or not plays_bake(obj):
         return "", []
-    armature, action = armature_of(obj), active_action(obj.data.shape_keys)
-    if armature is None or action is None or active_action(armature) is None:
+    armature, clip, played = armature_of(obj), clip_of(obj), animation.playing(obj.data.shape_keys)
+    if armature is None or clip is None or played is None:
         return "", []
-    return animation_name(armature), [action]
-
-
-def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The armature that moves a mesh: by its modifier, or, when the bake took its place, as its parent."""
-    modifier = armature_modifier(obj)
-    if modifier is not None and modifier.object is not None:
-        return modifier.object
-    return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None
-
-
-def active_action(item: bpy.types.ID) -> bpy.types.Action | None:
-    """The action that an object or its shape keys play."""
-    return item.animation_data.action if item.animation_data is not None else None
-
-
-def animation_name(armature: bpy.types.Object) -> str:
-    """What the exporter will call the animation of the armature's action."""
-    action, name = active_action(armature), ""
-    for track in armature.animation_data.nla_tracks:
-        if any(strip.action == action and not strip.mute for strip in track.strips):
-            name = track.name
-    return name if name and not name.startswith(NAMELESS) else action.name
+    return animation_name(armature, clip), [played.action]

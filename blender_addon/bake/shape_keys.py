@@ -48,6 +48,7 @@ class ShapeKeys:
         names = writing.swap_keys(beside.obj, beside.start, beside.made)
         made = beside.obj.thew.made
         made.baked_space, made.baked_miss = beside.content.space, beside.content.miss
+        made.baked_of = beside.clip
         return names
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..logic.tasks import Task
 from ..saved.timing import stretch
+from ..scene import animation
 from ..scene.bakes import Kind
 from ..scene.reading import Subject
 
@@ -38,6 +39,12 @@ class Source:
     accept: Callable[[], None]
     """Show the bake from now on, when it is in its place."""
 
+    @property
+    def clip(self) -> bpy.types.Action | None:
+        """The one action that its armature plays as it is written; None where it plays none, or several."""
+        played = animation.playing(self.found.armature) if self.found is not None else None
+        return played.action if played is not None and played.plain else None
+
 
 @dataclass(frozen=True)
 class Content:
@@ -56,6 +63,7 @@ class Beside:
     start: int  # the first frame
     stretch: float  # of the times of curves, see `saved.timing`
     content: Content
+    clip: bpy.types.Action | None = None  # the one action of the armature that was played
     made: dict[str, Any] = field(default_factory=dict)  # the target's own notes, filled as it goes
 
 
@@ -85,7 +93,9 @@ class Target(Protocol):
 
 def put(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
     """Bake parts: all of them or, where anything fails, none; gives the names of what was made for each."""
-    beside = [Beside(source.obj, source.frames[0], stretch(source.scene), content) for source, content in parts]
+    beside = [
+        Beside(source.obj, source.frames[0], stretch(source.scene), content, source.clip) for source, content in parts
+    ]
     try:
         for each in beside:
             target.write(each)

@@ -55,6 +55,9 @@ class ThewMade(bpy.types.PropertyGroup):
     baked_settings: StringProperty(description="A hash of the settings that were baked", options={"HIDDEN"})
     baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
     baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
+    baked_of: PointerProperty(
+        type=bpy.types.Action, description="The action of the armature that was baked", options={"HIDDEN"}
+    )
     shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
     flesh_map: StringProperty(
         description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
@@ -74,6 +77,7 @@ class ThewMade(bpy.types.PropertyGroup):
 #: What is noted of a bake.
 BAKED = (
     "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_settings", "baked_basis", "baked_action",
+    "baked_of",
 )  # fmt: skip
 
 

@@ -126,7 +126,8 @@ def playing(id_data: bpy.types.ID) -> Playing | None:
         return None
     (strip,) = lying
     as_written = (
-        strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse and strip.influence == 1.0
+        strip.scale == 1.0 and strip.repeat == 1.0 and not strip.use_reverse
+        and strip.blend_in == strip.blend_out == 0.0
         and not strip.use_animated_influence and not strip.use_animated_time
         and abs(strip.frame_start - strip.action_frame_start) < 1e-4 and strip.blend_type in {"REPLACE", "COMBINE"}
     )  # fmt: skip

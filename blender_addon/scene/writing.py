@@ -168,7 +168,7 @@ def remove_baked(obj: bpy.types.Object) -> None:
     made.baked_start = made.baked_end = 0
     made.property_unset("baked_space")
     made.property_unset("baked_miss")
-    made.baked_settings = ""
+    made.baked_settings, made.baked_of = "", None
 
 
 def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False, action: bool = False) -> None:
