@@ -59,7 +59,7 @@ def missed(miss: float) -> str:
     """What is told of keys that stay away from the flesh by `miss` of the size; "" where nobody sees it."""
     if miss <= VISIBLE:
         return ""
-    return f"where the armature flattens the skin, keys stay up to {percent(miss)} of the size from the flesh"
+    return f"where the armature flattens the skin, or its bendy bones fold it, keys stay up to {percent(miss)} of the size from the flesh"
 
 
 def unbaked(made, scene) -> str:

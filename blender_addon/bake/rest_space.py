@@ -20,7 +20,15 @@ from ..scene.reading import Subject
 from .skinning import Probe
 
 #: How often a key is corrected where the armature's map depends on the place.
-ROUNDS = 3
+ROUNDS = 12
+#: What is left of the way is nobody's concern below this, of the size: Blender evaluates in single precision.
+NEAR = 2e-6
+#: Vertices that are farther away, of the size, are looked for from elsewhere too.
+LOST = 1e-4
+#: From so far away, of the size: about a segment of a bendy bone, and a few.
+SIDES = (0.01, -0.01, 0.03, -0.03, 0.1, -0.1)
+#: A step that led away is tried again at so much of its length: at the borders of a bendy bone's segments the map has kinks.
+SHORTER = 0.3
 
 
 def keys(
@@ -47,14 +55,50 @@ def _key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray) -> t
     key, miss = unskinned(blended, wanted)
     if not probe.bent:
         return key, float(miss.max(initial=0.0))
-    for _ in range(ROUNDS):
+
+    def moved(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """`(left [n, 3], B [n, 3, 3])`: what of the way a key leaves, and how a step from there would move the skin."""
         probe.place(probe.rest + key)
         view_layer.update()
         there, blended = probe.read(view_layer.depsgraph)
-        left = start + wanted - there
-        key = key + unskinned(blended, left)[0]
-    probe.place(probe.rest + key)
-    view_layer.update()
-    there, _ = probe.read(view_layer.depsgraph)
-    probe.place(probe.rest)
-    return key, float(np.linalg.norm(start + wanted - there, axis=1).max(initial=0.0))
+        return start + wanted - there, blended
+
+    try:
+        best, far, blended = nearest(moved, key, np.zeros_like(key), np.linalg.norm(wanted, axis=1), NEAR * probe.size)
+        # Where segments bend sharply the map folds, and the way leads round: from the far side of the fold.
+        lost = far > LOST * probe.size
+        if lost.any():
+            along = np.linalg.svd(blended)[2][:, 2]  # where the skin is squeezed most
+            reach = np.where(lost, probe.size, 0.0)[:, None] * along
+            for side in SIDES:
+                best, far, _ = nearest(moved, best + side * reach, best, far, NEAR * probe.size)
+    finally:
+        probe.place(probe.rest)
+    return best, float(far.max(initial=0.0))
+
+
+def nearest(
+    moved: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], key: np.ndarray, best: np.ndarray, far: np.ndarray,
+    near: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Newton's method from `key` [n, 3] at every vertex by itself, as long as it comes nearer than `far` [n], where `best` is.
+
+    `moved(key)`: what is left of the way, and the map B there. Gives `(best, far, B)` as they are then.
+    """
+    at, left_at = key, np.full(len(key), np.inf)
+    trial, share, blended_at = key, np.ones((len(key), 1)), np.tile(np.eye(3), (len(key), 1, 1))
+    step = np.zeros_like(key)
+    for _ in range(ROUNDS):
+        left, blended = moved(trial)
+        away = np.linalg.norm(left, axis=1)
+        taken = away < left_at
+        at = np.where(taken[:, None], trial, at)
+        left_at = np.where(taken, away, left_at)
+        blended_at = np.where(taken[:, None, None], blended, blended_at)
+        if left_at.max(initial=0.0) <= near:
+            break
+        step = np.where(taken[:, None], unskinned(blended, left)[0], step)
+        share = np.where(taken[:, None], 1.0, SHORTER * share)
+        trial = at + share * step
+    nearer = left_at < far
+    return np.where(nearer[:, None], at, best), np.where(nearer, left_at, far), blended_at

@@ -61,8 +61,8 @@ class Probe:
         """`rest` [n, 3]: the vertices' positions before the armature acts, object space."""
         self.found, self.scene, self.rest = found, scene, np.asarray(rest, dtype=np.float64)
         self.bent = depends_on_place(found)
-        size = diagonal(self.rest) or 1.0
-        self.step = SMALL * size if self.bent else size
+        self.size = diagonal(self.rest) or 1.0
+        self.step = SMALL * self.size if self.bent else self.size
         self.obj: bpy.types.Object | None = None
 
     def __enter__(self) -> Probe:

@@ -45,6 +45,8 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         build_settings, cells_across=cells_across or build_settings.cells_across, method=method or build_settings.method
     )
     frames = _live_frames(obj, scene) if simulate else None
+    if had:
+        modifier.adopt(obj)
     placed = modifier.by_id(obj, obj.thew.made.modifier) is not None
     placed = placed and obj.thew.made.armature_modifier == found.modifier.persistent_uid
     placed = placed and not (modifier.is_former(obj) or modifier.parts_chain(obj))
@@ -155,6 +157,7 @@ def check_flesh(obj) -> None:
     reading.check_editable(obj)
     if not obj.thew.made.flesh:
         raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
+    modifier.adopt(obj)
     if modifier.by_id(obj, obj.thew.made.modifier) is None:
         raise Refusal(f"Thew's modifier is gone from {describe(obj)}: press Add Flesh again, or Remove")
     if modifier.is_former(obj):
@@ -272,6 +275,7 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
     if (
         not (made.flesh or made.rides or made.keyframed)
         and not bakes.said(obj)
+        and not modifier.ours(obj)
         and not (remove_rigs and len(obj.thew.rigs))
     ):
         raise Refusal(f"{name} has no flesh: nothing to remove")
@@ -290,7 +294,7 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         if modifier.by_id(obj, made.armature_modifier) is None:
             sentences.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
         sentences += flesh_map.remove_untouched(obj, reading.armature_of(obj))
-        modifier.remove(obj)
+    modifier.remove(obj)
     if remove_rigs:
         rigging.clear(obj)
     elif len(obj.thew.rigs):

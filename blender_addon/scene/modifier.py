@@ -27,9 +27,11 @@ FORMER = ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")
 NAME = "Thew"
 #: Marks the node trees made here; its value is the version of their layout.
 MARK = "thew_tree"
-LAYOUT = 3
+LAYOUT = 4
+#: The first that stands behind the Armature modifier.
+PLACED = 3
 #: The same of trees for meshes that ride on a body.
-RIDING = 103
+RIDING = 104
 #: Frames nearer than this are one.
 SAME_FRAME = 0.01
 
@@ -138,7 +140,7 @@ def is_former(obj: bpy.types.Object) -> bool:
     """Whether the object's flesh was made by an earlier version, whose modifier showed the shape itself."""
     mine = by_id(obj, obj.thew.made.modifier)
     mark = mine.node_group.get(MARK, 0) if mine is not None and mine.node_group is not None else 0
-    return isinstance(mark, int) and 0 < mark < LAYOUT
+    return isinstance(mark, int) and 0 < mark < PLACED
 
 
 def migrate(obj: bpy.types.Object) -> None:
@@ -152,10 +154,9 @@ def migrate(obj: bpy.types.Object) -> None:
 
 
 def remove(obj: bpy.types.Object) -> None:
-    """Take Thew's modifier and its attributes away and put every switched modifier back."""
+    """Take Thew's modifier, copies of it and its attributes away and put every switched modifier back."""
     made = obj.thew.made
-    modifier = by_id(obj, made.modifier)
-    if modifier is not None:
+    for modifier in ours(obj):
         obj.modifiers.remove(modifier)
     for uid in noted_ids(obj):
         put_back(obj, uid)
@@ -164,6 +165,26 @@ def remove(obj: bpy.types.Object) -> None:
         obj.modifiers.active = active
     remove_attributes(obj)
     _remove_unused_trees()
+
+
+def ours(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    """Every modifier of an object that is Thew's: the one that is noted, and those with a node tree of ours, as copies have."""
+    made = obj.thew.made
+    return [
+        m for m in obj.modifiers if m.persistent_uid == made.modifier or (m.type == "NODES" and is_tree(m.node_group))
+    ]
+
+
+def adopt(obj: bpy.types.Object) -> None:
+    """Note Thew's modifier again where what was noted leads nowhere."""
+    made, found = obj.thew.made, ours(obj)
+    if found and by_id(obj, made.modifier) is None:
+        made.modifier = found[0].persistent_uid
+
+
+def is_tree(group: bpy.types.NodeTree | None) -> bool:
+    """Whether a node tree was made here."""
+    return group is not None and MARK in group.keys()
 
 
 def renew(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> None:
@@ -231,7 +252,7 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
         node.inputs["Name"].default_value = name
         return node
 
-    source, sink = place("NodeGroupInput", 0, 200), place("NodeGroupOutput", 600, 100)
+    source, sink = place("NodeGroupInput", 0, 200), place("NodeGroupOutput", 650, 100)
     offset, frame = attribute(OFFSET, "FLOAT_VECTOR", 0, -300), attribute(FRAME, "FLOAT", -400, -100)
     now = place("GeometryNodeInputSceneTime", -400, 50)
     same, both = place("FunctionNodeCompare", -200, 0), place("FunctionNodeBooleanMath", 0, 0)
@@ -253,7 +274,11 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
         links.new(space.outputs["Transform"], turn.inputs["Transform"])
         vector = turn.outputs["Direction"]
     links.new(vector, move.inputs["Offset"])
-    links.new(move.outputs[0], sink.inputs[0])
+    # A copy of the modifier behind this one finds nothing to add.
+    used = place("GeometryNodeRemoveAttribute", 450, 100)
+    used.inputs["Name"].default_value = FRAME
+    links.new(move.outputs[0], used.inputs["Geometry"])
+    links.new(used.outputs["Geometry"], sink.inputs[0])
     return group
 
 

@@ -98,6 +98,11 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
         raise Refusal(
             f"{name} has no Armature modifier with an armature: parent it to its armature with Armature Deform"
         )
+    if obj.parent is not None and obj.parent.type == "ARMATURE" and obj.parent_type == "ARMATURE":
+        raise Refusal(
+            f"{name} is deformed twice, by its parent {describe(obj.parent)} and by the modifier “{modifier.name}”: set its "
+            "parent's Type to Object (Object Properties > Relations), or remove the modifier"
+        )
     armature = modifier.object
     if armature is None or armature.type != "ARMATURE":
         raise Refusal(f"The Armature modifier of {name} has no armature: choose one in the modifier")

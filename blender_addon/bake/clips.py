@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The animation of the bones that a bake belongs to: the action that its armature played when it was baked."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..logic.names import describe
+from ..scene import animation
+from ..scene.reading import armature_modifier
+
+#: Names of NLA tracks that the exporter takes for nobody's choice: it merges nothing by them.
+NAMELESS = ("NlaTrack", "[Action Stash]")
+
+
+def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature that moves a mesh: by its modifier, or, when the bake took its place, as its parent."""
+    modifier = armature_modifier(obj)
+    if modifier is not None and modifier.object is not None:
+        return modifier.object
+    return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None
+
+
+def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
+    """The action of the armature that the bake of a mesh is of: the one that was played then, or else the one that is."""
+    if obj.thew.made.baked_of is not None:
+        return obj.thew.made.baked_of
+    armature = armature_of(obj)
+    played = animation.playing(armature) if armature is not None else None
+    return played.action if played is not None and played.plain else None
+
+
+def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
+    """What the exporter will call the animation of an action of the armature."""
+    name = ""
+    for track in armature.animation_data.nla_tracks if armature.animation_data is not None else ():
+        if any(strip.action == action and not strip.mute for strip in track.strips):
+            name = track.name
+    return name if name and not name.startswith(NAMELESS) else action.name
+
+
+def misfit(obj: bpy.types.Object) -> str:
+    """Why the bones play something else than what the bake of a mesh is of, as a sentence; "" where they play that."""
+    armature, baked = armature_of(obj), obj.thew.made.baked_of
+    played = animation.playing(armature) if armature is not None else None
+    if baked is None or (played is not None and played.action == baked):
+        return ""
+    what = f"plays “{played.action.name}”" if played is not None else "plays something else"
+    return (
+        f"The bake of {describe(obj)} is of the action “{baked.name}” and {describe(armature)} {what}, which its keys do not "
+        f"fit: make “{baked.name}” active, or bake again"
+    )
+
+
+def parted(obj: bpy.types.Object) -> str:
+    """Why bones and baked keys of a mesh would leave in animations of their own, as a sentence; "" where they leave in one."""
+    armature = armature_of(obj)
+    if armature is None or clip_of(obj) is not None or not animation.animates(armature, "pose."):
+        return ""
+    return (
+        f"{describe(armature)} plays NLA strips, each of which glTF writes as an animation of its own, and the keys of "
+        f"{describe(obj)} as another: make one action active and bake it, or export with the Animation Mode Scene and Split Animation by Object off"
+    )
