@@ -7,7 +7,9 @@ is at least half around. An open mesh around another one is worn, however large 
 
 The largest is a body. So is what is at least half as large and stands beside it: a rider and a horse. What is smaller but has
 bones of its own is a segment, as the arms of a doll, and a body too, unless its rim lies on that of a larger one: then it
-would part from it, and rides. What its name says to be a hard thing (a shield, a helmet) is no further body. All else rides.
+would part from it, and rides. What its name says to be a hard thing (a shield, a helmet) is no further body, nor is a prop: a
+mesh that one bone carries, beside a body that several bend, where the body hangs on that bone too, or where it stands far away or
+surrounds everything. All else rides.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from . import extents
 
 #: Samples in the box of a mesh: volumes of compact ones are met to about 3 %, shares of overlap to 0.02.
 SAMPLES = 4096
@@ -99,10 +103,14 @@ def cast(parts: list[Part]) -> Cast:
     able = [i for i, part in enumerate(parts) if part.bones]
     order = sorted(able, key=lambda i: (-solids[i].volume, -solids[i].inside, -solids[i].size, i))
     order = [i for i in order if not is_worn(i, able, parts, solids)] or order
+    limber = [i for i in order if not is_rigid(parts[i])]
+    order = [*limber[:1], *(i for i in order if i not in limber[:1])]
     found = Cast([], [])
     for i in order:
         if not found.bodies:
             found.bodies.append(i)
+            continue
+        if limber and is_prop(parts[i], parts[limber[0]]):
             continue
         share = solids[i].volume / max(solids[found.bodies[0]].volume, 1e-300)
         if share < SEGMENT:
@@ -118,6 +126,22 @@ def cast(parts: list[Part]) -> Cast:
             found.seams.append((i, sewn))
         found.bodies.append(i)
     return found
+
+
+def is_rigid(part: Part) -> bool:
+    """Tells whether one bone carries all of a mesh."""
+    return max(part.bones.values(), default=1.0) > 0.99
+
+
+def is_prop(part: Part, body: Part) -> bool:
+    """Tells whether one bone carries a mesh that is no piece of a body: it is the body's own, or the mesh is far off or all around."""
+    if not is_rigid(part):
+        return False
+    boxes = [extents.box(np.asarray(each.surface.vertices)) for each in (part, body)]
+    size = float(body.surface.size)
+    gap = np.linalg.norm(np.maximum(np.maximum(boxes[0][0] - boxes[1][1], boxes[1][0] - boxes[0][1]), 0.0))
+    around = float(part.surface.size) > extents.SURROUNDS * size
+    return common(part, [body]) > 0.99 or around or bool(gap > extents.NEAR * size)
 
 
 def common(part: Part, others: list[Part]) -> float:
