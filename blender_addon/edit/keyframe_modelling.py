@@ -10,6 +10,7 @@ from ..live import keyframed
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.picking import Hit, Picker
+from ..logic.spaces import inverse
 from ..logic.tasks import finish
 from ..saved.timing import curve_time
 from ..scene.mesh import read_groups
@@ -46,7 +47,8 @@ class Modelling:
         vertices = [vertex for vertex, _ in points]
         maps = self.maps[vertices]
         wanted = np.array([place for _, place in points]) - maps[:, :3, 3]
-        return vertices, np.linalg.solve(maps[:, :3, :3], wanted[..., None])[..., 0]
+        back = inverse(maps[:, :3, :3], f"{describe(self.obj)}, or a bone that moves it,")
+        return vertices, np.einsum("pij,pj->pi", back, wanted)
 
     def drag(self, points: list[Point]) -> None:
         """Let points be in other places of the world, and show what comes of it."""

@@ -10,6 +10,7 @@ from ..logic import limb_handles, limbs
 from ..logic.errors import Refusal
 from ..logic.limb_handles import Handle
 from ..logic.native import core
+from ..logic.spaces import inverse
 from ..saved import edited
 from ..saved.limbs import ThewLimb
 from ..scene import limbs as scene_limbs
@@ -42,7 +43,7 @@ def handles(obj: bpy.types.Object, limb: ThewLimb, model) -> tuple[list[Handle],
 def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np.ndarray, whole: bool) -> bool:
     """Drag a handle of `start`, the model as it was when it was taken hold of, to a place in the world; whether it stopped because the
     boundary would fold."""
-    into = np.linalg.inv(atom_maps(obj, limb, start)[handle.atom])
+    into = inverse(atom_maps(obj, limb, start)[handle.atom], f"A bone of the limb “{limb.name}”")
     target = into[:3, :3] @ world + into[:3, 3]
     model, stopped = limb_handles.dragged(core(), start, handle, target, whole)
     limb.model = limbs.packed(model)

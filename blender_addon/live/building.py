@@ -205,14 +205,31 @@ def enclose(new: Built) -> Task:
         surface = thew.Surface(place.points(world), np.ascontiguousarray(triangles))
         skeleton = thew.Skeleton(character.bones, character.parents, heads, tails, elsewhere)
         skeleton = skeleton.refit_tails(surface, character.weights)
+        surface, hollow = solid(surface, skeleton)
         lattice = (model or thew.Lattice).enclose(
             surface, skeleton, character.weights, cells_across=new.build_settings.cells_across, progress=progress
         )
-        return surface, skeleton, lattice, lattice.check(surface, skeleton), surface.report().sentences
+        return surface, skeleton, lattice, lattice.check(surface, skeleton), [*hollow, *surface.report().sentences]
 
     new.surface, new.skeleton, new.lattice, new.defects, new.skin_notes = yield Work(
         "Building the lattice", made, 0.0, 0.5
     )
+
+
+#: Places along each bone at which it is asked whether it runs through a cavity.
+ALONG = 9
+
+
+def solid(surface, skeleton):
+    """The surface filled where bones run through its cavities, as those of a shell with walls do, and what to say of that."""
+    filled = surface.filled()
+    if filled is surface or np.array_equal(filled.triangles, surface.triangles):
+        return surface, []
+    heads, tails = np.asarray(skeleton.heads), np.asarray(skeleton.tails)
+    points = np.concatenate([heads + t * (tails - heads) for t in np.linspace(0.0, 1.0, ALONG)])
+    if not ((surface.winding_number(points) < 0.5) & (filled.winding_number(points) > 0.5)).any():
+        return surface, []
+    return filled, ["The skin has inner walls around the bones: what they enclose counts as flesh."]
 
 
 def assemble(flesh: Flesh, new: Built) -> Task:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .spaces import mirrors
+from .spaces import is_singular, mirrors
 
 AUTOMATIC, CYCLE, PREROLL, SETTLED = "AUTOMATIC", "CYCLE", "PREROLL", "SETTLED"
 
@@ -70,7 +70,7 @@ class Beginning:
 
     def moves_before(self, maps: np.ndarray, frames: float) -> np.ndarray:
         """How each of those turns is moved from the one that `maps` begin with, [turns, 4, 4]."""
-        step = maps[self.period, 0] @ np.linalg.inv(maps[0, 0]) if self.travels else np.eye(4)
+        step = moves(maps)[self.period] if self.travels else np.eye(4)
         back, turns = np.linalg.inv(step), int(np.ceil(frames / self.period))
         return np.stack([np.linalg.matrix_power(back, k) for k in range(turns, 0, -1)])
 
@@ -160,7 +160,7 @@ def repeating(
     if period > len(paths[0]) - 1 or (travels and len(set(periods)) > 1):
         return None
     if travels:
-        step = maps[0][period, 0] @ np.linalg.inv(maps[0][0, 0])
+        step = moves(maps[0])[period]
         for path, size in zip(paths, sizes, strict=True):
             if _apart(path[0] @ step[:3, :3].T + step[:3, 3], path[period], size) > MEETS:
                 return None
@@ -209,9 +209,23 @@ def _apart(a: np.ndarray, b: np.ndarray, size: float) -> float:
     return float(np.linalg.norm(a - b, axis=-1).max()) / size
 
 
+def guide(maps: np.ndarray) -> int | None:
+    """The first bone of poses [f, b, 4, 4] that the first of them does not flatten; None where it flattens all."""
+    return next((bone for bone in range(maps.shape[1]) if not is_singular(maps[0, bone])), None)
+
+
+def moves(maps: np.ndarray) -> np.ndarray:
+    """How a motion of poses `maps` [f, b, 4, 4] goes on from its first pose, told by one bone, [f, 4, 4]."""
+    bone = guide(maps) or 0
+    return maps[:, bone] @ np.linalg.inv(maps[0, bone])
+
+
 def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
     """How far a motion goes whose last pose is its first moved as a whole; 0.0: it is none, or does not go on steadily."""
-    step = maps[-1, 0] @ np.linalg.inv(maps[0, 0])
+    if guide(maps) is None:
+        return 0.0
+    onwards = moves(maps)
+    step = onwards[-1]
     turn = step[:3, :3]
     if np.abs(turn.T @ turn - np.eye(3)).max() > 1e-5 or mirrors(turn):
         return 0.0
@@ -224,8 +238,7 @@ def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
     way = float(np.linalg.norm(centre[-1] - centre[0]))
     mean = way / (len(path) - 1)
     ends = np.linalg.norm([centre[1] - centre[0], centre[-1] - centre[-2]], axis=1)
-    moves = maps[:, 0] @ np.linalg.inv(maps[0, 0])
-    carried = np.einsum("fij,bkj->fbki", moves[:, :3, :3], path[0, :bones]) + moves[:, None, None, :3, 3]
+    carried = np.einsum("fij,bkj->fbki", onwards[:, :3, :3], path[0, :bones]) + onwards[:, None, None, :3, 3]
     if _apart(carried, path[:, :bones], size) <= 10.0 * MEETS:
         return 0.0  # nothing but carried: every motion of one stiff thing looks like a turn that leads on
     steady = (ends > 0.5 * mean).all() and (ends < 2.0 * mean).all()

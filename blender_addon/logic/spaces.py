@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .errors import Refusal
+
 #: A character whose longest side, by the scene's units, lies in this range is believed; metres.
 BELIEVABLE = (0.5, 3.0)
 #: The height given to every other one, metres.
@@ -104,6 +106,14 @@ def is_singular(matrix: np.ndarray) -> bool:
         return True
     sizes = np.linalg.svd(linear, compute_uv=False)
     return bool(sizes[-1] <= 1e-9 * sizes[0])
+
+
+def inverse(matrix: np.ndarray, what: str) -> np.ndarray:
+    """The inverse of affine or linear maps [..., 3 or 4, 3 or 4]; a `Refusal` where one flattens space, of `what` with its place."""
+    matrix = np.asarray(matrix, dtype=np.float64)
+    if any(is_singular(each) for each in matrix.reshape(-1, *matrix.shape[-2:])):
+        raise Refusal(f"{what} is scaled to zero at this frame: give it a scale, or go to another frame")
+    return np.linalg.inv(matrix)
 
 
 def normalised(weights: np.ndarray) -> np.ndarray:

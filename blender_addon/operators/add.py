@@ -65,6 +65,12 @@ class THEW_OT_add(Job, bpy.types.Operator):
             flesh = register.flesh(body)
             if flesh.character.apart:
                 self.report({"WARNING"}, sentence(flesh.character.apart))
+            if is_carried(flesh):
+                self.report(
+                    {"WARNING"},
+                    f"No bone runs through “{body.name}”, so nothing of it sways: put bones inside its skin, or, where that has "
+                    "inner walls (a Solidify that was applied), delete them, and add the flesh again.",
+                )
             told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
         others = fleshed(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.flesh(obj)):

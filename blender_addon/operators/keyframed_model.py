@@ -14,6 +14,7 @@ from ..edit.keyframe_modelling import Modelling
 from ..live import keyframed, keyframed_events
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from ..logic.spaces import inverse
 from ..saved import keyframed as saved
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, poses, windows
@@ -194,7 +195,7 @@ class Arrow:
 
     def drag_to(self, tip: np.ndarray) -> None:
         """Let its tip be at a point of the world: what is drawn is a quarter of a second."""
-        arrow = np.linalg.solve(self.turn, tip - self.start) / SHOWN
+        arrow = inverse(self.turn, describe(self.key.id_data)) @ (tip - self.start) / SHOWN
         keyframing.set_arrow(self.key, arrow, self.leaving)
 
     def put_back(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
-from ..logic.spaces import transform
+from ..logic.spaces import inverse, transform
 from ..saved.limbs import ThewLimb
 from . import moment
 from .bone_marks import known_bone, marked_bone
@@ -79,7 +79,7 @@ def pose_maps(obj: bpy.types.Object, bones: list[str]) -> np.ndarray:
     """How the object's own space at rest is carried by each bone into the world as it is now, [b, 4, 4]."""
     armature = armature_of(obj)
     mesh, holder = np.array(obj.matrix_world), np.array(armature.matrix_world)
-    into = np.linalg.inv(holder) @ mesh
+    into = inverse(holder, describe(armature)) @ mesh
     maps = []
     for name in bones:
         posed = armature.pose.bones.get(name)

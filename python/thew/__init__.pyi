@@ -147,6 +147,9 @@ class Surface:
     @property
     def size(self) -> float:
         """Diagonal of the bounding box, metres."""
+    def filled(self) -> Surface:
+        """The same surface without cavities: what its inner walls enclose counts as inside. Their triangles are turned
+        outward; one without inner walls is given back as it is."""
     def report(self) -> SurfaceReport:
         """What was found in the surface; `str()` of it is sentences."""
     def winding_number(self, points: ArrayLike) -> _Floats:

@@ -83,6 +83,12 @@ impl PySurface {
         self.0.size()
     }
 
+    /// The same surface without cavities: what its inner walls enclose counts as inside. Their triangles are turned
+    /// outward; one without inner walls is given back as it is.
+    fn filled(&self, py: Python<'_>) -> PyResult<Self> {
+        detached(py, || Ok(Self(Arc::new(self.0.filled()))))
+    }
+
     /// What was found in the surface; `str()` of it is sentences.
     fn report(&self, py: Python<'_>) -> PyResult<PySurfaceReport> {
         detached(py, || Ok(PySurfaceReport(self.0.report())))

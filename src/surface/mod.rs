@@ -197,6 +197,22 @@ impl Surface {
         })
     }
 
+    /// The same surface without cavities: what its inner walls enclose counts as inside.
+    ///
+    /// Their triangles are turned outward; one without inner walls is given back as it is.
+    pub fn filled(&self) -> Self {
+        let mut triangles = self.triangles.clone();
+        let walls = self.patches.iter().filter(|patch| patch.is_cavity());
+        let mut any = false;
+        for &t in walls.flat_map(|patch| &patch.triangles) {
+            triangles[self.welded.source[t as usize] as usize].swap(1, 2);
+            any = true;
+        }
+        // What was taken before is taken again.
+        let turned = any.then(|| Self::new(self.vertices.clone(), triangles).ok());
+        turned.flatten().unwrap_or_else(|| self.clone())
+    }
+
     /// Vertices as given.
     pub fn vertices(&self) -> &[Vec3] {
         &self.vertices

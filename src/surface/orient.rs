@@ -257,6 +257,11 @@ fn area(vertices: &[Vec3], t: &[u32; 3]) -> f64 {
 const OPEN_DECIDES: f64 = 0.005;
 
 impl Patch {
+    /// Tells whether it is the inner wall of something hollow: once oriented it is closed and faces inward.
+    pub fn is_cavity(&self) -> bool {
+        self.closed && self.orientable && self.decides() && self.volume < 0.0
+    }
+
     /// Whether the sign of its volume says which way is out.
     fn decides(&self) -> bool {
         let least = if self.closed { 1e-10 } else { OPEN_DECIDES };

@@ -34,6 +34,24 @@ fn inward_shells_are_cavities_and_outward_ones_are_ignored() {
 }
 
 #[test]
+fn filled_surfaces_have_no_cavities() {
+    let (outer, inner) = (sphere(1.0, 24), sphere(0.5, 16));
+    let hollow = outer.clone().with(&inner.clone().reversed());
+    for shape in [hollow.clone(), hollow.clone().reversed(), unwelded(&hollow)] {
+        let filled = surface(&shape).filled();
+        assert!(filled.contains(Vec3::zeros()) && filled.contains(Vec3::x() * 0.7));
+        assert_relative_eq!(filled.volume(), outer.signed_volume(), max_relative = 5e-3);
+        assert_eq!(filled.vertices(), surface(&shape).vertices());
+    }
+    // One without inner walls stays as it is, open or closed.
+    let mut open = outer.clone();
+    open.triangles.truncate(open.triangles.len() / 2);
+    for shape in [outer.clone(), outer.with(&inner), open] {
+        assert_eq!(surface(&shape).filled().triangles(), shape.triangles);
+    }
+}
+
+#[test]
 fn interpenetrating_pieces_count_once() {
     let half = Vec3::repeat(0.5);
     let shape = cuboid(half).with(&moved(cuboid(half), Vec3::new(0.5, 0.1, 0.2)));
