@@ -264,8 +264,8 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
             break
         passes = found is None and other.type in PASSING
         if other.type in reading.REBUILDING and not passes and (other.show_viewport or other.show_render):
-            where = "or move it below the Armature modifier" if found is not None else "or remove it"
-            raise Refusal(f"The modifier “{other.name}” of {name} makes or removes vertices: apply it, {where}")
+            where = reading.rid_of(other) if found is not None else "apply it, or remove it"
+            raise Refusal(f"The modifier “{other.name}” of {name} makes or removes vertices: {where}")
 
 
 def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:

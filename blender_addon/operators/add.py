@@ -10,6 +10,7 @@ from ..live.session import register
 from ..logic.errors import Refusal, sentence
 from ..logic.sentences import plural
 from ..saved.choices import METHODS, MOST_CELLS
+from ..scene.flesh_map import FLESH
 from ..scene.reading import armature_of
 from .shell import Job, fill
 
@@ -72,6 +73,13 @@ class THEW_OT_add(Job, bpy.types.Operator):
                     "inner walls (a Solidify that was applied), delete them, and add the flesh again.",
                 )
             told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
+        for body in taken.bodies if self._first else ():
+            if register.flesh(body).character.painted.flesh is not None:
+                self.report(
+                    {"WARNING"},
+                    f"“{body.name}” had a vertex group “{FLESH}” before, which is taken for the map of its flesh (1 soft, 0 hard): "
+                    "where it means something else, press Remove, rename it and add the flesh again.",
+                )
         others = fleshed(obj) if taken.bodies == [obj] else []
         if others and self._first and is_carried(register.flesh(obj)):
             return ride_instead(obj, others[0])

@@ -62,6 +62,7 @@ class ThewMade(bpy.types.PropertyGroup):
     flesh_map: StringProperty(
         description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
     )
+    flesh_map_count: IntProperty(description="How many vertices that map had", options={"HIDDEN"})
     rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
     along: BoolProperty(description="The object rides because Add Flesh took its whole character", options={"HIDDEN"})
     left: StringProperty(

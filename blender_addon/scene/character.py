@@ -70,7 +70,7 @@ def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.
             names = ", ".join(f"“{modifier.name}”" for modifier in before)
             raise Refusal(
                 f"The modifiers before the Armature modifier of {describe(obj)} ({names}) change its vertices from "
-                f"{len(obj.data.vertices)} to {len(mesh.vertices)}: apply them, or move them below the Armature modifier"
+                f"{len(obj.data.vertices)} to {len(mesh.vertices)}: apply them"
             )
         return mesh_positions(mesh), read_groups(mesh)
 

@@ -71,8 +71,8 @@ def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: in
             continue
         found[name] = values_of(groups, group.index, count, MISSING[name])
     flesh, stiffness = found.get(FLESH), found.get(STIFFNESS)
-    if flesh is not None and digest(flesh) == obj.thew.made.flesh_map:
-        flesh = None  # as it was filled: the automatic map
+    if flesh is not None and is_filled(obj, flesh):
+        flesh = None  # the automatic map
     if stiffness is not None and (stiffness == np.float32(maps.NEUTRAL)).all():
         stiffness = None
     return Painted(flesh, stiffness, tuple(notes))
@@ -136,14 +136,23 @@ def fill(obj: bpy.types.Object, armature: bpy.types.Object, automatic: np.ndarra
     known = digest(values)
     if obj.vertex_groups.get(FLESH) is None or known != obj.thew.made.flesh_map:
         write(obj, FLESH, values)
-        obj.thew.made.flesh_map = known
+        obj.thew.made.flesh_map, obj.thew.made.flesh_map_count = known, len(values)
     return True
 
 
 def is_automatic(obj: bpy.types.Object) -> bool:
     """Whether the group Flesh is missing or as Thew filled it."""
     values = read(obj, FLESH)
-    return values is None or digest(values) == obj.thew.made.flesh_map
+    return values is None or is_filled(obj, values)
+
+
+def is_filled(obj: bpy.types.Object, values: np.ndarray) -> bool:
+    """Whether a map float32[n] is the one that Thew filled; vertices of meshes that were joined to it since have none."""
+    made, count = obj.thew.made, obj.thew.made.flesh_map_count
+    if digest(values) == made.flesh_map:
+        return True
+    joined = 0 < count < len(values) and not values[count:].any()
+    return joined and digest(values[:count]) == made.flesh_map
 
 
 def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) -> None:
@@ -163,12 +172,12 @@ def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -
         if group is None or is_bone(armature, name):
             continue
         values = read(obj, name)
-        ours = digest(values) == obj.thew.made.flesh_map if name == FLESH else (values == maps.NEUTRAL).all()
+        ours = is_filled(obj, values) if name == FLESH else (values == maps.NEUTRAL).all()
         if ours:
             drop(obj, group)
         else:
             kept.append(
-                f"“{obj.name}” keeps the vertex group “{name}”, painted or softened by you, for when flesh is added again"
+                f"“{obj.name}” keeps the vertex group “{name}”, which is not as Thew filled it, for when flesh is added again"
             )
     return kept
 

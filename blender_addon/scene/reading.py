@@ -95,6 +95,11 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
                 f"{name} is deformed by its parent without a modifier: give it an Armature modifier "
                 "(parent with Armature Deform again, or use Make Real in the modifier panel)"
             )
+        off = next((m for m in obj.modifiers if m.type == "ARMATURE"), None)
+        if off is not None and off.object is not None:
+            raise Refusal(f"The Armature modifier “{off.name}” of {name} is switched off: switch it on in the viewport")
+        if off is not None:
+            raise Refusal(f"The Armature modifier “{off.name}” of {name} has no armature: choose one in the modifier")
         raise Refusal(
             f"{name} has no Armature modifier with an armature: parent it to its armature with Armature Deform"
         )
@@ -132,10 +137,20 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
     for other in found.before():
         if other.type in REBUILDING:
             raise Refusal(
-                f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: "
-                "apply it, or move it below the Armature modifier"
+                f"The modifier “{other.name}” of {name} makes or removes vertices before the Armature modifier: {rid_of(other)}"
             )
     return found
+
+
+#: Behind the Armature modifier these leave the skin where it was, but for what bends between its vertices.
+MOVABLE = {"EDGE_SPLIT", "SUBSURF", "TRIANGULATE"}
+
+
+def rid_of(modifier: bpy.types.Modifier) -> str:
+    """What to do with a modifier that may not stand before the Armature modifier."""
+    keyed = modifier.id_data.data.shape_keys is not None
+    apply = "apply it" + (" (Blender does so where there are no shape keys)" if keyed else "")
+    return f"{apply}, or move it below the Armature modifier" if modifier.type in MOVABLE else apply
 
 
 def view_layer(scene: bpy.types.Scene) -> bpy.types.ViewLayer:

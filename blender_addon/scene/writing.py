@@ -66,7 +66,10 @@ def write_keys(obj: bpy.types.Object, start: int, stretch: float, offsets: np.nd
     if made["basis"]:
         obj.shape_key_add(name="Basis", from_mix=False)
     keys = mesh.shape_keys
-    made["action"] = keys.animation_data is None or keys.animation_data.action is None
+    animation = keys.animation_data
+    # An action without a slot of it plays nothing: Blender makes one for the keys.
+    slotless = animation is not None and getattr(animation, "action_slot", animation) is None
+    made["action"] = animation is None or animation.action is None or slotless
     basis = key_positions(keys.reference_key)
     for i, offset in enumerate(offsets):
         key = obj.shape_key_add(name=key_name(start + i), from_mix=False)
@@ -153,9 +156,9 @@ def shares_action(keys: bpy.types.Key | None) -> bool:
     animation = keys.animation_data if keys is not None else None
     if animation is None or animation.action is None:
         return False
-    slot = getattr(animation, "action_slot", None)
-    if slot is not None:
-        return len(slot.users()) > 1
+    if hasattr(animation, "action_slot"):
+        slot = animation.action_slot
+        return slot is not None and len(slot.users()) > 1
     return animation.action.users - int(animation.action.use_fake_user) > 1
 
 

@@ -35,11 +35,12 @@
 mod balance;
 mod cells;
 
+use balance::nearest_balance;
 pub(super) use balance::{balance, forces_at};
 
 use super::forces::Load;
 use super::nonlinear::{Balancer, Domain, FLOOR, Increment};
-use super::stepper::{Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper};
+use super::stepper::{Factor, Factored, NodalState, Proposal, Start, Step, StepInParts, Stepper};
 use super::{SimulationError, SkinnedLattice, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
@@ -291,6 +292,21 @@ impl HyperelasticStepper {
 }
 
 impl Stepper for HyperelasticStepper {
+    /// In balance, or as near to it as is found: a first pose that folds flesh over is a beginning like any other, and is counted.
+    fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
+        let sway = if start.settled {
+            let (sway, left) =
+                nearest_balance(start.body, start.skinned, start.load, start.progress)?;
+            self.unconverged += usize::from(left.is_some());
+            sway
+        } else {
+            vec![Vec3::zeros(); start.body.nodes()]
+        };
+        let carried = start.skinned.places.iter().zip(&sway);
+        nodes.positions = carried.map(|(p, u)| p + u).collect();
+        Ok(())
+    }
+
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
         self.propose(step, nodes)?;
         self.accept(step, nodes, None)

@@ -224,8 +224,8 @@ impl Simulation {
             settled,
             progress,
         };
-        self.stepper.reset(&start, &mut self.nodes)?;
         self.unconverged_before = self.stepper.unconverged();
+        self.stepper.reset(&start, &mut self.nodes)?;
         if let Some(touching) = &mut self.touching {
             touching.stand(&[&self.nodes.positions]);
         }
@@ -415,7 +415,9 @@ impl Simulation {
 
     /// A whole number of steps fills the time: the fewest that are no longer than asked for, but for [`SLACK`].
     fn steps(&self, dt: f64) -> usize {
-        (dt * self.settings.rate / (1.0 + SLACK) - 1e-6).ceil().max(0.0) as usize
+        (dt * self.settings.rate / (1.0 + SLACK) - 1e-6)
+            .ceil()
+            .max(0.0) as usize
     }
 
     /// Positions of the lattice's vertices `[nodes]`, metres.

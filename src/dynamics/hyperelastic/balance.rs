@@ -9,7 +9,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::elasticity::{Elastic, Tangent};
 use crate::progress::Progress;
-use crate::solve::{Configuration, EnergyTerm, Newton};
+use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError};
 
 /// The elastic energy, from where the skeleton carries the flesh, or from rest.
 pub(super) fn elastic<'a>(
@@ -26,6 +26,10 @@ pub(super) fn elastic<'a>(
     }
 }
 
+/// What may be left of the forces that balance, as a share of them, where the search for a balance comes to a halt: the energy of
+/// flesh that a pose has folded has kinks at which Newton's method goes back and forth, and this is less than anybody sees.
+const LEFT: f64 = 1e-3;
+
 /// The sway of the flesh in balance at a pose.
 pub(in super::super) fn balance(
     body: &Body,
@@ -33,6 +37,34 @@ pub(in super::super) fn balance(
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
+    let (sway, left) = nearest_balance(body, skinned, load, progress)?;
+    match left {
+        Some(error) if !is_near(&error) => Err(error.into()),
+        _ => Ok(sway),
+    }
+}
+
+/// Tells whether what was found is as good as a balance.
+fn is_near(error: &NewtonError) -> bool {
+    let NewtonError::NotConverged {
+        residual, wanted, ..
+    } = error
+    else {
+        return false;
+    };
+    residual * Newton::default().tolerance <= LEFT * wanted
+}
+
+/// The sway nearest to balance that is found at a pose, and why it is not one.
+///
+/// # Errors
+/// As [`balance`], but for no convergence.
+pub(in super::super) fn nearest_balance(
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+    progress: &dyn Progress,
+) -> Result<(Vec<Vec3>, Option<NewtonError>), SimulationError> {
     let zero = vec![Vec3::zeros(); body.nodes()];
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
     loads(body, skinned, load, &sway, &mut forces);
@@ -53,8 +85,11 @@ pub(in super::super) fn balance(
         mass: body.mass_matrix(),
         twist: Some(body.twist_matrix()),
     };
-    balancer.balance(domain, increment, &mut sway, &options, progress)?;
-    Ok(sway)
+    match balancer.balance(domain, increment, &mut sway, &options, progress) {
+        Ok(_) => Ok((sway, None)),
+        Err(error @ NewtonError::NotConverged { .. }) => Ok((sway, Some(error))),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The forces (N; zero on held vertices) that hold the flesh at a sway.
