@@ -43,7 +43,7 @@ def misfit(obj: bpy.types.Object) -> str:
     """Why the bones play something else than what the bake of a mesh is of, as a sentence; "" where they play that."""
     armature, baked = armature_of(obj), obj.thew.made.baked_of
     played = animation.playing(armature) if armature is not None else None
-    if baked is None or (played is not None and played.action == baked):
+    if armature is None or baked is None or (played is not None and played.action == baked):
         return ""
     what = f"plays “{played.action.name}”" if played is not None else "plays something else"
     return (

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Frames, seconds and curves: time stretching, NLA strips, actions; what would not play as it is baked is refused."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, evaluated, make_character, part, play, refused, size_of
+
+FRAMES = range(1, 21)
+SLOTS = bpy.app.version >= (4, 4)
+
+
+def add(**options):
+    assert bpy.ops.thew.add(**{"cells_across": 6, **options}) == {"FINISHED"}
+
+
+def live_of(body):
+    activate(body)
+    add()
+    bpy.ops.thew.simulate()
+    return play(body, FRAMES)
+
+
+def pushed_down(owner, name="Strip"):
+    """The active action of an ID becomes a strip: (its animation data, track, strip)."""
+    data = owner.animation_data
+    action, slot = data.action, getattr(data, "action_slot", None)
+    data.action = None
+    track = data.nla_tracks.new()
+    track.name = name
+    strip = track.strips.new(name, 1, action)
+    if slot is not None:
+        strip.action_slot = slot
+    return data, track, strip
+
+
+# time stretching ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("old", "new"), [(100, 125), (125, 100)])
+def test_bakes_play_with_stretched_time(scene, old, new):
+    body, _ = make_character()
+    scene.render.frame_map_old, scene.render.frame_map_new = old, new
+    live = live_of(body)
+    for space in ("REST", "POSED"):
+        bpy.ops.thew.bake(space=space)
+        assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    scene.frame_set(10)
+    bpy.ops.thew.finish_bake()
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+
+
+def ball():
+    """A ball with a key, and a thing that is keyed at the same times."""
+    bpy.ops.mesh.primitive_uv_sphere_add(segments=12, ring_count=8)
+    obj = bpy.context.object
+    obj.shape_key_add(name="Basis")
+    squash = obj.shape_key_add(name="Squash")
+    for point in squash.points:
+        point.co.z *= 0.5
+    cube = bpy.data.objects.new("Cube", None)
+    bpy.context.scene.collection.objects.link(cube)
+    for frame, x in ((1, 0.0), (60, 5.0)):
+        cube.location.x = x
+        cube.keyframe_insert("location", frame=frame)
+    return obj, cube
+
+
+def test_keyframed_flesh_is_stretched_as_all_curves_are(scene):
+    obj, cube = ball()
+    scene.frame_end = 60
+    activate(obj)
+    assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
+    scene.render.frame_map_new = 150
+    bpy.ops.thew.keyframed_compute()
+    wanted = np.array([point.co for point in obj.data.shape_keys.key_blocks["Squash"].points])
+
+    def nearest(away):
+        def at(frame):
+            scene.frame_set(frame)
+            return away()
+
+        return min(range(60, 121), key=at)
+
+    assert nearest(lambda: np.abs(evaluated(obj) - wanted).max()) == 90
+    assert nearest(lambda: abs(cube.matrix_world.translation.x - 5.0)) == 90
+    # Its bake plays as it did.
+    live = play(obj, range(1, 91, 8))
+    assert bpy.ops.thew.bake(frame_start=1, frame_end=90) == {"FINISHED"}
+    assert np.abs(play(obj, range(1, 91, 8)) - live).max() < 1e-5
+
+
+def test_a_key_of_keyframed_flesh_is_set_where_the_playhead_stands(scene):
+    obj, _ = ball()
+    scene.frame_end = 60
+    activate(obj)
+    bpy.ops.thew.keyframed_add()
+    scene.render.frame_map_new = 200
+    scene.frame_set(30)
+    keyframing = part("edit.keyframing")
+    shape = np.array([point.co for point in obj.data.shape_keys.key_blocks["Basis"].points], dtype=np.float32)
+    keyframing.keep_shape(obj, scene, 1.2 * shape)
+    times = [time for time, _ in part("scene.keyframe_times").points(obj)]
+    assert 15.0 in times
+
+
+def test_presets_key_in_stretched_time(scene):
+    """Marked cycles too are told in frames of the scene."""
+    _, rig = make_character()
+    action = rig.animation_data.action
+    action.use_frame_range, action.use_cyclic = True, True
+    action.frame_start, action.frame_end = 1, 21
+    found = part("scene.reading").subject(bpy.data.objects["Body"], bpy.context.view_layer)
+    poses = part("scene.poses")
+    assert poses.marked_cycle(found, scene) == (1, 21)
+    scene.render.frame_map_new = 200
+    assert poses.marked_cycle(found, scene) == (2, 42)
+
+
+# actions and strips of the shape keys -------------------------------------------------------------------------------------
+
+
+def smiling(body):
+    body.shape_key_add(name="Basis")
+    smile = body.shape_key_add(name="Smile")
+    for point in smile.points:
+        point.co *= 1.1
+    for frame, value in ((1, 0.0), (10, 1.0), (20, 0.0)):
+        smile.value = value
+        smile.keyframe_insert("value", frame=frame)
+    return pushed_down(body.data.shape_keys)
+
+
+def test_keys_above_a_strip_play_as_baked(scene):
+    body, _ = make_character()
+    smiling(body)
+    live = live_of(body)
+    for space in ("REST", "POSED"):
+        bpy.ops.thew.bake(space=space)
+        assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+
+
+def solo(data, track, _strip):
+    track.is_solo = True
+
+
+def influence(data, _track, _strip):
+    data.action_influence = 0.5
+
+
+def adding(data, _track, _strip):
+    data.action_blend_type = "ADD"
+
+
+def subtracting(data, _track, _strip):
+    data.action_blend_type = "SUBTRACT"
+
+
+def multiplying(data, _track, _strip):
+    data.action_blend_type = "MULTIPLY"
+
+
+def tweaking(data, track, strip):
+    strip.frame_start, strip.scale = 6, 2.0
+    track.select = strip.select = True
+    data.nla_tracks.active = track
+    data.use_tweak_mode = True
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        (solo, "the NLA track “Strip” is solo: end its solo first"),
+        (influence, "an influence of 50 %"),
+        (adding, "blended with Add"),
+        (subtracting, "blended with Subtract"),
+        (multiplying, "blended with Multiply"),
+        (tweaking, "tweak mode"),
+    ],
+)
+def test_keys_that_would_not_play_as_baked_are_refused(scene, how, said):
+    """Before anything is simulated, and nothing is changed."""
+    body, _ = make_character()
+    data, track, strip = smiling(body)
+    how(data, track, strip)
+    live = live_of(body)
+    before = [key.name for key in body.data.shape_keys.key_blocks]
+    for space in ("REST", "POSED"):
+        text = refused(bpy.ops.thew.bake, space=space)
+        assert said in text and "“Body”" in text
+    assert [key.name for key in body.data.shape_keys.key_blocks] == before
+    assert np.array_equal(play(body, FRAMES), live)
+
+
+def test_keys_join_an_action_that_they_hold_without_a_slot(scene):
+    if not SLOTS:
+        pytest.skip("Blender before 4.4 knows no slots")
+    body, rig = make_character()
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="Key")
+    data = body.data.shape_keys.animation_data_create()
+    data.action = rig.animation_data.action
+    data.action_slot = None
+    slots = [slot.identifier for slot in data.action.slots]
+    live = live_of(body)
+    bpy.ops.thew.bake(space="REST")
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+    bpy.ops.thew.remove(remove_baked_keys=True)
+    assert [slot.identifier for slot in rig.animation_data.action.slots] == slots
+
+
+# the action that a bake is of ---------------------------------------------------------------------------------------------
+
+
+def named(rig, name):
+    rig.animation_data.action.name = name
+    return rig.animation_data.action
+
+
+def copied(action, name, factor):
+    other = action.copy()
+    other.name = name
+    curves = other.layers[0].strips[0].channelbags[0].fcurves if SLOTS else other.fcurves
+    for curve in curves:
+        for point in curve.keyframe_points:
+            point.co.y *= factor
+    return other
+
+
+def play_action(rig, action):
+    rig.animation_data.action = action
+    if SLOTS:
+        rig.animation_data.action_slot = action.slots[0]
+
+
+def test_a_bake_keeps_to_its_action(scene):
+    """Walk is active when the bake of Run is finished: the keys belong to Run, and that is told."""
+    body, rig = make_character()
+    walk = named(rig, "Walk")
+    run = copied(walk, "Run", 1.8)
+    play_action(rig, run)
+    live_of(body)
+    bpy.ops.thew.bake(space="REST")
+    check = part("bake.export_check").check
+    assert not [text for text in check(body) if "action" in text]
+    play_action(rig, walk)
+    (said,) = [text for text in check(body) if "“Run”" in text]
+    assert "“Rig” plays “Walk”" in said and "make “Run” active, or bake again" in said
+    # A file holds it in the right animation all the same.
+    assert part("bake.gltf").shared_animation(body)[0] == "Run"
+    assert part("bake.gltf").shared_animation(rig) == ("Run", [run])
+    bpy.ops.thew.finish_bake()
+    if SLOTS:
+        assert body.data.shape_keys.animation_data.action == run
+    play_action(rig, run)
+    assert not [text for text in check(body) if "action" in text]
+
+
+def test_strips_alone_are_one_animation_with_the_flesh(scene):
+    body, rig = make_character()
+    walk = named(rig, "Walk")
+    pushed_down(rig, "Track")
+    live = live_of(body)
+    bpy.ops.thew.bake(space="REST")
+    assert part("bake.gltf").shared_animation(body)[0] == "Track"
+    assert not part("bake.export_check").check(body)
+    bpy.ops.thew.finish_bake()
+    if SLOTS:
+        assert body.data.shape_keys.animation_data.action == walk
+    assert np.abs(play(body, FRAMES) - live).max() < 1e-5 * size_of(live[0])
+
+
+@pytest.mark.parametrize("how", ["shifted", "scaled", "two"])
+def test_strips_that_do_not_play_as_written_are_told(scene, how):
+    body, rig = make_character()
+    _, _, strip = pushed_down(rig, "Track")
+    if how == "shifted":
+        strip.frame_start_ui = 5
+    elif how == "scaled":
+        strip.scale = 2.0
+    else:
+        other = rig.animation_data.nla_tracks.new().strips.new("More", 30, strip.action)
+        if SLOTS:
+            other.action_slot = strip.action_slot
+    live_of(body)
+    bpy.ops.thew.bake(space="REST")
+    (said,) = part("bake.export_check").check(body)
+    assert "“Rig” plays NLA strips" in said and "Split Animation by Object off" in said
+
+
+def test_visibility_that_a_strip_animates_is_seen(scene):
+    """The armature's switch is keyed, and the action pushed down."""
+    body, _ = make_character()
+    modifier = body.modifiers["Armature"]
+    for frame, on in ((1, True), (10, False)):
+        modifier.show_viewport = on
+        modifier.keyframe_insert("show_viewport", frame=frame)
+    modifier.show_viewport = True
+    pushed_down(body)
+    activate(body)
+    assert "animated or driven" in refused(bpy.ops.thew.add)
+    body.animation_data.nla_tracks[0].mute = True  # it has no part any more
+    assert bpy.ops.thew.add() == {"FINISHED"}
+
+
+def test_rigs_controls_in_strips_are_known(scene):
+    animation, rig_controls = part("scene.animation"), part("scene.rig_controls")
+    body, _ = make_character()
+    activate(body)
+    add()
+    from helpers import add_rig
+
+    add_rig(body, name="Bulge")
+    body.thew.rigs[0].keyframe_insert("control", frame=1)
+    assert rig_controls.animated(body) == (True,)
+    data, track, _ = pushed_down(body)
+    assert rig_controls.animated(body) == (True,)
+    track.mute = True
+    assert rig_controls.animated(body) == (False,) and not list(animation.curves(data))
