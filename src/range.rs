@@ -4,16 +4,25 @@
 //! Beyond these bounds squares and products of what is computed would overflow, in f32 where surfaces are shown and in f64
 //! elsewhere, and no more than rounding would be left of it in any case.
 
-use crate::Vec3;
+use crate::{Mat3, Vec3};
 
 /// Farthest position, metres: its cube is finite in f32.
 pub(crate) const FARTHEST: f64 = 1e12;
-/// Largest number of any other kind: its cube is finite in f64.
-pub(crate) const LARGEST: f64 = 1e100;
+/// Largest number of any other kind: the mass of what fills all places, 1e36 m³, weighs less, and squares of squares are finite in f64.
+pub(crate) const LARGEST: f64 = 1e50;
 
 /// Finite, and not too large to be computed with.
 pub(crate) fn is_sound(x: f64) -> bool {
     x.abs() <= LARGEST
+}
+
+/// The largest size of an entry, infinite where one is no number; `amax` forgets an infinity after a NaN.
+pub(crate) fn largest(m: &Mat3) -> f64 {
+    let larger = |most: f64, x: &f64| match x.is_nan() {
+        true => f64::INFINITY,
+        false => most.max(x.abs()),
+    };
+    m.iter().fold(0.0, larger)
 }
 
 /// A vector of such numbers.

@@ -6,7 +6,6 @@
 //! kept beside it, so that positions have the same bits however the matrix is stored.
 
 use crate::Vec3;
-use crate::range::is_sound;
 use sprs::CsMatI;
 use sprs::errors::StructureError;
 
@@ -182,7 +181,7 @@ impl StoredEmbedding {
         let fits = self.weights.len() == self.len()
             && self.cells.len() == self.len()
             && self.cells.iter().all(|&cell| (cell as usize) < cells)
-            && self.weights.iter().flatten().all(|&x| is_sound(x));
+            && self.weights.iter().all(|row| are_weights(row));
         if !fits {
             return None;
         }
@@ -191,6 +190,18 @@ impl StoredEmbedding {
         let rows = rows.map(|(indices, weights)| indices.iter().zip(weights).filter_map(used));
         Embedding::from_rows(vertices, self.cells.into_iter().zip(rows)).ok()
     }
+}
+
+/// Farthest that a weight may be from what lies in its cell: points outside have some below zero and above one.
+const LARGEST_WEIGHT: f64 = 1e3;
+/// How far the sum of weights may be from one: their rounding, and that of single precision where they were once kept in it.
+const OFF_ONE: f64 = 1e-5;
+
+/// Tells whether a row holds weights of a point: none, or such that sum to one.
+fn are_weights(row: &[f64]) -> bool {
+    let sum: f64 = row.iter().sum();
+    let none = row.iter().all(|&x| x == 0.0);
+    row.iter().all(|x| x.abs() <= LARGEST_WEIGHT) && (none || (sum - 1.0).abs() <= OFF_ONE)
 }
 
 #[cfg(test)]
@@ -269,6 +280,8 @@ mod tests {
         };
         assert_eq!(changed(&|e| e.indices[0][7] = 10), None);
         assert_eq!(changed(&|e| e.weights[1][0] = f64::NAN), None);
+        assert_eq!(changed(&|e| e.weights[0][0] = 5e47), None);
+        assert_eq!(changed(&|e| e.weights[0][0] = 0.2), None); // no longer one in all
         assert_eq!(changed(&|e| e.weights.truncate(2)), None);
         assert_eq!(changed(&|e| e.cells.truncate(2)), None);
         let long = Embedding::from_rows(10, rows()).unwrap();

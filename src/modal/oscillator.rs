@@ -99,6 +99,12 @@ impl Damping {
 /// Amplitudes and velocities beyond this are none; their squares and the squares of rotations stay finite.
 pub(crate) const LARGEST: f64 = 1e60;
 
+/// Shortest and longest step, s: as [frames](crate::dynamics) have it, and beyond what any motion is sampled at.
+const SHORTEST: f64 = 1e-9;
+const LONGEST: f64 = 1e4;
+/// A mode with `h² λ` or `h c` above this swings a thousand times in a step, or not at all: how it does is beyond rounding.
+const STIFF: f64 = 4e7;
+
 /// One step of all modes.
 #[derive(Debug, Clone)]
 pub(crate) struct Oscillators {
@@ -121,10 +127,10 @@ impl Oscillators {
         eigenvalues: &[f64],
         damping: &[f64],
     ) -> Result<Self, ModalError> {
-        if !(step > 0.0 && step.is_finite()) {
+        if !(SHORTEST..=LONGEST).contains(&step) {
             return Err(ModalError::Setting {
                 what: "the time step",
-                range: "a positive number of seconds",
+                range: "between 1e-9 and 10000 seconds",
                 value: step,
             });
         }
@@ -196,6 +202,9 @@ impl State {
 impl Coefficients {
     /// From the exponential of the matrix of (q, h q̇, h² f, h² Δf), in units of the step.
     fn exact(h: f64, eigenvalue: f64, damping: f64) -> Self {
+        if eigenvalue * h * h > STIFF || damping * h > STIFF {
+            return Self::at_rest(h, eigenvalue, damping);
+        }
         #[rustfmt::skip]
         let matrix = Matrix4::new(
             0.0, 1.0, 0.0, 0.0,
@@ -217,6 +226,25 @@ impl Coefficients {
         Self {
             position: row(0, 1.0),
             velocity: row(1, 1.0 / h),
+        }
+    }
+
+    /// Of a mode that comes to rest in next to no part of the step: `c q̇ + λ q = f` without inertia, with the mean force; where there
+    /// is no damping to speak of, in balance.
+    fn at_rest(h: f64, eigenvalue: f64, damping: f64) -> Self {
+        let rate = eigenvalue / damping; // infinite without damping
+        let stays = if rate.is_nan() {
+            1.0
+        } else {
+            (-rate * h).exp()
+        };
+        let gain = match eigenvalue > 0.0 && rate * h > 1e-8 {
+            true => (1.0 - stays) / eigenvalue,
+            false => h / damping,
+        };
+        Self {
+            position: [stays, 0.0, 0.5 * gain, 0.5 * gain],
+            velocity: [(stays - 1.0) / h, 0.0, 0.5 * gain / h, 0.5 * gain / h],
         }
     }
 
@@ -265,6 +293,38 @@ mod tests {
             v += d / 6.0 * (a.1 + 2.0 * b.1 + 2.0 * e.1 + g.1);
         }
         (q, v)
+    }
+
+    #[test]
+    fn modes_too_quick_for_the_step_are_at_rest_in_it() {
+        // Balanced, with and without damping; carried along by damping that lets nothing move; beyond all that makes sense.
+        for (h, l, c, q) in [
+            (1.0, 1e10, 0.0, 2e-10),
+            (1.0, 1e10, 30.0, 2e-10),
+            (1.0, 0.0, 1e9, 1.0 + 2e-9),
+            (1.0, 1e3, 1e9, 1.0 - 1e-6 + 2e-9),
+            (1e4, 1e94, 1.0, 2e-94),
+            (1e4, 1e100, 1e100, 2e-100),
+        ] {
+            let mut to = State::zero(1);
+            let found = one(Integrator::Exact, h, l, c);
+            found.advance(&state(1.0, 0.0), (&[2.0], &[2.0]), &mut to);
+            assert!(
+                (to.q[0] - q).abs() < 1e-6 * q.abs().max(1e-9),
+                "{l} {c}: {}",
+                to.q[0]
+            );
+            assert!(to.v[0].is_finite());
+        }
+        // The bound is met from below: damped motion that has come to rest is the same on both sides.
+        let (mut below, mut above) = (State::zero(1), State::zero(1));
+        for (l, to) in [(0.999 * STIFF, &mut below), (1.001 * STIFF, &mut above)] {
+            one(Integrator::Exact, 1.0, l, 600.0).advance(&state(0.0, 0.0), (&[1.0], &[1.0]), to);
+        }
+        assert!((below.q[0] / above.q[0] - 1.0).abs() < 0.01);
+        for step in [0.0, -1.0, 1e-10, 1e5, 1e38, f64::NAN, f64::INFINITY] {
+            assert!(Oscillators::new(Integrator::Exact, step, &[1.0], &[0.0]).is_err());
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::error::MRepError;
 use super::rotation::{logarithm, nearest_rotation};
-use crate::range;
+use crate::range::{self, largest};
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -332,7 +332,7 @@ impl Atom {
             return Err(wrong("the object angle", self.angle, range));
         }
         self.angle = self.angle.min(widest);
-        let off = (self.frame.transpose() * self.frame - Mat3::identity()).amax();
+        let off = largest(&(self.frame.transpose() * self.frame - Mat3::identity()));
         // Frames that come as single precision, or through files with few digits, are rotations still.
         if !(off < 1e-4 && self.frame.determinant() > 0.0) {
             return Err(MRepError::Frame(name()));

@@ -6,6 +6,7 @@ use super::boundary::Boundary;
 use super::error::MRepError;
 use super::figure::Figure;
 use crate::progress::Progress;
+use crate::range::largest;
 use crate::{Mat3, Vec3};
 
 /// Finest level of a boundary around several figures.
@@ -74,8 +75,8 @@ impl Model {
                 range: "a number above zero",
             });
         }
-        let off = (turn.transpose() * turn - Mat3::identity()).amax();
-        if off.is_nan() || off > 1e-6 || turn.determinant() < 0.0 {
+        let off = largest(&(turn.transpose() * turn - Mat3::identity()));
+        if off > 1e-6 || turn.determinant() < 0.0 {
             return Err(MRepError::Setting {
                 name: "the rotation",
                 value: format!("{turn}"),

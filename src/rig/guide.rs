@@ -118,7 +118,7 @@ impl GuideFrame {
         }
         let refused = |what| Err(RigError::Matrix { what });
         let row = matrix.row(3);
-        if row.columns(0, 3).amax() > 1e-9 || (row[3] - 1.0).abs() > 1e-9 {
+        if row.columns(0, 3).iter().any(|x| x.abs() > 1e-9) || (row[3] - 1.0).abs() > 1e-9 {
             return refused("its last row is not 0 0 0 1");
         }
         let linear: Mat3 = matrix.fixed_view::<3, 3>(0, 0).into_owned();
@@ -142,7 +142,7 @@ impl GuideFrame {
         if unit.determinant() < 0.0 {
             return refused("it mirrors");
         }
-        if (stretch - Mat3::identity()).amax() > RIGID_SLACK {
+        if range::largest(&(stretch - Mat3::identity())) > RIGID_SLACK {
             return refused("it shears, or scales its axes differently");
         }
         Ok(Self {
@@ -289,7 +289,7 @@ impl Guide {
 }
 
 fn is_rotation(m: &Mat3) -> bool {
-    (m.tr_mul(m) - Mat3::identity()).amax() < 1e-14 && m.determinant() > 0.0
+    range::largest(&(m.tr_mul(m) - Mat3::identity())) < 1e-14 && m.determinant() > 0.0
 }
 
 fn still(spin: Vec3) -> Motion {

@@ -190,6 +190,7 @@ def settings(obj) -> dict:
         for name in group.bl_rna.properties.keys():
             if name not in {"rna_type", "made", "" if prefix else "keyframed"}:
                 value = getattr(group, name)
+                value = value.name if isinstance(value, bpy.types.ID) else value
                 values[prefix + name] = (
                     tuple(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
                 )

@@ -189,7 +189,7 @@ def test_a_bake_that_fails_leaves_the_old_one(character, monkeypatch):
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert [key.name for key in body.data.shape_keys.key_blocks[1:]] == [f"Thew {f:04d}" for f in FRAMES]
     assert np.abs(play(body, FRAMES) - baked).max() > 1e-2
-    curves = part("scene.reading").curves_in(body.data.shape_keys.animation_data)
+    curves = part("scene.animation").curves_in(body.data.shape_keys.animation_data)
     assert sorted(c.data_path for c in curves) == [f'key_blocks["Thew {f:04d}"].value' for f in FRAMES]
 
 

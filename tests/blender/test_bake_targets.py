@@ -33,7 +33,7 @@ def keys_of(obj) -> dict[str, bytes]:
         flat = np.empty(3 * len(obj.data.vertices), dtype=np.float32)
         key.points.foreach_get("co", flat)
         found[key.name] = flat.tobytes()
-    curves = part("scene.reading").curves_in(obj.data.shape_keys.animation_data)
+    curves = part("scene.animation").curves_in(obj.data.shape_keys.animation_data)
     return found | {curve.data_path: repr([tuple(k.co) for k in curve.keyframe_points]) for curve in curves}
 
 

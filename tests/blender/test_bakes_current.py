@@ -35,7 +35,7 @@ def test_a_motion_that_is_current_is_not_read_again(fleshed, reads):
 
 
 def edit_key(armature):
-    curve = next(iter(part("scene.reading").curves_in(armature.animation_data)))
+    curve = next(iter(part("scene.animation").curves_in(armature.animation_data)))
     for point in curve.keyframe_points:
         point.co.y += 0.05
     curve.update()
@@ -51,7 +51,7 @@ def move(armature):
 
 
 def mute_its_curves(armature):
-    for curve in part("scene.reading").curves_in(armature.animation_data):
+    for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.mute = True
 
 

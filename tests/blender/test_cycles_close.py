@@ -213,7 +213,7 @@ def test_flesh_closes_with_its_loop_in_preview_and_bake(looping):
 
 def test_a_loop_that_is_played_several_times_is_simulated_once(looping):
     obj, armature = looping
-    for curve in part("scene.reading").curves_in(armature.animation_data):
+    for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.modifiers.new("CYCLES")
     bpy.context.scene.frame_end = 50
     flesh = fleshed(obj, cells_across=6)
@@ -233,7 +233,7 @@ def test_what_follows_a_loop_in_a_longer_bake_goes_on_from_it(character):
     """The preview plays a loop, the bake goes on to where the character stands still."""
     obj, armature = character
     animate(armature, 1, 41)
-    for curve in part("scene.reading").curves_in(armature.animation_data):
+    for curve in part("scene.animation").curves_in(armature.animation_data):
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"  # so that both turns are the same
     bpy.context.scene.frame_end = 20

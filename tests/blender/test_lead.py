@@ -75,7 +75,7 @@ def test_a_pose_of_rest_before_the_motion_is_no_motion(scene):
         bone = rig.pose.bones[name]
         bone.location = (4.0, 0.0, 0.0)
         bone.keyframe_insert(path, frame=0)
-    curves = part("scene.reading").curves_in(rig.animation_data)
+    curves = part("scene.animation").curves_in(rig.animation_data)
     for curve in curves:
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"

@@ -373,7 +373,7 @@ def test_our_own_biped_jumps(scene):
 
 def animate_faster(armature) -> None:
     """Play the action at double speed."""
-    for curve in part("scene.writing").curves_in(armature.animation_data):
+    for curve in part("scene.animation").curves_in(armature.animation_data):
         for point in curve.keyframe_points:
             point.co.x = 1.0 + 0.5 * (point.co.x - 1.0)
         curve.update()

@@ -119,7 +119,7 @@ def test_a_character_that_is_carried_does_not_lag(scene):
         rig.location.x = x
         rig.keyframe_insert("location", frame=frame)
     action = rig.animation_data.action
-    for curve in part("scene.writing").curves_in(rig.animation_data):
+    for curve in part("scene.animation").curves_in(rig.animation_data):
         for point in curve.keyframe_points:
             point.interpolation = "LINEAR"
     assert action is not None
@@ -284,7 +284,7 @@ def test_animated_keys_stay_with_the_bake(scene):
     bpy.ops.thew.remove(remove_baked_keys=True)
     assert [k.name for k in keys.key_blocks] == ["Basis", "Swell", "Shear"]
     assert keys.animation_data.action == action
-    assert len(part("scene.writing").curves_in(keys.animation_data)) == 1
+    assert len(part("scene.animation").curves_in(keys.animation_data)) == 1
 
 
 def test_a_key_of_the_artist_called_like_ours_is_left_alone(scene):
@@ -309,7 +309,7 @@ def test_a_fractional_frame_rate_is_seconds(scene):
     at24 = play(body, (9,))[0]
     scene.render.fps, scene.render.fps_base = 48, 1.0
     action = rig.animation_data.action
-    for curve in part("scene.writing").curves_in(rig.animation_data):
+    for curve in part("scene.animation").curves_in(rig.animation_data):
         for point in curve.keyframe_points:
             for handle in (point.handle_left, point.handle_right, point.co):
                 handle.x = 1 + 2 * (handle.x - 1)

@@ -353,7 +353,7 @@ def test_a_loop_beside_what_stands_still_is_closed(pair):
     scene.frame_end = 40
     armature = pair[0].modifiers["Armature"].object
     animate(armature, last=21)
-    for curve in part("scene.reading").curves_in(armature.animation_data):
+    for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.modifiers.new("CYCLES")
     separate(pair)
     simulated(pair[0])

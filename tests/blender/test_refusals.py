@@ -165,7 +165,7 @@ def test_flesh_scaled_to_zero_in_the_middle_of_the_clip(scene, character):
 def test_a_pose_that_is_not_a_number(scene, character):
     body, rig = character
     bpy.ops.thew.add(cells_across=6)
-    for curve in part("scene.writing").curves_in(rig.animation_data):
+    for curve in part("scene.animation").curves_in(rig.animation_data):
         if "Spine" in curve.data_path:
             curve.keyframe_points[3].co.y = float("nan")
     text = refused(bpy.ops.thew.simulate)

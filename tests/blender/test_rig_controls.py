@@ -79,7 +79,7 @@ def test_keyed_controls_arrive(fleshed):
     distance = np.abs(keyed - plain).max(axis=(1, 2)) / size
     assert distance[:4].max() < 1e-6 and distance[9:].min() > 2e-3
     # The curve is edited: the motion follows.
-    curve = next(iter(part("scene.reading").curves_in(body.animation_data)))
+    curve = next(iter(part("scene.animation").curves_in(body.animation_data)))
     curve.keyframe_points[0].interpolation = "LINEAR"
     curve.keyframe_points[1].co.y = 0.0
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6 * size)
@@ -199,7 +199,7 @@ def test_a_key_that_is_no_number_switches_its_rig_off(fleshed):
     plain = play(body, FRAMES)
     rig = add_rig(body, bone="Spine")
     curve_keys(rig, (1, 0.0), (10, 1.0))
-    (curve,) = part("scene.reading").curves_in(body.animation_data)
+    (curve,) = part("scene.animation").curves_in(body.animation_data)
     curve.keyframe_points[1].co.y = math.nan
     np.testing.assert_allclose(play(body, FRAMES), plain, atol=1e-6)
     assert "not a number at frame" in rig.problem and rig.enabled

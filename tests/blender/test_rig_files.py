@@ -110,7 +110,7 @@ def test_removing_the_flesh_keeps_the_rigs_unless_asked(fleshed):
     assert bpy.ops.thew.remove(remove_rigs=True) == {"FINISHED"}
     assert len(body.thew.rigs) == 0 and "thew_face" not in body.data.attributes
     assert not any("thew_bone" in bone.keys() for bone in armature.data.bones)
-    assert not list(part("scene.reading").curves_in(body.animation_data))
+    assert not list(part("scene.animation").curves_in(body.animation_data))
 
 
 def test_rigs_without_flesh_can_be_deleted(fleshed):

@@ -100,7 +100,7 @@ def test_the_list_is_edited_and_animation_keeps_up(fleshed):
     assert controls() == before | {"B.001": 0.5}
     assert bpy.ops.thew.rig_remove(index=1) == {"FINISHED"}
     assert controls() == {"B": 0.5, "C": 0.9, "B.001": 0.5}
-    curves = part("scene.reading").curves_in(body.animation_data)
+    curves = part("scene.animation").curves_in(body.animation_data)
     assert [curve.data_path for curve in curves] == ["thew.rigs[0].control"]
     assert sorted(curve.data_path for curve in body.animation_data.drivers) == [
         "thew.rigs[1].control",

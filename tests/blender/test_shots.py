@@ -146,7 +146,7 @@ def test_a_demo_character_is_simulated_to_the_same_bits(scene, tmp_path):
 def test_a_loop_is_simulated_for_one_turn(scene, tmp_path, capsys):
     body, armature = make_character()
     animate(armature, 1, 21)
-    for curve in part("scene.reading").curves_in(armature.animation_data):
+    for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.modifiers.new("CYCLES")
     scene.frame_end = 50
     activate(body)
@@ -281,7 +281,7 @@ def test_what_cannot_be_exported_is_one_sentence(exported, capsys, tmp_path):
 def test_what_follows_a_loop_has_no_shot(character, scene, capsys, tmp_path):
     body, armature = character
     animate(armature, 1, 41)
-    for curve in part("scene.reading").curves_in(armature.animation_data):
+    for curve in part("scene.animation").curves_in(armature.animation_data):
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"
     scene.frame_end = 20

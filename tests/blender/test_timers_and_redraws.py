@@ -426,7 +426,7 @@ def test_an_edited_curve_of_a_control_shows_at_once(scene, rigged):
     tick()
     scene.frame_set(4)
     before = evaluated(body)
-    (curve,) = part("scene.reading").curves_in(body.animation_data)
+    (curve,) = part("scene.animation").curves_in(body.animation_data)
     curve.keyframe_points[1].interpolation = "CONSTANT"
     curve.keyframe_points[1].co.y = 0.2
     body.update_tag()
