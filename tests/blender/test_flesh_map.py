@@ -178,7 +178,7 @@ def test_a_painted_map_is_kept_and_taken_up_again(fleshed):
     paint(body, range(30, 60), 0.0)
     paint_ = weights(body)
     said = part("live.jobs").remove(body)
-    assert any("“Flesh”" in text and "painted" in text for text in said)
+    assert any("“Flesh”" in text and "not as Thew filled it" in text for text in said)
     np.testing.assert_array_equal(weights(body), paint_)
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
     np.testing.assert_array_equal(weights(body), paint_)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from characters import load, meshes
 from conftest import data_folder
-from helpers import flesh_of, part, play
+from helpers import activate, flesh_of, part, play
 
 FRAMES = range(1, 13)
 
@@ -102,10 +102,13 @@ def test_materials_that_tell_nothing_change_nothing(character, case):
 
 def test_a_shield_is_no_further_body(character):
     body, armature = character
-    # A closed mesh as large as a body, beside it, with weights of its own.
+    # A closed mesh as large as a body, beside it, that bends by itself.
     bpy.ops.mesh.primitive_uv_sphere_add(radius=0.35, location=(0.9, 0.0, 0.7))
     shield = bpy.context.object
-    shield.vertex_groups.new(name=armature.data.bones[0].name).add(range(len(shield.data.vertices)), 1.0, "REPLACE")
+    upper = [vertex.index for vertex in shield.data.vertices if vertex.co.z > 0.0]
+    lower = [vertex.index for vertex in shield.data.vertices if vertex.co.z <= 0.0]
+    for bone, vertices in zip(armature.data.bones, (lower, upper), strict=False):
+        shield.vertex_groups.new(name=bone.name).add(vertices, 1.0, "REPLACE")
     shield.modifiers.new("Armature", "ARMATURE").object = armature
     whole = part("live.whole")
 
@@ -116,6 +119,26 @@ def test_a_shield_is_no_further_body(character):
     assert bodies_of() == {body.name, shield.name}
     shield.name = "Schild"
     assert bodies_of() == {body.name}
+
+
+@pytest.mark.parametrize(("away", "size"), [(0.9, 0.35), (0.9, 5.0), (30.0, 1.0), (0.0, 100.0)])
+def test_a_prop_on_a_bone_of_the_body_is_no_body(character, away, size):
+    """Beside it, larger than it, far off, all around: Add takes the body, and its flesh is the same."""
+    body, armature = character
+    bpy.ops.mesh.primitive_cube_add(size=2.0, location=(away, 0.0, 0.7))
+    prop = bpy.context.object
+    prop.scale = (size,) * 3
+    prop.vertex_groups.new(name=armature.data.bones[0].name).add(range(8), 1.0, "REPLACE")
+    prop.modifiers.new("Armature", "ARMATURE").object = armature
+    bpy.context.view_layer.update()
+    task = part("live.whole").look(armature, bpy.context.scene, bpy.context.view_layer)
+    assert part("logic.tasks").finish(task).bodies == [body]
+    activate(body)
+    assert bpy.ops.thew.add() == {"FINISHED"}
+    assert body.thew.made.flesh and not prop.thew.made.flesh
+    if away > 1.0 or size > 50.0:
+        assert body.thew.made.longest_side == pytest.approx(1.9, rel=1e-3)
+        assert "“Cube” keeps its plain skin" in body.thew.made.left
 
 
 def test_hooves_and_horns_of_a_real_animal(scene):

@@ -242,7 +242,7 @@ def test_flesh_of_earlier_versions_is_brought_up_to_date(character, tmp_path, ki
         ("ARMATURE", True, True),
         ("NODES", True, True),
     ]
-    assert [g.get("thew_tree") for g in bpy.data.node_groups] == [3]
+    assert [g.get("thew_tree") for g in bpy.data.node_groups] == [part("scene.modifier").LAYOUT]
     bpy.context.scene.frame_set(1)
     bpy.context.view_layer.objects.active = body
     assert bpy.ops.thew.remove() == {"FINISHED"}

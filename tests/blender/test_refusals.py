@@ -25,7 +25,7 @@ def refused_unchanged(obj, *words: str, operator=None, **options) -> str:
 
 def test_a_mesh_without_armature(scene):
     body = make_body(None)
-    refused_unchanged(body, "Armature modifier", "parent it")
+    refused_unchanged(body, "“Armature”", "no armature", "choose one")
     body.modifiers.clear()
     refused_unchanged(body, "Armature modifier", "parent it")
 
@@ -126,8 +126,17 @@ def test_modifiers_that_make_vertices_before_the_armature(character):
     for kind in ("MIRROR", "SUBSURF", "ARRAY", "TRIANGULATE"):
         modifier = body.modifiers.new("Culprit", kind)
         body.modifiers.move(1, 0)
-        refused_unchanged(body, "Culprit", "apply it", "below the Armature")
+        said = refused(bpy.ops.thew.add)
+        assert "Culprit" in said and "apply it" in said
+        # Only where that leaves the skin where it was.
+        assert ("below the Armature" in said) == (kind in {"SUBSURF", "TRIANGULATE"})
         body.modifiers.remove(modifier)
+
+
+def test_an_armature_modifier_that_is_off(character):
+    body, _ = character
+    body.modifiers["Armature"].show_viewport = False
+    refused_unchanged(body, "“Armature”", "“Body”", "switched off", "switch it on")
 
 
 def test_absolute_shape_keys(character):
