@@ -3,12 +3,15 @@
 //!
 //! What is no plain file (a device, a pipe) may have no end or never begin, so nothing else is opened. What is written stands
 //! beside its place under another name until it is whole; then it is renamed, so a full disk or a crash never leaves half of
-//! a file. The file that is replaced keeps its mode, and the links that lead to it.
+//! a file. The file that is replaced keeps its mode, and the symbolic links that lead to it; another name of it (a hard link)
+//! keeps the old content, for what has two names cannot be replaced as a whole. Parts that a killed process left are cleared by the
+//! next write to the same place.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// Opens a plain file of at most `longest` bytes -> the file and its length.
 pub(crate) fn open(path: &Path, longest: u64) -> io::Result<(File, u64)> {
@@ -69,6 +72,7 @@ pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
     let all = (|| {
         for (path, parts) in files {
             let place = Place::of(path)?;
+            clear(&place.path);
             let name = part_name(&place.path)?;
             let mut file = OpenOptions::new()
                 .write(true)
@@ -120,24 +124,41 @@ impl Place {
 
     /// Puts a whole part here.
     fn take(&self, part: &Path) -> io::Result<()> {
-        if self.replaces.as_ref().is_some_and(|about| names(about) > 1) {
-            // Renaming would leave the other names of the file with the old content.
-            fs::copy(part, &self.path)?;
-            return fs::remove_file(part);
-        }
         fs::rename(part, &self.path)
     }
 }
 
-/// How many names a file has.
-#[cfg(unix)]
-fn names(about: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::nlink(about)
-}
+/// A part to which nothing was added for so long is nobody's any more.
+const ABANDONED: Duration = Duration::from_secs(15 * 60);
 
-#[cfg(not(unix))]
-fn names(_: &fs::Metadata) -> u64 {
-    1
+/// Removes what killed processes left of earlier writes to a path; what cannot be removed harms nobody.
+fn clear(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let folder = match folder.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => folder,
+    };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let start = format!(".{}.", name.to_string_lossy());
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let part = name
+            .to_str()
+            .and_then(|n| n.strip_prefix(&start)?.strip_suffix(".part"));
+        let numbers = |part: &str| {
+            part.split('-').count() == 2
+                && part.split('-').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let age = entry.metadata().and_then(|about| about.modified());
+        let age = age.ok().and_then(|at| at.elapsed().ok());
+        if part.is_some_and(numbers) && age.is_some_and(|age| age > ABANDONED) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// The path behind symbolic links, which may lead to nothing yet.
@@ -244,6 +265,25 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn parts_of_killed_writes_are_cleared() {
+        let folder = Folder::new();
+        let left = |name: &str, seconds: u64| {
+            let path = folder.write(name, "half");
+            let file = OpenOptions::new().write(true).open(path).unwrap();
+            let long_ago = std::time::SystemTime::now() - Duration::from_secs(seconds);
+            file.set_modified(long_ago).unwrap();
+        };
+        left(".a.123-4.part", 3600);
+        left(".a.124-0.part", 60); // may still be written
+        left(".b.123-4.part", 3600); // of another file
+        left(".a.mine.part", 3600);
+        left(".a.1-2-3.part", 3600);
+        write(&folder.0.join("a"), "whole").unwrap();
+        let expected = [".a.1-2-3.part", ".a.124-0.part", ".a.mine.part", ".b.123-4.part", "a"];
+        assert_eq!(folder.names(), expected);
+    }
+
+    #[test]
     #[cfg(unix)]
     fn what_is_replaced_keeps_mode_and_links() {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -264,8 +304,10 @@ pub(crate) mod tests {
 
         fs::hard_link(at("inside/file"), at("other name")).unwrap();
         write(&at("other name"), "newest").unwrap();
-        assert_eq!(fs::read(at("inside/file")).unwrap(), b"newest");
-        assert_eq!(fs::metadata(at("inside/file")).unwrap().nlink(), 2);
+        // Whole or not at all: a file cannot be replaced under two names at once.
+        assert_eq!(fs::read(at("other name")).unwrap(), b"newest");
+        assert_eq!(fs::read(at("inside/file")).unwrap(), b"new");
+        assert_eq!(fs::metadata(at("other name")).unwrap().nlink(), 1);
 
         symlink("not there yet", at("dangling")).unwrap();
         write(&at("dangling"), "now").unwrap();

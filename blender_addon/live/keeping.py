@@ -20,6 +20,7 @@ import bpy
 import numpy as np
 
 from ..logic import modal
+from ..logic.json_text import parsed
 from ..logic.native import core
 from ..logic.states import Clip
 from ..logic.tasks import Task, Work
@@ -130,7 +131,7 @@ def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) 
     """Returns what holds of the content of a kept file; raises whatever reading damaged ones raises."""
     thew = core()
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        meta = json.loads(file["meta"].tobytes())
+        meta = parsed(file["meta"].tobytes())
         keys = {name: bytes.fromhex(meta["keys"][name]) for name in KEYS}
         if meta["stamp"] != stamp() or meta["bones"] != character.bones:
             return None

@@ -18,6 +18,7 @@ import numpy as np
 from ..logic.contact import Thing
 from ..logic.cycles import Beginning
 from ..logic.errors import Refusal
+from ..logic.json_text import parsed
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.sentences import listed
@@ -65,7 +66,7 @@ class Note:
         """The note of a clip; a `Refusal` where there is none. `name`: the file's, in quotes."""
         refusal = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
         try:
-            fields = json.loads(clip.notes[NOTE])
+            fields = parsed(clip.notes[NOTE])
             version = fields.pop("format")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Refusal(refusal) from error

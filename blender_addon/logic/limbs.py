@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import Refusal
+from .json_text import parsed
 
 #: What of a tube is kept.
 ARRAYS = ("hubs", "radii", "frames", "angles", "lengths", "ends", "knots", "joints")
@@ -22,7 +23,7 @@ def packed(model) -> str:
 def unpacked(thew, text: str):
     """The tube of a text; a `Refusal` where it is none."""
     try:
-        return tube(thew, json.loads(text))
+        return tube(thew, parsed(text))
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(f"This limb was saved damaged ({error}): remove it and make it again") from error
 

@@ -9,7 +9,9 @@ from bpy.props import EnumProperty, FloatProperty
 from ..edit import softening
 from ..live import jobs, target, updates
 from ..logic.body_parts import PARTS
+from ..logic.errors import Refusal
 from ..logic.flesh_map import NEUTRAL
+from ..logic.names import describe
 from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
 from .shell import Job
@@ -72,6 +74,8 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
                 bpy.ops.object.mode_set(mode="OBJECT")
                 return ""
         jobs.check_flesh(obj)
+        if not obj.visible_get():
+            raise Refusal(f"{describe(obj)} is hidden, and what is hidden cannot be painted: show it first")
         flesh_map.check_paintable(obj, armature_of(obj), name)
         if obj.vertex_groups.get(name) is None:
             updates.stop_update()

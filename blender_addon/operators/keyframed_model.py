@@ -13,6 +13,7 @@ from ..edit import keyframing
 from ..edit.keyframe_modelling import Modelling
 from ..live import keyframed, keyframed_events
 from ..logic.errors import Refusal
+from ..logic.json_text import parsed
 from ..logic.names import describe
 from ..logic.spaces import inverse
 from ..saved import keyframed as saved
@@ -49,7 +50,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
     def task(self, context, obj):
         keyframed.checked(obj)
         try:
-            points = json.loads(self.points or "[]")
+            points = parsed(self.points or "[]")
             vertices = [int(vertex) for vertex, _ in points]
             places = [[float(x) for x in place] for _, place in points]
         except (ValueError, TypeError) as error:

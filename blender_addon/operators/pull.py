@@ -13,6 +13,7 @@ from ..edit import posed, pulling
 from ..live import session, target, updates
 from ..live.events import happened
 from ..logic.errors import Refusal
+from ..logic.json_text import parsed
 from ..logic.names import describe
 from ..logic.picking import Picker
 from ..logic.states import Event
@@ -53,7 +54,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
             updates.stop_update()
             stand = posed.read(obj, context.scene, context.view_layer)
             try:
-                points = json.loads(self.points or "[]")
+                points = parsed(self.points or "[]")
             except ValueError as error:
                 raise Refusal(f"The points are not JSON ({error}): give [[vertex, [x, y, z]], …]") from None
             points = pulling.checked(stand, points)

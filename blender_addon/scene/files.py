@@ -3,12 +3,21 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import shutil
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import bpy
 
 from ..logic.errors import Refusal
+
+#: How files that are being written end, after a dot, the name and the number of the process.
+PART = ".part.blend"
+#: A part to which nothing was added for so many seconds is nobody's any more.
+ABANDONED = 900.0
 
 
 def save(path: Path) -> None:
@@ -18,7 +27,8 @@ def save(path: Path) -> None:
     only then put there.
     """
     path = path.resolve()
-    part = path.with_name(f"{path.stem}.part.blend")
+    clear(path)
+    part = path.with_name(f".{path.stem}.{os.getpid()}{PART}")
     try:
         bpy.ops.wm.save_as_mainfile(filepath=str(part), copy=True, check_existing=False)
         with bpy.data.libraries.load(str(part)) as (found, _):
@@ -35,11 +45,19 @@ def save(path: Path) -> None:
 
 
 def put(part: Path, path: Path) -> None:
-    """Put a whole file in the place of another, whose mode and other names it keeps."""
+    """Put a whole file in the place of another, whose mode it keeps.
+
+    Another name of that (a hard link) keeps the old file: what has two names cannot be replaced as a whole.
+    """
     if path.exists():
         shutil.copymode(path, part)
-        if path.stat().st_nlink > 1:
-            shutil.copyfile(part, path)
-            part.unlink()
-            return
     part.replace(path)
+
+
+def clear(path: Path) -> None:
+    """Remove what killed processes left of earlier writes to a path."""
+    for part in path.parent.glob(f".{glob.escape(path.stem)}.*{PART}"):
+        with suppress(OSError):
+            number = part.name.removeprefix(f".{path.stem}.").removesuffix(PART)
+            if number.isdecimal() and time.time() - part.stat().st_mtime > ABANDONED:
+                part.unlink()

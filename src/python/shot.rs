@@ -81,6 +81,7 @@ impl PyShot {
                 elastic_joints,
             },
         };
+        settings.check().map_err(IntoPy::into_py)?;
         let poses = self::poses(poses, body.0.skeleton().len())?;
         let show =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;

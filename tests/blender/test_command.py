@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 import bpy
 import numpy as np
 import pytest
@@ -121,16 +123,22 @@ def test_a_disk_that_is_full(saved, capsys):
     assert [path.name for path in saved.parent.glob("*.blend*")] == [saved.name]
 
 
-def test_what_is_replaced_keeps_its_mode_and_its_names(saved, tmp_path, capsys):
+def test_what_is_replaced_keeps_its_mode_and_links_that_lead_to_it(saved, tmp_path, capsys):
     saved.chmod(0o640)
-    link, twin = tmp_path / "link.blend", tmp_path / "twin.blend"
+    link, twin, other = (tmp_path / name for name in ("link.blend", "twin.blend", f"{saved.stem}.part.blend"))
     link.symlink_to(saved.name)
     twin.hardlink_to(saved)
+    other.write_bytes(b"a file of the artist's")
+    left = tmp_path / f".{saved.stem}.1234.part.blend"
+    left.write_bytes(b"half")
+    os.utime(left, (0, 0))
     before = saved.read_bytes()
     assert run(link, "--object", "Body") == 0
-    assert link.is_symlink() and saved.stat().st_mode & 0o777 == 0o640 and saved.samefile(twin)
-    assert saved.read_bytes() != before
-    assert not list(tmp_path.glob("*.part.blend"))
+    assert link.is_symlink() and saved.stat().st_mode & 0o777 == 0o640
+    # Whole or not at all: a file cannot be replaced under two names at once.
+    assert saved.read_bytes() != before and twin.read_bytes() == before
+    assert other.read_bytes() == b"a file of the artist's" and not left.exists()
+    assert [path for path in tmp_path.iterdir() if path.name.endswith(".part.blend")] == [other]
 
 
 def test_the_scripts_of_a_file_run_only_when_asked(saved, tmp_path, capsys):

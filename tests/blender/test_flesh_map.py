@@ -159,6 +159,26 @@ def test_painting_needs_flesh(character):
     assert "Add Flesh" in refused(bpy.ops.thew.flesh_preset, part="BELLY")
 
 
+@pytest.mark.parametrize("hide", ["viewport", "eye", "collection"])
+def test_what_is_hidden_is_not_painted(fleshed, hide):
+    """A sentence, and no group is made."""
+    body, _ = fleshed
+    if hide == "viewport":
+        body.hide_viewport = True
+    elif hide == "eye":
+        body.hide_set(True)
+    else:
+        collection = bpy.data.collections.new("Hidden")
+        bpy.context.scene.collection.children.link(collection)
+        collection.objects.link(body)
+        bpy.context.scene.collection.objects.unlink(body)
+        collection.hide_viewport = True
+    for chosen in ("FLESH", "STIFFNESS"):
+        said = refused(bpy.ops.thew.paint_flesh, map=chosen)
+        assert "“Body” is hidden" in said and "show it first" in said
+    assert "Stiffness" not in body.vertex_groups
+
+
 # kept and removed ---------------------------------------------------------------------------------------------------
 
 

@@ -164,7 +164,7 @@ def test_limbs_are_saved_removed_and_undone(character, tmp_path):
 def test_a_damaged_limb_is_a_sentence_and_is_not_drawn(character):
     body, _ = character
     limb = limb_add(body)
-    for broken in ("", "{", '{"hubs": 3}', limb.model.replace("0.", "nan", 3)):
+    for broken in ("", "{", '{"hubs": 3}', "[" * 5000 + "]" * 5000, limb.model.replace("0.", "nan", 3)):
         limb.model = broken
         assert part("ui.limb_overlay").lines(body, limb) is None
         assert refused(bpy.ops.thew.limb_attributes)
