@@ -8,14 +8,16 @@ shots make as many clips in a folder: each by itself, or `--together`, so that t
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from . import Clip, Shot, StorageError, ThewError, __version__, simulate_shots
+from . import Cancelled, Clip, Shot, StorageError, ThewError, __version__, simulate_shots
 
 _Progress = Callable[[float, str], "bool | None"]
 
@@ -33,38 +35,88 @@ def simulate(shot: Path, out: Path, progress: _Progress | None = None) -> Clip:
 
 
 def simulate_all(
-    shots: Sequence[Path], folder: Path, together: bool = False, progress: _Progress | None = None
-) -> dict[Path, Clip]:
-    """Simulate the shots in several files, by themselves or `together`, and write their clips into a folder; the clips by file.
+    shots: Sequence[Path],
+    folder: Path,
+    together: bool = False,
+    progress: _Progress | None = None,
+    done: Callable[[Job], object] | None = None,
+) -> list[Job]:
+    """Simulate the shots in several files, by themselves or `together`, and write their clips into a folder.
 
-    A clip is called like its shot, "clip" in place of "shot". Nothing is written before all are simulated. Raises as `simulate`.
+    A clip is called like its shot, "clip" in place of "shot". What would keep clips from being written is looked for before the
+    work. By themselves each is written as soon as it is simulated, `done(job)` hears of it, and one that fails lets the others go on:
+    its job says why. Together nothing is written before all are simulated. Raises as `simulate`, where nothing was done.
     """
-    if not folder.exists():
-        raise StorageError(f"there is no folder {folder} for the clips of several shots: make it first")
-    if not folder.is_dir():
-        raise StorageError(f"{folder} is no folder: name one for the clips of several shots")
-    places: dict[Path, Path] = {}
-    for shot in shots:
-        out = folder / clip_name(shot.name)
-        if out in places:
-            raise StorageError(
-                f"{places[out]} and {shot} would both be written to {out}: give one of them another name"
-            )
-        check_place(out, shot)
-        places[out] = shot
-    loaded = [Shot.load(shot) for shot in shots]
+    jobs = [Job(shot, place) for shot, place in zip(shots, places(shots, folder), strict=True)]
     if together:
+        began = time.perf_counter()
+        loaded = [Shot.load(shot) for shot in shots]
         try:
             clips = simulate_shots(loaded, progress)
         except ThewError as error:
             told = re.sub(r"body (\d+) of the scene", lambda body: str(shots[int(body[1])]), str(error))
             raise type(error)(told) from error
-    else:
-        clips = [shot.simulate(part(progress, k, len(loaded))) for k, shot in enumerate(loaded)]
-    found = dict(zip(places, clips, strict=True))
-    for out, clip in found.items():
-        clip.save(out)
-    return found
+        for job, clip in zip(jobs, clips, strict=True):
+            clip.save(job.out)
+            job.take(clip, began)
+            if done is not None:
+                done(job)
+        return jobs
+    for k, job in enumerate(jobs):
+        began = time.perf_counter()
+        try:
+            job.take(simulate(job.shot, job.out, part(progress, k, len(jobs))), began)
+        except Cancelled:
+            raise
+        except ThewError as error:
+            job.error, job.seconds = str(error), time.perf_counter() - began
+        if done is not None:
+            done(job)
+    return jobs
+
+
+def places(shots: Sequence[Path], folder: Path) -> list[Path]:
+    """The files in a folder that the clips of shots are written to. Raises StorageError where that cannot be."""
+    if not folder.exists():
+        raise StorageError(f"there is no folder {folder} for the clips of several shots: make it first")
+    if not folder.is_dir():
+        raise StorageError(f"{folder} is no folder: name one for the clips of several shots")
+    found: dict[Path, Path] = {}
+    for shot in shots:
+        out = folder / clip_name(shot.name)
+        if out in found:
+            raise StorageError(f"{found[out]} and {shot} would both be written to {out}: give one of them another name")
+        check_place(out, shot)
+        if not shot.exists():
+            Shot.load(shot)  # raises: it says so
+        found[out] = shot
+    return list(found)
+
+
+@dataclass
+class Job:
+    """One shot, the file that its clip goes to, and what came of it."""
+
+    shot: Path
+    out: Path
+    frames: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    warnings: list[str] = field(default_factory=list)
+    error: str = ""  # why there is no clip; empty where there is one
+
+    def take(self, clip: Clip, began: float) -> None:
+        """Note what became of it, `began` seconds by `time.perf_counter`."""
+        self.frames, self.bytes, self.seconds = len(clip), self.out.stat().st_size, time.perf_counter() - began
+        self.warnings = [f"{warning}." for warning in clip.warnings]
+        self.warnings += [f"{self.out.name}, {note}." for note in clip.contact_notes()]
+
+    def as_json(self) -> str:
+        """All of it on one line."""
+        return json.dumps({**asdict(self), "shot": str(self.shot), "out": str(self.out)}, ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return f"{self.out}: {self.frames} frames, {self.bytes / 1e6:.1f} MB, {self.seconds:.1f} s"
 
 
 def check_place(out: Path, shot: Path) -> None:
@@ -103,6 +155,7 @@ class Bar:
         """Leave the line that was written over."""
         if self.terminal and self.said >= 0:
             print(file=sys.stderr)
+        self.said = -1 if self.terminal else self.said
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,25 +168,64 @@ def parser() -> argparse.ArgumentParser:
         "shots", metavar="SHOT", type=Path, nargs="+", help="a file that `blender --command thew export` wrote"
     )
     command.add_argument(
-        "-o", "--out", metavar="CLIP", type=Path, required=True, help="where the clip goes; of several shots a folder"
+        "-o",
+        "--out",
+        metavar="CLIP",
+        type=Path,
+        required=True,
+        help="where the clip goes, or a folder for it; of several shots a folder",
     )
     command.add_argument(
         "--together", action="store_true", help="the flesh of all shots touches: they were exported with Other Flesh"
     )
+    command.add_argument("--threads", metavar="N", type=threads, help="how many threads work (one for each processor)")
+    command.add_argument("--json", action="store_true", help="tell of each shot as one line of JSON")
     command.add_argument("-q", "--quiet", action="store_true", help="say nothing but what is wrong")
     return top
 
 
+def threads(word: str) -> int:
+    """A number of threads."""
+    number = int(word)
+    if not 1 <= number <= 1024:
+        raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
+    return number
+
+
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command with its words (None: those of the process); the exit status."""
+    """Run the command with its words (None: those of the process); the exit status: 0 where all shots were simulated, 1 where none
+    was, 3 where some failed."""
     given = parser().parse_args(words)
-    bar, began = (None if given.quiet else Bar()), time.perf_counter()
+    if given.threads is not None:
+        os.environ["RAYON_NUM_THREADS"] = str(given.threads)  # asked when the first work is shared out
+    bar = None if given.quiet or given.json else Bar()
+
+    told: list[Job] = []
+
+    def said(job: Job) -> None:
+        told.append(job)
+        if bar is not None:
+            bar.close()
+        if given.json:
+            print(job.as_json(), flush=True)
+        elif job.error:
+            own = "" if job.error.startswith(str(job.shot)) else f"{job.shot}: "
+            print(f"{own}{job.error}.", file=sys.stderr)
+        elif not given.quiet:
+            for warning in job.warnings:
+                print(warning, file=sys.stderr)
+            print(job, flush=True)
+
+    jobs: list[Job] = []
     try:
         try:
-            if len(given.shots) == 1 and not given.together:
-                clips = {given.out: simulate(given.shots[0], given.out, bar)}
+            if len(given.shots) == 1 and not given.together and not given.out.is_dir():
+                began, job = time.perf_counter(), Job(given.shots[0], given.out)
+                job.take(simulate(job.shot, job.out, bar), began)
+                jobs.append(job)
+                said(job)
             else:
-                clips = simulate_all(given.shots, given.out, given.together, bar)
+                jobs = simulate_all(given.shots, given.out, given.together, bar, said)
         finally:
             if bar is not None:
                 bar.close()
@@ -141,16 +233,10 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"{error}.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Stopped; nothing was written.", file=sys.stderr)
+        print(f"Stopped; {'the clips told of are' if told else 'nothing was'} written.", file=sys.stderr)
         return 130
-    for out, clip in clips.items() if not given.quiet else ():
-        for warning in clip.warnings:
-            print(f"{warning}.", file=sys.stderr)
-        for note in clip.contact_notes():
-            print(f"{out.name}, {note}.", file=sys.stderr)
-        seconds, size = time.perf_counter() - began, out.stat().st_size
-        print(f"{out}: {len(clip)} frames, {size / 1e6:.1f} MB, {seconds:.1f} s")
-    return 0
+    failed = sum(1 for job in jobs if job.error)
+    return 0 if not failed else 1 if failed == len(jobs) else 3
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Clips and shots in files, and `python -m thew simulate`."""
 
+import json
 import os
 import subprocess
 import sys
@@ -187,12 +188,56 @@ def test_the_command_says_what_is_wrong_before_it_works(arm, tmp_path, capsys):
 
     assert "is the shot itself" in message(shot, "-o", shot)
     assert "cannot be written" in message(shot, "-o", tmp_path / "no folder" / "clip.thew")
-    assert "cannot be written" in message(shot, "-o", tmp_path)
     assert "cannot be read" in message(tmp_path / "missing.thew", "-o", tmp_path / "clip.thew")
     assert os.listdir(tmp_path) == ["shot.thew"]
     assert main(["simulate", str(shot), "-o", str(tmp_path / "clip.thew"), "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
     assert "not a shot" in message(tmp_path / "clip.thew", "-o", tmp_path / "other.thew")
+
+
+def test_the_command_takes_one_shot_into_a_folder(arm, tmp_path, capsys):
+    """As several: what a glob finds may be one."""
+    thew.Shot(arm.body, swings(2), 24).save(tmp_path / "hero.shot.thew")
+    (tmp_path / "clips").mkdir()
+    assert main(["simulate", str(tmp_path / "hero.shot.thew"), "-o", str(tmp_path / "clips")]) == 0
+    assert os.listdir(tmp_path / "clips") == ["hero.clip.thew"]
+    assert "hero.clip.thew: 2 frames" in capsys.readouterr().out
+
+
+def test_shots_that_fail_let_the_others_be(arm, tmp_path, capsys):
+    """Each clip is written when it is done; the exit status says that not all were; JSON says all of it."""
+    good, bad, last = (tmp_path / f"{name}.shot.thew" for name in ("a", "b", "c"))
+    for path in (good, last):
+        thew.Shot(arm.body, swings(2), 24).save(path)
+    bad.write_bytes(good.read_bytes()[:-9])
+    out = tmp_path / "clips"
+    out.mkdir()
+    assert main(["simulate", str(good), str(bad), str(last), "-o", str(out), "--json", "--threads", "1"]) == 3
+    jobs = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [Path(job["out"]).name for job in jobs] == ["a.clip.thew", "b.clip.thew", "c.clip.thew"]
+    assert [bool(job["error"]) for job in jobs] == [False, True, False] and "b.shot.thew" in jobs[1]["error"]
+    for job in (jobs[0], jobs[2]):
+        assert job["frames"] == 2 and job["bytes"] == Path(job["out"]).stat().st_size and job["seconds"] > 0.0
+    assert sorted(os.listdir(out)) == ["a.clip.thew", "c.clip.thew"]
+    assert main(["simulate", str(bad), str(bad.with_name("d.shot.thew")), "-o", str(out)]) == 1
+    # Together they are one simulation: all or nothing.
+    assert main(["simulate", str(good), str(bad), "--together", "-o", str(out)]) == 1
+
+
+def test_what_is_done_stays_when_the_command_is_interrupted(arm, tmp_path, monkeypatch, capsys):
+    for name in "ab":
+        thew.Shot(arm.body, swings(2), 24).save(tmp_path / f"{name}.shot.thew")
+    (tmp_path / "clips").mkdir()
+
+    def stopped(_bar, fraction, _stage):
+        if fraction > 0.5:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("thew.__main__.Bar.__call__", stopped)
+    shots = [str(tmp_path / f"{name}.shot.thew") for name in "ab"]
+    assert main(["simulate", *shots, "-o", str(tmp_path / "clips")]) == 130
+    assert os.listdir(tmp_path / "clips") == ["a.clip.thew"]
+    assert "the clips told of are written" in capsys.readouterr().err
 
 
 def test_the_command_stops_when_it_is_interrupted(arm, tmp_path, monkeypatch, capsys):
