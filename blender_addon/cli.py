@@ -2,22 +2,27 @@
 """Without a window: a bake, and characters on their way to machines without Blender and back.
 
     blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--space rest|posed]
-                                     [--target T] [--clip CLIP ...] [--finish] [--scripts] [--out FILE]
-    blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--out FOLDER]
+                                     [--target T] [--clip CLIP ...] [--finish] [--scripts] [--json] [--threads N]
+                                     [--out FILE]
+    blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--json]
+                                       [--threads N] [--out FOLDER]
 
 `bake`: every character gets flesh as a whole, as one press in the window gives it: its bodies are simulated and baked, what else
 its armature moves rides along; keyframed flesh is baked as it is. Lines are printed for each; the file is saved. With clips the
 meshes they were made for are baked from them, and nothing is simulated. `export`: every body is written as a shot, which
-`python -m thew simulate` turns into a clip; the file stays as it is.
+`python -m thew simulate` turns into a clip; the file stays as it is. The exit status is 0 where all was done, 1 where nothing
+was, 3 where some meshes failed and the others were saved.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import re
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -45,6 +50,13 @@ class Line:
     text: str
     done: bool
     notes: list[str] = field(default_factory=list)  # what else there is to say, sentences
+    seconds: float = 0.0
+    file: str = ""  # that was written for it
+    left: bool = False  # it was not meant: it keeps its plain skin beside the bodies of its character
+
+    def as_json(self) -> str:
+        """All of it on one line."""
+        return json.dumps(asdict(self), ensure_ascii=False)
 
     def __str__(self) -> str:
         return "\n".join(f"{self.name}: {text}" for text in (self.text, *self.notes))
@@ -64,6 +76,7 @@ def bake_file(
     opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
+    check_place(Path(out) if out else file)
     if clips and (method is not None or modes is not None):
         raise Refusal("A clip is baked as it was simulated: leave out --method and --modes, or give them to export")
     makings = making_of([Path(clip) for clip in clips or ()], name)
@@ -87,6 +100,14 @@ def bake_file(
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
     save(Path(out) if out else file)
     return lines
+
+
+def check_place(path: Path) -> None:
+    """Refuse, before any work, a file that nothing can be saved to."""
+    folder = path.resolve().parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        what = "is a folder" if path.is_dir() else "is not in a folder that can be written to"
+        raise Refusal(f"Nothing can be saved to {path}, which {what}: choose another place with --out")
 
 
 def goes_along(obj, scene) -> bool:
@@ -120,7 +141,8 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
             say(f"{obj.name}: {text}")
         known = {*taken.bodies, *(rider for rider, _ in taken.riders)}
         for other in (other for other in bare if obj in bare and other not in known):
-            failed[other.name] = Line(other.name, "keeps its plain skin: --object gives it flesh of its own", False)
+            text = "keeps its plain skin: --object gives it flesh of its own"
+            failed[other.name] = Line(other.name, text, False, left=True)
     return failed
 
 
@@ -145,6 +167,8 @@ def export_file(
     folder = Path(out) if out else file.parent
     if not folder.is_dir():
         raise Refusal(f"There is no folder {folder}: make it, or choose another one with --out")
+    if not os.access(folder, os.W_OK):
+        raise Refusal(f"Nothing can be written to the folder {folder}: choose another one with --out")
     opened(file, scripts, say)
     scene, view_layer = bpy.context.scene, bpy.context.view_layer
     lines, taken = [], set()
@@ -254,7 +278,8 @@ def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Pat
     except EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds, size = time.perf_counter() - began, path.stat().st_size
-    return Line(obj.name, f"{path}: {len(shot)} poses, {size / 1e6:.1f} MB, {seconds:.1f} s", True, left_out)
+    text = f"{path}: {len(shot)} poses, {size / 1e6:.1f} MB, {seconds:.1f} s"
+    return Line(obj.name, text, True, left_out, seconds, str(path))
 
 
 def bake_one(
@@ -287,7 +312,7 @@ def bake_one(
         text += f"; with {listed(baked.riders)}"
     if missed := baking.missed(baked.miss):
         text += f"; {missed}"
-    return Line(obj.name, text, True, notes)
+    return Line(obj.name, text, True, notes, seconds)
 
 
 def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
@@ -297,7 +322,7 @@ def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
         f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
         f"{seconds:.1f} s"
     )
-    return Line(obj.name, text, True, list(motion.notes))
+    return Line(obj.name, text, True, list(motion.notes), seconds)
 
 
 def own_motion(flesh) -> tuple[float, float]:
@@ -314,6 +339,14 @@ def count(word: str) -> int:
     number, setting = int(word), ThewSettings.bl_rna.properties["modes"]
     if not setting.hard_min <= number <= setting.hard_max:
         raise argparse.ArgumentTypeError(f"{number} modes: let it be {setting.hard_min} to {setting.hard_max}")
+    return number
+
+
+def threads(word: str) -> int:
+    """A number of threads."""
+    number = int(word)
+    if not 1 <= number <= 1024:
+        raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
     return number
 
 
@@ -334,6 +367,10 @@ def parser() -> argparse.ArgumentParser:
         )
         command.add_argument(
             "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
+        )
+        command.add_argument("--json", action="store_true", help="tell of each mesh as one line of JSON")
+        command.add_argument(
+            "--threads", metavar="N", type=threads, help="how many threads work (one for each processor)"
         )
         command.add_argument(
             "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
@@ -358,18 +395,29 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(words: list[str]) -> int:
-    """Run the command with its words; the exit status."""
+    """Run the command with its words; the exit status: 0 where all was done, 1 where nothing was, 3 where some meshes failed."""
     arguments = parser().parse_args(words)
+    if arguments.threads is not None:
+        os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # asked when the first work is shared out
+
+    def say(line: Line | str) -> None:
+        if not arguments.json:
+            print(line, flush=True)
+        elif isinstance(line, Line):
+            print(line.as_json(), flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
     given = {
         "name": arguments.object, "frames": tuple(arguments.frames) if arguments.frames else None, "out": arguments.out,
-        "method": arguments.method, "modes": arguments.modes, "scripts": arguments.scripts,
+        "method": arguments.method, "modes": arguments.modes, "scripts": arguments.scripts, "say": say,
     }  # fmt: skip
     try:
         if arguments.command == "export":
-            export_file(arguments.file, **given)
+            lines = export_file(arguments.file, **given)
         else:
             space = arguments.space and arguments.space.upper()
-            bake_file(
+            lines = bake_file(
                 arguments.file,
                 **given,
                 space=space,
@@ -380,7 +428,7 @@ def main(words: list[str]) -> int:
     except EXPECTED as error:
         print(sentence(str(error)), file=sys.stderr)
         return 1
-    return 0
+    return 3 if any(not line.done and not line.left for line in lines) else 0
 
 
 _command = None

@@ -151,7 +151,9 @@ fn clear(path: &Path) {
             .and_then(|n| n.strip_prefix(&start)?.strip_suffix(".part"));
         let numbers = |part: &str| {
             part.split('-').count() == 2
-                && part.split('-').all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+                && part
+                    .split('-')
+                    .all(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
         let age = entry.metadata().and_then(|about| about.modified());
         let age = age.ok().and_then(|at| at.elapsed().ok());
@@ -279,7 +281,13 @@ pub(crate) mod tests {
         left(".a.mine.part", 3600);
         left(".a.1-2-3.part", 3600);
         write(&folder.0.join("a"), "whole").unwrap();
-        let expected = [".a.1-2-3.part", ".a.124-0.part", ".a.mine.part", ".b.123-4.part", "a"];
+        let expected = [
+            ".a.1-2-3.part",
+            ".a.124-0.part",
+            ".a.mine.part",
+            ".b.123-4.part",
+            "a",
+        ];
         assert_eq!(folder.names(), expected);
     }
 

@@ -8,12 +8,25 @@ use crate::{Mat3, Vec3};
 
 /// Farthest position, metres: its cube is finite in f32.
 pub(crate) const FARTHEST: f64 = 1e12;
-/// Largest number of any other kind: the mass of what fills all places, 1e36 m³, weighs less, and squares of squares are finite in f64.
-pub(crate) const LARGEST: f64 = 1e50;
+/// Largest number of any other kind: its cube is finite in f64.
+pub(crate) const LARGEST: f64 = 1e100;
+/// Largest number that files may hold of what was computed: what fills all places, 1e36 m³, weighs less, and squares of squares are
+/// finite in f64.
+const LARGEST_KEPT: f64 = 1e50;
 
 /// Finite, and not too large to be computed with.
 pub(crate) fn is_sound(x: f64) -> bool {
     x.abs() <= LARGEST
+}
+
+/// The same of a number that a file holds.
+pub(crate) fn is_kept(x: f64) -> bool {
+    x.abs() <= LARGEST_KEPT
+}
+
+/// A vector of such numbers.
+pub(crate) fn all_kept(v: &Vec3) -> bool {
+    v.iter().all(|x| is_kept(*x))
 }
 
 /// The largest size of an entry, infinite where one is no number; `amax` forgets an infinity after a NaN.

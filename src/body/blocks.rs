@@ -3,7 +3,7 @@
 
 use crate::elasticity::CellIntegrals;
 use crate::lattice::Cell;
-use crate::range::is_sound;
+use crate::range::is_kept;
 use crate::{Mat3, Vec3};
 
 /// The integrals of all cells, one after the other.
@@ -76,12 +76,12 @@ impl Blocks {
             && self.volume.len() == cells.len()
             && self.fraction.len() == cells.len()
             && cells.iter().flat_map(|c| c.corners()).eq(&self.corners)
-            && self.stiffness.iter().flatten().all(|&x| is_sound(x))
-            && self.volume.iter().all(|&x| x >= 0.0 && is_sound(x))
+            && self.stiffness.iter().flatten().all(|&x| is_kept(x))
+            && self.volume.iter().all(|&x| x >= 0.0 && is_kept(x))
             && [&self.weight, &self.fraction]
                 .into_iter()
                 .flatten()
-                .all(|&x| is_sound(x))
+                .all(|&x| is_kept(x))
     }
 
     /// Number of cells.

@@ -6,7 +6,7 @@ use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, Kind, LoosePart, Pat
 use crate::Vec3;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, Parts, StoredEmbedding};
-use crate::range::{all_sound, is_sound};
+use crate::range::{all_kept, is_kept};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::matrix::StoredMatrix;
 use crate::store::texts;
@@ -190,7 +190,7 @@ impl StoredBody {
                 && self
                     .twist_loads
                     .iter()
-                    .all(|l| (l.vertex as usize) < k && is_sound(l.sum) && all_sound(&l.moment)),
+                    .all(|l| (l.vertex as usize) < k && is_kept(l.sum) && all_kept(&l.moment)),
             MATRICES,
         )?;
         let m = self.material;
@@ -238,7 +238,7 @@ impl StoredBody {
             map.flesh.len() == n
                 && map.thickness.len() == n
                 && map.flesh.iter().all(|f| (0.0..=1.0).contains(f))
-                && map.thickness.iter().all(|r| *r >= 0.0 && is_sound(*r))
+                && map.thickness.iter().all(|r| *r >= 0.0 && is_kept(*r))
         };
         fits(
             self.flesh_map.as_ref().is_none_or(map_fits),

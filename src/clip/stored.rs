@@ -17,7 +17,7 @@ use crate::kernel::LocalPositions;
 use crate::modal::{DeformOptions, Modes, StoredModes};
 use crate::present::{CarriedSurfaces, Presentation, Presenter};
 use crate::progress::Silent;
-use crate::range::{FARTHEST, all_sound, is_sound};
+use crate::range::{FARTHEST, all_kept, is_kept};
 use crate::skeleton::Pose;
 use crate::store::{self, StoreError, named_texts};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -171,7 +171,7 @@ impl Stored<'_, CarriedSurfaces> {
         fits(
             !(self.run.is_some() && cyclic)
                 && self.loop_gap.is_some() == cyclic
-                && self.loop_gap.is_none_or(|gap| gap >= 0.0 && is_sound(gap)),
+                && self.loop_gap.is_none_or(|gap| gap >= 0.0 && is_kept(gap)),
             "it is a cycle and is not",
         )?;
         let run = match self.run {
@@ -249,9 +249,9 @@ impl StoredFrame<'_> {
             && count(self.inverted)
             && self.folded.is_none_or(count)
             && count(self.held_cells)
-            && self.contacts.iter().all(ContactPoint::is_sound);
+            && self.contacts.iter().all(ContactPoint::is_kept);
         let bones = body.skeleton().len();
-        good &= self.buried.iter().all(|b| b.is_sound(bones));
+        good &= self.buried.iter().all(|b| b.is_kept(bones));
         let (presentation, modal) = match self.shown {
             StoredShown::Skin(presentation) => {
                 good &= modes.is_none() && presentation.fits(bones, nodes);
@@ -311,7 +311,7 @@ impl StoredDrive<'_> {
         let (nodes, kept) = (body.nodes(), frames.min(START));
         let sound = |f: &Option<Cow<'_, [Vec3]>>| {
             f.as_ref()
-                .is_none_or(|f| f.len() == nodes && f.iter().all(all_sound))
+                .is_none_or(|f| f.len() == nodes && f.iter().all(all_kept))
         };
         let good = self.poses.len() == kept
             && self.poses.iter().all(|p| p.check(body.skeleton()).is_ok())

@@ -10,7 +10,7 @@ use super::skin::ContactSkin;
 use crate::Vec3;
 use crate::aabb;
 use crate::body::Body;
-use crate::range::is_sound;
+use crate::range::is_kept;
 use std::collections::BTreeMap;
 
 /// Bones less deep than this in something do not lie in it, in sizes.
@@ -37,8 +37,8 @@ pub struct BuriedBone {
 
 impl BuriedBone {
     /// Whether it can be of a body of so many bones.
-    pub(crate) fn is_sound(&self, bones: usize) -> bool {
-        (self.bone as usize) < bones && self.depth > 0.0 && is_sound(self.depth)
+    pub(crate) fn is_kept(&self, bones: usize) -> bool {
+        (self.bone as usize) < bones && self.depth > 0.0 && is_kept(self.depth)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::collider::StoredCollider;
 use super::{Contact, ContactError, ContactOptions, ContactPoint};
-use crate::range::{all_sound, is_sound};
+use crate::range::{all_kept, is_kept};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -41,8 +41,8 @@ impl<'a> StoredContact<'a> {
 
 impl ContactPoint {
     /// Whether its numbers are those of a contact.
-    pub(crate) fn is_sound(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         let vectors = [&self.point, &self.normal, &self.force];
-        vectors.into_iter().all(all_sound) && is_sound(self.gap)
+        vectors.into_iter().all(all_kept) && is_kept(self.gap)
     }
 }

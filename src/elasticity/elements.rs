@@ -6,7 +6,7 @@
 //! integrated over pieces serves both kinds of bodies alike.
 
 use super::Material;
-use crate::range::{all_sound, is_sound};
+use crate::range::{all_kept, is_kept};
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
@@ -106,12 +106,12 @@ impl Elements {
             && runs(&self.gradient_starts, pieces, self.gradients.len())
             && self.lame.len() == pieces
             && self.shear.len() == pieces
-            && self.gradients.iter().all(all_sound)
-            && self.volumes.iter().all(|&x| x >= 0.0 && is_sound(x))
+            && self.gradients.iter().all(all_kept)
+            && self.volumes.iter().all(|&x| x >= 0.0 && is_kept(x))
             && [&self.lame, &self.shear]
                 .into_iter()
                 .flatten()
-                .all(|&x| is_sound(x));
+                .all(|&x| is_kept(x));
         fit && self.all_corners().eq(corners)
             && (0..self.len()).all(|e| {
                 let n = self.corners(e).len();

@@ -6,7 +6,7 @@ use super::modes::{Basis, Modes};
 use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::EngineChoice;
-use crate::range::{all_sound, is_sound};
+use crate::range::{all_kept, is_kept};
 use crate::store::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl StoredModes {
     pub fn of_body(self, body: &Arc<Body>) -> Option<Modes> {
         let (nodes, modes) = (body.nodes(), self.eigenvalues.len());
         let fits = |columns: &Vec<Vec<Vec3>>| {
-            let sound = |column: &Vec<Vec3>| column.len() == nodes && column.iter().all(all_sound);
+            let sound = |column: &Vec<Vec3>| column.len() == nodes && column.iter().all(all_kept);
             columns.len() == modes && columns.iter().all(sound)
         };
         let mut held = vec![false; nodes];
@@ -51,14 +51,14 @@ impl StoredModes {
         let near = |row: &Vec<u32>| row.iter().all(|&v| (v as usize) < nodes);
         let good = modes > 0
             && self.fixed == held
-            && self.eigenvalues.iter().all(|&l| is_sound(l))
+            && self.eigenvalues.iter().all(|&l| is_kept(l))
             && [&self.shapes, &self.rotations, &self.momenta]
                 .into_iter()
                 .all(fits)
             && self.neighbours.len() == nodes
             && self.neighbours.iter().all(near)
             && self.masses.len() == nodes
-            && self.masses.iter().all(|&m| is_sound(m));
+            && self.masses.iter().all(|&m| is_kept(m));
         good.then(|| Modes {
             lattice: body.lattice().clone(),
             body: Some(body.clone()),

@@ -7,7 +7,7 @@ use crate::contact::StoredContact;
 use crate::dynamics::Method;
 use crate::modal::{DeformOptions, StoredModes};
 use crate::present::CarriedSurfaces;
-use crate::range::is_sound;
+use crate::range::is_kept;
 use crate::rig::{parsed, written};
 use crate::skeleton::Pose;
 use crate::store::{self, StoreError, named_texts, text};
@@ -137,7 +137,7 @@ impl Stored<'_, CarriedSurfaces> {
         let room = self.poses.len().checked_mul(rigs.len());
         let controls = self.controls.as_ref();
         fits(
-            controls.is_none_or(|c| Some(c.len()) == room && c.iter().all(|&c| is_sound(c))),
+            controls.is_none_or(|c| Some(c.len()) == room && c.iter().all(|&c| is_kept(c))),
             "its controls do not fit its rigs and poses",
         )?;
         Ok(Shot {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import bpy
@@ -95,7 +96,7 @@ def test_it_bakes_what_the_window_shows(saved, scene, tmp_path):
         (("--object", "Bad"), "Nothing in"),
         (("--object", "Rig"), "Nothing in"),
         (("--frames", 9, 2), "Nothing in"),
-        (("--out", "/nowhere/at/all/out.blend"), "cannot save"),
+        (("--out", "/nowhere/at/all/out.blend"), "Nothing can be saved to"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(saved, capsys, words, said):
@@ -104,6 +105,47 @@ def test_what_cannot_be_done_is_one_sentence(saved, capsys, words, said):
     error = capsys.readouterr().err.strip()
     assert said in error and "Traceback" not in error
     assert saved.read_bytes() == before
+
+
+def two_characters(tmp_path):
+    """A file with a character, and one that cannot have flesh."""
+    make_character()
+    other = make_armature("Other")
+    bare = make_body(other, name="Bare")
+    bare.shape_key_add(name="Basis")
+    bare.shape_key_add(name="Key")
+    bare.data.shape_keys.use_relative = False
+    path = tmp_path / "two.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    return path
+
+
+def told(capsys):
+    """The lines of JSON; Blender writes lines of its own between them."""
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines() if line.startswith("{")]
+
+
+def test_the_exit_status_tells_of_what_failed(scene, tmp_path, capsys):
+    """The others are saved; JSON says which."""
+    path = two_characters(tmp_path)
+    assert run(path, "--frames", 1, 8, "--json", "--threads", 1) == 3
+    lines = {line["name"]: line for line in told(capsys)}
+    assert lines["Body"]["done"] and lines["Body"]["seconds"] > 0.0 and "8 keys" in lines["Body"]["text"]
+    assert not lines["Bare"]["done"] and not lines["Bare"]["left"] and "absolute" in lines["Bare"]["text"]
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    assert len(keys_of("Body")) == 8
+    assert run(path, "--object", "Bare") == 1
+    export = part("cli").main
+    assert export(["export", str(path), "--frames", "1", "4", "--json", "--out", str(tmp_path)]) == 3
+    written = next(line for line in told(capsys) if line["done"])
+    assert written["name"] == "Body" and written["file"] == str(tmp_path / "two.Body.shot.thew")
+
+
+@pytest.mark.parametrize("place", ["no folder/out.blend", ""])
+def test_a_place_that_cannot_be_saved_to_is_refused_before_the_work(saved, tmp_path, capsys, monkeypatch, place):
+    monkeypatch.setattr(part("cli"), "opened", None)  # nothing is even opened
+    assert run(saved, "--out", tmp_path / place) == 1
+    assert "Nothing can be saved to" in capsys.readouterr().err
 
 
 def test_a_disk_that_is_full(saved, capsys):

@@ -108,6 +108,7 @@ Call = Callable[[Scene], object]
 CALLS: dict[str, Call] = {
     "Surface.measure_volume": lambda s: s.Surface.measure_volume(),
     "Surface.report": lambda s: s.Surface.report(),
+    "Surface.filled": lambda s: s.Surface.filled(),
     "Surface.winding_number": lambda s: s.Surface.winding_number(s.points),
     "Surface.closest_point": lambda s: s.Surface.closest_point(s.points),
     "Surface.cast_rays": lambda s: s.Surface.cast_rays(s.points, s.points + 1.0),
