@@ -8,7 +8,7 @@ use super::linear::Linearisation;
 use super::options::{Options, Rests, Settings, check_shape};
 use super::partial::Partial;
 use super::prepare::{Ghost, check, check_times, prepare};
-use super::rigid::{Place, RigidPath, place};
+use super::rigid::{Place, RigidPath, centre, place};
 use super::show::Shown;
 use super::solving::{Slopes, Solved};
 use super::space::Space;
@@ -213,14 +213,14 @@ impl Spacetime {
         check_shape(shape, self.nodes(), || format!("keyframe {key}"))?;
         let mut at = None;
         let laid = match &self.places {
-            Some(places) => {
-                let masses = self.body.masses();
-                let own = place(&self.keyframes[0], shape, masses);
-                let back = own.turn.transpose();
+            Some(_) => {
+                // Against what all were laid onto when the motion was made: the first keyframe moves as others do.
+                let (masses, reference) = (self.body.masses(), &self.space.reference);
+                let own = place(reference, shape, masses);
+                let (back, pivot) = (own.turn.transpose(), centre(reference, masses));
                 at = Some(own);
                 let laid = shape.iter();
-                laid.map(|x| places[0].centre + back * (x - own.centre))
-                    .collect()
+                laid.map(|x| pivot + back * (x - own.centre)).collect()
             }
             None => shape.to_vec(),
         };
@@ -238,7 +238,7 @@ impl Spacetime {
         for &key in &keys {
             self.keyframes[key] = shape.to_vec();
             self.coordinates[key].clone_from(&coordinates);
-            if let (Some(places), Some(at), true) = (&mut self.places, at, key > 0) {
+            if let (Some(places), Some(at)) = (&mut self.places, at) {
                 places[key] = at;
             }
         }

@@ -270,7 +270,7 @@ impl Spacetime {
     fn rigid_path(&self) -> Option<RigidPath> {
         let places = self.places.as_ref()?;
         let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
-        let pivot = centre(&self.keyframes[0], self.body.masses());
+        let pivot = centre(&self.space.reference, self.body.masses());
         let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
         let [incoming, outgoing] = &self.slopes.parted;
         Some(RigidPath::new(

@@ -459,3 +459,39 @@ def test_flat_and_folded_sculpts_are_survived(change):
         assert "keyframe" in str(error)
     else:
         assert np.isfinite(shown).all()
+
+
+@pytest.mark.parametrize("rigid", [True, False])
+@pytest.mark.parametrize("key", [0, 1, 2])
+@pytest.mark.parametrize("how", ["shifted", "turned", "bent", "shifted and turned"])
+def test_a_moved_keyframe_is_met_and_the_others_stay(rigid, key, how):
+    """The first one too, which the others are laid onto where rigid motion is taken out; moved twice, it comes back."""
+    u, v = np.meshgrid(np.linspace(0, 8, 17), np.linspace(0, 3, 7), indexing="ij")
+    flat = np.stack([u, v, 0 * u], -1).reshape(-1, 3)
+    at = np.arange(17 * 7).reshape(17, 7)
+    a, b, c, d = (each.ravel() for each in (at[:-1, :-1], at[1:, :-1], at[1:, 1:], at[:-1, 1:]))
+    shell = thew.Shell(flat, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)]))
+
+    def bent(curvature):
+        t = curvature * flat[:, 0] / 8
+        return np.stack([8 / curvature * np.sin(t), flat[:, 1], 8 / curvature * (1 - np.cos(t))], 1)
+
+    def turned(x, angle):
+        turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
+        return (x - x.mean(axis=0)) @ turn.T + x.mean(axis=0)
+
+    keys = np.stack([flat, turned(bent(0.3), 0.6) + [2, 0, 0], flat + [4, 0, 0]])
+    times = [0.0, 1.0, 2.0]
+    motion = thew.Spacetime(shell, keys, times, stiffness=40.0, damping=(0.5, 0.0), rigid=rigid)
+    before = motion(np.linspace(0.0, 2.0, 9))
+    new = {
+        "shifted": keys[key] + [1.0, 0.5, 0.0],
+        "turned": turned(keys[key], 0.5),
+        "bent": bent(0.3) + keys[key].mean(axis=0) - bent(0.3).mean(axis=0),
+        "shifted and turned": turned(keys[key], -1.0) + [0.0, 0.0, 2.0],
+    }[how]
+    assert motion.move(key, new) < 1e-6
+    for k, time in enumerate(times):
+        np.testing.assert_allclose(motion(time)[0], new if k == key else keys[k], atol=2e-5)
+    assert motion.move(key, keys[key]) < 1e-6
+    np.testing.assert_allclose(motion(np.linspace(0.0, 2.0, 9)), before, atol=2e-5)
