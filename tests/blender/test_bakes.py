@@ -388,14 +388,18 @@ def test_exporters_are_warned_where_their_settings_stand(character, exporter, wa
 # the exporters --------------------------------------------------------------------------------------------------------
 
 
-def animations(path) -> dict[str, set[str]]:
-    """The animations in a .glb, each with what it moves."""
+def contents(path) -> dict:
+    """What a .glb says of itself."""
     data = path.read_bytes()
     length = struct.unpack("<I", data[12:16])[0]
-    found = json.loads(data[20 : 20 + length])
+    return json.loads(data[20 : 20 + length])
+
+
+def animations(path) -> dict[str, set[str]]:
+    """The animations in a .glb, each with what it moves."""
     return {
         each["name"]: {channel["target"]["path"] for channel in each["channels"]}
-        for each in found.get("animations", ())
+        for each in contents(path).get("animations", ())
     }
 
 
@@ -417,6 +421,52 @@ def test_bones_and_keys_are_one_animation(scene, tmp_path):
     assert "weights" not in found["Other"]
     roundtrips.export(tmp_path / "again.glb")
     assert animations(tmp_path / "again.glb") == found
+
+
+def test_baked_keys_are_off_where_no_animation_plays_them(scene, tmp_path):
+    """Whatever frame is shown: other animations of the file play the skin without another frame's flesh."""
+    body, _ = make_character()
+    body.shape_key_add(name="Basis")
+    body.shape_key_add(name="Smile").value = 0.25
+    activate(body)
+    add()
+    bake()
+    for frame in (1, 10, 20):
+        scene.frame_set(frame)
+        roundtrips.export(tmp_path / "out.glb")
+        (mesh,) = contents(tmp_path / "out.glb")["meshes"]
+        weights = dict(zip(mesh["extras"]["targetNames"], mesh["weights"], strict=True))
+        assert weights.pop("Smile") == 0.25 and len(weights) == 20 and not any(weights.values())
+
+
+def test_a_bake_leaves_in_the_animation_that_it_is_of(scene, tmp_path):
+    """Another action is active when it is exported; strips alone play it."""
+    body, rig = make_character()
+    body.parent = rig
+    data = rig.animation_data
+    run, slot = data.action, getattr(data, "action_slot", None)
+    run.name = "Run"
+    activate(body)
+    add()
+    bake()
+    walk = run.copy()
+    walk.name = "Walk"
+    data.action = walk
+    if slot is not None:
+        data.action_slot = walk.slots[0]
+    roundtrips.export(tmp_path / "run.glb")
+    found = animations(tmp_path / "run.glb")
+    assert set(found) == {"Run", "Walk"} and "weights" in found["Run"] and "weights" not in found["Walk"]
+    data.action = None
+    strip = data.nla_tracks.new()
+    strip.name = "Pushed"
+    strip = strip.strips.new("Run", 1, run)
+    if slot is not None:
+        strip.action_slot = slot
+    bpy.data.actions.remove(walk)
+    bake()
+    roundtrips.export(tmp_path / "strip.glb")
+    assert animations(tmp_path / "strip.glb") == {"Pushed": {"rotation", "scale", "translation", "weights"}}
 
 
 def test_keys_of_the_artist_are_exported_as_ever(scene, tmp_path):

@@ -5,15 +5,17 @@ import os
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from examples.python import shapes
 from tools.shell import ROOT
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 METHODS = sorted((ROOT / "docs" / "methods").glob("*.md"))
-ALONE = [*METHODS, ROOT / "README.md", ROOT / "docs" / "files.md"]
+ALONE = [
+    *METHODS,
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("files", "rigging", "modal-warping")),
+]
 #: Folders whose files documentation may name by the end of their paths alone.
 TREES = ("src", "tests", "benches", "examples", "blender_addon", "docs", "python", "tools", "demo", "fuzz", "assets")
 
@@ -44,30 +46,6 @@ def run(page, folder, monkeypatch, names):
 @pytest.mark.parametrize("page", ALONE, ids=titled)
 def test_examples_that_need_nothing_else_run(page, tmp_path, monkeypatch):
     run(page, tmp_path, monkeypatch, {"__name__": "page"})
-
-
-@pytest.mark.parametrize("page", ["docs/rigging.md", "docs/modal-warping.md"])
-def test_examples_of_guides_run(page, tmp_path, monkeypatch):
-    """They say what they begin with in words; here it is an arm that stands upright, bending."""
-    arm, upright = shapes.arm(), np.array([[0.0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0.1], [0, 0, 0, 1]])
-    stood = [points @ upright[:3, :3].T + upright[:3, 3] for points in (arm.vertices, arm.heads, arm.tails)]
-    elbow = np.linspace(0.0, np.pi / 2, 12)
-    given = {
-        "__name__": "page",
-        "vertices": stood[0],
-        "triangles": arm.triangles,
-        "names": ["upper", "upper_arm.L"],
-        "parents": arm.parents,
-        "heads": stood[1],
-        "tails": stood[2],
-        "skin_weights": arm.weights,
-        "poses": upright @ shapes.bent(elbow) @ np.linalg.inv(upright),
-        "elbow": elbow,
-        "body": shapes.body(),
-        "node": 17,
-        "displacement": (0.0, 0.0, 0.01),
-    }
-    run(ROOT / page, tmp_path, monkeypatch, given)
 
 
 @pytest.mark.parametrize("page", METHODS, ids=titled)
