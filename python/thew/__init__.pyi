@@ -782,7 +782,7 @@ class Spacetime:
         """Times of the keyframes -> [m], s."""
     @property
     def cost(self) -> float:
-        """The integrated squared force (per mass), the mean over the linearisations."""
+        """The integrated squared force (per mass), the mean over the linearisations; of a rotation that is taken out nothing."""
     @property
     def reach(self) -> float:
         """How far it goes from its keyframes' mean, as a multiple of how far plain cubic splines go; 1 where it stays within. Lengths are

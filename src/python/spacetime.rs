@@ -294,7 +294,7 @@ impl PySpacetime {
             .into_pyarray(py))
     }
 
-    /// The integrated squared force (per mass), the mean over the linearisations.
+    /// The integrated squared force (per mass), the mean over the linearisations; of a rotation that is taken out nothing.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |motion| Ok(motion.cost()))

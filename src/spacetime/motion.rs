@@ -153,7 +153,7 @@ impl Spacetime {
         ghosts.map(|g| (g.interval, g.share, shape(g))).collect()
     }
 
-    /// The mean over the linearisations of the integrated squared force (per mass), each over the whole motion.
+    /// The mean over the linearisations of the integrated squared force (per mass), each over the whole motion; of a rotation that is taken out nothing.
     pub fn cost(&self) -> f64 {
         let splines = &self.solved.splines;
         let sum = |s: &WigglySpline| (0..s.len()).map(|mode| s.cost(mode)).sum::<f64>();

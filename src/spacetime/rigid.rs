@@ -4,7 +4,8 @@
 //! Linear modes know turns only to first order: a body that turns by half would balloon on the way. So each keyframe is laid back onto
 //! the first by the rotation that fits best in the norm of the mass (Procrustes), centre by centre, and what remains is
 //! deformation. The centre moves on wiggly splines without stiffness (under gravity: parabolas); the rotation follows the exponential
-//! of a spline through the steps between keyframes, once continuously differentiable.
+//! of a spline through the steps between keyframes, once continuously differentiable: it is no minimiser of the turning itself, and
+//! the centrifugal and Coriolis forces of its frame on what deforms are left out.
 
 use super::interval::Oscillator;
 use super::knots::{KnotData, Layout};
