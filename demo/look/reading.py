@@ -66,7 +66,9 @@ class Reader:
         self.obj = obj
         self.found = addon("scene.reading").subject(obj, view_layer)
         self.bind_pose = addon("scene.bind_pose").BindPose.read(self.found, scene)
-        read = addon("scene.character").read_character(self.found, bpy.context.scene, bpy.context.evaluated_depsgraph_get)
+        read = addon("scene.character").read_character(
+            self.found, bpy.context.scene, bpy.context.evaluated_depsgraph_get
+        )
         build_settings = addon("live.build_settings").BuildSettings.of(obj, scene, self.bind_pose.guessed_height)
         self.place = addon("live.building").placed(read, self.bind_pose, build_settings)
         mesh, armature = self.bind_pose.mesh_matrix, self.bind_pose.armature_matrix
