@@ -16,7 +16,6 @@ was, 3 where some meshes failed and the others were saved.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -36,8 +35,7 @@ from .logic.errors import Refusal, sentence
 from .logic.native import EXPECTED, core
 from .logic.sentences import listed
 from .logic.tasks import finish
-from .saved.choices import BAKE_SPACES, METHODS
-from .saved.properties import ThewSettings
+from .operators.command_words import parser
 from .scene import reading
 from .scene.files import save
 
@@ -332,66 +330,6 @@ def own_motion(flesh) -> tuple[float, float]:
     squares = [(flesh.clip.offsets(index) ** 2).sum(axis=1) for index in shown]
     mean, most = np.mean([each.mean() for each in squares]), max(each.max() for each in squares)
     return (float(np.sqrt(mean)) / size, float(np.sqrt(most)) / size) if size > 0.0 else (0.0, 0.0)
-
-
-def count(word: str) -> int:
-    """A number of modes, within the setting's range."""
-    number, setting = int(word), ThewSettings.bl_rna.properties["modes"]
-    if not setting.hard_min <= number <= setting.hard_max:
-        raise argparse.ArgumentTypeError(f"{number} modes: let it be {setting.hard_min} to {setting.hard_max}")
-    return number
-
-
-def threads(word: str) -> int:
-    """A number of threads."""
-    number = int(word)
-    if not 1 <= number <= 1024:
-        raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
-    return number
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
-    top = argparse.ArgumentParser(prog="blender --command thew", description="Flesh for rigged characters.")
-    commands = top.add_subparsers(dest="command", required=True)
-    bake = commands.add_parser("bake", help="add flesh to the characters of a .blend and bake it to shape keys")
-    export = commands.add_parser("export", help="write the characters of a .blend for `python -m thew simulate`")
-    for command in (bake, export):
-        command.add_argument("file", metavar="FILE", help="the .blend file")
-        command.add_argument("--object", metavar="NAME", help="only this mesh")
-        command.add_argument(
-            "--frames", metavar=("A", "B"), nargs=2, type=int, help="first and last frame (the scene's range)"
-        )
-        command.add_argument(
-            "--method", choices=[method[0] for method in METHODS], help="how the flesh is moved (as the file has it)"
-        )
-        command.add_argument(
-            "--modes", metavar="N", type=count, help="how many modes, for the method modal (as the file has it)"
-        )
-        command.add_argument("--json", action="store_true", help="tell of each mesh as one line of JSON")
-        command.add_argument(
-            "--threads", metavar="N", type=threads, help="how many threads work (one for each processor)"
-        )
-        command.add_argument(
-            "--scripts", action="store_true", help="run the scripts and Python drivers in FILE, which may do anything"
-        )
-    export.add_argument("--out", metavar="FOLDER", help="where the shots go (beside FILE)")
-    bake.add_argument(
-        "--space", choices=[space[0].lower() for space in BAKE_SPACES],
-        help="keys that act before the live armature, or that hold its motion too (as the file has it)",
-    )  # fmt: skip
-    bake.add_argument(
-        "--finish", action="store_true", help="leave nothing of the flesh but the keys, ready to be exported"
-    )
-    bake.add_argument(
-        "--target", choices=[key.lower() for key, *_ in targets.CHOICES], default=targets.CHOICES[0][0].lower(),
-        help="what to bake into (shape_keys)",
-    )  # fmt: skip
-    bake.add_argument(
-        "--clip", metavar="CLIP", nargs="+", help="bake these clips of exported shots; nothing is simulated"
-    )
-    bake.add_argument("--out", metavar="FILE", help="where to save (over FILE)")
-    return top
 
 
 def main(words: list[str]) -> int:

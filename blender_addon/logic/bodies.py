@@ -8,8 +8,8 @@ is at least half around. An open mesh around another one is worn, however large 
 The largest is a body. So is what is at least half as large and stands beside it: a rider and a horse. What is smaller but has
 bones of its own is a segment, as the arms of a doll, and a body too, unless its rim lies on that of a larger one: then it
 would part from it, and rides. What its name says to be a hard thing (a shield, a helmet) is no further body, nor is a prop: a
-mesh that one bone carries, beside a body that several bend, where the body hangs on that bone too, or where it stands far away or
-surrounds everything. All else rides.
+mesh that one bone carries, beside meshes that several bend, where these hang on that bone too, or where it stands far off all of
+them or surrounds them. All else rides.
 """
 
 from __future__ import annotations
@@ -103,14 +103,12 @@ def cast(parts: list[Part]) -> Cast:
     able = [i for i, part in enumerate(parts) if part.bones]
     order = sorted(able, key=lambda i: (-solids[i].volume, -solids[i].inside, -solids[i].size, i))
     order = [i for i in order if not is_worn(i, able, parts, solids)] or order
-    limber = [i for i in order if not is_rigid(parts[i])]
-    order = [*limber[:1], *(i for i in order if i not in limber[:1])]
+    limber = [parts[i] for i in able if not is_rigid(parts[i])]
+    order = [i for i in order if not is_prop(parts[i], limber)] or order
     found = Cast([], [])
     for i in order:
         if not found.bodies:
             found.bodies.append(i)
-            continue
-        if limber and is_prop(parts[i], parts[limber[0]]):
             continue
         share = solids[i].volume / max(solids[found.bodies[0]].volume, 1e-300)
         if share < SEGMENT:
@@ -133,15 +131,18 @@ def is_rigid(part: Part) -> bool:
     return max(part.bones.values(), default=1.0) > 0.99
 
 
-def is_prop(part: Part, body: Part) -> bool:
-    """Tells whether one bone carries a mesh that is no piece of a body: it is the body's own, or the mesh is far off or all around."""
-    if not is_rigid(part):
+def is_prop(part: Part, limber: list[Part]) -> bool:
+    """Tells whether one bone carries a mesh that is no piece of a body: one that meshes which several bones bend hang on too, or the
+    mesh is far off all of these, or around them."""
+    if not limber or not is_rigid(part):
         return False
-    boxes = [extents.box(np.asarray(each.surface.vertices)) for each in (part, body)]
-    size = float(body.surface.size)
-    gap = np.linalg.norm(np.maximum(np.maximum(boxes[0][0] - boxes[1][1], boxes[1][0] - boxes[0][1]), 0.0))
-    around = float(part.surface.size) > extents.SURROUNDS * size
-    return common(part, [body]) > 0.99 or around or bool(gap > extents.NEAR * size)
+    low, high = extents.box(np.asarray(part.surface.vertices))
+    boxes = [extents.box(np.asarray(each.surface.vertices)) for each in limber]
+    least, most = np.min([box[0] for box in boxes], axis=0), np.max([box[1] for box in boxes], axis=0)
+    size = float(np.linalg.norm(most - least))
+    gap = float(np.linalg.norm(np.maximum(np.maximum(low - most, least - high), 0.0)))
+    around = float(np.linalg.norm(high - low)) > extents.SURROUNDS * size
+    return common(part, limber) > 0.99 or around or gap > extents.NEAR * size
 
 
 def common(part: Part, others: list[Part]) -> float:

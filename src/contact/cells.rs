@@ -169,8 +169,7 @@ pub(crate) fn rows(
                 gap: gap.max((j - was) / size - recovery),
                 friction: None,
                 give: 1.0,
-                limit: largest_pressure(after.young_of_cell(cell), joints)
-                    * after.skin.cell().powi(2),
+                limit: largest_pressure(after, joints) * after.skin.cell().powi(2),
                 force: 0.0,
             });
         });

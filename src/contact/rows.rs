@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 pub(super) const RECOVERY: f64 = 0.5;
 /// Skin bulges between the points that are looked up: by so much they are kept apart, in cells.
 const BETWEEN: f64 = 0.005;
-/// The largest pressure of a contact, in Young's moduli of the flesh there: where plain skinning folds skin through itself, flesh cannot make up for
+/// The largest pressure of a contact, in Young's moduli: where plain skinning folds skin through itself, flesh cannot make up for
 /// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.
 const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
@@ -130,13 +130,9 @@ impl Pairing {
         });
         // What comes from elsewhere is no fold of the skin.
         let fold = touch.body == touch.other;
-        let of = |body: &Posed, point: &SkinPoint| {
-            let joints = if fold {
-                body.elastic_joints_at(point)
-            } else {
-                1.0
-            };
-            largest_pressure(body.young_at(point), joints)
+        let of = |body: &Posed, point: &SkinPoint| match fold {
+            true => largest_pressure(body, body.elastic_joints_at(point)),
+            false => largest_pressure(body, 1.0),
         };
         let mut pressure = of(body, &proxy.point);
         if let Some(other) = after.bodies.get(touch.other as usize) {
@@ -167,9 +163,9 @@ impl Pairing {
     }
 }
 
-/// The largest pressure with which flesh of a Young's modulus is pushed that shows so much of the joints' elastic shape, Pa.
-pub(super) fn largest_pressure(young: f64, joints: f64) -> f64 {
-    (PRESSURE + ELASTIC * joints) * young
+/// The largest pressure with which flesh is pushed that shows so much of the joints' elastic shape, Pa.
+pub(super) fn largest_pressure(body: &Posed, joints: f64) -> f64 {
+    (PRESSURE + ELASTIC * joints) * body.skin.body().material().young()
 }
 
 /// Two directions across the normal, turned with what is touched; of colliders as the normal has them.
