@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Shell`.
 
-use super::arrays::{dofs, floats, from_points, points, triangles};
+use super::arrays::{dofs, floats, from_points, points, real, triangles};
 use super::csr::{Csr, scipy};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
@@ -123,7 +123,7 @@ impl PyShell {
     fn relax<'py>(
         &self,
         x: &Bound<'py, PyAny>,
-        weight: f64,
+        #[pyo3(from_py_with = real)] weight: f64,
         fixed: Option<&Bound<'py, PyAny>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {

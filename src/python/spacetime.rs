@@ -2,7 +2,8 @@
 //! `thew.Spacetime`.
 
 use super::arrays::{
-    Whole, filled_frames, finite, finite_points, floats, from_points, integers, vector,
+    Whole, filled_frames, finite, finite_points, floats, from_points, integers, optional_real,
+    real, vector,
 };
 use super::body::PyBody;
 use super::errors::{IntoPy, input};
@@ -175,7 +176,7 @@ impl PySpacetime {
         body: &Bound<'_, PyAny>,
         keyframes: &Bound<'_, PyAny>,
         times: &Bound<'_, PyAny>,
-        stiffness: f64,
+        #[pyo3(from_py_with = real)] stiffness: f64,
         damping: Option<&Bound<'_, PyAny>>,
         gravity: Option<&Bound<'_, PyAny>>,
         modes: Whole,
@@ -366,10 +367,10 @@ impl PySpacetime {
     #[pyo3(signature = (time, vertices, positions, weight=None))]
     fn partial(
         &self,
-        time: f64,
+        #[pyo3(from_py_with = real)] time: f64,
         vertices: &Bound<'_, PyAny>,
         positions: &Bound<'_, PyAny>,
-        weight: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
     ) -> PyResult<usize> {
         let (vertices, positions) = (numbers(vertices)?, finite_points(positions, "positions")?);
         let py_positions = positions;
@@ -399,7 +400,7 @@ impl PySpacetime {
         shape: &Bound<'py, PyAny>,
         vertices: &Bound<'py, PyAny>,
         positions: &Bound<'py, PyAny>,
-        weight: Option<f64>,
+        #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let given = finite_points(shape, "shape")?;

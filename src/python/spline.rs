@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.WigglySpline`.
 
-use super::arrays::{finite, floats};
+use super::arrays::{finite, floats, integer};
 use super::errors::{IntoPy, detached, input};
 use crate::spacetime::{Joint, Knot, KnotData, Layout, Oscillator, WigglySpline, check_splines};
 use numpy::ndarray::{Array1, Array2};
@@ -203,7 +203,7 @@ impl PyWigglySpline {
     fn __call__<'py>(
         &self,
         t: &Bound<'py, PyAny>,
-        derivative: i64,
+        #[pyo3(from_py_with = integer)] derivative: i64,
     ) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let scalar = t.len().is_err();
         let times = if scalar {
