@@ -31,7 +31,7 @@ def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
 
 
 def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
-    """What the exporter will call the animation of an action of the armature."""
+    """The exporter's name for the animation of an action of the armature."""
     name = ""
     for track in armature.animation_data.nla_tracks if armature.animation_data is not None else ():
         if any(strip.action == action and not strip.mute for strip in track.strips):
@@ -40,7 +40,7 @@ def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
 
 
 def misfit(obj: bpy.types.Object) -> str:
-    """Why the bones play something else than what the bake of a mesh is of, as a sentence; "" where they play that."""
+    """Tells why the bones play something else than what the bake of a mesh is of, as a sentence; "" where they play that."""
     armature, baked = armature_of(obj), obj.thew.made.baked_of
     played = animation.playing(armature) if armature is not None else None
     if armature is None or baked is None or (played is not None and played.action == baked):
@@ -53,7 +53,7 @@ def misfit(obj: bpy.types.Object) -> str:
 
 
 def parted(obj: bpy.types.Object) -> str:
-    """Why bones and baked keys of a mesh would leave in animations of their own, as a sentence; "" where they leave in one."""
+    """Tells why bones and baked keys of a mesh would leave in animations of their own, as a sentence; "" where they leave in one."""
     armature = armature_of(obj)
     if armature is None or clip_of(obj) is not None or not animation.animates(armature, "pose."):
         return ""

@@ -16,7 +16,7 @@ from ..logic.sentences import listed
 from ..scene import writing
 from . import clips
 
-#: What names of exporters have in them.
+#: Part of the name of Blender's glTF exporter.
 GLTF = "gltf"
 #: Exporters that write meshes as they are evaluated at each frame, or at the one shown: flesh leaves as it is seen.
 EVALUATING = ("alembic", "obj_export", "ply_export", "stl_export")
@@ -41,9 +41,9 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
         ]
     if not plays_bake(obj):
         return []
-    of_clip = [clips.misfit(obj)] if GLTF not in exporter.lower() else []
-    of_clip += [clips.parted(obj)] if GLTF in (exporter.lower() or GLTF) else []
-    of_clip = [text for text in of_clip if text]
+    into_gltf = GLTF in exporter.lower()
+    told = ("" if into_gltf else clips.misfit(obj), clips.parted(obj) if into_gltf or not exporter else "")
+    of_clip = [text for text in told if text]
     motionless = (
         []
         if moves_in_fbx(obj, exporter)

@@ -50,13 +50,9 @@ class glTF2ExportUserExtension:
         self, mesh, blender_mesh, blender_object, vertex_groups, modifiers, materials, export_settings
     ) -> None:
         """A mesh was gathered: outside the animation that plays them its baked keys are off, whatever frame is shown."""
-        owners = [blender_object] if blender_object is not None else bpy.data.objects
-        baked = {
-            key.name
-            for obj in owners
-            if obj.type == "MESH" and (obj.data == blender_mesh or len(owners) == 1)
-            for key in writing.baked_keys(obj)
-        }
+        meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.data == blender_mesh]
+        owners = [blender_object] if blender_object is not None else meshes
+        baked = {key.name for obj in owners for key in writing.baked_keys(obj)}
         names = (mesh.extras or {}).get("targetNames", ())
         if baked and mesh.weights and len(names) == len(mesh.weights):
             mesh.weights = [0.0 if name in baked else w for name, w in zip(names, mesh.weights, strict=True)]

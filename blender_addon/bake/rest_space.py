@@ -21,11 +21,11 @@ from .skinning import Probe
 
 #: How often a key is corrected where the armature's map depends on the place.
 ROUNDS = 12
-#: What is left of the way is nobody's concern below this, of the size: Blender evaluates in single precision.
+#: Below this, of the size, the rest of the way is nobody's concern: Blender evaluates in single precision.
 NEAR = 2e-6
 #: Vertices that are farther away, of the size, are looked for from elsewhere too.
 LOST = 1e-4
-#: From so far away, of the size: about a segment of a bendy bone, and a few.
+#: Distances from which they are, of the size: about a segment of a bendy bone, and a few.
 SIDES = (0.01, -0.01, 0.03, -0.03, 0.1, -0.1)
 #: A step that led away is tried again at so much of its length: at the borders of a bendy bone's segments the map has kinks.
 SHORTER = 0.3

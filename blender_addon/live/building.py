@@ -223,7 +223,7 @@ ALONG = 9
 def solid(surface, skeleton):
     """The surface filled where bones run through its cavities, as those of a shell with walls do, and what to say of that."""
     filled = surface.filled()
-    if filled is surface or np.array_equal(filled.triangles, surface.triangles):
+    if np.array_equal(filled.triangles, surface.triangles):
         return surface, []
     heads, tails = np.asarray(skeleton.heads), np.asarray(skeleton.tails)
     points = np.concatenate([heads + t * (tails - heads) for t in np.linspace(0.0, 1.0, ALONG)])

@@ -215,7 +215,7 @@ def guide(maps: np.ndarray) -> int | None:
 
 
 def moves(maps: np.ndarray) -> np.ndarray:
-    """How a motion of poses `maps` [f, b, 4, 4] goes on from its first pose, told by one bone, [f, 4, 4]."""
+    """Returns the moves of one bone from the first of poses `maps` [f, b, 4, 4] to each, [f, 4, 4]."""
     bone = guide(maps) or 0
     return maps[:, bone] @ np.linalg.inv(maps[0, bone])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def parsed(text: str | bytes) -> Any:
-    """What a text says; a `ValueError` where it is no JSON, also where it is nested deeper than Python goes."""
+    """Returns the content of a text; a `ValueError` where it is no JSON, also where it is nested deeper than Python goes."""
     try:
         return json.loads(text)
     except RecursionError as error:

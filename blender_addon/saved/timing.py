@@ -16,7 +16,7 @@ def frames_per_second(scene: bpy.types.Scene) -> float:
 
 
 def stretch(scene: bpy.types.Scene) -> float:
-    """How far the times of curves go on from a frame of the scene to the next: 1 without Time Stretching."""
+    """The step of the times of curves from a frame of the scene to the next: 1 without Time Stretching."""
     return scene.render.frame_map_old / scene.render.frame_map_new
 
 
@@ -31,5 +31,5 @@ def frame_at(scene: bpy.types.Scene, time: float) -> float:
 
 
 def curve_rate(scene: bpy.types.Scene) -> float:
-    """How far the times of curves go on in a second."""
+    """The step of the times of curves in a second."""
     return frames_per_second(scene) * stretch(scene)

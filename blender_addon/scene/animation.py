@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How an ID's animation is evaluated: which curves take part, of its action, of its NLA strips and of its drivers.
+"""The evaluation of an ID's animation: which curves take part, of its action, of its NLA strips and of its drivers.
 
 The only place that asks. Blender evaluates strips first, from the lowest track to the highest, then the active action on top of
 them; a solo track silences all else, and while a strip is edited in tweak mode the tracks from it on.
@@ -67,7 +67,7 @@ def curves(animation: bpy.types.AnimData | None) -> Iterator[bpy.types.FCurve]:
 
 
 def animates(id_data: bpy.types.ID, start: str = "") -> bool:
-    """Whether curves or drivers move properties of an ID whose path begins with `start`."""
+    """Tells whether curves or drivers move properties of an ID whose path begins with `start`."""
     return any(curve.data_path.startswith(start) for curve in curves(id_data.animation_data))
 
 
@@ -84,7 +84,7 @@ def actions(id_data: bpy.types.ID) -> set[bpy.types.Action]:
 
 
 def disturbed(animation: bpy.types.AnimData | None) -> str:
-    """Why curves of the active action would not play as they are written, to go on a sentence with; "" where they do."""
+    """Tells why curves of the active action would not play as they are written, to go on a sentence with; "" where they do."""
     if animation is None or not animation.use_nla or not len(animation.nla_tracks):
         return ""
     solo = next((track for track in animation.nla_tracks if track.is_solo), None)

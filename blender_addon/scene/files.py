@@ -14,7 +14,7 @@ import bpy
 
 from ..logic.errors import Refusal
 
-#: How files that are being written end, after a dot, the name and the number of the process.
+#: The end of the names of files that are being written, after a dot, the name and the number of the process.
 PART = ".part.blend"
 #: A part to which nothing was added for so many seconds is nobody's any more.
 ABANDONED = 900.0

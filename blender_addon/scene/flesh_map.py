@@ -147,7 +147,7 @@ def is_automatic(obj: bpy.types.Object) -> bool:
 
 
 def is_filled(obj: bpy.types.Object, values: np.ndarray) -> bool:
-    """Whether a map float32[n] is the one that Thew filled; vertices of meshes that were joined to it since have none."""
+    """Tells whether a map float32[n] is the one that Thew filled; vertices of meshes that were joined to it since have none."""
     made, count = obj.thew.made, obj.thew.made.flesh_map_count
     if digest(values) == made.flesh_map:
         return True

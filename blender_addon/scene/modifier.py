@@ -115,7 +115,7 @@ ORIGINAL_DATA = {"SOFT_BODY", "MULTIRES", "PARTICLE_SYSTEM", "COLLISION"}
 
 
 def parts_chain(obj: bpy.types.Object) -> bool:
-    """Whether Thew's modifier stands between Armature modifiers that Blender would take for one without it."""
+    """Tells whether Thew's modifier stands between Armature modifiers that Blender would take for one without it."""
     mine, armature = by_id(obj, obj.thew.made.modifier), by_id(obj, obj.thew.made.armature_modifier)
     if mine is None or armature is None or armature.type != "ARMATURE":
         return False
@@ -183,7 +183,7 @@ def adopt(obj: bpy.types.Object) -> None:
 
 
 def is_tree(group: bpy.types.NodeTree | None) -> bool:
-    """Whether a node tree was made here."""
+    """Tells whether a node tree was made here."""
     return group is not None and MARK in group.keys()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What moves from frame to frame: asked of anything, through all that its evaluation depends on.
+"""Motion from frame to frame: asked of anything, through all that its evaluation depends on.
 
 Blender itself says which IDs use which others: parents, targets of constraints and drivers, data, modifiers' objects, inputs of
 nodes. An ID moves if it, or any of those, has animation, physics, or a clock of its own. What only may move counts as moving.
@@ -51,12 +51,12 @@ def actions_behind(*start: bpy.types.ID | None) -> set[int]:
 
 
 def moves(*start: bpy.types.ID | None) -> bool:
-    """Whether the shape or the place of one of these may differ from frame to frame."""
+    """Tells whether the shape or the place of one of these may differ from frame to frame."""
     return any(moves_itself(each) for each in behind(start))
 
 
 def moves_itself(each: bpy.types.ID) -> bool:
-    """Whether something that belongs to an ID moves it, whatever it depends on."""
+    """Tells whether something that belongs to an ID moves it, whatever it depends on."""
     if next(animation.curves(getattr(each, "animation_data", None)), None) is not None:
         return True
     if isinstance(each, bpy.types.Object):
@@ -71,7 +71,7 @@ def moves_itself(each: bpy.types.ID) -> bool:
 
 
 def is_carried(obj: bpy.types.Object) -> bool:
-    """Whether an object's place in the world may differ from frame to frame."""
+    """Tells whether an object's place in the world may differ from frame to frame."""
     each: bpy.types.Object | None = obj
     while each is not None:
         paths = (curve.data_path for curve in animation.curves(each.animation_data))
@@ -87,7 +87,7 @@ def is_carried(obj: bpy.types.Object) -> bool:
 
 
 def shapes_anew(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
-    """Whether what a modifier of `obj` does to its vertices may differ from frame to frame."""
+    """Tells whether what a modifier of `obj` does to its vertices may differ from frame to frame."""
     if modifier.type in MODIFIERS:
         return True
     if animation.animates(obj, f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]'):

@@ -147,7 +147,7 @@ MOVABLE = {"EDGE_SPLIT", "SUBSURF", "TRIANGULATE"}
 
 
 def rid_of(modifier: bpy.types.Modifier) -> str:
-    """What to do with a modifier that may not stand before the Armature modifier."""
+    """Tells what to do with a modifier that may not stand before the Armature modifier."""
     keyed = modifier.id_data.data.shape_keys is not None
     apply = "apply it" + (" (Blender does so where there are no shape keys)" if keyed else "")
     return f"{apply}, or move it below the Armature modifier" if modifier.type in MOVABLE else apply

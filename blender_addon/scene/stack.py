@@ -50,7 +50,7 @@ def _noted(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
 
 
 def shown(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> tuple[bool, bool]:
-    """How the artist has a modifier's switches, (viewport, render), whatever Thew has switched off."""
+    """Returns the artist's switches of a modifier, (viewport, render), whatever Thew has switched off."""
     for uid, viewport, render in _noted(obj):
         if uid == modifier.persistent_uid:
             return bool(viewport), bool(render)
@@ -86,12 +86,11 @@ def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> lis
     In posed space all up to the Armature modifier and what is chained to it; in rest space those before it that are no
     Armature modifiers. Those that were switched off by Thew count as those that are on.
     """
-    made, noted, found = obj.thew.made, set(noted_ids(obj)), []
+    made, found = obj.thew.made, []
     last = chain_end(obj, armature).persistent_uid
     for modifier in obj.modifiers:
         uid = modifier.persistent_uid
-        acts = modifier.show_viewport or modifier.show_render or uid in noted
-        if acts and uid != made.modifier and (space == "POSED" or modifier.type != "ARMATURE"):
+        if any(shown(obj, modifier)) and uid != made.modifier and (space == "POSED" or modifier.type != "ARMATURE"):
             found.append(modifier)
         if uid == last:
             break

@@ -194,7 +194,7 @@ impl StoredEmbedding {
 
 /// Farthest that a weight may be from what lies in its cell: points outside have some below zero and above one.
 const LARGEST_WEIGHT: f64 = 1e3;
-/// How far the sum of weights may be from one: their rounding, and that of single precision where they were once kept in it.
+/// The distance of the sum of weights from one: their rounding, and that of single precision where they were once kept in it.
 const OFF_ONE: f64 = 1e-5;
 
 /// Tells whether a row holds weights of a point: none, or such that sum to one.

@@ -389,7 +389,7 @@ def test_exporters_are_warned_where_their_settings_stand(character, exporter, wa
 
 
 def contents(path) -> dict:
-    """What a .glb says of itself."""
+    """Returns the JSON of a .glb."""
     data = path.read_bytes()
     length = struct.unpack("<I", data[12:16])[0]
     return json.loads(data[20 : 20 + length])

@@ -144,7 +144,7 @@ def test_a_skin_without_bones_inside_is_told(scene, capfd):
 
 
 def test_a_mesh_that_was_joined_was_not_painted(scene):
-    """What was joined to a body has nothing in its map: that is filled again, and goes when flesh does."""
+    """A mesh that was joined to a body has nothing in its map: that is filled again, and goes when flesh does."""
     body, rig = make_character()
     activate(body)
     add()

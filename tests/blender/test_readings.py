@@ -103,7 +103,7 @@ def node_input(body, _rig):
 
 
 def on_a_bone(body, rig):
-    """What moves is the armature itself."""
+    """The armature itself moves."""
     hook = body.modifiers.new("Hook", "HOOK")
     hook.object, hook.subtarget = rig, "Head"
     hook.vertex_indices_set(list(range(100, 130)))

@@ -26,7 +26,7 @@ pub(super) fn elastic<'a>(
     }
 }
 
-/// What may be left of the forces that balance, as a share of them, where the search for a balance comes to a halt: the energy of
+/// The share of the forces that balance which may be left where the search for a balance comes to a halt: the energy of
 /// flesh that a pose has folded has kinks at which Newton's method goes back and forth, and this is less than anybody sees.
 const LEFT: f64 = 1e-3;
 
