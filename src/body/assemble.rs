@@ -10,12 +10,12 @@ use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern
 use crate::Vec3;
 use crate::elasticity::twist::default_radius;
 use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, TwistRegion, integrate};
-use crate::lattice::{Embedding, Lattice};
+use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::matrix::zeros;
 use crate::solve::{NodeMatrix, ScalarMatrix};
-use crate::surface::Surface;
+use crate::surface::{Heading, Surface};
 use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
@@ -74,14 +74,14 @@ pub(super) fn body(
     let regions = twist_regions(skeleton, lattice, flesh, &material, &weights, options);
     let twist = twist_energy(lattice, flesh, &regions, &weights);
 
-    let extent = super::extent(&embedding, lattice.vertices(), |_| true);
+    let heading = heading(surface, skeleton);
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
     let mut skinned = vec![false; bone_of_vertex.len()];
     let loose_parts = pin_loose_parts(
         skeleton,
         lattice,
         &twist.cells,
-        (&embedding, extent, options.region_weights.is_some()),
+        (&embedding, heading, options.region_weights.is_some()),
         &mut weights,
         &mut bone_of_vertex,
         &mut skinned,
@@ -422,7 +422,7 @@ fn pin_loose_parts(
     skeleton: &Skeleton,
     lattice: &Lattice,
     twisted: &[bool],
-    (embedding, size, painted): (&Embedding, f64, bool),
+    (embedding, heading, painted): (&Embedding, Heading, bool),
     weights: &mut Field,
     bone_of_vertex: &mut [Option<u32>],
     skinned: &mut [bool],
@@ -436,6 +436,10 @@ fn pin_loose_parts(
         let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]).0);
         weights.set(v, bone as usize);
     }
+    let extent = |chosen: &dyn Fn(usize) -> bool| {
+        super::extent(embedding, lattice.vertices(), heading, chosen)
+    };
+    let size = extent(&|_| true);
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
     let loose = loose::find(lattice, &pinned, twisted);
     loose
@@ -447,7 +451,7 @@ fn pin_loose_parts(
                 .collect();
             let (bone, share) = dominant(weights, &all);
             let in_part = |i: usize| cells.binary_search(&embedding.cells()[i]).is_ok();
-            let small = super::extent(embedding, lattice.vertices(), in_part) <= SMALL * size;
+            let small = extent(&in_part) <= SMALL * size;
             let rigid = !painted || share >= DOMINANT || small && share >= 0.5;
             for &v in &vertices {
                 bone_of_vertex[v as usize] = Some(bone);

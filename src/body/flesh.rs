@@ -14,6 +14,7 @@ use super::BodyError;
 use super::anatomy::{Anatomy, Kind, of_body};
 use crate::aabb;
 use crate::kernel::SwayBound;
+use crate::lattice::heading;
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
@@ -77,7 +78,8 @@ impl FleshMap {
                     .iter()
                     .zip(mine)
                     .filter(|(_, mine)| *mine);
-                aabb::diagonal(own.map(|(x, _)| x))
+                let heading = heading(surface, skeleton);
+                aabb::diagonal(own.map(|(x, _)| heading.to_own(x)))
             }
         };
         let last = last_bones(skeleton, weights.bones.iter().copied());

@@ -52,12 +52,12 @@ pub(crate) use stored::{StoredBody, WIDE};
 
 use crate::aabb;
 use crate::elasticity::{Elements, InSurface, Material};
-use crate::lattice::{Cell, Embedding, Lattice};
+use crate::lattice::{Cell, Embedding, Lattice, heading};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{Skeleton, SkinWeights};
 pub use crate::solve::Pattern;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError};
-use crate::surface::Surface;
+use crate::surface::{Heading, Surface};
 use crate::{Mat3, Vec3};
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
@@ -405,7 +405,12 @@ impl Body {
         held.filter_map(|(v, (bone, skinned))| (bone.is_some() && !skinned).then_some(v as u32))
     }
 
-    /// Diagonal of the rest box of the body's own skin, metres: without vertices of no face, and without what stands far away
+    /// Which way the character faces.
+    pub(crate) fn heading(&self) -> Heading {
+        heading(&self.surface, &self.skeleton)
+    }
+
+    /// Diagonal of the rest box of the body's own skin along the character's own axes, metres: without vertices of no face, and without what stands far away
     /// and hangs on one bone.
     pub fn size(&self) -> f64 {
         self.size
@@ -530,11 +535,17 @@ fn size_of(
 ) -> f64 {
     let mine = anatomy::of_body(surface, skeleton, skin);
     let is = |i: usize| mine.get(i).copied().unwrap_or(true);
-    extent(embedding, lattice.vertices(), is)
+    let heading = heading(surface, skeleton);
+    extent(embedding, lattice.vertices(), heading, is)
 }
 
-/// Diagonal of the box around those of an embedded surface's vertices that `chosen` names; 0 without any.
-fn extent(embedding: &Embedding, rest: &[Vec3], chosen: impl Fn(usize) -> bool) -> f64 {
+/// Diagonal of the box, along these axes, around those of an embedded surface's vertices that `chosen` names; 0 without any.
+fn extent(
+    embedding: &Embedding,
+    rest: &[Vec3],
+    heading: Heading,
+    chosen: impl Fn(usize) -> bool,
+) -> f64 {
     let points = (0..embedding.len()).filter(|&i| chosen(i));
-    aabb::diagonal(points.map(|i| embedding.place(i, rest)))
+    aabb::diagonal(points.map(|i| heading.to_own(&embedding.place(i, rest))))
 }

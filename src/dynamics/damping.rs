@@ -8,8 +8,8 @@
 //! λ₀ = ln 20 / min(SECONDS, SWINGS · 2π/ω₀),   β = TREMBLE / ω₀,   α = 2 λ₀ − β ω₀²
 //! ```
 //!
-//! ω₀ is a Rayleigh quotient: of the displacements u that one g along an axis causes, `ω² = (u · M g)/(u · M u)`, the least of three
-//! axes [rayleigh1877, §88]. Where all flesh yields alike by a part y of a size L, `ω₀² = g/(y L)`: in the middle of the dial
+//! ω₀ is a Rayleigh quotient: of the displacements u that one g along an axis causes, `ω² = (u · M g)/(u · M u)`, the least of the
+//! body's own three axes [rayleigh1877, §88]. Where all flesh yields alike by a part y of a size L, `ω₀² = g/(y L)`: in the middle of the dial
 //! 2.6 Hz at two metres, 8 Hz at twenty centimetres.
 
 use super::{Equilibrium, Method, Settings, SimulationError};
@@ -28,21 +28,26 @@ const SWINGS: f64 = 5.0;
 /// β 0.004 s, about what a backward Euler step of 1/240 s damps by itself: less would need shorter steps.
 const TREMBLE: f64 = 0.066;
 
-/// Displacements `[nodes]` (m) of a body in its rest pose by one g more along x, y and z.
+/// Displacements `[nodes]` (m) of a body in its rest pose by one g more along each of its own axes.
 pub(super) fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], SimulationError> {
     let mut balance = Equilibrium::new(body, Method::Warped)?;
     // With gravity as part of the rest shape the body is in balance without the extra pull.
-    let mut along = |axis: usize| {
-        let forces = weights(body, axis);
+    let mut along = |pull: Vec3| {
+        let forces = weights(body, pull);
         balance.solve(Vec3::zeros(), Some(&forces), None)
     };
-    Ok([along(0)?, along(1)?, along(2)?])
+    let [x, y, z] = pulls(body);
+    Ok([along(x)?, along(y)?, along(z)?])
 }
 
-/// Forces `[nodes]`, N, of one g along an axis.
-fn weights(body: &Body, axis: usize) -> Vec<Vec3> {
-    let mut pull = Vec3::zeros();
-    pull[axis] = Settings::default().gravity.norm();
+/// One g along each of a body's own axes, m/s²: what is found with them stays as the body is turned about z.
+fn pulls(body: &Body) -> [Vec3; 3] {
+    let (heading, g) = (body.heading(), Settings::default().gravity.norm());
+    [Vec3::x(), Vec3::y(), Vec3::z()].map(|axis| heading.to_given(&axis) * g)
+}
+
+/// Forces `[nodes]`, N, of an acceleration.
+fn weights(body: &Body, pull: Vec3) -> Vec<Vec3> {
     let everywhere = vec![pull; body.nodes()];
     let nodes = 0..body.nodes();
     nodes
@@ -53,12 +58,12 @@ fn weights(body: &Body, axis: usize) -> Vec<Vec3> {
 /// Angular frequency of the body's slowest swing, rad/s; infinite where nothing yields.
 fn slowest_swing(body: &Arc<Body>) -> Result<f64, SimulationError> {
     let mut slowest = f64::INFINITY;
-    for (axis, u) in deflections(body)?.iter().enumerate() {
-        let weights = weights(body, axis);
+    for (pull, u) in pulls(body).into_iter().zip(deflections(body)?) {
+        let weights = weights(body, pull);
         let (mut work, mut motion) = (0.0, 0.0);
         for (v, u_v) in u.iter().enumerate() {
             work += u_v.dot(&weights[v]);
-            motion += u_v.dot(&body.mass_matrix().row_times(v, u));
+            motion += u_v.dot(&body.mass_matrix().row_times(v, &u));
         }
         if motion > 0.0 {
             slowest = slowest.min((work / motion).sqrt());

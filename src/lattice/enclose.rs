@@ -33,7 +33,9 @@ impl Lattice {
     ///
     /// `skin` are the weights of the surface's vertices as given: they choose the bones, their virtual tips
     /// and, where the body is cut into copies, the parts. Without them the nearest bones serve.
-    /// Deterministic: the same input gives the same bits, and at another scale the same lattice up to rounding.
+    /// Deterministic: the same input gives the same bits, and at another scale, or turned about z, the same lattice up to rounding.
+    /// It is built along the character's own axes: the principal ones of its bones (of its skin where these lie above one another)
+    /// as they are seen along z, with own −y where they reach farther.
     ///
     /// # Errors
     /// [`LatticeError::CellsAcross`], [`LatticeError::Weights`] when the weights do not fit,
@@ -47,7 +49,7 @@ impl Lattice {
     ) -> Result<Self, LatticeError> {
         check_settings(surface, skeleton, skin, settings)?;
         step(progress, 0.0, "finding the bones")?;
-        let unit = OwnUnit::of(surface);
+        let unit = OwnUnit::facing(surface, skeleton);
         let own = unit.convert(surface, skeleton)?;
         let first = Part {
             whole: progress,

@@ -65,7 +65,7 @@ pub(crate) use enclose::check_settings;
 pub(crate) use flesh::{Flesh, NONE};
 pub(crate) use parts::Parts;
 pub(crate) use sew::Limbs;
-pub(crate) use unit::Own;
+pub(crate) use unit::{Own, heading};
 
 use crate::Vec3;
 use crate::range::{self, FARTHEST};

@@ -3,7 +3,7 @@
 
 use crate::Vec3;
 use crate::range;
-use crate::surface::OwnUnit;
+use crate::surface::{Heading, OwnUnit};
 use std::ops::Range;
 
 /// A point may lie this far in front of skin, as a cosine, and still be behind it (skin is curved).
@@ -46,6 +46,15 @@ impl Samples {
     /// Found in a character's own unit, for the character as given.
     pub fn rescaled(mut self, unit: OwnUnit) -> Self {
         self.origin = unit.to_given(&Vec3::from(self.origin)).into();
+        if unit.heading != Heading::ALONG {
+            let turned = |v: [f64; 3]| unit.heading.to_given(&Vec3::from(v));
+            for p in &mut self.positions {
+                *p = turned(p.map(f64::from)).map(|x| x as f32).into();
+            }
+            for n in &mut self.normals {
+                *n = turned(n.map(f64::from)).map(|x| x.round() as i8).into();
+            }
+        }
         self.scale *= unit.scale;
         self
     }

@@ -5,7 +5,7 @@ use super::tetrahedron::closest_on_segment;
 use super::{BoneChains, Lattice, LatticeError};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
-use crate::surface::{OwnUnit, QUANTUM, Surface};
+use crate::surface::{Heading, OwnUnit, QUANTUM, Surface};
 use std::sync::Arc;
 
 /// So near, a vertex is taken to lie on a bone and put exactly there.
@@ -18,6 +18,11 @@ pub(crate) struct Own {
 }
 
 impl OwnUnit {
+    /// The unit of a character, along its own axes.
+    pub(crate) fn facing(surface: &Surface, skeleton: &Skeleton) -> Self {
+        Self::along(surface, heading(surface, skeleton))
+    }
+
     /// The character in its own unit.
     pub(crate) fn convert(
         self,
@@ -26,8 +31,12 @@ impl OwnUnit {
     ) -> Result<Own, LatticeError> {
         let all = |points: &[Vec3]| points.iter().map(|p| self.to_own(p)).collect();
         let failed = |e: String| LatticeError::Failed(e);
+        let own = match self.heading {
+            Heading::ALONG => surface.in_own_unit().cloned(),
+            _ => self.surface(surface).ok().map(Arc::new),
+        };
         Ok(Own {
-            surface: surface.in_own_unit().cloned().ok_or_else(|| {
+            surface: own.ok_or_else(|| {
                 failed("the mesh has no triangle that is left in its own unit".into())
             })?,
             skeleton: Skeleton::new(
@@ -88,4 +97,24 @@ impl OwnUnit {
             }
         }
     }
+}
+
+/// Which way a character faces: as its bones do, which sculpting leaves as they are, or else as its skin.
+pub(crate) fn heading(surface: &Surface, skeleton: &Skeleton) -> Heading {
+    // About the middle and in parts of the size, so that no power of a coordinate overflows.
+    let unit = OwnUnit::of(surface);
+    let near = |p: &Vec3| (p - unit.origin) / unit.scale;
+    let bones = skeleton.heads().iter().zip(skeleton.tails());
+    let bones: Vec<_> = bones.flat_map(|(a, b)| along(near(a), near(b))).collect();
+    Heading::of(&bones).unwrap_or_else(|| surface.heading())
+}
+
+/// Points that stand for a bone, each with its part of the length: Simpson's rule, exact for third moments.
+fn along(head: Vec3, tail: Vec3) -> [(f64, Vec3); 3] {
+    let sixth = (tail - head).norm() / 6.0;
+    [
+        (sixth, head),
+        (4.0 * sixth, (head + tail) * 0.5),
+        (sixth, tail),
+    ]
 }

@@ -14,7 +14,6 @@ use super::cut::{Disc, Mesh, cut};
 use super::error::MRepError;
 use super::figure::Figure;
 use super::model::Model;
-use crate::Mat3;
 use crate::lattice::{Cell, EncloseSettings, Lattice, LatticeError, Limbs, Own, check_settings};
 use crate::progress::{Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -41,13 +40,13 @@ impl Model {
         check_settings(surface, skeleton, skin, settings)?;
         step(progress, 0.0, "parting limbs")?;
         // In a unit of the character's own, in which near ties fall alike at every scale.
-        let unit = OwnUnit::of(surface);
+        let unit = OwnUnit::facing(surface, skeleton);
         let own = unit.convert(surface, skeleton)?;
         let moved = |figure: &Figure| {
             figure.transformed(
                 unit.scale.recip(),
-                &Mat3::identity(),
-                -unit.origin / unit.scale,
+                &unit.heading.to_own_axes(),
+                -unit.heading.to_own(&unit.origin) / unit.scale,
             )
         };
         let figures: Vec<(&str, Figure)> = (self.figures().iter())

@@ -183,7 +183,8 @@ impl PyLattice {
     /// Builds a lattice around a surface and a skeleton.
     ///
     /// skin_weights[n,b] choose the bones, their virtual tips and the parts; cells_across is the number of
-    /// cells along the diagonal of the body's box, 2 to 64. Deterministic. Raises Cancelled, InputError, MotionError.
+    /// cells along the diagonal of the body's box, 2 to 64. Deterministic; built along the character's own axes, so turned
+    /// about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
     #[staticmethod]
     #[pyo3(signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None))]
     fn enclose(

@@ -77,7 +77,7 @@ impl PySurface {
         })
     }
 
-    /// Diagonal of the bounding box, metres.
+    /// Diagonal of the box along the surface's own horizontal axes, metres: the same however it is turned about z.
     #[getter]
     fn size(&self) -> f64 {
         self.0.size()

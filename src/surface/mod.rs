@@ -23,6 +23,7 @@
 mod diameter;
 mod domain;
 mod grid;
+mod heading;
 mod intake;
 mod local_units;
 mod moments;
@@ -43,6 +44,7 @@ mod winding;
 
 pub use domain::{LAYER, TriangleRole};
 pub use grid::DistanceGrid;
+pub(crate) use heading::Heading;
 pub use intake::SurfaceError;
 pub(crate) use nearest::{
     closest_leaf, closest_leaf_towards, closest_of_triangle, closest_point_leaf,
@@ -69,6 +71,8 @@ pub struct Surface {
     welded: Welded,
     /// Smallest and largest coordinates of the welded vertices.
     bounds: (Vec3, Vec3),
+    heading: Heading,
+    size: f64,
     frame: LocalUnits,
     /// Welded vertices in the local frame.
     local: Vec<Vec3>,
@@ -180,8 +184,11 @@ impl Surface {
         report.components = intake::components(local.len(), &welded.triangles);
         report.vertices = welded.vertices.len();
         report.triangles = welded.triangles.len();
-        Ok(Self {
+        let heading = Heading::of_skin(&local, &welded.triangles);
+        let mut surface = Self {
             bounds: crate::aabb::bounds(&welded.vertices),
+            heading,
+            size: 0.0,
             vertices,
             triangles,
             welded,
@@ -194,7 +201,16 @@ impl Surface {
             domain: OnceLock::new(),
             volume: OnceLock::new(),
             own: OnceLock::new(),
-        })
+        };
+        surface.stand(heading);
+        Ok(surface)
+    }
+
+    /// Takes these axes for its own.
+    fn stand(&mut self, heading: Heading) {
+        self.heading = heading;
+        let (lo, hi) = self.box_along(heading);
+        self.size = (hi - lo).norm();
     }
 
     /// The same surface without cavities: what its inner walls enclose counts as inside.
@@ -241,9 +257,25 @@ impl Surface {
         self.bounds
     }
 
-    /// Size: diagonal of the bounding box.
+    /// Size: diagonal of the bounding box along the surface's own horizontal axes.
+    ///
+    /// Those are the principal axes of its area seen along z, so the size stays as the surface is turned about z. What is its
+    /// own mirror image in x or y has them along x and y, and its size is the diagonal of [`bounds`](Self::bounds).
     pub fn size(&self) -> f64 {
-        (self.bounds.1 - self.bounds.0).norm()
+        self.size
+    }
+
+    /// Which way the surface faces.
+    pub(crate) fn heading(&self) -> Heading {
+        self.heading
+    }
+
+    /// Smallest and largest coordinates of the welded surface along these axes.
+    fn box_along(&self, heading: Heading) -> (Vec3, Vec3) {
+        match heading {
+            Heading::ALONG => self.bounds,
+            _ => crate::aabb::bounds(self.welded.vertices.iter().map(|p| heading.to_own(p))),
+        }
     }
 
     /// What was wrong with the surface and what was done about it.

@@ -4,6 +4,7 @@
 use super::point_tree::PointTree;
 use crate::Vec3;
 use crate::aabb;
+use crate::lattice;
 use crate::sets::DisjointSets;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
@@ -71,8 +72,9 @@ impl Skin {
             .collect();
         let of_given = welded.of_vertex.iter();
         let of_given = of_given.map(|&w| new.get(w as usize).copied().unwrap_or(u32::MAX));
+        let heading = lattice::heading(surface, skeleton);
         let mut skin = Self {
-            size: aabb::diagonal(&x).max(f64::MIN_POSITIVE),
+            size: aabb::diagonal(x.iter().map(|p| heading.to_own(p))).max(f64::MIN_POSITIVE),
             area: vec![0.0; x.len()],
             normal: vec![Vec3::zeros(); x.len()],
             face_area: Vec::new(),
@@ -279,16 +281,19 @@ fn near_pieces(
             score[piece as usize] += a * w / of_bone[*b as usize].max(f64::MIN_POSITIVE);
         }
     }
+    // Along the character's own axes: which way it faces must not decide.
+    let heading = lattice::heading(surface, skeleton);
     let far = Vec3::repeat(f64::INFINITY);
     let mut boxes = vec![(far, -far); pieces];
     for (x, &piece) in welded.vertices.iter().zip(piece_of) {
         let (lo, hi) = &mut boxes[piece as usize];
-        (*lo, *hi) = (lo.inf(x), hi.sup(x));
+        let x = heading.to_own(x);
+        (*lo, *hi) = (lo.inf(&x), hi.sup(&x));
     }
     let carrying: Vec<usize> = (0..of_bone.len()).filter(|&b| of_bone[b] > 0.0).collect();
     let ends = carrying
         .iter()
-        .flat_map(|&b| [skeleton.heads()[b], skeleton.tails()[b]]);
+        .flat_map(|&b| [skeleton.heads()[b], skeleton.tails()[b]].map(|x| heading.to_own(&x)));
     let surrounds = match carrying.len() {
         0..3 => f64::INFINITY,
         _ => SURROUNDS * aabb::diagonal(ends),
