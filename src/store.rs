@@ -43,7 +43,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
 use std::path::{Path, PathBuf};
 
 /// Version of the format and of everything that is stored in it; raised with every change.
-pub const VERSION: u32 = 12;
+pub const VERSION: u32 = 13;
 
 /// Longest content that is read, bytes; also bounds what decoding may allocate.
 const LONGEST: usize = 1 << 32;

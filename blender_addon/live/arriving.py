@@ -8,6 +8,7 @@ not know yet where they are heading.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ FIRST, GROWTH = 12, 2
 UNSURE = 2
 
 
-def parts(frames: int) -> list[tuple[int, int]]:
-    """The parts [start, end) in which so many poses are simulated."""
+def parts(frames: int, restarts: Sequence[int] = ()) -> list[tuple[int, int]]:
+    """The parts [start, end) in which so many poses are simulated; one begins at each of `restarts`."""
     found, start, size = [], 0, FIRST
     while start < frames:
-        end = frames if frames - start <= size + size // 2 else start + size
+        last = min([at for at in restarts if at > start], default=frames)
+        end = last if last - start <= size + size // 2 else start + size
         found.append((start, end))
         start, size = end, size * GROWTH
     return found

@@ -67,6 +67,7 @@ class BuildSettings:
     max_offset: float | None
     elastic_joints: float
     motion_start: str
+    restarts: tuple[int, ...]  # frames, ascending, in which it begins anew
     live: tuple[int, int]  # the frames that the artist plays, of all that are simulated together
     fps: float
     modes: int
@@ -143,7 +144,8 @@ class BuildSettings:
         return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
             s.rest_includes_gravity, s.method, s.rate, gravity, s.settling, s.tremble, *_in_numbers(s), s.reach or None,
-            s.elastic_joints, s.motion_start, groups.frames(obj, scene), frames_per_second(scene),
+            s.elastic_joints, s.motion_start, groups.restarts(obj, scene), groups.frames(obj, scene),
+            frames_per_second(scene),
             s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
             ContactSettings.of(obj, scene), s.kind,
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),

@@ -88,9 +88,8 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
     settings = obj.thew
     settings.settled = False
-    given = start is not None or end is not None
-    if given and own != (scene.frame_start, scene.frame_end):
-        settings.use_scene_range = False
+    if own != live:
+        settings.use_scene_range = own == (scene.frame_start, scene.frame_end)
         settings.frame_start, settings.frame_end = own
     settings.made.shows_bake = False
     settings.enabled = True

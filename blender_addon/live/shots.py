@@ -159,7 +159,9 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new, place)],
     )  # fmt: skip
     given = simulating.arguments(new, plan, *plan.posed(new, place), contact.Common(place), **plan.begun.options())
-    return core().Shot(**{**given, **steps}, notes={NOTE: note.text()}, name=obj.name), contact.problems(new)
+    return core().Shot(
+        **{**given, **steps}, restarts=plan.restarts, notes={NOTE: note.text()}, name=obj.name
+    ), contact.problems(new)
 
 
 def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:

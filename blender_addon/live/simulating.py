@@ -15,7 +15,7 @@ from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
 from ..logic.native import core
 from ..logic.played import Led, Played
-from ..logic.sentences import plural
+from ..logic.sentences import listed, plural
 from ..logic.spaces import Place
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
@@ -71,7 +71,8 @@ def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None
         maps, begun = new.place.maps(motion.maps), plan.begun
         if not plan.begun.period and build_settings.method != modal.METHOD:
             return played(grown(new, plan, told, offer), plan)
-        clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **begun.options()), progress=told)
+        options = {**begun.options(), "restarts": plan.restarts}
+        clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **options), progress=told)
         clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         later = None
         if plan.goes_on:
@@ -130,7 +131,7 @@ def grown(new: Built, plan: Plan, told, offer) -> Any:
     """The clip of a motion that does not repeat, made in parts, each of which is offered when it is done."""
     maps, moved, collided = plan.posed(new)
     clip, poses = None, len(maps)
-    for start, end in arriving.parts(poses):
+    for start, end in arriving.parts(poses, plan.restarts):
 
         def of_part(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
@@ -142,7 +143,8 @@ def grown(new: Built, plan: Plan, told, offer) -> Any:
             clip = core().simulate(**given, progress=of_part)
             clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
         else:
-            clip.extend(maps[start:end], controls if plan.acting else None, of_part)
+            restart = start in plan.restarts
+            clip.extend(maps[start:end], controls if plan.acting else None, of_part, restart)
         offer(clip)
     return clip
 
@@ -163,7 +165,7 @@ def key_of(new: Built, plan: Plan) -> bytes:
         else ()
     )
     forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
-    began = plan.begun.key, plan.live if plan.begun.period else 0
+    began = plan.begun.key, plan.live if plan.begun.period else 0, plan.restarts
     if plan.lead:
         before = motion.before
         began = *began, plan.lead, before.maps[-plan.lead :].tobytes(), before.colliders.digest
@@ -183,11 +185,17 @@ class Plan:
     frames: int  # all
     colliders: Colliders = field(default_factory=Colliders)
     lead: int = 0  # poses before the range that are simulated along
+    cuts: tuple[int, ...] = ()  # frames of the range, from 0, in which the flesh begins anew
 
     @property
     def goes_on(self) -> bool:
         """Whether something else follows a cycle."""
         return self.begun.period > 0 and self.live < self.frames
+
+    @property
+    def restarts(self) -> tuple[int, ...]:
+        """The frames, of all that are simulated, in which the flesh begins anew."""
+        return tuple(self.lead + cut for cut in self.cuts)
 
     def posed(self, new: Built, place: Place | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
         """Poses in the metres of `place` (None: the body's), controls of the rigs that push, and what is collided with, of all that is
@@ -215,9 +223,36 @@ def planned(new: Built) -> Plan:
     new.rig_problems.update(lost)
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
     controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
-    begun, live = begins(new, controls)
-    plan = Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders)
+    cuts = tuple(frame - motion.start for frame in new.build_settings.restarts)
+    cuts = tuple(cut for cut in cuts if 0 < cut < len(motion.maps))
+    begun, live = begins(new, controls, PREROLL) if cuts and loops(new) else begins(new, controls)
+    if cuts:
+        begun = cut_apart(new, begun, cuts)
+    new.jumps = jumps(new)
+    plan = Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders, cuts=cuts)
     return plan if begun.period else led(new, plan)
+
+
+def loops(new: Built) -> bool:
+    """Whether the motion may be a loop, by what is chosen."""
+    return new.build_settings.motion_start in (cycles.AUTOMATIC, cycles.CYCLE)
+
+
+def cut_apart(new: Built, begun: Beginning, cuts: Sequence[int]) -> Beginning:
+    """The same of a motion in parts, of which each begins so."""
+    start, choice = new.motion.start, new.build_settings.motion_start
+    run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN * new.build_settings.fps)
+    said = [begun.note, f"Begins anew in frame {listed([str(start + cut) for cut in cuts])}."]
+    if choice == cycles.CYCLE:
+        said.insert(0, "A loop is not closed where the flesh begins anew.")
+    return replace(begun, preroll=run_in, note=" ".join(each for each in said if each))
+
+
+def jumps(new: Built) -> tuple[int, ...]:
+    """Frames in which everything is elsewhere than in the one before, but for those in which the flesh begins anew."""
+    motion, settings = new.motion, new.build_settings
+    found = cycles.jumps(new.place.maps(motion.maps), new.skeleton.heads, new.surface.size)
+    return tuple(at for frame in found if (at := motion.start + int(frame)) not in settings.restarts)
 
 
 def led(new: Built, plan: Plan, lead: int | None = None) -> Plan:
@@ -228,11 +263,15 @@ def led(new: Built, plan: Plan, lead: int | None = None) -> Plan:
     before, maps = new.place.maps(motion.before.maps), new.place.maps(motion.maps)
     if lead is None:
         lead = cycles.lead(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
+    # Nothing leads on from before a cut.
+    begun_anew = [frame for frame in build_settings.restarts if frame <= motion.start]
+    lead = min([lead, *(motion.start - frame for frame in begun_anew)])
     if not lead:
         return plan
     run_in = round(cycles.RUN_IN * build_settings.fps)
     note = f"Moves on from the {plural(lead, 'frame')} before frame {motion.start}."
-    return replace(plan, lead=lead, begun=Beginning(run_in, note=note))
+    begun = Beginning(run_in, note=note)
+    return replace(plan, lead=lead, begun=cut_apart(new, begun, plan.cuts) if plan.cuts else begun)
 
 
 def arguments(

@@ -284,7 +284,7 @@ def simulated(
         if plans[0].begun.period:
             clips = thew.simulate_shots([thew.Shot(**each) for each in given], told)
         else:
-            clips = grown(given, told, offer)
+            clips = grown(given, plans[0].restarts, told, offer)
         if any(plan.goes_on for plan in plans):
             shots = [thew.Shot(**shot_after(new, plan, common, rate)) for new, plan in zip(drafts, plans, strict=True)]
             later = thew.simulate_shots(shots, told)
@@ -300,12 +300,12 @@ def simulated(
     return found
 
 
-def grown(given: list[dict[str, Any]], told, offer: Offer) -> list[Any]:
+def grown(given: list[dict[str, Any]], restarts: tuple[int, ...], told, offer: Offer) -> list[Any]:
     """Makes the clips of shots that do not repeat in parts, each of which is offered when it is done; `given`: what each shot is
-    given."""
+    given; `restarts`: where all begin anew."""
     thew, clips = core(), []
     poses = len(given[0]["poses"])
-    for start, end in arriving.parts(poses):
+    for start, end in arriving.parts(poses, restarts):
 
         def of_part(at, stage, start=start, end=end):
             return told((start + (end - start) * at) / poses if "frame" in stage else 0.0, stage)
@@ -313,7 +313,7 @@ def grown(given: list[dict[str, Any]], told, offer: Offer) -> list[Any]:
         if clips:
             parts = [each["poses"][start:end] for each in given]
             controls = [each["controls"][start:end] if "controls" in each else None for each in given]
-            thew.extend_scene(clips, parts, controls, of_part)
+            thew.extend_scene(clips, parts, controls, of_part, start in restarts)
         else:
             begun = [
                 {name: value[:end] if name in {"poses", "controls"} else value for name, value in each.items()}

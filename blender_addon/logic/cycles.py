@@ -34,6 +34,9 @@ LEAD = 2.0
 LEAP, LEAPS = 0.1, 4.0
 """A bone's head that goes farther than this part of the size in one frame, and so many times as far as in the frames beside it, was put
 there: from a pose of rest before the motion begins, or by a cut. A fast blow of a hand takes 0.2, but several frames."""
+JUMP = 0.5
+"""All bones that go farther than this part of the size in one frame, and so many times as far as beside it, are put elsewhere: who runs
+goes half as far."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,17 @@ def lead(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -
         return 0
     first = max(int(moving[0]), int(leaps[-1]) + 1 if len(leaps) else 0)
     return len(before) - first
+
+
+def jumps(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
+    """The frames of poses `maps` [f, b, 4, 4] in which every bone is elsewhere than in the one before, as by a cut."""
+    if len(maps) < 2:
+        return np.empty(0, int)
+    path = np.einsum("fbij,bj->fbi", maps[..., :3, :3], heads) + maps[..., :3, 3]
+    moves = np.linalg.norm(np.diff(path, axis=0), axis=-1) / size
+    farthest = moves.max(axis=1)
+    beside = np.maximum(np.append(0.0, farthest[:-1]), np.append(farthest[1:], 0.0))
+    return np.flatnonzero(moves.min(axis=1) > np.maximum(JUMP, LEAPS * beside)) + 1
 
 
 def repeating(

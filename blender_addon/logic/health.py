@@ -97,6 +97,7 @@ def warnings(flesh: Any) -> list[str]:
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
+    found += [f"Everything jumps in frame {frame}: if that is a cut, press Restart Here there" for frame in flesh.jumps]
     found += [sentence(text) for text in flesh.defects]
     return found
 

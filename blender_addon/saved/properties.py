@@ -24,6 +24,7 @@ from bpy.props import (
 from ..logic import cycles
 from . import keyframed as saved_keyframed
 from . import limbs as saved_limbs
+from . import restarts as saved_restarts
 from . import rigs as saved_rigs
 from .cache import CacheProperties
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
@@ -79,6 +80,7 @@ class ThewSettings(
     DampingProperties,
     KindProperties,
     saved_limbs.LimbProperties,
+    saved_restarts.RestartProperties,
     bpy.types.PropertyGroup,
 ):
     """The artist's settings for one mesh."""
@@ -366,7 +368,14 @@ class ThewSettings(
         return self.frame_start, self.frame_end
 
 
-CLASSES = (*saved_rigs.CLASSES, *saved_keyframed.CLASSES, *saved_limbs.CLASSES, ThewMade, ThewSettings)
+CLASSES = (
+    *saved_rigs.CLASSES,
+    *saved_keyframed.CLASSES,
+    *saved_limbs.CLASSES,
+    *saved_restarts.CLASSES,
+    ThewMade,
+    ThewSettings,
+)
 
 
 def register() -> None:

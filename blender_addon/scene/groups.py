@@ -6,6 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..logic.contact import TOGETHER
+from ..saved import restarts as saved_restarts
 from . import reading
 
 
@@ -35,6 +36,12 @@ def others(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Obje
     if not reading.is_enabled(obj, layer, shown):
         return []  # it takes no part for the others either
     return sorted((other for other in found if reading.is_enabled(other, layer, shown)), key=lambda other: other.name)
+
+
+def restarts(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, ...]:
+    """The frames, ascending, in which `obj` begins anew with all that it is simulated together with: those of all of them."""
+    every = [obj, *others(obj, scene)]
+    return tuple(sorted(set().union(*(saved_restarts.frames(each.thew) for each in every))))
 
 
 def frames(

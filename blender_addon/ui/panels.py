@@ -20,6 +20,7 @@ from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, draw_text, letters, wrapped
+from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider, draw_riders
 
 # the main panel -----------------------------------------------------------------------------------------------------
@@ -156,6 +157,7 @@ def draw_look(layout, _context, obj, width: int) -> None:
         column.prop(settings, number if settings.is_property_set(number) else factor)
     layout.column().prop(settings, "reach")
     layout.column().prop(settings, "motion_start")
+    draw_restarts(layout, settings)
     column = layout.column()
     column.prop(settings, "use_gravity")
     part = column.column()

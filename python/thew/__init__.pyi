@@ -146,7 +146,7 @@ class Surface:
         then on. Raises Cancelled."""
     @property
     def size(self) -> float:
-        """Diagonal of the bounding box, metres."""
+        """Diagonal of the box along the surface's own horizontal axes, metres: the same however it is turned about z."""
     def filled(self) -> Surface:
         """The same surface without cavities: what its inner walls enclose counts as inside. Their triangles are turned
         outward; one without inner walls is given back as it is."""
@@ -317,7 +317,8 @@ class Lattice:
         """Builds a lattice around a surface and a skeleton.
 
         skin_weights[n,b] choose the bones, their virtual tips and the parts; cells_across is the number of cells
-        along the diagonal of the body's box, 2 to 64. Deterministic. Raises Cancelled, InputError, MotionError.
+        along the diagonal of the body's box, 2 to 64. Deterministic; built along the character's own axes, so turned
+        about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
         """
     def with_bones_of(self, skeleton: Skeleton) -> Lattice:
         """The same lattice with those of a skeleton's bones that are found on its edges: a chain of vertices, each as
@@ -1258,10 +1259,17 @@ class Clip:
         ends from or to the end itself. to, onto: as of `offsets`."""
     def lattice_positions(self, frame: int) -> _Floats:
         """Positions of the lattice vertices at a frame, [dofs,3]."""
-    def extend(self, poses: ArrayLike, controls: ArrayLike | None = None, progress: _Progress | None = None) -> None:
+    def extend(
+        self,
+        poses: ArrayLike,
+        controls: ArrayLike | None = None,
+        progress: _Progress | None = None,
+        restart: bool = False,
+    ) -> None:
         """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
         go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses
-        (None: each at its last sample). Cyclic clips cannot be extended, those of a scene by `extend_scene`."""
+        (None: each at its last sample). restart: the flesh begins anew there, as a clip of its own, after a cut; nothing is made again
+        then. Cyclic clips cannot be extended, those of a scene by `extend_scene`."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. About 24 bytes per
         lattice vertex and 64 per bone of every frame, besides the body. Raises StorageError."""
@@ -1374,13 +1382,16 @@ def simulate(
     colliders: Sequence[Collider] | None = None,
     *,
     reach: float | None = None,
+    restarts: Sequence[int] | None = None,
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
     bones move.
 
     rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between
     (None: every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the
-    joints come from a standstill; cyclic: the poses are a cycle (which may travel), run until its state repeats. Further settings: those of `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
+    joints come from a standstill; cyclic: the poses are a cycle (which may travel), run until its state repeats; restarts:
+    frames above 0, ascending, in which the flesh begins anew as in frame 0: cuts, after which the character is elsewhere. Further
+    settings: those of `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
     """
 
 @final
@@ -1420,6 +1431,8 @@ class Shot:
         contact: Contact | None = None,
         colliders: Sequence[Collider] | None = None,
         name: str = "",
+        *,
+        restarts: Sequence[int] | None = None,
     ) -> Shot: ...
     def simulate(self, progress: _Progress | None = None) -> Clip:
         """The clip, as `simulate` makes it. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
@@ -1441,6 +1454,9 @@ class Shot:
     @property
     def method(self) -> _Method:
         """The method of motion."""
+    @property
+    def restarts(self) -> list[int]:
+        """Frames in which the flesh begins anew, ascending."""
     @property
     def rig_names(self) -> list[str]:
         """Names of the rigs that push it."""
@@ -1532,30 +1548,33 @@ def simulate_scene(
     elastic_joints: float = 1.0,
     cyclic: bool = False,
     names: Sequence[str] | None = None,
+    *,
+    restarts: Sequence[int] | None = None,
 ) -> list[Clip]:
     """Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each.
     Contacts of a clip count the bodies of the scene, and after them colliders.
 
     contact: how each touches, itself included, one `Contact` for all or a list of one (or None) for each (None: the others, not
     itself); colliders: `Collider`s that all of them touch. rigs, controls: of each body a list of `Rig`s and controls[f,r], or None;
-    preroll, cyclic and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike, or none does.
+    preroll, cyclic, restarts and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike, or none does.
     names: of each body, for `Clip.body_names`. Clips of a scene go on together: `extend_scene`. Raises Cancelled, InputError (naming
     the body), MotionError (naming frame and body)."""
 
 def simulate_shots(shots: Sequence[Shot], progress: _Progress | None = None) -> list[Clip]:
     """Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
     contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
-    is that of all; all are cyclic, or none. Colliders that several have alike are one. Raises as `simulate_scene`."""
+    is that of all; all are cyclic, or none, and begin anew in the same frames. Colliders that several have alike are one. Raises as `simulate_scene`."""
 
 def extend_scene(
     clips: Sequence[Clip],
     poses: _Each,
     controls: Sequence[ArrayLike | None] | None = None,
     progress: _Progress | None = None,
+    restart: bool = False,
 ) -> None:
     """Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend`
     does with one alone: clips made in parts are those made at once. controls: of each clip controls[f,r] of its rigs at those poses,
-    or None. Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were."""
+    or None. Clips of cycles cannot be extended. restart: they begin anew there, each as a clip of its own. Raises Cancelled, InputError, MotionError; all clips then stay as they were."""
 
 @final
 class Equilibrium:

@@ -27,6 +27,14 @@ impl Bodies {
         }
     }
 
+    /// Lets resets put colliders at an entry of their motions.
+    pub fn begin_colliders_at(&mut self, entry: usize) {
+        match self {
+            Self::Alone(simulation) => simulation.begin_colliders_at(entry),
+            Self::Together(scene) => scene.begin_colliders_at(entry),
+        }
+    }
+
     /// Settles each at a pose, under forces.
     pub fn reset(
         &mut self,

@@ -60,6 +60,28 @@ pub enum ClipError {
     /// A cycle that is to go on.
     #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
     CyclicExtension,
+    /// Frames that do not part a clip.
+    #[error(
+        "the flesh cannot begin anew in frame {restart}: restarts ascend and lie between 1 and the last frame, {last}",
+        last = frames.saturating_sub(1)
+    )]
+    Restarts {
+        /// The first frame that does not.
+        restart: usize,
+        /// How many frames there are.
+        frames: usize,
+    },
+    /// A cycle that is to begin anew.
+    #[error("a cyclic clip has no cuts: give no restarts, or let it not be cyclic")]
+    CyclicRestart,
+    /// Bodies of a scene that begin anew in different frames.
+    #[error(
+        "body {body} of the scene begins anew in other frames than the first: give all the same restarts"
+    )]
+    SceneRestarts {
+        /// Which.
+        body: usize,
+    },
     /// A clip of a scene that is to go on by itself.
     #[error(
         "a clip that was simulated together with others cannot be extended alone: extend all clips of the scene together \

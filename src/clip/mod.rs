@@ -149,6 +149,23 @@ impl Clip {
         Self::extend_scene(&[self], &[(poses, forces)], progress)
     }
 
+    /// Appends frames that begin anew: as a clip of their own, settled in their first pose or run in to it, whatever was before. What
+    /// a cut wants, where a character is elsewhere from one frame to the next. Colliders go on along their motions.
+    ///
+    /// # Errors
+    /// As [`extend`](Self::extend).
+    pub fn restart(
+        &self,
+        poses: &[Pose],
+        forces: Option<&dyn FrameForces>,
+        progress: &dyn Progress,
+    ) -> Result<(), ClipError> {
+        if self.membership.is_shared() {
+            return Err(ClipError::SceneExtension);
+        }
+        Self::restart_scene(&[self], &[(poses, forces)], progress)
+    }
+
     /// Its body, which has not begun.
     fn again(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());

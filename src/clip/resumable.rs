@@ -14,7 +14,9 @@ use std::sync::Arc;
 /// What is needed to go on where the clip of one body ends.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ResumableRun {
-    /// Frames so far.
+    /// The clip's frame in which it began.
+    pub begun: usize,
+    /// Frames since then.
     pub frames: usize,
     /// The last poses: all while there are at most [`START`], then as many.
     pub poses: Vec<Pose>,
@@ -23,6 +25,21 @@ pub(super) struct ResumableRun {
     /// The exact state, of a scene that of all its bodies, at the first frame whose motion depends on poses to come, once there
     /// are more than [`START`].
     pub state: Arc<[u8]>,
+}
+
+impl ResumableRun {
+    /// A run that begins in a frame of its clip.
+    pub fn at(begun: usize) -> Self {
+        Self {
+            begun,
+            ..Self::default()
+        }
+    }
+
+    /// Frames of its clip so far.
+    pub fn end(&self) -> usize {
+        self.begun + self.frames
+    }
 }
 
 /// Frames from the last on of which the motion depends on poses to come, itself included.
@@ -50,7 +67,8 @@ pub(super) fn go_on(
 ) -> Result<Vec<(Vec<ClipFrame>, ResumableRun)>, ClipError> {
     let (known, added) = (runs[0].poses.len(), new[0].0.len());
     // `at` is the pose that the bodies stand in, `first` the frame of the first that is known.
-    let (mut at, first) = (known.saturating_sub(OPEN), runs[0].frames - known);
+    let first = runs[0].end() - known;
+    let mut at = known.saturating_sub(OPEN);
     let given = runs.iter().zip(new).zip(bodies.all());
     let tracks = given.map(|((run, (poses, forces)), body)| Track {
         poses: [&run.poses, *poses].concat(),
@@ -69,7 +87,7 @@ pub(super) fn go_on(
         bodies.restore(&state)?;
     } else {
         at = 0;
-        lead = start(&mut bodies, &mut tracks, settings, progress)?;
+        lead = start(&mut bodies, &mut tracks, runs[0].begun, settings, progress)?;
         bodies.keep(&mut frames);
     }
     let begin = at;
@@ -96,6 +114,7 @@ pub(super) fn go_on(
     let forces: Vec<Vec<AtFrame>> = bodies.each(|k, _| forces(k))?;
     let ends = runs.iter().zip(&tracks).zip(forces);
     let runs = ends.map(|((run, track), forces)| ResumableRun {
+        begun: run.begun,
         frames: run.frames + added,
         poses: track.poses[lead + kept..].to_vec(),
         forces,
@@ -104,14 +123,16 @@ pub(super) fn go_on(
     Ok(frames.into_iter().zip(runs).collect())
 }
 
-/// Settles at the first poses, or runs in to them, and takes up the bones' velocity. Gives the number of poses of the run-in.
+/// Settles at the first poses, the clip's frame `begun`, or runs in to them, and takes up the bones' velocity. Gives the number of poses of the run-in.
 fn start(
     bodies: &mut Bodies,
     tracks: &mut [Track],
+    begun: usize,
     settings: ClipSettings,
     progress: &dyn Progress,
 ) -> Result<usize, ClipError> {
     let mut lead = 0;
+    bodies.begin_colliders_at(begun);
     for (track, body) in tracks.iter_mut().zip(bodies.all()) {
         if let [first, second, ..] = &track.poses[..] {
             let before = run_in(body.body().skeleton(), first, second, settings.preroll);
@@ -131,10 +152,10 @@ fn start(
     for i in 0..lead {
         step(progress, 0.0, stage)?;
         let motions = motions(bodies, tracks, i)?;
-        let still = Span::between(0, 0);
+        let still = Span::between(begun, begun);
         bodies
             .advance(&motions, (dt, still), &forces, &told)
-            .map_err(|source| ClipError::at(0, source))?;
+            .map_err(|source| ClipError::at(begun, source))?;
     }
     Ok(lead)
 }

@@ -111,6 +111,29 @@ impl Clip {
         new: &[(&[Pose], Option<&dyn FrameForces>)],
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
+        Self::append(clips, new, false, progress)
+    }
+
+    /// Appends frames to all clips of a scene with which they begin anew, as [`restart`](Self::restart) does to the clip of a body
+    /// alone.
+    ///
+    /// # Errors
+    /// As [`extend_scene`](Self::extend_scene).
+    pub fn restart_scene(
+        clips: &[&Self],
+        new: &[(&[Pose], Option<&dyn FrameForces>)],
+        progress: &dyn Progress,
+    ) -> Result<(), ClipError> {
+        Self::append(clips, new, true, progress)
+    }
+
+    /// Appends frames, which go on from those so far or begin anew.
+    fn append(
+        clips: &[&Self],
+        new: &[(&[Pose], Option<&dyn FrameForces>)],
+        anew: bool,
+        progress: &dyn Progress,
+    ) -> Result<(), ClipError> {
         let Some(first) = clips.first() else {
             return Err(SimulationError::EmptyScene.into());
         };
@@ -136,11 +159,17 @@ impl Clip {
         for (k, run) in held.iter().enumerate() {
             let run = run.as_ref().ok_or(ClipError::CyclicExtension)?;
             // What bodies of one scene can be restored to is the state of all of them.
-            let fits = |f: &ResumableRun| f.frames == run.frames && f.state == run.state;
-            if !runs.first().is_none_or(fits) {
+            let fits = |f: &ResumableRun| {
+                (f.begun, f.frames) == (run.begun, run.frames) && f.state == run.state
+            };
+            let before = held[0].as_ref();
+            if !before.is_none_or(fits) {
                 return Err(ClipError::SceneOrder { clip: k });
             }
-            runs.push(run.clone());
+            runs.push(match anew {
+                true => ResumableRun::at(run.end()),
+                false => run.clone(),
+            });
         }
         for (k, (clip, (poses, _))) in clips.iter().zip(new).enumerate() {
             let checked = check(&clip.body, poses, clip.len());
@@ -167,7 +196,7 @@ impl Clip {
         let made = go_on(&runs, bodies, new, common(&settings), progress)?;
         for ((clip, held), (new_frames, run)) in clips.iter().zip(&mut held).zip(made) {
             let mut frames = clip.frames.write().unwrap_or_else(PoisonError::into_inner);
-            frames.truncate(run.frames - new_frames.len());
+            frames.truncate(run.end() - new_frames.len());
             frames.extend(new_frames);
             **held = Some(run);
         }

@@ -67,6 +67,7 @@ enum StoredShown<'a> {
 
 #[derive(Serialize, Deserialize)]
 struct StoredDrive<'a> {
+    begun: u64,
     poses: Cow<'a, [Pose]>,
     forces: Vec<Option<Cow<'a, [Vec3]>>>,
     state: Cow<'a, [u8]>,
@@ -294,6 +295,7 @@ impl ResumableRun {
     fn stored(&self) -> StoredDrive<'_> {
         let forces = |at: &'_ AtFrame| at.as_deref().map(|f| Cow::Owned(f.to_vec()));
         StoredDrive {
+            begun: self.begun as u64,
             poses: Cow::Borrowed(&self.poses),
             forces: self.forces.iter().map(forces).collect(),
             state: Cow::Borrowed(&self.state),
@@ -308,6 +310,8 @@ impl ResumableRun {
 
 impl StoredDrive<'_> {
     fn into_drive(self, body: &Body, frames: usize) -> Option<ResumableRun> {
+        let begun = usize::try_from(self.begun).ok()?;
+        let frames = frames.checked_sub(begun).filter(|&own| own > 0)?;
         let (nodes, kept) = (body.nodes(), frames.min(START));
         let sound = |f: &Option<Cow<'_, [Vec3]>>| {
             f.as_ref()
@@ -319,6 +323,7 @@ impl StoredDrive<'_> {
             && self.forces.iter().all(sound)
             && (frames <= OPEN || !self.state.is_empty());
         good.then(|| ResumableRun {
+            begun,
             frames,
             poses: self.poses.into_owned(),
             forces: (self.forces.into_iter())

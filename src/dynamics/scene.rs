@@ -233,6 +233,11 @@ impl Scene {
         Ok(())
     }
 
+    /// Lets resets put colliders at an entry of their motions.
+    pub(crate) fn begin_colliders_at(&mut self, entry: usize) {
+        self.touching.begin_at(entry);
+    }
+
     /// Lets colliders go so in the next frame, in place of on by one entry.
     pub(crate) fn set_collider_span(&mut self, span: Span) {
         self.touching.set_span(span);

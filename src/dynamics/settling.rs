@@ -13,7 +13,7 @@ use super::simulation::PoseHistory;
 use super::touching::{Failure, Touching};
 use super::{Simulation, SimulationError};
 use crate::Vec3;
-use crate::contact::{BOXES_WIDER, Span};
+use crate::contact::BOXES_WIDER;
 use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
@@ -244,7 +244,7 @@ impl Relaxation<'_, '_> {
     /// Looks for what may touch along motions.
     fn search(&mut self, motions: &[FrameMotion], colliders: bool) -> Result<(), Failure> {
         self.take_shape()?;
-        let span = Span::between(0, 0);
+        let span = self.touching.resting_span();
         let span = colliders.then_some(&span);
         let drives = drives(self.forces, motions);
         lockstep::begin(self.bodies, self.touching, &drives, span, None).map_err(alone)

@@ -235,20 +235,22 @@ impl PyClip {
 
     /// Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
     /// go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses (None:
-    /// each at its last sample). Cyclic clips cannot be extended, those of a scene by
+    /// each at its last sample). restart: the flesh begins anew there, as a clip of its own, after a cut; nothing is made again then. Cyclic clips cannot be extended, those of a scene by
     /// `extend_scene`.
-    #[pyo3(signature = (poses, controls=None, progress=None))]
+    #[pyo3(signature = (poses, controls=None, progress=None, restart=false))]
     fn extend(
         &self,
         py: Python<'_>,
         poses: &Bound<'_, PyAny>,
         controls: Option<&Bound<'_, PyAny>>,
         progress: Option<Py<PyAny>>,
+        restart: bool,
     ) -> PyResult<()> {
         let (poses, led) = self.motion(py, poses, controls)?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
         with_progress(py, progress, |progress| {
-            let done = self.clip.extend(&poses, forces, progress);
+            let append = if restart { Clip::restart } else { Clip::extend };
+            let done = append(&self.clip, &poses, forces, progress);
             done.map_err(IntoPy::into_py)
         })
     }

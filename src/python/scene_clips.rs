@@ -16,13 +16,13 @@ use pyo3::prelude::*;
 /// Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each. Contacts
 /// of a clip count the bodies of the scene, and after them colliders. contact: how each touches, itself included, one `Contact` for all
 /// or a list of one for each (None: the others, not itself); colliders: `Collider`s that all of them touch. rigs, controls: of
-/// each body a list of `Rig`s and controls[f,r], or None; preroll, cyclic and further settings: those of `simulate`. In a loop all bodies
+/// each body a list of `Rig`s and controls[f,r], or None; preroll, cyclic, restarts and further settings: those of `simulate`. In a loop all bodies
 /// end in their first poses, moved alike, or none does. names: of each body, for `Clip.body_names`. Clips of a scene go on together:
 /// `extend_scene`. Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
 #[pyfunction]
 #[pyo3(signature = (bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None, max_offset=None,
-    solver="auto", elastic_joints=1.0, cyclic=false, names=None))]
+    solver="auto", elastic_joints=1.0, cyclic=false, names=None, *, restarts=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate_scene(
     py: Python<'_>,
@@ -45,6 +45,7 @@ pub(super) fn simulate_scene(
     #[pyo3(from_py_with = real)] elastic_joints: f64,
     cyclic: bool,
     names: Option<Vec<String>>,
+    restarts: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<PyClip>> {
     let bodies = self::bodies(bodies)?;
     let count = bodies.len();
@@ -90,6 +91,7 @@ pub(super) fn simulate_scene(
             None,
             None,
             "",
+            restarts,
         );
         let shot = shot.map_err(|error| named(py, k, error))?;
         let contact = Contact {
@@ -109,7 +111,7 @@ pub(super) fn simulate_scene(
 
 /// Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
 /// contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
-/// is that of all; all are cyclic, or none. Colliders that several have alike are one. Raises as `simulate_scene`.
+/// is that of all; all are cyclic, or none, and begin anew in the same frames. Colliders that several have alike are one. Raises as `simulate_scene`.
 #[pyfunction]
 #[pyo3(signature = (shots, progress=None))]
 pub(super) fn simulate_shots(
@@ -142,15 +144,16 @@ fn together(py: Python<'_>, shots: &[&Shot], progress: Option<Py<PyAny>>) -> PyR
 
 /// Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend` does with
 /// one alone: clips made in parts are those made at once. controls: of each clip controls[f,r] of its rigs at those poses, or None.
-/// Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
+/// Clips of cycles cannot be extended. restart: they begin anew there, each as a clip of its own. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
 #[pyfunction]
-#[pyo3(signature = (clips, poses, controls=None, progress=None))]
+#[pyo3(signature = (clips, poses, controls=None, progress=None, restart=false))]
 pub(super) fn extend_scene(
     py: Python<'_>,
     clips: List<Bound<'_, PyAny>>,
     poses: List<Bound<'_, PyAny>>,
     controls: Option<List<Option<Bound<'_, PyAny>>>>,
     progress: Option<Py<PyAny>>,
+    restart: bool,
 ) -> PyResult<()> {
     let clip = |(i, clip): (usize, &Bound<'_, PyAny>)| match clip.cast::<PyClip>() {
         Ok(clip) => Ok(clip.clone().unbind()),
@@ -175,7 +178,12 @@ pub(super) fn extend_scene(
             .iter()
             .map(|(poses, led)| (&poses[..], led.as_ref().map(|led| led as &dyn FrameForces)));
         let new: Vec<_> = new.collect();
-        Clip::extend_scene(&clips, &new, progress).map_err(IntoPy::into_py)
+        let append = if restart {
+            Clip::restart_scene
+        } else {
+            Clip::extend_scene
+        };
+        append(&clips, &new, progress).map_err(IntoPy::into_py)
     })
 }
 

@@ -31,7 +31,7 @@ impl PyShot {
         method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None,
         integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
         precision="f32", solver="auto", elastic_joints=1.0, contact=None,
-        colliders=None, name=""))]
+        colliders=None, name="", *, restarts=None))]
     #[allow(clippy::too_many_arguments)]
     pub(super) fn new(
         py: Python<'_>,
@@ -61,6 +61,7 @@ impl PyShot {
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
         name: &str,
+        restarts: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
         self::adapt(adapt)?;
@@ -100,6 +101,7 @@ impl PyShot {
                 return Err(SimulationError::ContactMethod { method }.into_py());
             }
         }
+        let restarts = frames(restarts, "restarts")?;
         let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
         let controls = self::controls(controls, poses.len(), rigs.len())?;
         let texts = notes.unwrap_or_default();
@@ -108,8 +110,9 @@ impl PyShot {
                 "notes: the name '{taken}' is taken, for what the clip says itself: use another one"
             )));
         }
-        Ok(Self(Shot {
+        let shot = Shot {
             name: name.to_owned(),
+            restarts,
             modes,
             show,
             contact,
@@ -117,7 +120,9 @@ impl PyShot {
             controls,
             texts,
             ..Shot::new(body.surfaces().clone(), poses, settings)
-        }))
+        };
+        shot.check().map_err(IntoPy::into_py)?;
+        Ok(Self(shot))
     }
 
     /// The clip, as `simulate` makes it. Raises as that does.
@@ -164,6 +169,12 @@ impl PyShot {
         self.0.settings.method.name()
     }
 
+    /// Frames in which the flesh begins anew, ascending.
+    #[getter]
+    fn restarts(&self) -> Vec<usize> {
+        self.0.restarts.clone()
+    }
+
     /// Names of the rigs that push it.
     #[getter]
     fn rig_names(&self) -> Vec<String> {
@@ -189,6 +200,16 @@ impl PyShot {
             self.0.settings.method.name()
         )
     }
+}
+
+/// Numbers of frames: none, or whole numbers that are not negative.
+fn frames(given: Option<&Bound<'_, PyAny>>, what: &'static str) -> PyResult<Vec<usize>> {
+    let Some(given) = given else {
+        return Ok(Vec::new());
+    };
+    let each = given.extract::<List<Bound<'_, PyAny>>>()?.0;
+    let frame = |frame: &Bound<'_, PyAny>| whole(integer(frame)?, what);
+    each.iter().map(frame).collect()
 }
 
 /// Texts but those that a clip says itself.

@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 ///
 /// rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between (None:
 /// every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the joints come from a standstill;
-/// cyclic: the poses are a cycle (which may travel), run until its state repeats; contact: how the flesh touches itself; colliders: `Collider`s that it touches
+/// cyclic: the poses are a cycle (which may travel), run until its state repeats; restarts: frames above 0, ascending, in which the
+/// flesh begins anew, after cuts; contact: how the flesh touches itself; colliders: `Collider`s that it touches
 /// besides. Further settings: those of `Simulation`;
 /// for the method 'modal' engine, device, form and precision of `Deformer`.
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
@@ -23,7 +24,7 @@ use pyo3::prelude::*;
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None,
     integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
     precision="f32", solver="auto", elastic_joints=1.0, contact=None,
-    colliders=None, *, reach=None))]
+    colliders=None, *, reach=None, restarts=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -53,6 +54,7 @@ pub(super) fn simulate(
     contact: Option<PyRef<'_, PyContact>>,
     colliders: Option<List<Bound<'_, PyAny>>>,
     #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
+    restarts: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyClip> {
     let max_offset = renamed::max_offset(max_offset, reach)?;
     let shot = PyShot::new(
@@ -83,6 +85,7 @@ pub(super) fn simulate(
         contact,
         colliders,
         "",
+        restarts,
     )?;
     shot.simulate(py, progress)
 }

@@ -34,6 +34,7 @@
 //! One file and not two: a job has one input that cannot be sent without its half, and the body in it is built, so that every
 //! machine moves the same lattice. What a machine draws on is the file, and its results are the same bits.
 
+mod restarts;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,8 @@ use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
 use crate::rig::{Rig, RigError, RigForces, written};
 use crate::skeleton::Pose;
+use restarts::{PartForces, parts, told};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The text of a clip that holds its rigs, as a rig file has them.
@@ -74,6 +77,8 @@ pub struct Shot {
     pub surfaces: CarriedSurfaces,
     /// One pose per frame.
     pub poses: Vec<Pose>,
+    /// Frames in which the flesh begins anew, ascending, above 0: cuts, after which the character is elsewhere.
+    pub restarts: Vec<usize>,
     /// How it is simulated.
     pub settings: ClipSettings,
     /// Of the modal method.
@@ -108,6 +113,7 @@ impl Shot {
             name: String::new(),
             surfaces: body.into(),
             poses,
+            restarts: Vec::new(),
             settings,
             modes: ShotModes::default(),
             show: DeformOptions::default(),
@@ -118,14 +124,23 @@ impl Shot {
         }
     }
 
+    /// Tells what is wrong with its restarts.
+    ///
+    /// # Errors
+    /// Restarts that do not ascend or lie outside its frames; a cycle with any.
+    pub fn check(&self) -> Result<(), ClipError> {
+        self.parts().map(drop)
+    }
+
     /// Its clip, and what a person should know about its rigs.
     ///
     /// # Errors
     /// Rigs that do not fit the body, what [`Clip::simulate`] refuses, a stop by the progress.
     pub fn simulate(&self, progress: &dyn Progress) -> Result<(Clip, Vec<String>), ShotError> {
+        let parts = self.parts()?;
         let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
-        let (surfaces, poses, settings) = (self.surfaces.clone(), &self.poses, self.settings);
+        let (surfaces, settings) = (self.surfaces.clone(), self.settings);
         let modes = match &self.modes {
             ShotModes::These(modes) => ModesOf::These(modes.clone()),
             ShotModes::Lowest(count) => ModesOf::Lowest(Some(*count)),
@@ -136,7 +151,17 @@ impl Shot {
             show: self.show.clone(),
             contact: self.contact.as_ref(),
         };
-        let clip = Clip::made(surfaces, ways, (poses, forces), settings, progress)?;
+        let first = (&self.poses[parts[0].clone()], forces);
+        let told = |part: &Range<usize>| told(progress, part, self.poses.len());
+        let clip = Clip::made(surfaces, ways, first, settings, &told(&parts[0]))?;
+        for part in &parts[1..] {
+            let forces = forces.map(|whole| PartForces {
+                whole,
+                first: part.start,
+            });
+            let forces = forces.as_ref().map(|f| f as &dyn FrameForces);
+            clip.restart(&self.poses[part.clone()], forces, &told(part))?;
+        }
         self.finished(clip.with_name(self.name.clone()), led.as_ref())
     }
 
@@ -149,6 +174,11 @@ impl Shot {
         shots: &[&Self],
         progress: &dyn Progress,
     ) -> Result<Vec<(Clip, Vec<String>)>, ShotError> {
+        let (parts, frames) = Self::common_parts(shots)?;
+        let of_first = |shot: &Self| match &parts[..] {
+            [first, _, ..] => first.clone(),
+            _ => 0..shot.poses.len(),
+        };
         let quietly = |_: f64, stage: &str| progress.report(0.0, stage);
         let led = shots.iter().map(|shot| shot.led(&quietly));
         let led: Vec<Option<RigForces>> = led.collect::<Result<_, _>>()?;
@@ -156,15 +186,70 @@ impl Shot {
             name: shot.name.clone(),
             surfaces: shot.surfaces.clone(),
             contact: shot.contact.clone().unwrap_or_else(Contact::with_others),
-            poses: &shot.poses,
+            poses: &shot.poses[of_first(shot)],
             forces: led.as_ref().map(|led| led as &dyn FrameForces),
             settings: shot.settings,
         });
         let members: Vec<SceneMember> = members.collect();
-        let clips = Clip::simulate_scene(&members, progress)?;
+        let told = |part: &Range<usize>| told(progress, part, frames);
+        let clips = match &parts[..] {
+            [first, _, ..] => Clip::simulate_scene(&members, &told(first)),
+            _ => Clip::simulate_scene(&members, progress),
+        }?;
+        for part in parts.iter().skip(1) {
+            let forces = led.iter().map(|led| {
+                let whole = led.as_ref()? as &dyn FrameForces;
+                Some(PartForces {
+                    whole,
+                    first: part.start,
+                })
+            });
+            let forces: Vec<Option<PartForces>> = forces.collect();
+            let new = shots.iter().zip(&forces).map(|(shot, forces)| {
+                let poses = shot.poses.get(part.clone()).unwrap_or_default();
+                (poses, forces.as_ref().map(|f| f as &dyn FrameForces))
+            });
+            let clips: Vec<&Clip> = clips.iter().collect();
+            Clip::restart_scene(&clips, &new.collect::<Vec<_>>(), &told(part))?;
+        }
         let all = shots.iter().zip(clips).zip(&led);
         all.map(|((shot, clip), led)| shot.finished(clip, led.as_ref()))
             .collect()
+    }
+
+    /// The frames of its parts, of which each begins anew.
+    fn parts(&self) -> Result<Vec<Range<usize>>, ClipError> {
+        if self.settings.cyclic && !self.restarts.is_empty() {
+            return Err(ClipError::CyclicRestart);
+        }
+        let parts = parts(self.poses.len(), &self.restarts)?;
+        if let (Some(contact), true) = (&self.contact, parts.len() > 1) {
+            contact.check_clip(self.poses.len())?;
+        }
+        Ok(parts)
+    }
+
+    /// The same of shots that are simulated together, and how many frames they have.
+    fn common_parts(shots: &[&Self]) -> Result<(Vec<Range<usize>>, usize), ClipError> {
+        let Some(first) = shots.first() else {
+            return Ok((Vec::new(), 0));
+        };
+        let (mut parts, frames) = (Vec::new(), first.poses.len());
+        for (body, shot) in shots.iter().enumerate() {
+            if shot.restarts != first.restarts {
+                return Err(ClipError::SceneRestarts { body });
+            }
+            parts = shot.parts()?;
+            if parts.len() > 1 && shot.poses.len() != frames {
+                return Err(ClipError::SceneFrames {
+                    body,
+                    what: "poses",
+                    given: shot.poses.len() as f64,
+                    expected: frames as f64,
+                });
+            }
+        }
+        Ok((parts, frames))
     }
 
     /// The rigs' forces; none without rigs.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A shot as plain data, for files: the container is [`crate::store`]'s; what comes in is checked as if it had been given.
 
+use super::restarts::parts;
 use super::{Shot, ShotModes, plain};
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::StoredContact;
@@ -26,6 +27,7 @@ struct Stored<'a, B> {
     name: String,
     body: B,
     poses: Cow<'a, [Pose]>,
+    restarts: Vec<u64>,
     settings: ClipSettings,
     contact: Option<StoredContact<'a>>,
     modes: StoredShotModes,
@@ -58,6 +60,7 @@ impl Shot {
             name: self.name.clone(),
             body: &self.surfaces,
             poses: Cow::Borrowed(&self.poses),
+            restarts: self.restarts.iter().map(|&r| r as u64).collect(),
             settings: self.settings,
             contact: self.contact.as_ref().map(StoredContact::new),
             modes: match &self.modes {
@@ -140,7 +143,16 @@ impl Stored<'_, CarriedSurfaces> {
             controls.is_none_or(|c| Some(c.len()) == room && c.iter().all(|&c| is_kept(c))),
             "its controls do not fit its rigs and poses",
         )?;
+        let restarts = self.restarts.iter().map(|&r| usize::try_from(r));
+        let restarts = restarts.collect::<Result<Vec<_>, _>>();
+        let restarts = restarts.map_err(|e| e.to_string())?;
+        parts(self.poses.len(), &restarts).map_err(|e| e.to_string())?;
+        fits(
+            restarts.is_empty() || !self.settings.cyclic,
+            "it is a cycle that begins anew",
+        )?;
         Ok(Shot {
+            restarts,
             name: self.name,
             surfaces: self.body,
             poses: self.poses.into_owned(),

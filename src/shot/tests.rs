@@ -98,6 +98,50 @@ fn a_shot_from_a_file_is_simulated_to_the_same_bits() {
 }
 
 #[test]
+fn a_shot_with_cuts_is_its_parts_one_after_the_other() {
+    let whole = Shot {
+        restarts: vec![2, 3],
+        ..shot(Method::Hyperelastic)
+    };
+    let folder = Folder::new();
+    let path = folder.0.join("shot.thew");
+    whole.save(&path).unwrap();
+    let (clip, _) = Shot::load(&path).unwrap().simulate(&Silent).unwrap();
+    let parts = [0..2, 2..3, 3..5].map(|part| {
+        let controls = whole.controls.as_ref().unwrap()[part.clone()].to_vec();
+        let part = Shot {
+            poses: whole.poses[part].to_vec(),
+            controls: Some(controls),
+            ..shot(Method::Hyperelastic)
+        };
+        shown(&part.simulate(&Silent).unwrap().0)
+    });
+    assert_eq!(shown(&clip), parts.concat());
+    let together = Shot::simulate_together(&[&whole], &Silent).unwrap();
+    assert_eq!(shown(&together[0].0), shown(&clip));
+}
+
+#[test]
+fn cuts_that_part_nothing_are_refused() {
+    for (restarts, cyclic) in [
+        (vec![0], false),
+        (vec![5], false),
+        (vec![3, 3], false),
+        (vec![2], true),
+    ] {
+        let mut shot = shot(Method::Hyperelastic);
+        shot.settings.cyclic = cyclic;
+        shot.restarts = restarts;
+        let refused = shot.simulate(&Silent).unwrap_err().to_string();
+        assert!(refused.contains("restarts"), "{refused}");
+        let folder = Folder::new();
+        let path = folder.0.join("shot.thew");
+        shot.save(&path).unwrap();
+        assert!(matches!(Shot::load(&path), Err(StoreError::Damaged { .. })));
+    }
+}
+
+#[test]
 fn what_does_not_fit_together_is_refused() {
     let folder = Folder::new();
     let path = folder.0.join("shot.thew");

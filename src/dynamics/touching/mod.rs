@@ -35,7 +35,8 @@ pub(super) struct Touching {
     colliders: Vec<Arc<Collider>>,
     /// Where the motions of colliders go in the next frame; none: on by one entry.
     span: Option<Span>,
-    /// The entry of their motions at which they are.
+    /// The entry of their motions at which they are after a reset, and that at which they are.
+    first: usize,
     entry: usize,
     contacts: Contacts,
     /// In place of the contacts of a body alone, where that is asked for.
@@ -80,6 +81,7 @@ impl Touching {
             contacts: Contacts::new(&options, &colliders),
             colliders,
             span: None,
+            first: 0,
             entry: 0,
             creases: None,
             fresh: false,
@@ -128,13 +130,14 @@ impl Touching {
         self.restore_creases(Vec::new());
     }
 
-    /// As after a reset, in which bodies stand where their lattices are: colliders are at the first entry of their motions, and those
+    /// As after a reset, in which bodies stand where their lattices are: colliders are at the entry of their motions that is the
+    /// [first](Self::begin_at), and those
     /// that enclose a body are rooms of it.
     pub fn stand(&mut self, places: &[&[Vec3]]) {
         self.clear();
-        self.set_entry(0);
+        self.set_entry(self.first);
         let standing = standing(&self.bodies, &self.options, places);
-        self.contacts.find_rooms(&standing, 0);
+        self.contacts.find_rooms(&standing, self.first);
     }
 
     /// Of each body the bones that lie in other flesh or in colliders.
@@ -169,6 +172,16 @@ impl Touching {
     /// How the flesh of a body touches, and its skin, prepared.
     pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactOptions) {
         (&self.bodies[body].skin, self.options[body])
+    }
+
+    /// Lets resets put colliders at an entry of their motions.
+    pub fn begin_at(&mut self, entry: usize) {
+        self.first = entry;
+    }
+
+    /// Where colliders stay while bodies come to rest after a reset.
+    pub fn resting_span(&self) -> Span {
+        Span::between(self.first, self.first)
     }
 
     /// Puts the colliders at an entry of their motions.
@@ -402,6 +415,13 @@ impl Simulation {
         let folds = options.self_contact && !bends;
         let folds = folds && options.response == ContactResponse::Complementarity;
         self.shape.fold(folds.then_some(contact.skin()));
+    }
+
+    /// Lets resets put colliders at an entry of their motions.
+    pub(crate) fn begin_colliders_at(&mut self, entry: usize) {
+        if let Some(touching) = &mut self.touching {
+            touching.begin_at(entry);
+        }
     }
 
     /// Lets colliders go so in the next frame, in place of on by one entry.

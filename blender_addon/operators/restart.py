@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cuts: frames in which the flesh of a character begins anew."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import IntProperty
+
+from ..live import target, whole
+from ..saved import restarts
+from ..saved.edited import changed
+from ..scene.reading import armature_of
+from .flesh import Quick
+
+
+def with_flesh(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+    """All meshes with flesh of the character that `obj` is of: a cut is one for all of them."""
+    armature = armature_of(obj)
+    others = [] if armature is None else whole.moved_by(armature, scene)
+    return [obj, *(other for other in others if other != obj and other.thew.made.flesh)]
+
+
+class THEW_OT_restart_here(Quick, bpy.types.Operator):
+    bl_idname = "thew.restart_here"
+    bl_label = "Restart Here"
+    bl_description = (
+        "Let the flesh begin anew in this frame, whatever was before: for a cut, where the character is elsewhere from one "
+        "frame to the next"
+    )
+    bl_options = {"REGISTER", "UNDO"}
+
+    frame: IntProperty(name="Frame", description="Which frame; the one that is shown where it is not set")
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        return obj is not None and obj.thew.made.flesh
+
+    def edit(self, context, obj):
+        scene = context.scene
+        frame = self.frame if self.properties.is_property_set("frame") else scene.frame_current
+        found = with_flesh(obj, scene)
+        new = [each for each in found if frame not in restarts.frames(each.thew)]
+        for each in new:
+            each.thew.restarts.add().frame = frame
+        return f"The flesh {'begins' if new else 'began already'} anew in frame {frame}."
+
+
+class THEW_OT_restart_remove(Quick, bpy.types.Operator):
+    bl_idname = "thew.restart_remove"
+    bl_label = "Go On"
+    bl_description = "Let the flesh go on through this frame again"
+    bl_options = {"REGISTER", "UNDO"}
+
+    frame: IntProperty(name="Frame", description="Which frame")
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        return obj is not None and len(obj.thew.restarts) > 0
+
+    def edit(self, context, obj):
+        for each in with_flesh(obj, context.scene):
+            kept = each.thew.restarts
+            for index in reversed(range(len(kept))):
+                if kept[index].frame == self.frame:
+                    kept.remove(index)
+            changed(each.thew, context)
+        return f"The flesh goes on through frame {self.frame}."
+
+
+CLASSES = (THEW_OT_restart_here, THEW_OT_restart_remove)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Frames in which the flesh of an object begins anew, as they are saved with it: cuts, after which the character is elsewhere."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import CollectionProperty, IntProperty
+
+from .choices import FRAMES
+from .edited import changed
+
+
+class ThewRestart(bpy.types.PropertyGroup):
+    """A frame in which the flesh begins anew."""
+
+    frame: IntProperty(
+        name="Begins Anew",
+        description="In this frame the flesh begins anew, whatever was before: set it where the character is elsewhere from one frame "
+        "to the next",
+        min=FRAMES[0],
+        max=FRAMES[1],
+        options=set(),
+        update=changed,
+    )
+
+
+class RestartProperties:
+    """Mix-in for the settings of an object."""
+
+    restarts: CollectionProperty(type=ThewRestart, description="Frames in which the flesh begins anew")
+
+
+def frames(settings) -> set[int]:
+    """The frames in which the flesh with these settings begins anew."""
+    return {restart.frame for restart in settings.restarts}
+
+
+CLASSES = (ThewRestart,)

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The frames in which flesh begins anew, and the button that adds one."""
+
+from __future__ import annotations
+
+
+def draw_restarts(layout, settings) -> None:
+    """A button for the frame that is shown; below it a row for each frame that there is."""
+    column = layout.column(align=True)
+    column.operator("thew.restart_here", icon="PLAY")
+    for restart in sorted(settings.restarts, key=lambda each: each.frame):
+        row = column.row(align=True)
+        row.prop(restart, "frame")
+        row.operator("thew.restart_remove", text="", icon="X").frame = restart.frame

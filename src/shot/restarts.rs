@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A shot with cuts, in which flesh begins anew: a clip and its further parts.
+
+use crate::Vec3;
+use crate::clip::{ClipError, FrameForces};
+use crate::progress::{Part, Progress};
+use std::ops::Range;
+
+/// Splits so many frames at those that begin anew.
+///
+/// # Errors
+/// [`ClipError::Restarts`]: frames that do not ascend, the first one, one that there is not.
+pub(super) fn parts(frames: usize, restarts: &[usize]) -> Result<Vec<Range<usize>>, ClipError> {
+    let mut parts = Vec::with_capacity(restarts.len() + 1);
+    let mut begun = 0;
+    for &restart in restarts {
+        if !(begun < restart && restart < frames) {
+            return Err(ClipError::Restarts { restart, frames });
+        }
+        parts.push(begun..restart);
+        begun = restart;
+    }
+    parts.push(begun..frames);
+    Ok(parts)
+}
+
+/// The forces of a part of a shot, whose frames count from the part's first.
+pub(super) struct PartForces<'a> {
+    pub whole: &'a dyn FrameForces,
+    pub first: usize,
+}
+
+impl FrameForces for PartForces<'_> {
+    fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
+        self.whole.write(self.first + frame, out)
+    }
+}
+
+/// The progress of a part of so many frames.
+pub(super) fn told<'a>(progress: &'a dyn Progress, part: &Range<usize>, frames: usize) -> Part<'a> {
+    let at = |frame: usize| frame as f64 / frames.max(1) as f64;
+    Part {
+        whole: progress,
+        from: at(part.start),
+        to: at(part.end),
+    }
+}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cuts: a character that is elsewhere from one frame to the next, and flesh that begins anew there."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+from helpers import activate, flesh_of, make_character, part, play, size_of
+
+CUT, LAST = 11, 20
+
+
+@pytest.fixture
+def cut(scene):
+    """A character that moves, and is ten metres away from frame `CUT` on."""
+    scene.frame_end = LAST
+    body, rig = make_character()
+    body.parent = rig
+    for frame, x in ((1, 0.0), (CUT - 1, 0.0), (CUT, 10.0)):
+        rig.location.x = x
+        rig.keyframe_insert("location", index=0, frame=frame)
+    curves = part("scene.animation").curves_in(rig.animation_data)
+    for curve in curves:
+        if curve.data_path == "location":
+            for key in curve.keyframe_points:
+                key.interpolation = "CONSTANT"
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    return body, rig
+
+
+def simulated(body, start=1, end=LAST):
+    activate(body)
+    assert bpy.ops.thew.simulate(frame_start=start, frame_end=end) == {"FINISHED"}
+    return play(body, range(start, end + 1))
+
+
+def test_flesh_begins_anew_after_a_cut(cut):
+    body, _ = cut
+    thrown = simulated(body)
+    assert f"jumps in frame {CUT}" in body.thew.made.notes or flesh_of(body).jumps == (CUT,)
+    bpy.context.scene.frame_set(CUT)
+    assert bpy.ops.thew.restart_here() == {"FINISHED"}
+    begun = simulated(body)
+    assert flesh_of(body).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(body).begun.note
+    size = size_of(begun[0])
+    assert np.abs(thrown[CUT - 1 :] - begun[CUT - 1 :]).max() > 0.02 * size
+    # Each part is what it is alone, with the same run-in.
+    body.thew.motion_start = "PREROLL"
+    alone = simulated(body, CUT, LAST)
+    np.testing.assert_allclose(begun[CUT - 1 :], alone, atol=1e-6 * size)
+    # And goes on again as it was.
+    body.thew.motion_start = "AUTOMATIC"
+    assert bpy.ops.thew.restart_remove(frame=CUT) == {"FINISHED"}
+    np.testing.assert_allclose(simulated(body), thrown, atol=1e-6 * size)
+
+
+def test_a_range_that_begins_at_a_cut_heeds_nothing_before_it(cut):
+    body, _ = cut
+    bpy.ops.thew.restart_here(frame=CUT)
+    whole = simulated(body)
+    np.testing.assert_allclose(simulated(body, CUT, LAST), whole[CUT - 1 :], atol=1e-6 * size_of(whole[0]))
+    later = simulated(body, CUT + 3, LAST)
+    np.testing.assert_allclose(later, whole[CUT + 2 :], atol=1e-6 * size_of(whole[0]))
+    assert flesh_of(body).clip.lead == 3
+
+
+def test_bakes_and_shots_have_the_cut(cut):
+    body, _ = cut
+    bpy.ops.thew.restart_here(frame=CUT)
+    live = simulated(body)
+    assert bpy.ops.thew.bake() == {"FINISHED"}
+    assert np.abs(play(body, range(1, LAST + 1)) - live).max() < 1e-5 * size_of(live[0])
+    bpy.ops.thew.remove()
+    activate(body)
+    bpy.ops.thew.add(cells_across=6)
+    bpy.ops.thew.restart_here(frame=CUT)
+    scene, layer = bpy.context.scene, bpy.context.view_layer
+    shot, _ = part("logic.tasks").finish(part("live.shots").export(body, scene, layer, 1, LAST))
+    assert shot.restarts == [CUT - 1]
+
+
+def test_a_loop_is_not_closed_over_a_cut(cut):
+    body, _ = cut
+    body.thew.motion_start = "CYCLE"
+    bpy.ops.thew.restart_here(frame=5)
+    simulated(body)
+    begun = flesh_of(body).begun
+    assert begun.period == 0 and "A loop is not closed where the flesh begins anew" in begun.note
+
+
+def test_other_frames_are_left_alone(cut):
+    body, _ = cut
+    whole = simulated(body)
+    bpy.ops.thew.restart_here(frame=LAST + 30)
+    np.testing.assert_allclose(simulated(body), whole, atol=1e-7)
+    assert [restart.frame for restart in body.thew.restarts] == [LAST + 30]
+    bpy.ops.thew.restart_here(frame=LAST + 30)
+    assert len(body.thew.restarts) == 1

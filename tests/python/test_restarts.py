@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Cuts: frames in which flesh begins anew, whatever was before."""
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+FPS = 24.0
+CUT = 9
+SETTINGS = {"preroll": 2, "max_offset": None}
+
+
+@pytest.fixture(scope="module")
+def body():
+    vertices, triangles = shapes.arm()
+    weights = shapes.arm_weights(vertices)
+    surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
+    return thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights)
+
+
+def swung(frames=20, cut=CUT, away=10.0):
+    """A swing from side to side, whose second part is ten metres away and turned."""
+    elbow = [shapes.about((0.0, 0.0, 0.6 * np.sin(0.5 * frame)), (0.5, 0.0, 0.0)) for frame in range(frames)]
+    maps = np.stack([np.tile(np.eye(4), (frames, 1, 1)), elbow], axis=1)
+    there = shapes.about((0.0, 0.0, 1.0), shift=(away, -away, 0.3))
+    maps[cut:] = there @ maps[cut:]
+    return maps
+
+
+def offsets(clip):
+    return np.stack([clip.offsets(frame) for frame in range(len(clip))])
+
+
+def parts(poses, *cuts):
+    return np.split(poses, cuts)
+
+
+def test_a_cut_shows_each_part_as_a_clip_of_its_own(body):
+    poses = swung()
+    cut = offsets(thew.simulate(body, poses, FPS, restarts=[CUT], **SETTINGS))
+    own = [offsets(thew.simulate(body, part, FPS, **SETTINGS)) for part in parts(poses, CUT)]
+    np.testing.assert_array_equal(cut, np.concatenate(own))
+    # Without it flesh is thrown by the way that nobody went.
+    thrown = offsets(thew.simulate(body, poses, FPS, **SETTINGS))
+    away = np.abs(thrown - cut).max(axis=(1, 2))
+    assert away[CUT:].max() > 2 * np.abs(cut).max()
+    assert not away[: CUT - 2].any()
+
+
+def test_clips_are_extended_past_cuts_in_parts_and_through_files(body, tmp_path):
+    poses = swung()
+    whole = offsets(thew.simulate(body, poses, FPS, restarts=[CUT], **SETTINGS))
+    for first, second in ((3, 11), (8, 10), (CUT, 17)):
+        clip = thew.simulate(body, poses[:first], FPS, **SETTINGS)
+        if first < CUT:
+            clip.extend(poses[first:CUT])
+        clip.extend(poses[CUT:second], restart=True)
+        clip.save(tmp_path / "clip.thew")
+        clip = thew.Clip.load(tmp_path / "clip.thew")
+        clip.extend(poses[second:])
+        np.testing.assert_array_equal(offsets(clip), whole, err_msg=f"{first} {second}")
+
+
+def test_colliders_go_on_past_a_cut(body):
+    poses = np.tile(np.eye(4), (12, 2, 1, 1))
+    square, low = np.array([[-2, -2, 0], [2, -2, 0], [2, 2, 0], [-2, 2, 0]], float), -0.12
+    moves = np.tile(np.eye(4), (12, 1, 1))
+    moves[:, 2, 3] = low + 0.004 * np.arange(12)
+    floor = thew.Surface(square, [[0, 1, 2], [0, 2, 3]])
+    contact = thew.Contact(self_contact=False)
+
+    def made(poses, motion, **options):
+        return thew.simulate(
+            body, poses, FPS, contact=contact, colliders=[thew.Collider(floor, motion)], gravity=(0, 0, 0), **options
+        )
+
+    cut = made(poses, moves, restarts=[7])
+    own = [offsets(made(*each)) for each in zip(parts(poses, 7), parts(moves, 7), strict=True)]
+    assert len(cut.contacts(11)) > 0
+    np.testing.assert_array_equal(offsets(cut), np.concatenate(own))
+
+
+def test_bodies_that_touch_begin_anew_together(body):
+    poses = [swung(14), swung(14) + np.eye(4, k=3) * np.array([0, 0.5, 0, 0])[:, None]]
+    clips = thew.simulate_scene([body, body], poses, FPS, restarts=[CUT])
+    own = [
+        thew.simulate_scene([body, body], list(each), FPS) for each in zip(*(parts(p, CUT) for p in poses), strict=True)
+    ]
+    for k, clip in enumerate(clips):
+        np.testing.assert_array_equal(offsets(clip), np.concatenate([offsets(part[k]) for part in own]))
+    begun = thew.simulate_scene([body, body], [p[:CUT] for p in poses], FPS)
+    thew.extend_scene(begun, [p[CUT:] for p in poses], restart=True)
+    for k, clip in enumerate(begun):
+        np.testing.assert_array_equal(offsets(clip), offsets(clips[k]))
+
+
+@pytest.mark.parametrize("restarts", [[0], [20], [5, 5], [7, 3], [-1], [1.5], "3", [None]])
+def test_cuts_that_part_nothing_are_refused(body, restarts):
+    with pytest.raises((thew.InputError, TypeError), match=r"restarts|a whole number|integer|list"):
+        thew.simulate(body, swung(), FPS, restarts=restarts)
+
+
+def test_a_cycle_has_no_cuts(body):
+    with pytest.raises(thew.InputError, match="cyclic"):
+        thew.simulate(body, swung(), FPS, restarts=[4], cyclic=True)
+
+
+def test_a_shot_says_its_cuts(body, tmp_path):
+    thew.Shot(body, swung(), FPS, restarts=[4, CUT]).save(tmp_path / "shot.thew")
+    assert thew.Shot.load(tmp_path / "shot.thew").restarts == [4, CUT]
