@@ -154,6 +154,41 @@ def test_bones_are_found_by_their_place(arm):
         assert np.array_equal(mine, other)
 
 
+def lopsided():
+    """A ball with a nose and bones of its own, upright: nothing of it is along an axis but up."""
+    vertices, triangles = shapes.ball()
+    toes = vertices + 0.3 * np.maximum(vertices @ [0.8, -0.6, 0.0] / 0.2, 0.0)[:, None] ** 4 * np.array(
+        [0.8, -0.6, -0.2]
+    )
+    heads, tails = np.array([[0.0, 0, -0.1], [0.02, -0.03, 0.02]]), np.array([[0.02, -0.03, 0.02], [0.2, -0.16, 0.0]])
+    near = np.clip((toes @ [0.8, -0.6, 0.0]) / 0.2, 0.0, 1.0)
+    return toes, triangles, (["trunk", "nose"], [-1, 0], heads, tails), np.stack([1.0 - near, near], axis=1)
+
+
+@pytest.mark.parametrize("upright", [False, True])
+def test_turned_about_z_it_is_the_same_lattice_turned(upright):
+    """Bones above one another face nowhere: then the skin says which way."""
+    vertices, triangles, (names, parents, heads, tails), weights = lopsided()
+    if upright:
+        heads, tails = heads * [0, 0, 1], np.array([[0, 0, 0.02], [0, 0, 0.15]])
+        heads[1] = tails[0]
+    made = []
+    for angle in (0.0, 0.5, np.pi / 2, 2.3, 4.0):
+        turn = shapes.about((0.0, 0.0, angle))
+        surface = thew.Surface(shapes.apply(turn, vertices), triangles)
+        skeleton = thew.Skeleton(names, parents, shapes.apply(turn, heads), shapes.apply(turn, tails))
+        lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=8)
+        body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=weights, softness=0.5)
+        made.append((shapes.apply(np.linalg.inv(turn), lattice.vertices), lattice.cells, surface.size, body))
+    corners, cells, size, first = made[0]
+    for turned, others, same, body in made[1:]:
+        assert np.array_equal(others, cells)
+        np.testing.assert_allclose(turned, corners, atol=1e-8 * size)
+        assert same == pytest.approx(size, rel=1e-12)
+        assert body.material.young == pytest.approx(first.material.young, rel=1e-6)
+        assert thew.default_damping(body) == pytest.approx(thew.default_damping(first), rel=1e-6)
+
+
 def test_bad_settings_are_refused(arm):
     with pytest.raises(thew.InputError, match="between 2 and 64"):
         thew.Lattice.enclose(arm.surface, arm.skeleton, cells_across=1)
