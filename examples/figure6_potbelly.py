@@ -11,9 +11,7 @@ import numpy as np
 import thew
 
 from assets.characters import biped
-from assets.characters.choreography import Pose, turn
-from assets.characters.figure import Figure
-from examples import bodies, models, motion
+from examples import bodies, dances, models, motion
 from examples.cast import Pieces
 from examples.command import Options, options
 from examples.studio import GREY, INK, RED, Studio
@@ -21,30 +19,8 @@ from examples.studio import GREY, INK, RED, Studio
 MATERIAL = thew.Material(young=3e4, poisson=0.4, density=1000.0)
 MODES = 32
 STEP = 1.0 / 120.0
-BEAT = 0.62
-"""Seconds from one side to the other."""
 SHOTS = (1.24, 1.55, 1.86, 2.17)
 LIMBS = ("upperarm", "forearm", "hand", "thigh", "shin", "foot")
-
-
-def dance(bodo: Figure, t: float) -> Pose:
-    """Hips from side to side with a bounce and a twist, feet planted, arms up."""
-    grow = min(t / 0.8, 1.0) ** 2 * (3.0 - 2.0 * min(t / 0.8, 1.0))
-    side = grow * np.sin(np.pi * t / BEAT)
-    dip = grow * (0.5 - 0.5 * np.cos(2.0 * np.pi * t / BEAT))
-    pose = Pose(bodo, np.array([0.13 * side, 0.0, -0.03 - 0.1 * dip]), turn(4.0 * dip, 9.0 * side, 26.0 * side))
-    pose.turn("spine", 2.0 * dip, -9.0 * side, -14.0 * side)
-    pose.turn("chest", 2.0 * dip, -8.0 * side, -18.0 * side)
-    pose.turn("neck", 0.0, -4.0 * side, 4.0 * side)
-    pose.turn("head", 4.0 * dip, 10.0 * side, 6.0 * side)
-    for name, sign in (("L", 1.0), ("R", -1.0)):
-        ankle = np.array(bodo.bone(f"foot.{name}").head)
-        knee = np.array([0.35 * sign, -1.0, 0.0])
-        pose.reach(f"thigh.{name}", f"shin.{name}", f"foot.{name}", ankle, knee, turn(0.0, 0.0, 14.0 * sign))
-        lift = 62.0 + 22.0 * sign * side
-        pose.turn(f"upperarm.{name}", -10.0, -sign * lift * grow, 0.0)
-        pose.turn(f"forearm.{name}", -25.0 * grow, -sign * 50.0 * grow, 0.0)
-    return pose
 
 
 def main(how: Options) -> None:
@@ -53,13 +29,12 @@ def main(how: Options) -> None:
     skin = thew.Surface(surface.vertices, surface.triangles)
     tets = thew.TetMesh.fill(skin, nodes=363)
     nodes = np.asarray(tets.vertices)
-    pelvis = motion.inside_ball(nodes, (0.0, 0.06, 0.57), (0.24, 0.2, 0.14))
+    pelvis = motion.inside_ball(nodes, *dances.SUPPORTS["belly"])
     modes = thew.modes(tets, MODES, MATERIAL, fixed=pelvis)
     simulation = thew.ModalSimulation(modes, STEP, integrator="semi_implicit", damping=(0.8, 0.002))
     masses = bodies.nodal_mass(nodes, tets.tets, MATERIAL.density)
-    carried = motion.Carried(bodo, dance, nodes, masses)
-    neck = motion.nearest(nodes, (0.0, 0.03, 1.2))
-    shoulders = {motion.nearest(nodes, (s * 0.2, 0.03, 1.09)): f"shoulder.{n}" for n, s in (("L", 1), ("R", -1))}
+    carried = motion.Carried(bodo, dances.hips, nodes, masses)
+    shoulders, neck = dances.shoulders_and_neck(nodes)
     puppet = motion.Puppet(simulation, carried, {**shoulders, neck: "neck"}, {neck: "neck"})
     deformer = thew.Deformer(modes, skin, form="vertex")
     navel = motion.nearest(surface.vertices, (0.0, -0.45, 0.77))
@@ -75,7 +50,7 @@ def main(how: Options) -> None:
             puppet.run(puppet.time + STEP, STEP)
             swings.append(deformer.displacements(simulation.amplitudes)[navel])
         place = studio.at(1.22 * column, 0.0)
-        pose = dance(bodo, shot)
+        pose = dances.hips(bodo, shot)
         points = carried.world(np.asarray(deformer.positions(simulation.amplitudes), float), shot)
         studio.mesh(points, surface.triangles, glass if column == 0 else paint, place, surface.colours)
         pieces.show(studio, pose, place, paint)

@@ -11,25 +11,16 @@ import time
 import numpy as np
 import thew
 
-from assets.characters.choreography import smooth
-from examples import bodies, models, motion
+from examples import bodies, dances, models, motion
 from examples.command import Options, options
 from examples.studio import AMBER, GREY, INK, Studio
 
 MATERIAL = thew.Material(young=6e4, poisson=0.4, density=1000.0)
 MODES = 8
 STEP = 1.0 / 60.0
-PULLS = ((0.0, 0.0, 0.0), (0.75, -0.15, 0.45), (-0.85, -0.2, 0.25), (0.1, -0.5, 1.0))
-"""Where the tail's tip is dragged to, metres from rest, a second each."""
 SHOTS = (0.0, 1.0, 2.0, 3.0, 3.35)
 LET_GO = 3.05
 FRAMES = 200
-
-
-def pull(t: float) -> np.ndarray:
-    """The tip's displacement while it is held."""
-    last = min(int(t), len(PULLS) - 2)
-    return np.array(PULLS[last]) + smooth((t - last) / 0.95) * (np.array(PULLS[last + 1]) - np.array(PULLS[last]))
 
 
 def milliseconds(deformer: thew.Deformer, amplitudes: np.ndarray) -> str:
@@ -63,7 +54,7 @@ def main(how: Options) -> None:
     for column, shot in enumerate(SHOTS):
         while now < shot - 0.5 * STEP:
             now += STEP
-            simulation.constrain(positions={tip: pull(now)} if now <= LET_GO else {})
+            simulation.constrain(positions={tip: dances.pull(now)} if now <= LET_GO else {})
             simulation.advance()
             trail.append(nodes[tip] + np.asarray(simulation.displacements())[tip])
         row, across = divmod(column, 3)

@@ -144,3 +144,65 @@ def test_bad_input_is_told(arguments, words):
         thew.WigglySpline(*arguments)
     with pytest.raises(thew.InputError, match="no knot 7"):
         thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 1.0, 0.0, knot_velocities={7: 1.0})
+
+
+#: The four panels of [hildebrandt2012, Figure 4]: λ, δ, and a constant force, of which the paper gives no number.
+FIGURE_4 = {
+    "top left": (0.0, 0.0, 0.0),
+    "top right": (5.0, 0.0, 0.0),
+    "bottom left": (5.0, 5.0, 0.0),
+    "bottom right": (5.0, 0.0, 3.0),
+}
+
+
+@pytest.mark.parametrize("panel", FIGURE_4)
+def test_figure_4_of_the_paper_at_its_printed_stiffness_damping_and_gravity(panel):
+    """Against a boundary value problem in many digits, and what each panel shows."""
+    times, values, ends = np.array([0.0, 1.0, 3.0, 4.5, 6.0]), np.array([0.0, 1.0, -0.5, 0.8, 0.2]), (1.0, -0.5)
+    made = {name: thew.WigglySpline(times, values, *numbers, *ends) for name, numbers in FIGURE_4.items()}
+    ours, (stiffness, damping, gravity) = made[panel], FIGURE_4[panel]
+    at = np.linspace(0.0, 6.0, 37)
+    wanted = np.array(reference(times, values, stiffness, damping, gravity, *ends, at))
+    assert np.abs(ours(at) - wanted).max() < 1e-11
+    assert np.abs(ours(times) - values).max() < 1e-13 and np.allclose(ours([0.0, 6.0], 1), ends)
+    t = np.linspace(0.0, 6.0, 2001)
+    # Twice continuously differentiable at the knots (eq. 14).
+    for knot in times[1:-1]:
+        assert np.allclose(ours([knot - 1e-9], 2), ours([knot + 1e-9], 2), atol=1e-5)
+    if panel == "top left":
+        clamped = scipy.interpolate.CubicSpline(times, values, bc_type=((1, ends[0]), (1, ends[1])))
+        assert np.allclose(ours(t), clamped(t), atol=1e-12)
+        return
+
+    def turns(spline):
+        return np.count_nonzero(np.diff(np.sign(np.diff(spline(t)))))
+
+    if panel == "top right":
+        # Stiffness swings.
+        assert turns(ours) > turns(made["top left"]) and np.ptp(ours(t)) > np.ptp(made["top left"](t))
+    if panel == "bottom left":
+        # Damping takes the swings away again.
+        assert turns(ours) < turns(made["top right"]) and np.ptp(ours(t)) < np.ptp(made["top right"](t))
+    if panel == "bottom right":
+        # Gravity pulls down, in proportion to itself.
+        pulled = ours(t) - made["top right"](t)
+        twice = thew.WigglySpline(times, values, stiffness, damping, 2.0 * gravity, *ends)
+        assert np.allclose(twice(t) - made["top right"](t), 2.0 * pulled, atol=1e-12)
+        assert pulled.mean() < -0.05 and abs(pulled).max() > 0.2
+
+
+def test_complex_values_are_two_splines():
+    """Remark 2: coefficients are real, so the equations for complex values part into those of real and imaginary parts."""
+    values = np.exp(1j * np.array([0.0, 2.0, 3.5, 7.0]))
+    both = thew.WigglySpline(TIMES, np.stack([values.real, values.imag], axis=1), 25.0, 0.4)
+    t = np.linspace(0.0, 1.5, 31)
+    found = both(t) @ [1.0, 1.0j]
+    # Times a phase, so is the spline: it knows no real axis.
+    turned = values * np.exp(0.7j)
+    other = thew.WigglySpline(TIMES, np.stack([turned.real, turned.imag], axis=1), 25.0, 0.4)
+    assert np.allclose(other(t) @ [1.0, 1.0j], found * np.exp(0.7j), atol=1e-12)
+    # The Euler-Lagrange equation (12) with complex values, by differences of the third derivative.
+    delta, stiffness, h = 0.4, 25.0, 1e-5
+    d = [both([0.6], k)[0] @ [1.0, 1.0j] for k in range(3)]
+    fourth = (both([0.6 + h], 3)[0] - both([0.6 - h], 3)[0]) @ [1.0, 1.0j] / (2 * h)
+    assert abs(fourth + 2 * (stiffness - 2 * delta**2) * d[2] + stiffness**2 * d[0]) < 1e-4 * abs(fourth)
