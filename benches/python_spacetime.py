@@ -65,13 +65,15 @@ def splines() -> None:
 
 
 def motions() -> None:
-    print("| body | dimensions | preprocess s | first frame ms | update of 200 frames ms |\n|---|---|---|---|---|")
+    print(
+        "| body | dimensions | preprocess s | a further key s | first frame ms | update of 200 frames ms |\n|---|---|---|---|---|---|"
+    )
     vertices, triangles = sheet(30, 15)
-    shell = thew.Shell(vertices, triangles)
+    shell = thew.Shell(vertices, triangles, unit=1.0)
     keys = np.stack([vertices + [0, 0, z] for z in (0.0, 0.0, 3.0, 0.0, 0.0, 0.0)])
     row("450 vertices, 6 keys, full", shell, [keys], [None])
     vertices, triangles = sheet(200, 140)
-    shell = thew.Shell(vertices, triangles)
+    shell = thew.Shell(vertices, triangles, unit=1.0)
     fixed = np.flatnonzero(vertices[:, 0] == 0)
     angles = np.sin(np.arange(11)) * 0.5
     keys = np.stack([bent(vertices, a) for a in angles])
@@ -106,7 +108,12 @@ def row(name: str, shell: thew.Shell, segments: list, fixed: list, **options) ->
     first, _ = timed(lambda: update(frames[:1]), 5)
     whole, _ = timed(lambda: update(frames), 5)
     dimensions = " + ".join(str(m.dimension) for m in motions)
-    print(f"| {name} | {dimensions} | {seconds:.1f} | {1000 * first:.1f} | {1000 * whole:.1f} |", flush=True)
+    further = 0.5 * (segments[0][0] + segments[0][1])
+    inserted, _ = timed(lambda: motions[0].insert(0.25, further))
+    print(
+        f"| {name} | {dimensions} | {seconds:.1f} | {inserted:.2f} | {1000 * first:.1f} | {1000 * whole:.1f} |",
+        flush=True,
+    )
 
 
 def main() -> int:

@@ -26,7 +26,7 @@ def block() -> models.Shape:
 
 def prepare(shape: models.Shape, stiffness: float) -> list[thew.Spacetime]:
     """The three segments, in the block's full space."""
-    shell = thew.Shell(shape.vertices, shape.triangles)
+    shell = thew.Shell(shape.vertices, shape.triangles, unit=1.0)
     sole = shape.vertices[:, 2] < 0.05
     start, off, down, end = TIMES
     leap = (down - off) * np.array([ALONG, 0.0, 0.0])

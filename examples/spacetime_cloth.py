@@ -108,7 +108,7 @@ def main(how: Options) -> None:
     shape = cloth()
     keys, pegs, sticks = snapshots(shape)
     print(f"{pegs.sum()} pegs; {sticks.sum()} vertices stick to the pole at {HIT} s")
-    shell = thew.Shell(shape.vertices, shape.triangles, bending=0.02)
+    shell = thew.Shell(shape.vertices, shape.triangles, bending=0.02, unit=1.0)
     # Velocities where motions meet: finite differences of what comes and of what goes.
     leave = (keys[1][1] - keys[0][2]) / (TIMES[1][1] - TIMES[0][2])
     arrive = (keys[1][3] - keys[1][2]) / (TIMES[1][3] - TIMES[1][2])

@@ -37,7 +37,7 @@ def main(how: Options) -> None:
     unit = 10.0 / np.linalg.norm(np.ptp(whole.vertices, axis=0))
     names = [bone.name for bone in wanda.bones]
     rest = unit * whole.vertices
-    shell = thew.Shell(rest, triangles)
+    shell = thew.Shell(rest, triangles, unit=1.0)
     walk = lambda points, share: unit * posed(wanda, whole.weights, points / unit, share)  # noqa: E731
     times = np.linspace(0.0, 2.0 * PERIOD, KEYS + 1)
     keys = np.stack([walk(rest, k / KEYS % 1.0) for k in range(KEYS + 1)])

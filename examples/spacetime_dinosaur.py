@@ -84,7 +84,7 @@ def _foot(steps: float, pair: int) -> tuple[float, float]:
 def main(how: Options) -> None:
     walker = Walker()
     rest, triangles = walker.unit * walker.shape.vertices, walker.shape.triangles
-    shell = thew.Shell(rest, triangles)
+    shell = thew.Shell(rest, triangles, unit=1.0)
     places = np.arange(2 * STEPS + 1) / 2.0
     keys = np.stack([walker.pose(place) for place in places])
     times = STEP * places

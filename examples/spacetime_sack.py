@@ -73,7 +73,7 @@ def main(how: Options) -> None:
     shape = sack()
     shapes = poses(shape.vertices)
     keys = np.stack([shapes[name] for name in (*ORDER, ORDER[0])])
-    shell = thew.Shell(shape.vertices, shape.triangles, bending=1.0)
+    shell = thew.Shell(shape.vertices, shape.triangles, bending=1.0, unit=1.0)
 
     def prepare() -> list[thew.Spacetime]:
         return [thew.Spacetime(shell, keys, TIMES, STIFFNESS, DAMPING, modes=20, cyclic=True, rest="keyframes")]

@@ -40,7 +40,8 @@ class Surface:
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face that is larger than a line: keyframed flesh needs a surface")
         rest = welded.gathered(basis.astype(np.float64))
-        shell = thew.Shell(rest * scale, welded.triangles, bending=bending)
+        # Points of the core are in its unit already.
+        shell = thew.Shell(rest * scale, welded.triangles, bending=bending, unit=1.0)
         return Surface(basis, scale, welded, shell, rest, riders)
 
     def points(self, shape: np.ndarray) -> np.ndarray:

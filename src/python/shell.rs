@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Shell`.
 
-use super::arrays::{dofs, floats, from_points, points, real, triangles};
+use super::arrays::{dofs, floats, from_points, optional_real, points, real, triangles};
 use super::csr::{Csr, scipy};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
@@ -16,8 +16,10 @@ use std::sync::Arc;
 /// A triangle mesh with an elastic energy: discrete shells [grinspun2003; hildebrandt2012, §5].
 ///
 /// Shell(vertices[n,3], triangles[t,3]): at rest where its vertices are; any mesh, with borders, fins, loose parts. stretching, area,
-/// bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area. Each is a number
-/// or a map on the vertices, [n]. Units are the caller's. Raises InputError naming the first vertex or triangle that makes no shell.
+/// bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area, kg/m². Each is a number
+/// or a map on the vertices, [n]. Positions are metres. unit: length in metres that counts as one where the weights are meant; None takes a
+/// tenth of the diameter of the mesh, so that a body and its enlarged copy move alike; 1 gives the printed energy of the coordinates as
+/// they are. Raises InputError naming the first vertex or triangle that makes no shell.
 #[pyclass(name = "Shell", module = "thew", frozen)]
 pub(super) struct PyShell(pub Arc<Shell>);
 
@@ -47,9 +49,10 @@ impl PyShell {
 #[pymethods]
 impl PyShell {
     #[new]
+    #[allow(clippy::too_many_arguments)]
     #[pyo3(
-        signature = (vertices, triangles, stretching=None, area=None, bending=None, density=None),
-        text_signature = "(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0)"
+        signature = (vertices, triangles, stretching=None, area=None, bending=None, density=None, unit=None),
+        text_signature = "(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0, unit=None)"
     )]
     fn new(
         py: Python<'_>,
@@ -59,6 +62,7 @@ impl PyShell {
         area: Option<&Bound<'_, PyAny>>,
         bending: Option<&Bound<'_, PyAny>>,
         density: Option<&Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = optional_real)] unit: Option<f64>,
     ) -> PyResult<Self> {
         let vertices = points(vertices, "vertices")?;
         let triangles = self::triangles(triangles, "triangles")?;
@@ -67,6 +71,7 @@ impl PyShell {
             area: painted(area, "area")?,
             bending: painted(bending, "bending")?,
             density: painted(density, "density")?,
+            unit,
         };
         let shell = detached(py, || {
             Shell::new(vertices, triangles, &material).map_err(IntoPy::into_py)
@@ -91,6 +96,12 @@ impl PyShell {
     #[getter]
     fn mass<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.0.masses().to_vec().into_pyarray(py)
+    }
+
+    /// Length that counts as one in the energy, m: as given, or a tenth of the diameter of the mesh.
+    #[getter]
+    fn unit(&self) -> f64 {
+        self.0.unit()
     }
 
     /// Elastic energy where the vertices are at x[n,3].

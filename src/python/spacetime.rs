@@ -5,7 +5,7 @@ use super::arrays::{
     Whole, filled_frames, finite, finite_points, floats, from_points, integers, optional_real,
     real, vector,
 };
-use super::body::PyBody;
+use super::body::{PyBody, PyMaterial};
 use super::errors::{IntoPy, input};
 use super::progress::with_progress;
 use super::shell::PyShell;
@@ -26,12 +26,13 @@ use std::sync::Arc;
 
 /// A motion through keyframes with the least acting force [hildebrandt2012].
 ///
-/// Spacetime(body, keyframes[m+1,n,3], times[m+1]): body is a Shell, a TetMesh (of the default Material) or a Body (n: its lattice
-/// vertices); times rise, in seconds. stiffness: factor of the elastic energy; damping: (alpha, beta), of mass and stiffness; gravity: an
-/// acceleration; modes: lowest modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no
+/// Spacetime(body, keyframes[m+1,n,3], times[m+1]): body is a Shell, a TetMesh or a Body (n: its lattice vertices); positions are metres;
+/// times rise, in seconds. material: that of a TetMesh, Material() where None; the others have their own. stiffness: factor of the elastic
+/// energy; damping: (alpha, beta), of mass and stiffness; gravity: an acceleration, m/s²; modes: lowest modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no
 /// force acts), or a number, [3] or [n,3]. velocities: {keyframe: velocity}, {keyframe: (before, behind)} for a cut, None in place of
 /// one that is free. fixed: vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further
-/// shapes to linearise around and to be drawn to, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False.
+/// shapes to linearise around and to be drawn to, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, True or False; "auto": where nothing is fixed. Its rotation is a minimiser about one axis
+/// alone, and puts no centrifugal and no Coriolis forces on what deforms.
 /// rest: where forces vanish, at the "body"'s own rest or at the "keyframes". Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
 #[pyclass(name = "Spacetime", module = "thew", frozen)]
 pub(super) struct PySpacetime {
@@ -167,8 +168,8 @@ impl PySpacetime {
     #[new]
     #[pyo3(
         signature = (body, keyframes, times, stiffness=1.0, damping=None, gravity=None, modes=Whole(10), start_velocity=None,
-            end_velocity=None, velocities=None, fixed=None, cyclic=false, ghosts=None, rigid=None, rest="body", progress=None),
-        text_signature = "(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), gravity=(0.0, 0.0, 0.0), modes=10, start_velocity=None, end_velocity=None, velocities=None, fixed=None, cyclic=False, ghosts=None, rigid='auto', rest='body', progress=None)"
+            end_velocity=None, velocities=None, fixed=None, cyclic=false, ghosts=None, rigid=None, rest="body", progress=None, material=None),
+        text_signature = "(body, keyframes, times, stiffness=1.0, damping=(0.0, 0.0), gravity=(0.0, 0.0, 0.0), modes=10, start_velocity=None, end_velocity=None, velocities=None, fixed=None, cyclic=False, ghosts=None, rigid='auto', rest='body', progress=None, material=None)"
     )]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -189,11 +190,18 @@ impl PySpacetime {
         rigid: Option<&Bound<'_, PyAny>>,
         rest: &str,
         progress: Option<Py<PyAny>>,
+        material: Option<&PyMaterial>,
     ) -> PyResult<Self> {
+        if material.is_some() && body.cast::<PyTetMesh>().is_err() {
+            return Err(input(
+                "material: a Shell and a Body have their own; give one with a TetMesh alone",
+            ));
+        }
         let body: Arc<dyn Deformable> = if let Ok(shell) = body.cast::<PyShell>() {
             shell.get().0.clone()
         } else if let Ok(tets) = body.cast::<PyTetMesh>() {
-            let (tets, material) = (&tets.get().0, Material::default());
+            let material = material.map_or_else(Material::default, |m| m.0);
+            let tets = &tets.get().0;
             Arc::new(Solid::of_tets(tets, &material, Model::StVenantKirchhoff))
         } else if let Ok(body) = body.cast::<PyBody>() {
             Arc::new(Solid::of_body(&body.get().0, Model::StVenantKirchhoff))
@@ -295,7 +303,8 @@ impl PySpacetime {
             .into_pyarray(py))
     }
 
-    /// The integrated squared force (per mass), the mean over the linearisations; of a rotation that is taken out nothing.
+    /// The squared acting force per mass, integrated: the mean over the linearisations of what deforms the body, and where rigid motion is
+    /// taken out the shares of the centre and of the rotation; kg·m²/s³.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |motion| Ok(motion.cost()))
@@ -360,6 +369,25 @@ impl PySpacetime {
     fn r#move(&self, k: Whole, shape: &Bound<'_, PyAny>) -> PyResult<f64> {
         let given = finite_points(shape, "shape")?;
         self.with(shape.py(), |motion| motion.reshape(k.0, &given))
+    }
+
+    /// Adds a keyframe of shape[n,3] at a time between the first and the last one -> its number; later ones count one more. Keeps the space
+    /// and adds to it what the shape lacks, with the shape's own modes: far quicker than a new motion, and the same. Raises InputError,
+    /// MotionError where the shape is crumpled, Cancelled; nothing is changed then.
+    #[pyo3(signature = (time, shape, progress=None))]
+    fn insert(
+        &self,
+        #[pyo3(from_py_with = real)] time: f64,
+        shape: &Bound<'_, PyAny>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<usize> {
+        let given = finite_points(shape, "shape")?;
+        with_progress(shape.py(), progress, |progress| {
+            let mut motion = self.motion.lock().map_err(IntoPy::into_py)?;
+            motion
+                .insert(time, &given, progress)
+                .map_err(IntoPy::into_py)
+        })
     }
 
     /// Puts vertices at positions[len,3] at a time: exactly, or drawn there by a weight (in the norm of the mass) -> a number to drop

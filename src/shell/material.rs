@@ -76,14 +76,18 @@ impl Painted {
 /// How strongly a shell resists, and how heavy it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShellMaterial {
-    /// Against a change of the lengths of edges, `k_L`: energy per length.
+    /// Against a change of the lengths of edges, `k_L`: energy per length, at a unit of one.
     pub stretching: Painted,
-    /// Against a change of the areas of triangles, `k_A`: energy per area.
+    /// Against a change of the areas of triangles, `k_A`: energy per area, at a unit of one.
     pub area: Painted,
-    /// Against a change of the angles between triangles, `k_B`: energy.
+    /// Against a change of the angles between triangles, `k_B`: energy, at a unit of one.
     pub bending: Painted,
-    /// Mass per area.
+    /// Mass per area, kg/m².
     pub density: Painted,
+    /// Length u that counts as one where the three weights are meant, m. The energy takes `k_L u³`, `k_A u²` and `k_B u⁴`, so that a body and
+    /// its enlarged copy move alike. None: a tenth of the diameter of the mesh, as if that were ten \[hildebrandt2012, §5\]. With 1 the
+    /// energy is the printed one of the coordinates as they are.
+    pub unit: Option<f64>,
 }
 
 impl Default for ShellMaterial {
@@ -94,6 +98,7 @@ impl Default for ShellMaterial {
             area: one(),
             bending: one(),
             density: one(),
+            unit: None,
         }
     }
 }
@@ -104,6 +109,15 @@ impl ShellMaterial {
         self.area.check("area", vertices)?;
         self.bending.check("bending", vertices)?;
         self.density.check("density", vertices)?;
+        // The fourth power of what positions may be stays in range, and so does that of its inverse.
+        const UNITS: std::ops::RangeInclusive<f64> = 1e-50..=1e12;
+        if let Some(value) = self.unit.filter(|unit| !UNITS.contains(unit)) {
+            return Err(ShellError::Material {
+                name: "unit",
+                value,
+                range: "a length from 1e-50 to 1e12, or None for a tenth of the mesh's diameter",
+            });
+        }
         if self.density.is_zero() {
             return Err(ShellError::Material {
                 name: "density",

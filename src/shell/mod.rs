@@ -22,7 +22,8 @@
 //! # Ok::<(), thew::shell::ShellError>(())
 //! ```
 //!
-//! Units are the caller's: lengths in, energies and forces out. Any mesh will do: with borders and holes, edges of more than two
+//! Lengths are metres, masses kilograms. The weights are meant at one size of body, whatever its size is in metres: see
+//! [`ShellMaterial::unit`]. Any mesh will do: with borders and holes, edges of more than two
 //! triangles, neighbours that are oriented differently, doubled triangles, loose parts and vertices. Slivers are weighed so that they
 //! do not outweigh the rest; what was found [`Shell::report`] tells.
 //!
@@ -37,6 +38,7 @@ mod membrane;
 mod mesh;
 mod relax;
 mod rest;
+mod size;
 mod slots;
 mod sums;
 mod term;
@@ -85,12 +87,16 @@ impl Shell {
         check_places(&vertices, "the mesh")?;
         let mesh = Mesh::new(vertices.len(), triangles)?;
         material.check(vertices.len())?;
-        let rest = at_rest(&mesh, material, &vertices)?;
-        let (masses, light) = rest.masses(&mesh, material);
+        let material = ShellMaterial {
+            unit: Some(size::unit(material, &mesh, &vertices)),
+            ..material.clone()
+        };
+        let rest = at_rest(&mesh, &material, &vertices)?;
+        let (masses, light) = rest.masses(&mesh, &material);
         Ok(Self {
             pattern: Arc::new(ShellPattern::new(&mesh)),
             mesh: Arc::new(mesh),
-            material: Arc::new(material.clone()),
+            material: Arc::new(material),
             masses: Arc::new(masses),
             vertices,
             light,
@@ -98,7 +104,7 @@ impl Shell {
         })
     }
 
-    /// The same mesh of the same material with the same masses, at rest at `x[nodes]`; it shares what does not depend on
+    /// The same mesh of the same material with the same unit and masses, at rest at `x[nodes]`; it shares what does not depend on
     /// positions, its [`pattern`](Self::pattern) too.
     ///
     /// # Errors
@@ -130,6 +136,11 @@ impl Shell {
     /// Mass of each vertex, above zero: density times a third of the area at rest of each triangle around it.
     pub fn masses(&self) -> &[f64] {
         &self.masses
+    }
+
+    /// Length that counts as one in the energy, m: as given, or a tenth of the diameter of the mesh it was made of.
+    pub fn unit(&self) -> f64 {
+        self.material.unit.unwrap_or(1.0)
     }
 
     /// For each vertex the number of the connected part it is in, in order of appearance; vertices of no triangle are parts of

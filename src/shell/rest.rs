@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a shell measures itself against: lengths, areas and angles at rest, and how much each part weighs.
 //!
-//! With k = 2 k_L/|ē|, 2 k_A/Ā and 6 k_B |ē|²/(Ā₁ + Ā₂) every part's energy is half of k times a difference squared.
+//! With k = 2 k_L/|ē|, 2 k_A/Ā and 6 k_B |ē|²/(Ā₁ + Ā₂) every part's energy is half of k times a difference squared; k_L, k_A and k_B are
+//! those of the material times u³, u² and u⁴ of its unit u ([`size`](super::size)).
 //!
 //! Weights are over lengths and areas. Edges and triangles that hardly have any would outweigh everything else by so much that
 //! nothing but rounding is left of the others; they weigh as if they were a little larger ([`SHORT`], [`THIN`]). Only weights
@@ -49,6 +50,8 @@ impl Rest {
     /// Of a mesh whose vertices are at `x` at rest. Where all edges are points, everything weighs nothing.
     pub fn new(mesh: &Mesh, material: &ShellMaterial, x: &[Vec3]) -> Self {
         let at = |v: u32| x[v as usize];
+        let unit = material.unit.unwrap_or(1.0);
+        let [per_length, per_area, per_angle] = [3, 2, 4].map(|power| unit.powi(power));
         let lengths: Vec<f64> = mesh
             .edges
             .par_iter()
@@ -62,7 +65,7 @@ impl Rest {
             .zip(&lengths)
             .map(|(ends, &rest)| {
                 let scale = rest.max(least);
-                let k = 2.0 * material.stretching.mean(ends) / scale;
+                let k = 2.0 * per_length * material.stretching.mean(ends) / scale;
                 Part { rest, k, scale }
             })
             .collect();
@@ -83,7 +86,7 @@ impl Rest {
             .zip(&sizes)
             .map(|(corners, &(longest, rest))| {
                 let scale = rest.max(floor(longest));
-                let k = 2.0 * material.area.mean(corners) / scale;
+                let k = 2.0 * per_area * material.area.mean(corners) / scale;
                 Part { rest, k, scale }
             })
             .collect();
@@ -95,7 +98,7 @@ impl Rest {
                 let ends = [corners[0], corners[1]];
                 let long = Edge::new(ends.map(at)).length;
                 let scale = long.max(least);
-                let mut k = 6.0 * material.bending.mean(&ends) * long * long
+                let mut k = 6.0 * per_angle * material.bending.mean(&ends) * long * long
                     / wings.map(|w| faces[w as usize].scale).iter().sum::<f64>();
                 for &wing in wings {
                     let (longest, area) = sizes[wing as usize];

@@ -11,6 +11,7 @@ mod deformable;
 mod error;
 mod functions;
 mod ghosts;
+mod inserting;
 mod interval;
 mod knots;
 mod linear;
@@ -20,20 +21,23 @@ mod options;
 mod partial;
 mod passing;
 mod prepare;
+mod range;
 mod rigid;
 mod show;
 mod solving;
 mod space;
 mod spline;
 mod system;
+mod turning;
 
 pub use composite::Composite;
 pub use deformable::{Deformable, Solid};
 pub use error::SpacetimeError;
 pub use interval::{Ends, Oscillator};
 pub use knots::{Joint, Knot, KnotData, Layout};
-pub use motion::{Spacetime, check_splines};
+pub use motion::Spacetime;
 pub use options::{Ghosts, Options, Rests, RigidMotion, Settings, Velocity};
+pub use range::check_splines;
 pub use spline::WigglySpline;
 
 #[cfg(test)]

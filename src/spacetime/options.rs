@@ -31,14 +31,17 @@ pub enum Ghosts {
 }
 
 /// Whether the best rigid motion is taken out before modes are.
+///
+/// Where it is, turns do not stretch the body. The centre is a minimiser then; the rotation is one about a single axis, and a smooth
+/// curve through the turns of the keyframes otherwise. The centrifugal and Coriolis forces of the turning on what deforms are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RigidMotion {
-    /// Where a keyframe is turned by more than 20 degrees and nothing is fixed.
+    /// Where nothing is fixed.
     #[default]
     Auto,
-    /// Always (never where vertices are fixed).
+    /// The same, with a note where vertices are fixed, since it is kept then.
     Removed,
-    /// Never.
+    /// Never: the problem of \[hildebrandt2012, §4.1\] as it is printed.
     Kept,
 }
 

@@ -3,7 +3,7 @@
 
 use super::linear::Linearisation;
 use super::options::{Ghosts, Options, RigidMotion, Settings, check_shape};
-use super::rigid::{Place, angle, part, place};
+use super::rigid::{Place, part, place};
 use super::space::Space;
 use super::{Deformable, SpacetimeError, ghosts};
 use crate::Vec3;
@@ -13,11 +13,9 @@ use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A turn of a keyframe that rigid motion is taken out for, radians.
-const FAR: f64 = 0.35;
 /// Shapes are the same, and fixed vertices stay, within this share of the size.
-const SAME: f64 = 1e-9;
-const STAYS: f64 = 1e-5;
+pub(super) const SAME: f64 = 1e-9;
+pub(super) const STAYS: f64 = 1e-5;
 /// How exact modes are, and how rough where they do not converge.
 const TOLERANCE: f64 = 1e-6;
 const ROUGH: f64 = 1e-2;
@@ -132,7 +130,7 @@ pub(super) fn check_times(times: &[f64], keys: usize) -> Result<(), SpacetimeErr
     Ok(())
 }
 
-fn extent(shape: &[Vec3]) -> f64 {
+pub(super) fn extent(shape: &[Vec3]) -> f64 {
     let Some(first) = shape.first() else {
         return 0.0;
     };
@@ -162,13 +160,7 @@ pub(super) fn prepare(
         .iter()
         .map(|x| place(&keyframes[0], x, masses))
         .collect();
-    let far = places.iter().any(|p| angle(&p.turn) > FAR);
-    let removed = free.len() == nodes
-        && match options.rigid {
-            RigidMotion::Auto => far,
-            RigidMotion::Removed => true,
-            RigidMotion::Kept => false,
-        };
+    let removed = free.len() == nodes && options.rigid != RigidMotion::Kept;
     if options.rigid == RigidMotion::Removed && !removed {
         notes.push("Rigid motion is kept, since vertices are fixed.".to_owned());
     }
@@ -309,7 +301,7 @@ fn flat(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
 }
 
 /// Differences to the first shape, and modes of each as its own rest.
-fn columns(
+pub(super) fn columns(
     body: &dyn Deformable,
     shapes: &[Shape],
     free: &[u32],
@@ -403,8 +395,8 @@ fn columns(
     for (shape, vectors) in shapes.iter().zip(all?) {
         if vectors.is_empty() {
             notes.push(format!(
-                "No vibration modes of {} were found: it has very flat triangles, or is far from 10 units in size. Between keyframes \
-                 less moves by itself.",
+                "No vibration modes of {} were found: it has very flat triangles, or is far from 10 units in size where a unit \
+                 was given. Between keyframes less moves by itself.",
                 shape.name
             ));
         }

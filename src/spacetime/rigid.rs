@@ -3,17 +3,26 @@
 //!
 //! Linear modes know turns only to first order: a body that turns by half would balloon on the way. So each keyframe is laid back onto
 //! the first by the rotation that fits best in the norm of the mass (Procrustes), centre by centre, and what remains is
-//! deformation. The centre moves on wiggly splines without stiffness (under gravity: parabolas); the rotation follows the exponential
-//! of a spline through the steps between keyframes, once continuously differentiable: it is no minimiser of the turning itself, and
-//! the centrifugal and Coriolis forces of its frame on what deforms are left out.
+//! deformation. The centre moves on wiggly splines without stiffness (under gravity: parabolas). The rotation follows the exponential
+//! of a spline through the steps between keyframes, once continuously differentiable. About one axis that is the minimiser of
+//! `∫ |ω̇ + αω|²` with the angular velocity ω; about several it is not one. The centrifugal and Coriolis forces of its frame on what
+//! deforms are left out.
+//!
+//! Translations move all linearisations alike, so taking them out changes nothing. Rotations change the motion between keyframes in
+//! proportion to their angle, so that there is no angle at which a motion jumps.
 
-use super::interval::Oscillator;
+use super::interval::{Ends, Interval, Oscillator};
 use super::knots::{KnotData, Layout};
-use super::spline::WigglySpline;
+use super::spline::{WigglySpline, intervals};
+use super::turning::{Turning, graded};
 use crate::skeleton::rotation_vector::rotation;
 use crate::{Mat3, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
 use std::sync::Arc;
+
+/// Share of a covariance that decides where it decides nothing itself: a thousand times its rounding, and turned away from what fits
+/// by no more than that.
+const UNDECIDED: f64 = 1e-12;
 
 /// Where a shape lies: `x = turn (y − pivot) + centre` of the shape y that is laid back.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +49,8 @@ pub(super) fn place(reference: &[Vec3], x: &[Vec3], masses: &[f64]) -> Place {
     for ((r, x), m) in reference.iter().zip(x).zip(masses) {
         covariance += (x - to) * (r - from).transpose() * *m;
     }
+    // Of rotations that fit alike, such as all those of a line about itself, the nearest to none.
+    covariance += Mat3::identity() * (UNDECIDED * covariance.norm());
     let svd = covariance.svd(true, true);
     let turn = match (svd.u, svd.v_t) {
         (Some(u), Some(v_t)) => {
@@ -53,11 +64,6 @@ pub(super) fn place(reference: &[Vec3], x: &[Vec3], masses: &[f64]) -> Place {
         _ => Mat3::identity(),
     };
     Place { turn, centre: to }
-}
-
-/// The angle of a rotation, radians.
-pub(super) fn angle(turn: &Mat3) -> f64 {
-    (0.5 * (turn.trace() - 1.0)).clamp(-1.0, 1.0).acos()
 }
 
 /// Velocities of a shape, parted.
@@ -99,14 +105,20 @@ pub(super) struct RigidPath {
     turns: Vec<Mat3>,
     /// Centre (three modes) and summed rotation vectors between keyframes (three more).
     path: WigglySpline,
+    /// Of a component of the rotation vector.
+    turning: Vec<Interval>,
+    /// `Σ m yyᵀ` of the shape that is turned, about its centre.
+    moments: Mat3,
+    damping: f64,
 }
 
 impl RigidPath {
-    /// Through places at the knots of a layout with all values given. Slopes are those of [`Parted`]; gravity as an acceleration.
+    /// Through places at the knots of a layout with all values given, of a shape with masses. Slopes are those of [`Parted`]; damping is
+    /// δ, gravity an acceleration.
     pub fn new(
         layout: Arc<Layout>,
         places: &[Place],
-        pivot: Vec3,
+        (reference, masses): (&[Vec3], &[f64]),
         slopes: (&[Option<Parted>], &[Option<Parted>]),
         damping: f64,
         gravity: Vec3,
@@ -143,37 +155,78 @@ impl RigidPath {
                 });
             }
         }
+        let pivot = centre(reference, masses);
+        let mut moments = Mat3::zeros();
+        for (x, m) in reference.iter().zip(masses) {
+            moments += (x - pivot) * (x - pivot).transpose() * *m;
+        }
+        let free = Oscillator {
+            damping,
+            ..Oscillator::default()
+        };
         Self {
             pivot,
             turns: places.iter().map(|p| p.turn).collect(),
+            turning: intervals(&layout, free),
             path: WigglySpline::new(layout, oscillators, given),
+            moments,
+            damping,
         }
+    }
+
+    /// The rotation vector from the knot before to a share of an interval, or its derivative by time.
+    fn turned(&self, k: usize, share: f64, derivative: usize) -> Vec3 {
+        let component =
+            |of: &dyn Fn(&KnotData) -> f64| Vec3::from_fn(|axis, _| of(self.path.data(3 + axis)));
+        let step = component(&|d| d.values[k + 1] - d.values[k]);
+        let begin = component(&|d| d.outgoing[k]);
+        let end = to_vector_rate(&step, &component(&|d| d.incoming[k + 1]));
+        Vec3::from_fn(|axis, _| {
+            let ends = Ends {
+                values: [0.0, step[axis]],
+                slopes: [begin[axis], end[axis]],
+            };
+            self.turning[k].evaluate(&ends, share, derivative)
+        })
     }
 
     /// The place at a time.
     pub fn at(&self, time: f64) -> Place {
         let layout = self.path.layout();
         let (k, share) = layout.locate(time);
-        let length = layout.length(k);
-        let component = |offset: usize, of: &dyn Fn(&KnotData) -> f64| {
-            Vec3::from_fn(|axis, _| of(self.path.data(offset + axis)))
-        };
-        let step = component(3, &|d| d.values[k + 1] - d.values[k]);
-        let begin = component(3, &|d| d.outgoing[k]) * length;
-        let end = to_vector_rate(&step, &(component(3, &|d| d.incoming[k + 1]) * length));
-        // Hermite's cubic from nothing to the step.
-        let s = share;
-        let turned = step * (s * s * (3.0 - 2.0 * s)) + begin * (s * (1.0 - s) * (1.0 - s))
-            - end * (s * s * (1.0 - s));
         Place {
-            turn: self.turns[k] * rotation(&turned),
+            turn: self.turns[k] * rotation(&self.turned(k, share, 0)),
             centre: Vec3::from_fn(|axis, _| self.path.value(axis, time, 0)),
         }
     }
 
-    /// `∫ |r|²` of the centre.
+    /// `∫ |r|²` of the centre, per mass.
     pub fn cost(&self) -> f64 {
         (0..3).map(|axis| self.path.cost(axis)).sum()
+    }
+
+    /// `∫ Σ m |r|²` of the rotation: with the inertia J of the shape at rest and the torque `τ = Jω̇ + ω × Jω + αJω` in its frame,
+    /// `∫ τᵀJ⁻¹τ dt`. What pulls towards the centre is left to the body's own stiffness, as in any rigid body.
+    pub fn turning_cost(&self) -> f64 {
+        let inertia = Mat3::identity() * self.moments.trace() - self.moments;
+        // A line does not resist turning about itself.
+        let inverse = inertia
+            .pseudo_inverse(1e-12 * inertia.norm())
+            .unwrap_or_else(|_| Mat3::zeros());
+        let layout = self.path.layout();
+        let of_interval = |k: usize| {
+            let length = layout.length(k);
+            let power = |share: f64| {
+                let turning = Turning::new([0, 1, 2].map(|d| self.turned(k, share, d)));
+                let spin = inertia * turning.rate;
+                let torque = inertia * turning.acceleration
+                    + turning.rate.cross(&spin)
+                    + spin * (2.0 * self.damping);
+                torque.dot(&(inverse * torque))
+            };
+            graded(length * self.damping.abs(), &power) * length
+        };
+        (0..layout.intervals()).map(of_interval).sum()
     }
 }
 
@@ -269,9 +322,9 @@ mod tests {
         let path = RigidPath::new(
             Arc::new(Layout::new(knots, false)),
             &places,
-            centre(&x, &masses),
+            (&x, &masses),
             (&none, &none),
-            0.0,
+            0.7,
             Vec3::zeros(),
         );
         for (place, t) in places.iter().zip([0.0, 1.0, 1.5, 3.0]) {
@@ -290,5 +343,80 @@ mod tests {
                 rate(t)
             );
         }
+    }
+    /// Newton's and Euler's laws by differences of the path itself.
+    #[test]
+    fn the_cost_of_turning_is_the_torque_over_the_inertia() {
+        let (x, masses) = cloud();
+        let places: Vec<Place> = [[0.0; 3], [0.3, 1.4, -0.2], [-0.9, 0.4, 1.1]]
+            .map(|w| Place {
+                turn: rotation(&Vec3::from(w)),
+                centre: Vec3::zeros(),
+            })
+            .to_vec();
+        let times = [0.0, 0.8, 2.0];
+        let knot = |time| Knot {
+            time,
+            valued: true,
+            joint: Joint::Smooth,
+        };
+        let none = vec![None; 3];
+        for damping in [0.0, 0.4, 3.0] {
+            let path = RigidPath::new(
+                Arc::new(Layout::new(times.map(knot).to_vec(), false)),
+                &places,
+                (&x, &masses),
+                (&none, &none),
+                damping,
+                Vec3::zeros(),
+            );
+            let middle = centre(&x, &masses);
+            // The angular momentum in the world's frame, and the torque that changes it.
+            let h = 1e-4;
+            let spin = |t: f64| {
+                let turn = path.at(t + h).turn * path.at(t - h).turn.transpose();
+                vector(&turn) / (2.0 * h)
+            };
+            let inertia = |t: f64| {
+                let turn = path.at(t).turn;
+                let mut sum = Mat3::zeros();
+                for (x, m) in x.iter().zip(&masses) {
+                    let arm = turn * (x - middle);
+                    sum += (Mat3::identity() * arm.norm_squared() - arm * arm.transpose()) * *m;
+                }
+                sum
+            };
+            let power = |t: f64| {
+                let momentum = |t: f64| inertia(t) * spin(t);
+                let torque =
+                    (momentum(t + h) - momentum(t - h)) / (2.0 * h) + momentum(t) * (2.0 * damping);
+                torque.dot(&(inertia(t).try_inverse().unwrap() * torque))
+            };
+            let mut wanted = 0.0;
+            for pair in times.windows(2) {
+                // Midpoints: none of the differences crosses a knot.
+                let (count, length) = (1500, pair[1] - pair[0]);
+                let step = length / f64::from(count);
+                wanted += (0..count)
+                    .map(|i| step * power(pair[0] + (f64::from(i) + 0.5) * step))
+                    .sum::<f64>();
+            }
+            let found = path.turning_cost();
+            assert!(
+                (found / wanted - 1.0).abs() < 1e-4,
+                "{damping}: {found} {wanted}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_rotations_that_fit_alike_the_smallest_is_taken() {
+        let line: Vec<Vec3> = (0..9).map(|i| Vec3::new(f64::from(i), 0.0, 0.0)).collect();
+        let masses = vec![1.0; 9];
+        let same = place(&line, &line, &masses);
+        assert!((same.turn - Mat3::identity()).norm() < 1e-12);
+        let turn = rotation(&Vec3::new(0.0, 0.0, 0.7));
+        let moved: Vec<Vec3> = line.iter().map(|x| turn * x).collect();
+        assert!((place(&line, &moved, &masses).turn - turn).norm() < 1e-9);
     }
 }

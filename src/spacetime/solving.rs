@@ -4,10 +4,11 @@
 use super::blend::Station;
 use super::knots::{Joint, Knot, KnotData, Layout};
 use super::linear::Linearisation;
-use super::motion::{Spacetime, check_range};
+use super::motion::Spacetime;
 use super::options::Velocity;
 use super::partial::{Partial, Rows};
-use super::rigid::{Parted, RigidPath, centre, part};
+use super::range::check_range;
+use super::rigid::{Parted, RigidPath, part};
 use super::spline::WigglySpline;
 use super::system::Pull;
 use super::{SpacetimeError, coupled, passing};
@@ -22,6 +23,18 @@ pub(super) struct Solved {
     pub splines: Vec<WigglySpline>,
     pub rigid: Option<RigidPath>,
     pub misses: Vec<(usize, f64)>,
+}
+
+impl Solved {
+    /// Nothing yet.
+    pub fn none() -> Self {
+        Self {
+            stations: Vec::new(),
+            splines: Vec::new(),
+            rigid: None,
+            misses: Vec::new(),
+        }
+    }
 }
 
 /// Prescribed velocities before and behind each keyframe.
@@ -270,13 +283,12 @@ impl Spacetime {
     fn rigid_path(&self) -> Option<RigidPath> {
         let places = self.places.as_ref()?;
         let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
-        let pivot = centre(&self.space.reference, self.body.masses());
         let (damping, gravity) = (0.5 * self.settings.damping.0, self.settings.gravity);
         let [incoming, outgoing] = &self.slopes.parted;
         Some(RigidPath::new(
             layout,
             places,
-            pivot,
+            (&self.space.reference, self.body.masses()),
             (incoming, outgoing),
             damping,
             gravity,

@@ -74,6 +74,11 @@ impl Space {
         })
     }
 
+    /// Whether all freedom is in it.
+    pub fn is_whole(&self) -> bool {
+        self.whole
+    }
+
     /// Number of coordinates.
     pub fn dimension(&self) -> usize {
         self.basis.ncols()

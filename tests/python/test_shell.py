@@ -60,8 +60,23 @@ def test_the_energy_is_that_of_its_definition():
     for seed in range(3):
         x = shaken(rest, 0.05, seed)
         for k in [(1.0, 1.0, 1.0), (3.0, 0.0, 0.5), (0.0, 2.0, 0.0)]:
-            found = thew.Shell(rest, triangles, *k).energy(x)
+            found = thew.Shell(rest, triangles, *k, unit=1.0).energy(x)
             assert found == pytest.approx(by_hand(x, rest, triangles, k), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-3, 0.6, 40.0])
+def test_weights_are_meant_at_a_diameter_of_ten_whatever_the_size(size):
+    """Forces over masses of a body are those of the printed energy at a diameter of ten, in units of its own."""
+    rest, triangles = sheet(6)
+    ten = rest * 10 / np.sqrt(2)
+    k, x = (3.0, 2.0, 0.5), shaken(ten, 0.3)
+    printed = thew.Shell(ten, triangles, *k, unit=1.0)
+    wanted = printed.gradient(x) / printed.mass[:, None]
+    shell = thew.Shell(rest * size, triangles, *k)
+    u = size * np.sqrt(2) / 10
+    assert shell.unit == pytest.approx(u, rel=1e-12)
+    assert shell.mass.sum() == pytest.approx(size**2, rel=1e-12)
+    assert shell.gradient(x * u) / shell.mass[:, None] == pytest.approx(wanted * u, rel=1e-9, abs=1e-9 * u)
 
 
 def test_gradient_and_hessian_are_derivatives():
@@ -90,7 +105,7 @@ def test_maps_are_painted_on_vertices():
 
 def test_relaxing_lowers_the_energy_and_keeps_what_is_fixed():
     rest, triangles = sheet(12)
-    shell, x = thew.Shell(rest, triangles), shaken(rest, 0.02)
+    shell, x = thew.Shell(rest, triangles, unit=1.0), shaken(rest, 0.02)
     fixed = rest[:, 0] == 0
     y = shell.relax(x, 10.0, fixed)
     assert shell.energy(y) < 0.2 * shell.energy(x)
@@ -126,6 +141,8 @@ def test_progress_is_told_and_can_stop():
         ({"area": [1.0, 2.0]}, ["area has 2 entries"]),
         ({"stretching": [1.0, 1.0, np.inf, 1.0]}, ["stretching at vertex 2"]),
         ({"stretching": "soft"}, ["stretching"]),
+        ({"unit": 0.0}, ["unit is 0", "None"]),
+        ({"unit": np.nan}, ["unit"]),
     ],
 )
 def test_what_makes_no_shell_is_refused_in_a_sentence(change, words):

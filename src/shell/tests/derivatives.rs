@@ -13,6 +13,7 @@ fn material() -> ShellMaterial {
         area: 2.0.into(),
         bending: 0.7.into(),
         density: 1.5.into(),
+        unit: Some(1.0),
     }
 }
 

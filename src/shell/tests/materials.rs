@@ -16,6 +16,7 @@ fn even(k: f64) -> ShellMaterial {
         area: (3.0 * k).into(),
         bending: (0.5 * k).into(),
         density: (1.5 * k).into(),
+        unit: Some(1.0),
     }
 }
 
@@ -32,6 +33,7 @@ fn painted(of: &ShellMaterial, factor: impl Fn(usize) -> f64, count: usize) -> S
         area: map(&of.area),
         bending: map(&of.bending),
         density: map(&of.density),
+        unit: of.unit,
     }
 }
 
@@ -84,6 +86,7 @@ fn each_weight_weighs_its_own_part() {
         area: 0.0.into(),
         bending: 0.0.into(),
         density: 1.0.into(),
+        unit: Some(1.0),
     };
     let only = |set: fn(&mut ShellMaterial)| {
         let mut material = none.clone();
@@ -137,6 +140,14 @@ fn what_is_no_material_is_refused_by_name_and_vertex() {
             .to_string()
             .starts_with("stretching at vertex 7 is NaN")
     );
+    for unit in [0.0, -1.0, 1e13, f64::NAN] {
+        let material = ShellMaterial {
+            unit: Some(unit),
+            ..ShellMaterial::default()
+        };
+        let told = with(&material).unwrap_err().to_string();
+        assert!(told.starts_with("unit is"), "{told}");
+    }
     assert!(bad(|m| m.density = 0.0.into()).contains("above zero"));
     assert!(bad(|m| m.density = vec![0.0; 63].into()).contains("above zero"));
     // A map that is zero somewhere is one.

@@ -17,6 +17,7 @@ fn bending(stretching: f64) -> ShellMaterial {
     ShellMaterial {
         stretching: stretching.into(),
         area: stretching.into(),
+        unit: Some(1.0),
         ..ShellMaterial::default()
     }
 }

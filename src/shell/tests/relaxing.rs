@@ -9,7 +9,12 @@ use crate::solve::Configuration;
 use crate::solve::newton::norm;
 
 fn shell((vertices, triangles): (Vec<Vec3>, Vec<[u32; 3]>)) -> Shell {
-    Shell::new(vertices, triangles, &ShellMaterial::default()).unwrap()
+    // The weights below are meant beside the printed energy.
+    let material = ShellMaterial {
+        unit: Some(1.0),
+        ..ShellMaterial::default()
+    };
+    Shell::new(vertices, triangles, &material).unwrap()
 }
 
 /// The gradient of what is minimised, as a share of what balances in it.

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Rigid motion taken out of a spacetime motion: nothing jumps, its turning costs what Euler's law says, and about one axis it is a minimiser."""
+
+import numpy as np
+import pytest
+import thew
+
+U, V = np.meshgrid(np.linspace(-4, 4, 17), np.linspace(-1.5, 1.5, 7), indexing="ij")
+FLAT = np.stack([U, V, 0 * U], -1).reshape(-1, 3)
+AT = np.arange(17 * 7).reshape(17, 7)
+A, B, C, D = (each.ravel() for each in (AT[:-1, :-1], AT[1:, :-1], AT[1:, 1:], AT[:-1, 1:]))
+SHELL = thew.Shell(FLAT, np.concatenate([np.stack([A, B, C], 1), np.stack([A, C, D], 1)]), unit=1.0)
+TIMES = [0.0, 1.0, 2.0]
+T = np.linspace(0.0, 2.0, 41)
+
+
+def bent(curvature):
+    """Rolled up about its middle, which stays: so it is turned by nothing."""
+    t = curvature * FLAT[:, 0]
+    return np.stack([np.sin(t) / curvature, FLAT[:, 1], (1 - np.cos(t)) / curvature], 1)
+
+
+def turned(x, angle):
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1.0]])
+    return (x - x.mean(axis=0)) @ turn.T + x.mean(axis=0)
+
+
+def motion(keys, **options):
+    given = {"stiffness": 40.0, "damping": (0.5, 0.0), "start_velocity": 0.0, "end_velocity": 0.0}
+    return thew.Spacetime(SHELL, np.stack(keys), TIMES, **(given | options))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 4.0])
+def test_a_motion_changes_steadily_as_a_keyframe_turns(alpha):
+    """No angle at which something else is done: 0.35 rad was one."""
+
+    def shown(angle):
+        return motion([FLAT, turned(bent(0.04), angle), FLAT], damping=(alpha, 0.0))(T)
+
+    angles = np.array([-0.002, 0.0, 0.002, 0.1, 0.102, 0.2, 0.202, 0.334, 0.336, 0.349, 0.351, 0.36, 0.4])
+    frames = [shown(angle) for angle in angles]
+    rates = [np.abs(b - a).max() / h for a, b, h in zip(frames, frames[1:], np.diff(angles), strict=False)]
+    # The ends of the strip are four units out, so that a keyframe moves by about four units a radian.
+    assert min(rates) > 3.5 and max(rates) < 6.0
+
+
+def test_what_rigid_motion_changes_vanishes_with_the_turn():
+    def apart(angle, shift=0.0):
+        keys = [FLAT, turned(bent(0.04), angle) + [shift, 0.0, 0.5 * shift], FLAT]
+        return np.abs(motion(keys)(T) - motion(keys, rigid=False)(T)).max()
+
+    # Travelling alone changes nothing; a turn does in proportion to itself and to the strain, and to its square.
+    assert apart(0.0) < 2e-5 and apart(0.0, 3.0) < 5e-5
+    assert apart(0.05) < 0.55 * apart(0.1) < 0.55 * 0.55 * apart(0.2)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 4.0])
+def test_turning_about_one_axis_is_a_minimiser_and_costs_what_it_costs(alpha):
+    angles = np.array([0.0, 1.0, 1.7])
+    found = motion([turned(FLAT, angle) for angle in angles], damping=(alpha, 0.0))
+    spline = thew.WigglySpline(TIMES, angles, 0.0, 0.5 * alpha)
+    x = found(T).astype(float)
+    along = x[:, AT[16, 3]] - x[:, AT[0, 3]]
+    np.testing.assert_allclose(np.unwrap(np.arctan2(along[:, 1], along[:, 0])), spline(T), atol=1e-6)
+    inertia = np.sum(SHELL.mass * (FLAT[:, :2] ** 2).sum(axis=1))
+    assert found.cost == pytest.approx(inertia * spline.cost, rel=1e-9)
+
+
+def test_small_turns_cost_the_same_taken_out_or_not():
+    """Beside the printed problem, in which a turn is a displacement like any other."""
+    for angle in (1e-3, 1e-2):
+        keys = [FLAT, turned(FLAT, angle), turned(FLAT, -angle)]
+        one, other = motion(keys), motion(keys, rigid=False)
+        assert one.cost == pytest.approx(other.cost, rel=angle) and one.cost > 0.0
+    shifted = [FLAT, FLAT + [1.0, 0, 0], FLAT + [3.0, 0, 0]]
+    assert motion(shifted).cost == pytest.approx(motion(shifted, rigid=False).cost, rel=1e-9)
+
+
+def test_turning_and_deforming_both_cost():
+    """With a strain too small to turn the body's inertia, shares add up."""
+    alone = motion([FLAT, turned(FLAT, 1.0), FLAT]).cost
+    strain = motion([FLAT, bent(0.001), FLAT]).cost
+    both = motion([FLAT, turned(bent(0.001), 1.0), FLAT]).cost
+    assert strain > 0.0 and both == pytest.approx(alone + strain, rel=1e-3)
