@@ -384,9 +384,10 @@ class Shell:
     """A triangle mesh with an elastic energy: discrete shells [grinspun2003; hildebrandt2012, §5].
 
     vertices[n,3], triangles[t,3]: at rest where its vertices are; any mesh, with borders, fins, loose parts. stretching, area,
-    bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area. Each is a
-    number or a map on the vertices, [n]. Units are the caller's. Raises InputError naming the first vertex or triangle that makes
-    no shell.
+    bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area, kg/m². Each
+    is a number or a map on the vertices, [n]. Positions are metres. unit: length in metres that counts as one where the weights are
+    meant; None takes a tenth of the diameter of the mesh, so that a body and its enlarged copy move alike; 1 gives the printed energy
+    of the coordinates as they are. Raises InputError naming the first vertex or triangle that makes no shell.
     """
 
     def __new__(
@@ -397,6 +398,7 @@ class Shell:
         area: ArrayLike = 1.0,
         bending: ArrayLike = 1.0,
         density: ArrayLike = 1.0,
+        unit: float | None = None,
     ) -> Shell: ...
     @property
     def vertices(self) -> _Floats:
@@ -407,6 +409,9 @@ class Shell:
     @property
     def mass(self) -> _Floats:
         """Mass of each vertex, [n], above zero: density times a third of the area of each triangle around it."""
+    @property
+    def unit(self) -> float:
+        """Length that counts as one in the energy, m: as given, or a tenth of the diameter of the mesh."""
     def energy(self, x: ArrayLike) -> float:
         """Elastic energy where the vertices are at x[n,3]."""
     def gradient(self, x: ArrayLike) -> _Floats:
@@ -475,7 +480,7 @@ class MRep:
     ) -> MRep:
         """A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a
         leg, a tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight
-        one up (z). atoms_per_bone at most: bones that are short for their thickness get fewer. Hubs round
+        one up (z), or to the front (-y) where it stands upright. atoms_per_bone at most: bones that are short for their thickness get fewer. Hubs round
         corners that are too sharp for the thickness; a last bone that ends long before its skin goes on to where that ends. A start:
         fit it with all its hubs `held` and `weights` from `chain_weights`. template: "limb", "tail", or "torso", "head": slabs of 5
         rows and 7 columns in the skin that follows any bones, their hubs not on these. Raises MRepError naming the bones."""
@@ -516,7 +521,8 @@ class MRep:
         """Hubs, [m,n,3] of a slab, [n,3] of a tube, metres."""
     @property
     def radii(self) -> _Floats:
-        """Lengths of the spokes before the relative ones, [m,n] or [n], metres."""
+        """Lengths of the spokes before the relative ones, [m,n] or [n], metres. The boundary takes the product of radius and relative
+        length alone, and so does what is said in shares of the radius."""
     @property
     def frames(self) -> _Floats:
         """Frames, [m,n,3,3] or [n,3,3]: rotations with columns b, b⊥, n."""
@@ -551,16 +557,18 @@ class MRep:
     def boundary_coordinates(self, level: int = 2) -> _Floats:
         """Coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, [p,4]."""
     def tolerance(self, level: int = 2, ratio: float = 0.1) -> _Floats:
-        """How far the boundary is uncertain at the vertices of `boundary(level)`, [p], metres: `ratio` of the radius there."""
+        """How far the boundary is uncertain at the vertices of `boundary(level)`, [p], metres: `ratio` of the mean length of the spokes
+        there [oguz2005, slide 8], however that is shared between radii and lengths."""
     def coordinates(self, points: ArrayLike) -> _Floats:
         """Figural coordinates (u, v, φ, τ) of points[p,3] -> [p,4]; NaN where a point has none: farther out than its spoke is long
-        once more, or where spokes cross.
+        once more, or where spokes cross. Raises InputError where a point is no finite number.
 
         Slab: u over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border.
         Tube: u from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ the angle from the first spoke, radians. τ is 0
         at the hub and 1 on the boundary."""
     def points(self, coordinates: ArrayLike) -> _Floats:
-        """Points of figural coordinates[p,4] -> [p,3]; NaN of NaN. Raises MRepError naming the first that are none of this model."""
+        """Points of figural coordinates[p,4] -> [p,3]; NaN of a row of four NaN, as `coordinates` gives it. Raises MRepError naming the
+        first row that is none of this model, or NaN in part."""
     def legality(self) -> float:
         """How far the body is from a fold, at most 1; at zero or below it folds [damon2003]."""
     def check(self) -> list[str]:
@@ -739,14 +747,16 @@ class WigglySpline:
 class Spacetime:
     """A motion through keyframes with the least acting force [hildebrandt2012].
 
-    keyframes[m+1,n,3] of a Shell, a TetMesh (of the default Material) or a Body (n: its lattice vertices) at rising times, s.
-    stiffness: factor of the elastic energy; damping: (alpha, beta), of mass and stiffness; gravity: an acceleration; modes: lowest
-    modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no force acts), or a number, [3]
-    or [n,3]. velocities: {keyframe: velocity}, {keyframe: (before, behind)} for a cut, None in place of one that is free. fixed:
-    vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further shapes to linearise around
-    and to be drawn to, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, "auto", True, False. rest:
-    where forces vanish, at the "body"'s own rest (keyframes are strains) or at the "keyframes" (poses). Raises InputError naming
-    keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
+    keyframes[m+1,n,3] in metres of a Shell, a TetMesh or a Body (n: its lattice vertices) at rising times, s. material: that of a
+    TetMesh, Material() where None; the others have their own. stiffness: factor of the elastic energy; damping: (alpha, beta), of mass
+    and stiffness; gravity: an acceleration, m/s²; modes: lowest modes of each keyframe, beyond the rigid ones. start_velocity,
+    end_velocity: None for natural ends (no force acts), or a number, [3] or [n,3]. velocities: {keyframe: velocity}, {keyframe:
+    (before, behind)} for a cut, None in place of one that is free. fixed: vertices that stay, a mask [n] or numbers. cyclic: the last
+    keyframe is the first again. ghosts: further shapes to linearise around and to be drawn to, "auto" or [(time, shape)]. rigid:
+    whether the best rigid motion is taken out first, True or False; "auto": where nothing is fixed. Its rotation is a minimiser about
+    one axis alone, and puts no centrifugal and no Coriolis forces on what deforms. rest: where forces vanish, at the "body"'s own rest
+    (keyframes are strains) or at the "keyframes" (poses). Raises InputError naming keyframe, vertex or time, MotionError where a
+    keyframe is crumpled, Cancelled.
     """
 
     def __new__(
@@ -767,6 +777,7 @@ class Spacetime:
         rigid: Literal["auto"] | bool = "auto",
         rest: Literal["body", "keyframes"] = "body",
         progress: _Progress | None = None,
+        material: Material | None = None,
     ) -> Spacetime: ...
     def __call__(self, t: ArrayLike) -> _Places:
         """The motion at times t -> [t,n,3]. Beyond the ends the end keyframes are held; cycles repeat."""
@@ -783,7 +794,8 @@ class Spacetime:
         """Times of the keyframes -> [m], s."""
     @property
     def cost(self) -> float:
-        """The integrated squared force (per mass), the mean over the linearisations; of a rotation that is taken out nothing."""
+        """The squared acting force per mass, integrated: the mean over the linearisations of what deforms the body, and where rigid
+        motion is taken out the shares of the centre and of the rotation; kg·m²/s³."""
     @property
     def reach(self) -> float:
         """How far it goes from its keyframes' mean, as a multiple of how far plain cubic splines go; 1 where it stays within. Lengths are
@@ -796,6 +808,10 @@ class Spacetime:
         new preprocess; nothing is changed on an error."""
     def move(self, k: int, shape: ArrayLike) -> float:
         """Takes the shape[n,3], or the nearest that the space has, for keyframe k -> how far the farthest vertex is from it."""
+    def insert(self, time: float, shape: ArrayLike, progress: _Progress | None = None) -> int:
+        """Adds a keyframe of shape[n,3] at a time between the first and the last one -> its number; later ones count one more. Keeps
+        the space and adds to it what the shape lacks, with the shape's own modes: far quicker than a new motion, and the same. Raises
+        InputError, MotionError where the shape is crumpled, Cancelled; nothing is changed then."""
     def partial(self, time: float, vertices: ArrayLike, positions: ArrayLike, weight: float | None = None) -> int:
         """Puts vertices at positions[len,3] at a time: exactly, or drawn there by a weight (in the norm of the mass) -> a number to
         drop it by. Raises InputError naming a vertex that is asked to be in two places."""

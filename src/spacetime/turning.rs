@@ -105,9 +105,11 @@ mod tests {
     #[test]
     fn steep_ends_are_integrated() {
         assert!((graded(0.0, &|x| x * x) - 1.0 / 3.0).abs() < 1e-14);
-        for steep in [1.0, 30.0, 1e6] {
+        for steep in [1.0f64, 30.0, 1e6] {
             let wanted = 2.0 * (1.0 - (-steep).exp()) / steep;
-            let found = graded(steep, &|x| (-steep * x).exp() + (-steep * (1.0 - x)).exp());
+            let found = graded(steep, &|x: f64| {
+                (-steep * x).exp() + (-steep * (1.0 - x)).exp()
+            });
             assert!(
                 (found / wanted - 1.0).abs() < 1e-8,
                 "{steep}: {found} {wanted}"

@@ -160,6 +160,9 @@ CALLS: dict[str, Call] = {
     "Spacetime.curves": lambda s: s.Spacetime.curves([0.5], 1),
     "Spacetime.set": lambda s: s.Spacetime.set(stiffness=2.0, end_velocity=0.0),
     "Spacetime.move": lambda s: s.Spacetime.move(1, s.keys[1] * 1.01),
+    "Spacetime.insert": lambda s: thew.Spacetime(
+        thew.Shell(s.corners, [[0, 1, 2], [0, 2, 3]]), s.keys, [0.0, 1.0]
+    ).insert(0.5, s.keys[1] * 0.99),
     "Spacetime.partial": lambda s: s.Spacetime.partial(0.5, [1], s.corners[[1]]),
     "Spacetime.soften": lambda s: s.Spacetime.soften(1, 10.0),
     "Spacetime.drop": lambda s: s.Spacetime.drop(s.Spacetime.partial(0.25, [1], s.corners[[1]])),
