@@ -24,6 +24,7 @@ pub(crate) struct Compliance {
 }
 
 impl Compliance {
+    /// Marks a node that has no place here: no list grows as long.
     pub const NONE: u32 = u32::MAX;
 
     /// How many nodes there are.

@@ -117,6 +117,7 @@ struct Room {
 struct Inside(Option<(Vec3, Mat3)>);
 
 impl Narrow {
+    /// Marks what has no number: no list grows as long.
     const NONE: u32 = u32::MAX;
     /// Candidates of one task, about.
     const TASK: usize = 256;

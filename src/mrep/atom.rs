@@ -297,6 +297,13 @@ impl Atom {
         }
     }
 
+    /// Mean length of its spokes, metres: r times the geometric mean of ρ. It is the same however a length is shared between r and ρ, of
+    /// which the boundary takes the product alone.
+    pub fn reach(&self) -> f64 {
+        let logarithms = self.lengths.iter().map(|x| x.ln()).sum::<f64>();
+        self.radius * (logarithms / self.lengths.len().max(1) as f64).exp()
+    }
+
     /// Refuses numbers that make no atom, named as `name`; makes the frame exactly a rotation.
     pub(super) fn checked(
         mut self,

@@ -169,6 +169,7 @@ impl Bend {
 
     /// Length of the sheet's curve at a y from 0 to x: Simpson's rule.
     fn length(&self, x: f64, y: f64) -> f64 {
+        /// Parts of the rule, whose error falls with their fourth power. The integrand is the root of a polynomial of degree four.
         const PARTS: usize = 16;
         let sum: f64 = (0..=PARTS)
             .map(|k| {

@@ -275,9 +275,10 @@ impl Boundary {
         }
     }
 
-    /// Radius below each vertex, interpolated between the smallest and the largest of the atoms.
+    /// Mean length of the spokes below each vertex ([`Atom::reach`](super::Atom::reach)), interpolated between the smallest and the largest
+    /// of the atoms, metres.
     pub fn radii(&self, figure: &Figure) -> Vec<f64> {
-        let radii: Vec<f64> = figure.atoms().iter().map(|atom| atom.radius).collect();
+        let radii: Vec<f64> = figure.atoms().iter().map(|atom| atom.reach()).collect();
         let (least, most) = radii.iter().fold((f64::INFINITY, 0.0_f64), |(lo, hi), r| {
             (lo.min(*r), hi.max(*r))
         });

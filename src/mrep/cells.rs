@@ -127,6 +127,7 @@ impl Complex {
         const STEP: f64 = 0.02;
         /// Sine of the least turn at a corner of the inverses, as a share of that of a regular polygon.
         const CONVEX: f64 = 0.1;
+        /// Largest number of rounds: a corner can move by a factor of `1.02⁴⁰⁰`, 2,750, which no rim needs.
         const ROUNDS: usize = 400;
         for rim in &self.rims {
             let n = rim.len();
@@ -239,7 +240,7 @@ impl Complex {
             }
             let mut around = ring.clone();
             let (hub, far) = (vectors[end][0], vectors[end][Role::end_spoke(spokes)]);
-            let long = far.norm() / figure.atoms()[end].radius;
+            let long = far.norm() / figure.atoms()[end].reach();
             let between = LONG_CAPS.iter().filter(|from| long > **from).count();
             let pieces = Piece::all(figure);
             let cap = (pieces.iter()).find(|p| p.part == Part::Cap { last: end > 0 });

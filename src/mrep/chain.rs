@@ -130,6 +130,7 @@ impl Row {
         const BETTER: f64 = 0.02;
         /// By so many radii corners are rounded first, then by this factor more, at most by so many, and so often in all.
         const ROUND: [f64; 3] = [0.5, 2.0, 2.0];
+        /// Rounds in all: of each corner there are three at most (0.5, 1 and 2 radii), and a chain seldom has more than two sharp ones.
         const ROUNDS: usize = 8;
         let bones = self.along.len() - 1;
         let mut rounding = vec![0.0; bones + 1];

@@ -21,8 +21,9 @@ use std::sync::OnceLock;
 
 /// Deepest coordinate that is looked for: as far outside of the boundary as it is from the hub.
 pub const FARTHEST_DEPTH: f64 = 2.0;
-/// Shares of an interval at which starts are sampled; a rim's and a cap's fan turn farther in one.
+/// Shares of an interval at which starts are sampled: the middles of its halves.
 const SHARES: [f64; 2] = [0.25, 0.75];
+/// The same of a rim's and a cap's fan, whose spokes turn by up to a right angle in one interval: twice as many, nearer to its ends.
 const FAN_SHARES: [f64; 4] = [0.1, 0.35, 0.65, 0.9];
 /// Depths of the starts.
 const DEPTHS: [f64; 6] = [0.1, 0.35, 0.65, 0.95, 1.3, 1.8];
@@ -216,6 +217,8 @@ impl Coordinates {
 
     /// Newton's method in one piece, from a start; none where it finds no point, or one beyond a fold.
     fn newton(&self, piece: &Piece, p: &Vec3, start: [f64; 3]) -> Option<Solution> {
+        /// Newton's steps at most. From a start in the same interval four to six suffice; steps that are cut short take more, and what takes
+        /// more than these goes in circles.
         const STEPS: usize = 30;
         let [mut s, mut t, mut depth] = start;
         let [[s0, s1], [t0, t1]] = piece.range();
@@ -292,8 +295,12 @@ impl Coordinates {
     /// The first coordinates that are none of this figure.
     pub fn points(&self, coordinates: &[[f64; 4]]) -> Result<Vec<Vec3>, MRepError> {
         let one = |(row, c): (usize, &[f64; 4])| {
-            if c.iter().any(|x| x.is_nan()) {
+            if c.iter().all(|x| x.is_nan()) {
                 return Ok(Vec3::repeat(f64::NAN));
+            }
+            if c.iter().any(|x| x.is_nan()) {
+                let why = "some of the four are NaN: give four numbers, or four NaN for a point that has none";
+                return Err(MRepError::Coordinates { row, at: *c, why });
             }
             let (piece, s, t) =
                 self.place(c)

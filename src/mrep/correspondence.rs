@@ -5,7 +5,6 @@
 //! one it begins elsewhere, so that between a straight and a bent limb φ is turned by what lies between. Between limbs of the left and the
 //! right it runs the other way. Everything else stays as it is.
 
-use super::along;
 use super::coordinates::Coordinates;
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
@@ -106,8 +105,11 @@ fn is_tube(figure: &Figure) -> bool {
 /// and of tubes that look away from each other. `mirrored`: the first is seen in the mirror x = 0 before.
 fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
     let bends = [from, to].map(|figure| {
-        let hubs: Vec<Vec3> = figure.atoms().iter().map(|a| a.hub).collect();
-        along::bend(&hubs, &figure.atoms()[0].frame.column(0).into_owned()).is_some()
+        let directions = figure
+            .atoms()
+            .iter()
+            .map(|a| a.frame.column(0).into_owned());
+        frames::bend(&directions.collect::<Vec<Vec3>>()).is_some()
     });
     let [a, b] = [from, to].map(|figure| figure.atoms()[0].frame);
     let seen = |v: Vec3| {
@@ -137,6 +139,7 @@ fn stretched(u: f64, from: &[f64], to: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::along;
     use super::super::boundary::Boundary;
     use super::super::fixture::{ellipsoid, helix};
     use super::*;

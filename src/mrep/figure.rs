@@ -285,9 +285,9 @@ impl Figure {
         }
     }
 
-    /// Mean of the atoms' radii, metres.
+    /// Mean length of the atoms' spokes, metres.
     pub(super) fn mean_radius(&self) -> f64 {
-        self.atoms.iter().map(|a| a.radius).sum::<f64>() / self.atoms.len() as f64
+        self.atoms.iter().map(Atom::reach).sum::<f64>() / self.atoms.len() as f64
     }
 
     /// Diagonal of the box around the hubs and the ends of all spokes, metres.

@@ -13,7 +13,7 @@ use crate::skeleton::Skeleton;
 use crate::surface::{Surface, closest_leaf};
 use rayon::prelude::*;
 
-/// Most layers of cells.
+/// Most layers of cells: at sixteen a cell is a sixteenth of a radius thick, far below what the cells along and around resolve.
 const MOST_LAYERS: usize = 16;
 /// How much farther out than the boundary corners begin.
 const BEGIN: f64 = 1.02;
@@ -115,6 +115,8 @@ impl Figure {
 
     /// Moves outer vertices until all points lie inside.
     pub(super) fn cover(&self, complex: &mut Complex, points: &[Vec3]) -> Result<(), MRepError> {
+        /// Rounds at most. Corners go as far in one as what lacks most, so that a few suffice where the figure lies in the skin; where sixty do
+        /// not, pushing one corner uncovers what another held.
         const ROUNDS: usize = 60;
         /// Farther out than this many spokes, or mean radii, the figure is not what lies inside.
         const FARTHEST: f64 = 3.0;

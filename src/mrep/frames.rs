@@ -17,12 +17,9 @@ pub(super) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
     (1.0 + cos > 1e-12).then(|| Mat3::identity() + cross + cross * cross / (1.0 + cos))
 }
 
-/// Frames with columns b (given, unit vectors), b⊥ and n, each turned from the one before the shortest way; none where one is
-/// opposite to the next.
-///
-/// The first n points where the row bends: to the sum of all bends, taken back to the first point. Where those come to less than
-/// 0.1 radians it points up (z), or, where the first b is itself nearly upright, to the front (−y).
-pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
+/// Where a row bends, by its unit directions: the sum of all bends, taken back to the first direction and across it, radians. None where
+/// they come to less than 0.1, or one is opposite to the next.
+pub(super) fn bend(directions: &[Vec3]) -> Option<Vec3> {
     let first = directions.first()?;
     let (mut bend, mut back) = (Vec3::zeros(), Mat3::identity());
     for pair in directions.windows(2) {
@@ -32,16 +29,28 @@ pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
         bend += back * way.unwrap_or_default() * sin.atan2(cos);
         back *= shortest(&pair[0], &pair[1])?.transpose();
     }
+    let bend = bend - first * first.dot(&bend);
+    (bend.norm() >= LEAST_BEND).then_some(bend)
+}
+
+/// The side to which every tube's first spoke points, a unit vector across the first direction: where the row bends; of a straight one
+/// up (z), or, where it is itself nearly upright, to the front (−y).
+pub(super) fn side(directions: &[Vec3]) -> Vec3 {
+    let first = directions.first().copied().unwrap_or(Vec3::x());
     let across = |v: Vec3| v - first * first.dot(&v);
-    let bend = across(bend);
-    let towards = if bend.norm() >= LEAST_BEND {
-        bend
-    } else if first.z.abs() < UPRIGHT {
-        across(Vec3::z())
-    } else {
-        across(-Vec3::y())
+    let towards = match bend(directions) {
+        Some(bend) => bend,
+        None if first.z.abs() < UPRIGHT => across(Vec3::z()),
+        None => across(-Vec3::y()),
     };
-    let mut n = towards.normalize();
+    towards.normalize()
+}
+
+/// Frames with columns b (given, unit vectors), b⊥ and n, each turned from the one before the shortest way; none where one is
+/// opposite to the next. The first n points to the [`side`].
+pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
+    let first = directions.first()?;
+    let mut n = side(directions);
     let mut frames = Vec::with_capacity(directions.len());
     let mut before = *first;
     for b in directions {
@@ -112,6 +121,12 @@ mod tests {
         assert!((n(Vec3::x()) - Vec3::z()).norm() < 1e-15);
         assert!((n(-Vec3::z()) + Vec3::y()).norm() < 1e-15);
         assert!(along(&[Vec3::x(), -Vec3::x()]).is_none());
+        // Bent to half a turn there is a side as well.
+        let half: Vec<Vec3> = (0..=8)
+            .map(|i| (std::f64::consts::PI * f64::from(i) / 8.0).sin_cos())
+            .map(|(sin, cos)| Vec3::new(cos, sin, 0.0))
+            .collect();
+        assert!((side(&half) - Vec3::y()).norm() < 1e-12);
     }
 
     #[test]

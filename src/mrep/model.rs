@@ -134,7 +134,7 @@ impl Model {
         }
         // In the axes and the size of an atom, so that the grid goes along with the model.
         let atom = &first.atoms()[0];
-        let (turn, size) = (atom.frame.transpose(), atom.radius);
+        let (turn, size) = (atom.frame.transpose(), atom.reach());
         let figures: Vec<Figure> = (self.figures.iter())
             .map(|(_, figure)| figure.transformed(1.0 / size, &turn, -(turn * atom.hub) / size))
             .collect();

@@ -20,8 +20,9 @@ const CONE: f64 = 0.35;
 const FLATTEST: f64 = 0.8;
 /// Legality that a first figure has to have: what a fit keeps.
 const LEAST_LEGALITY: f64 = 0.035;
-/// What spokes that cross are shortened by at a time, and how often at most.
+/// Factor by which spokes that cross are shortened at a time: halving takes ten rounds, and no more than 7 % is lost beyond need.
 const SHORTER: f64 = 0.93;
+/// Rounds at most: one spoke could fall to three thousandths; what crosses even so is refused.
 const ROUNDS: usize = 80;
 /// Where spokes are shortened, lengths change along the tube by this part of the way at most: splines through hubs that are close to
 /// each other and lengths that are not overshoot far behind them. Where that is not enough, by the second.

@@ -220,6 +220,7 @@ impl Volume {
 
 /// The level between values that leaves the least spread on both sides of it `[otsu1979]`; none where all are alike.
 fn parting_level(values: &[f32]) -> Option<f32> {
+    /// Bins of the histogram: levels are known to 0.4 % of the range, less than the noise of any scan, and scans of eight bits are kept whole.
     const BINS: usize = 256;
     let (least, most) = values
         .iter()
@@ -260,6 +261,7 @@ fn gaussian(deviation: f64) -> Vec<f64> {
     if radius == 0 || deviation < 1e-3 {
         return vec![1.0];
     }
+    /// Samples of a voxel: of the narrowest blur there is, 0.7 voxels, their mean is the integral to 1e-3.
     const PARTS: usize = 8;
     let weight = |k: usize| -> f64 {
         let part = |i: usize| {

@@ -33,6 +33,7 @@ pub(super) struct Observation {
 
 /// Offsets stay below this share of the radius.
 const FARTHEST: f64 = 0.5;
+/// Times that the nearest places are looked up anew: offsets are linear between, and move places little after the first.
 const ROUNDS: usize = 4;
 
 /// Moves a boundary's vertices onto the target, along the normals of the figure. Offsets may differ by as much as they err over

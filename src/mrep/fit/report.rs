@@ -105,8 +105,9 @@ impl Report {
 impl Fit {
     /// What is wrong with the model, which has a name: a sentence where the target is no body of its figure's kind.
     pub fn notes(&self, name: &str) -> Vec<String> {
-        /// Mean distance of the target in mean radii; of a part of it, beside which lies what belongs to it in part.
+        /// Largest mean distance of the target that needs no note, in mean radii: the share that `tolerance` takes for uncertain.
         const FAR: f64 = 0.1;
+        /// The same of a part of a body, beside which lies skin that belongs to it in part.
         const FAR_OF_A_PART: f64 = 0.25;
         let Some(stage) = self.stages.last().filter(|s| s.name != "similarity") else {
             return Vec::new();

@@ -74,7 +74,9 @@ pub(super) fn minimise(
     energies: &mut Vec<f64>,
     progress: &dyn Progress,
 ) -> Result<Figure, Cancelled> {
+    /// Steps at most: each goes half a radius or radian at most, so that they reach fifteen radii, and the first start lies nearer.
     const STEPS: usize = 30;
+    /// Dampings tried for a step at most: each is four times the last, so that the eighth leaves a thousandth of it.
     const TRIES: usize = 8;
     /// Longest step in any unknown.
     const LONGEST: f64 = 0.5;

@@ -20,8 +20,9 @@ use rayon::prelude::*;
 
 /// Blurs in voxels, one after the other, with deviations of values from the step, in its height.
 pub(super) const BLURS: [[f64; 2]; 3] = [[3.0, 0.2], [1.5, 0.1], [0.7, 0.05]];
-/// Half the length of a profile, in radii, and the places on it.
+/// Half the length of a profile, in radii: less than one, so that a profile does not reach the other side of the body.
 const REACH: f64 = 0.6;
+/// Places on a profile, a fifth of a radius apart: odd, so that one lies on the boundary.
 const TAPS: usize = 7;
 /// Deviation of the weights along a profile, in its half length.
 const WIDTH: f64 = 0.6;

@@ -129,6 +129,7 @@ fn next(
 
 /// Whether an atom is far enough from a piece's open ends not to notice them.
 fn middle(span: &Span, atom: usize) -> bool {
+    /// Atoms from an open end: its own cells, and those that its moved corners border on.
     const FAR: usize = 2;
     let [from, to] = [span.first, span.last].map(|(at, closed)| (at, if closed { 0 } else { FAR }));
     atom >= from.0 + from.1 && atom + to.1 <= to.0

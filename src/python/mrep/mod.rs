@@ -10,7 +10,7 @@ pub(super) use family::PyMRepFamily;
 pub(super) use fit::{PyMRepFit, PyMRepReport};
 pub(super) use volume::PyVolume;
 
-use super::arrays::{List, Whole, floats, from_points, points, real, weights};
+use super::arrays::{List, Whole, finite_points, floats, from_points, real, weights};
 use super::errors::{IntoPy, detached, input};
 use super::lattice::{PyLattice, enclosed};
 use super::progress::with_progress;
@@ -141,7 +141,8 @@ impl PyMRep {
     }
 
     /// A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg, a
-    /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up (z).
+    /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up
+    /// (z), or to the front (-y) where it stands upright.
     /// atoms_per_bone at most: bones that are short for their thickness get fewer. Hubs round corners that are too sharp for the thickness; a
     /// last bone that ends long before its skin goes on to where that ends. A start: fit it with `held` all its hubs and `weights`
     /// `chain_weights` of the bones. template: "limb", "tail", or "torso", "head": slabs of 5 rows and 7 columns in the skin that follows any
@@ -291,7 +292,8 @@ impl PyMRep {
         })
     }
 
-    /// Lengths of the spokes before the relative ones, float64 [m,n] or [n], metres.
+    /// Lengths of the spokes before the relative ones, float64 [m,n] or [n], metres. The boundary takes the product of radius and relative
+    /// length alone, and so does what is said in shares of the radius.
     #[getter]
     fn radii<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         atoms::array(py, self.figure()?, &[], |a| vec![a.radius])
@@ -400,7 +402,8 @@ impl PyMRep {
         Ok(from_coordinates(py, &self.implied(py, level)?.coordinates))
     }
 
-    /// How far the boundary is uncertain at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the radius there.
+    /// How far the boundary is uncertain at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the spokes
+    /// there [oguz2005, slide 8], however that is shared between radii and lengths.
     #[pyo3(signature = (level=2, ratio=0.1))]
     fn tolerance<'py>(
         &self,
@@ -422,19 +425,20 @@ impl PyMRep {
     }
 
     /// Figural coordinates (u, v, φ, τ) of points[p,3] -> [p,4]; NaN where a point has none: farther out than its spoke is long once
-    /// more, or where spokes cross.
+    /// more, or where spokes cross. Raises InputError where a point is no finite number.
     ///
     /// Slab: u over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border. Tube:
     /// u from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ the angle from the first spoke, radians. τ is 0 at the
     /// hub and 1 on the boundary.
     fn coordinates<'py>(&self, points: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let places = self::points(points, "points")?;
+        let places = finite_points(points, "points")?;
         let ready = self.ready()?;
         let found = detached(points.py(), || Ok(ready.of(&places)))?;
         Ok(from_coordinates(points.py(), &found))
     }
 
-    /// Points of figural coordinates[p,4] -> [p,3]; NaN of NaN. Raises MRepError naming the first that are none of this model.
+    /// Points of figural coordinates[p,4] -> [p,3]; NaN of a row of four NaN, as `coordinates` gives it. Raises MRepError naming the first row
+    /// that is none of this model, or NaN in part.
     fn points<'py>(&self, coordinates: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let numbers = floats(coordinates, "coordinates", &[None, Some(4)])?;
         let rows: Vec<[f64; 4]> = numbers
@@ -499,7 +503,7 @@ impl PyMRep {
         points: &Bound<'py, PyAny>,
         mirrored: bool,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let places = self::points(points, "points")?;
+        let places = finite_points(points, "points")?;
         let (from, to) = (self.figure()?, other.figure()?);
         let found = detached(points.py(), || {
             let there = Correspondence::new(from, to, mirrored).map_err(IntoPy::into_py)?;

@@ -96,7 +96,7 @@ impl Pair<'_> {
         let grown = other.radius / from.radius;
         // In the axes of the template's neighbour, grown.
         let local = from.frame.transpose() * (to.hub - from.hub) * grown;
-        let unit = PLACE * (atom.radius * other.radius).sqrt();
+        let unit = PLACE * (atom.reach() * other.reach()).sqrt();
         let axes = other.frame.transpose();
         let off = axes * (atom.hub - other.hub) - local;
         let own = axes * atom.frame * atom.radius;
@@ -109,6 +109,12 @@ impl Pair<'_> {
                 (j + LOG_RADIUS, -local[c] / unit - 0.5 * value),
                 (j + c, -other.radius / unit),
             ];
+            // The unit grows with the mean of log ρ as well.
+            for (first, role, atom) in [(i, self.roles[0], atom), (j, self.roles[1], other)] {
+                let count = atom.lengths.len();
+                let each = -0.5 * value / count as f64;
+                slopes.extend((0..count).map(|q| (first + role.length(q), each)));
+            }
             for k in 0..3 {
                 slopes.push((i + k, own[(c, k)] / unit));
                 slopes.push((j + TURN + k, turns[(c, k)] / unit));
