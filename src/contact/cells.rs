@@ -119,7 +119,7 @@ fn corners(body: &Posed, cell: u32) -> SmallVec<[Vec3; 8]> {
 pub(crate) fn rows(
     (index, cells): (u32, &[u32]),
     (before, after): (&Posed, &Posed),
-    recovery: f64,
+    (recovery, compliance): (f64, f64),
     constraints: &mut Constraints,
 ) -> usize {
     let (mut held, body) = (0, after.skin.body());
@@ -168,8 +168,10 @@ pub(crate) fn rows(
                 // What was lost before is won back slowly.
                 gap: gap.max((j - was) / size - recovery),
                 friction: None,
+                compliance,
                 give: 1.0,
-                limit: largest_pressure(after, joints) * after.skin.cell().powi(2),
+                limit: largest_pressure(after.young_of_cell(cell), joints)
+                    * after.skin.cell().powi(2),
                 force: 0.0,
             });
         });

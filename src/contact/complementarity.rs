@@ -8,7 +8,9 @@
 //! ```
 //!
 //! and of the two tangents of a contact `|τ| ≤ μ λ`, against motion along them, within a disc. Contacts outnumber degrees of freedom:
-//! that they give a little (ε) is what makes the forces of each of them unique, and what keeps friction from chattering.
+//! that they give a little (ε) is what makes the forces of each of them unique, and what keeps friction from chattering. Tangents give by what
+//! their force has changed since the step before, `ε (τ − τ′)`, as springs that hold on where they took hold: one that gave by
+//! its whole force in every step would creep.
 //!
 //! D is never made: what a row's force does to the lattice vertices that rows push is a product with W, the part of A⁻¹
 //! between these ([`super::compliance`]), and is computed for rows that come to push. W may be a little old: what it leaves is found by one solve with A
@@ -43,6 +45,8 @@ pub(crate) struct Constraint {
     pub gap: f64,
     /// Rows of both tangents and how far they slide in the step, m; with the coefficient.
     pub friction: Option<Friction>,
+    /// What it gives, as a part of what what it touches gives: where bodies of different kinds touch, each contact has its own.
+    pub compliance: f64,
     /// By how much more it gives than others: where what is shown of sway is nearly exhausted, no force may make up for that.
     pub give: f64,
     /// The largest force that it may take, N.
@@ -182,7 +186,7 @@ impl Part {
 }
 
 impl Rows {
-    fn set_up(&mut self, all: &Constraints, compliances: &[Compliance], compliance: f64) {
+    fn set_up(&mut self, all: &Constraints, compliances: &[Compliance]) {
         self.rows.clear();
         self.blocks.clear();
         self.entries.clear();
@@ -213,7 +217,11 @@ impl Rows {
                 if k > 0 {
                     row.own = stiffest;
                 }
-                row.give = compliance * row.own * constraint.give.max(1.0);
+                row.give = constraint.compliance * row.own * constraint.give.max(1.0);
+                // Of tangents what the force of the step before made of it is where they hold on.
+                if k > 0 {
+                    row.offset -= row.give * row.force;
+                }
             }
         }
         for j in 0..self.rows.len() {
@@ -348,11 +356,16 @@ impl Rows {
         spans
     }
 
-    /// Projected Gauss-Seidel from the forces at hand, in the order of the constraints.
+    /// Projected Gauss-Seidel from the forces at hand, in the order of the constraints and back in turn: what comes first in one sweep
+    /// comes last in the next, so that where they end tells less of that order.
     fn sweep(&mut self) {
-        for _ in 0..SWEEPS {
+        for sweep in 0..SWEEPS {
             let (mut largest, mut change) = (0.0_f64, 0.0_f64);
             for i in 0..self.blocks.len() {
+                let i = match sweep % 2 {
+                    0 => i,
+                    _ => self.blocks.len() - 1 - i,
+                };
                 let Block {
                     first: j,
                     friction,
@@ -411,10 +424,10 @@ impl Rows {
         constraints: &mut Constraints,
         compliances: &[Compliance],
         flesh: &mut [&mut dyn Flexible],
-        (nodes, compliance): (&[usize], f64),
+        nodes: &[usize],
         (moved, pushes): (&mut Vec<Vec<Vec3>>, &mut Vec<Vec<Vec3>>),
     ) {
-        self.set_up(constraints, compliances, compliance);
+        self.set_up(constraints, compliances);
         self.sweep();
         self.push(nodes, moved);
         displace(flesh, moved);

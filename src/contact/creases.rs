@@ -15,9 +15,9 @@
 
 use super::equalities::{Equalities, Held, Row};
 use super::fronts::{self, corner, normal, value};
-use super::live::displace;
 use super::posed::{Posed, ShownVertices, Slopes};
 use super::record::{are_weights, index};
+use super::shorten::displace;
 use super::skin::{ContactSkin, SkinPoint};
 use super::{ContactError, ContactPoint, ContactResponse, Flexible};
 use crate::{Mat3, Vec3};

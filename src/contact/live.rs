@@ -10,11 +10,12 @@ use super::collider::Collider;
 use super::complementarity::{Constraints, Rows};
 use super::compliance::{Compliance, Flexible};
 use super::instant::Instant;
-use super::narrow::{FLAT, Narrow, Touch};
+use super::narrow::{Narrow, Touch};
 use super::placed::{Moving, Placed, Span, tree_at_rest};
-use super::posed::{Posed, ShownVertices};
+use super::posed::Posed;
 use super::record::{ContactPoint, Live};
 use super::rows::{Pairing, RECOVERY, tangents};
+use super::shorten::Scratch;
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;
@@ -26,8 +27,6 @@ const KEPT: f64 = 0.002;
 const HELD: f64 = 0.1;
 /// Contacts that the search does not find again are given up when they are deeper than this, in cells.
 const DEEPEST: f64 = 0.25;
-/// How often a correction that would flatten cells is halved at most.
-const HALVINGS: usize = 6;
 
 /// Contacts among bodies, and of these with colliders; the order is the same throughout.
 pub(crate) struct Contacts {
@@ -55,20 +54,6 @@ pub(crate) struct Contacts {
     /// `live`, `pushes` and `pushed` of the step before.
     former: (Vec<Live>, Vec<Vec<Vec3>>, bool),
     scratch: Scratch,
-}
-
-/// What a step needs, kept for its memory.
-#[derive(Default)]
-struct Scratch {
-    /// What the forces under which the step was proposed displace, of each body.
-    proposed: Vec<Vec<Vec3>>,
-    /// How many free nodes each body has, and those that constraints push.
-    free: Vec<usize>,
-    nodes: Vec<Vec<u32>>,
-    /// Which cells of a body were flat before.
-    flat: Vec<bool>,
-    /// The sway of each body at the step's end, and where skin is shown then.
-    ends: Vec<(Vec<Vec3>, ShownVertices)>,
 }
 
 impl Contacts {
@@ -260,7 +245,8 @@ impl Contacts {
             let recovery = RECOVERY * after.skin.body().size() * h;
             let kept = self.kept_cells.get(i).map_or(&[][..], |kept| kept);
             let at = (before, after);
-            let held = cells::rows((i as u32, kept), at, recovery, constraints);
+            let options = (recovery, self.pairing.compliance(i));
+            let held = cells::rows((i as u32, kept), at, options, constraints);
             self.held_cells.push(held);
         }
     }
@@ -302,7 +288,7 @@ impl Contacts {
             constraints,
             &self.compliances,
             flesh,
-            (&self.scratch.free, self.pairing.compliance()),
+            &self.scratch.free,
             (moved, &mut self.pushes),
         );
         if pushed.is_some() {
@@ -312,7 +298,8 @@ impl Contacts {
             }
         }
         self.scratch.shorten(after.bodies, moved);
-        self.keep(touches, constraints, after);
+        self.weaken(after.bodies, pushed);
+        self.keep(touches, (constraints, pushed.is_some()), after);
         true
     }
 
@@ -359,9 +346,7 @@ impl Contacts {
 
     /// The same contact in the step before.
     fn former(&self, of: (u32, u32, u32)) -> Option<&Live> {
-        let key = |l: &Live| (l.body, l.proxy, l.other);
-        let at = self.live.binary_search_by_key(&of, key).ok()?;
-        Some(&self.live[at])
+        found(&self.live, of)
     }
 
     /// Lets the compliances know all nodes that constraints push.
@@ -388,8 +373,29 @@ impl Contacts {
         }
     }
 
-    /// Keeps what touches after the step.
-    fn keep(&mut self, touches: &[Touch], constraints: &Constraints, after: &Instant) {
+    /// Takes of what pushes each body what moves it where its displacement was shortened: what that left out pushed nothing.
+    fn weaken(&mut self, bodies: &[Posed], pushed: Option<&[Vec<Vec3>]>) {
+        for (k, pushes) in self.pushes.iter_mut().enumerate() {
+            let part = self.scratch.parts[k];
+            if part == 1.0 {
+                continue;
+            }
+            let free = bodies[k].skin.body().pattern().vertex_of_node();
+            for (push, &v) in pushes.iter_mut().zip(free) {
+                // The step was proposed under these.
+                let before = pushed.map_or_else(Vec3::zeros, |pushed| pushed[k][v as usize]);
+                *push = before + (*push - before) * part;
+            }
+        }
+    }
+
+    /// Keeps what touches after the step, with the forces that moved the flesh; `proposed`: the step was, under those of the one before.
+    fn keep(
+        &mut self,
+        touches: &[Touch],
+        (constraints, proposed): (&Constraints, bool),
+        after: &Instant,
+    ) {
         let bodies = after.bodies.iter().zip(&mut self.scratch.ends);
         let end = bodies.map(|(b, (sway, shown))| {
             shown.clear(b.skin.body().surface().vertices().len());
@@ -405,12 +411,23 @@ impl Contacts {
             let friction = constraint.friction.as_ref().map_or(Vec3::zeros(), |f| {
                 tangents[0] * f.forces[0] + tangents[1] * f.forces[1]
             });
+            let own = self.scratch.parts[touch.body as usize];
+            let other = self.scratch.parts.get(touch.other as usize);
+            let part = other.map_or(own, |other| own.min(*other));
+            let (mut force, mut friction) = (constraint.force, friction);
+            if part < 1.0 {
+                let of = (touch.body, touch.proxy, touch.other);
+                let former = found(&self.former.0, of).filter(|_| proposed);
+                let (before, held) = former.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
+                force = before + (force - before) * part;
+                friction = held + (friction - held) * part;
+            }
             self.live.push(Live {
                 body: touch.body,
                 proxy: touch.proxy,
                 other: touch.other,
                 target: touch.target,
-                force: constraint.force,
+                force,
                 friction,
                 side: touch.side,
             });
@@ -419,7 +436,7 @@ impl Contacts {
                 point: end.proxy(touch.body, touch.proxy),
                 normal: touch.normal,
                 gap: self.pairing.told_gap(touch, &end),
-                force: touch.normal * constraint.force + friction,
+                force: touch.normal * force + friction,
                 body: touch.body,
                 vertex: skin.proxies()[touch.proxy as usize].vertex,
                 other: touch.other,
@@ -430,37 +447,9 @@ impl Contacts {
     }
 }
 
-impl Scratch {
-    /// Halves displacements until they flatten no cell that was none.
-    fn shorten(&mut self, after: &[Posed], moved: &mut [Vec<Vec3>]) {
-        self.ends.resize_with(after.len(), Default::default);
-        for ((body, moved), (sway, _)) in after.iter().zip(moved).zip(&mut self.ends) {
-            let cells = body.skin.body().lattice().cells().len() as u32;
-            let flat = (0..cells).map(|c| cells::least(body, c) < FLAT);
-            self.flat.clear();
-            self.flat.extend(flat);
-            displace(body, moved, sway);
-            for _ in 0..HALVINGS {
-                let end = Posed { sway, ..*body };
-                let mut cells = (0..cells).zip(&self.flat);
-                if cells.all(|(c, flat)| *flat || cells::least(&end, c) >= FLAT) {
-                    break;
-                }
-                moved.iter_mut().for_each(|d| *d *= 0.5);
-                displace(body, moved, sway);
-            }
-        }
-    }
-}
-
-/// The sway with displacements of its free nodes.
-pub(super) fn displace(body: &Posed, moved: &[Vec3], sway: &mut Vec<Vec3>) {
-    sway.clear();
-    sway.extend_from_slice(body.sway);
-    for (d, &v) in moved
-        .iter()
-        .zip(body.skin.body().pattern().vertex_of_node())
-    {
-        sway[v as usize] += d;
-    }
+/// A contact in a list of them in order.
+fn found(live: &[Live], of: (u32, u32, u32)) -> Option<&Live> {
+    let key = |l: &Live| (l.body, l.proxy, l.other);
+    let at = live.binary_search_by_key(&of, key).ok()?;
+    Some(&live[at])
 }

@@ -59,6 +59,7 @@ mod posed;
 mod record;
 mod rows;
 mod settings;
+mod shorten;
 mod skin;
 mod spread;
 mod stored;

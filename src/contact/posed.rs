@@ -206,6 +206,23 @@ impl Posed<'_> {
         parts.map(|(v, w)| self.elastic_joints(v) * w).sum()
     }
 
+    /// Young's modulus of the flesh in a cell, Pa; the body's own where it holds none.
+    pub fn young_of_cell(&self, cell: u32) -> f64 {
+        let body = self.skin.body();
+        let young = body.elements().young(cell as usize);
+        young.unwrap_or_else(|| body.material().young())
+    }
+
+    /// The same at a point of the skin.
+    pub fn young_at(&self, point: &SkinPoint) -> f64 {
+        let cells = self.skin.body().embedding().cells();
+        let corners = self.skin.corners(point.triangle);
+        let parts = corners.into_iter().zip(point.weights);
+        parts
+            .map(|(v, w)| self.young_of_cell(cells[v as usize]) * w)
+            .sum()
+    }
+
     /// Where a point of the skin is shown.
     pub fn point(&self, point: &SkinPoint) -> Vec3 {
         let corners = self.skin.corners(point.triangle);

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 pub(super) const RECOVERY: f64 = 0.5;
 /// Skin bulges between the points that are looked up: by so much they are kept apart, in cells.
 const BETWEEN: f64 = 0.005;
-/// The largest pressure of a contact, in Young's moduli: where plain skinning folds skin through itself, flesh cannot make up for
+/// The largest pressure of a contact, in Young's moduli of the flesh there: where plain skinning folds skin through itself, flesh cannot make up for
 /// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.
 const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
@@ -35,10 +35,16 @@ impl Pairing {
         thickness.fold(0.0, f64::max)
     }
 
-    /// The largest compliance of all.
-    pub fn compliance(&self) -> f64 {
-        let compliance = self.0.iter().map(|o| o.compliance);
-        compliance.fold(0.0, f64::max)
+    /// The compliance of a body's own contacts.
+    pub fn compliance(&self, body: usize) -> f64 {
+        self.0[body].compliance
+    }
+
+    /// That of a touch: of bodies the mean of both.
+    fn compliance_of(&self, touch: &Touch) -> f64 {
+        let own = self.compliance(touch.body as usize);
+        let other = self.0.get(touch.other as usize);
+        other.map_or(own, |other| 0.5 * (own + other.compliance))
     }
 
     /// What was asked to be kept between a body and what it touches, metres: of bodies the mean of both.
@@ -130,9 +136,13 @@ impl Pairing {
         });
         // What comes from elsewhere is no fold of the skin.
         let fold = touch.body == touch.other;
-        let of = |body: &Posed, point: &SkinPoint| match fold {
-            true => largest_pressure(body, body.elastic_joints_at(point)),
-            false => largest_pressure(body, 1.0),
+        let of = |body: &Posed, point: &SkinPoint| {
+            let joints = if fold {
+                body.elastic_joints_at(point)
+            } else {
+                1.0
+            };
+            largest_pressure(body.young_at(point), joints)
         };
         let mut pressure = of(body, &proxy.point);
         if let Some(other) = after.bodies.get(touch.other as usize) {
@@ -142,6 +152,7 @@ impl Pairing {
             normal,
             gap: gap.max(n.dot(&slid) - recovery),
             friction,
+            compliance: self.compliance_of(touch),
             give,
             limit: pressure * proxy.area,
             force: former.map_or(0.0, |l| l.force),
@@ -163,9 +174,9 @@ impl Pairing {
     }
 }
 
-/// The largest pressure with which flesh is pushed that shows so much of the joints' elastic shape, Pa.
-pub(super) fn largest_pressure(body: &Posed, joints: f64) -> f64 {
-    (PRESSURE + ELASTIC * joints) * body.skin.body().material().young()
+/// The largest pressure with which flesh of a Young's modulus is pushed that shows so much of the joints' elastic shape, Pa.
+pub(super) fn largest_pressure(young: f64, joints: f64) -> f64 {
+    (PRESSURE + ELASTIC * joints) * young
 }
 
 /// Two directions across the normal, turned with what is touched; of colliders as the normal has them.

@@ -66,6 +66,7 @@ fn constraint(all: &mut Constraints, entries: &[Entry], gap: f64) -> Constraint 
 
 fn solved(springs: &mut Springs, constraints: &mut Constraints, compliance: f64) -> Vec<Vec3> {
     let nodes = springs.inverse.nrows() / 3;
+    (constraints.rows.iter_mut()).for_each(|row| row.compliance = compliance);
     let mut all = [Compliance::default()];
     // In two parts, and in any order.
     let (late, early): (Vec<u32>, Vec<u32>) =
@@ -77,7 +78,7 @@ fn solved(springs: &mut Springs, constraints: &mut Constraints, compliance: f64)
         constraints,
         &all,
         &mut [springs],
-        (&[nodes], compliance),
+        &[nodes],
         (&mut moved, &mut pushes),
     );
     moved.remove(0)
@@ -141,6 +142,39 @@ fn what_an_old_compliance_leaves_is_corrected() {
         // 5 % off would leave 5 mm of 100; what is left is the square.
         assert!((a - b).norm() < 4e-4, "{node} {a} {b}");
     }
+}
+
+#[test]
+fn friction_that_holds_does_not_creep() {
+    // Flesh that would go back to where it came from by 0.1 in every step is held for good.
+    let mut springs = Springs {
+        inverse: DMatrix::identity(3, 3),
+        told: 1.0,
+    };
+    let (mut place, mut forces, mut slips) = (0.0, [0.0; 2], Vec::new());
+    for _ in 0..100 {
+        let mut all = Constraints::default();
+        let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));
+        let made = Constraint {
+            friction: Some(Friction {
+                tangents,
+                slides: [-0.1 - place, 0.0],
+                coefficient: 1.0,
+                forces,
+            }),
+            ..constraint(&mut all, &[entry(0, Vec3::z())], -0.5)
+        };
+        all.rows.push(made);
+        let moved = solved(&mut springs, &mut all, 0.03);
+        forces = all.rows[0].friction.as_ref().unwrap().forces;
+        let step = -0.1 - place + moved[0].x;
+        place += step;
+        slips.push(step.abs());
+    }
+    assert!(slips[0] > 1e-3, "{}", slips[0]);
+    let later: f64 = slips[5..].iter().sum();
+    assert!(later < 1e-3 * slips[0], "{later} after {}", slips[0]);
+    assert!((forces[0] - 0.1).abs() < 0.05 * 0.1, "{forces:?}");
 }
 
 #[test]
@@ -334,7 +368,12 @@ fn rows_of_cells_are_derivatives_of_their_determinants() {
     let body = bent.skin.body();
     let every: Vec<u32> = (0..body.lattice().cells().len() as u32).collect();
     let mut all = Constraints::default();
-    cells::rows((0, &every), (&posed, &posed), f64::INFINITY, &mut all);
+    cells::rows(
+        (0, &every),
+        (&posed, &posed),
+        (f64::INFINITY, 0.03),
+        &mut all,
+    );
     // The corners that rows are made for, in their order.
     let mut near: Vec<(u32, [u32; 4])> = Vec::new();
     for cell in 0..body.lattice().cells().len() as u32 {

@@ -159,6 +159,17 @@ impl Elements {
         })
     }
 
+    /// Young's modulus of an element, the mean of its pieces by their volume, Pa; none where it has no flesh.
+    pub fn young(&self, element: usize) -> Option<f64> {
+        let (mut sum, mut volume) = (0.0, 0.0);
+        for piece in self.pieces(element) {
+            let (lame, shear) = (piece.lame, piece.shear);
+            sum += piece.volume * shear * (3.0 * lame + 2.0 * shear) / (lame + shear);
+            volume += piece.volume;
+        }
+        (volume > 0.0).then(|| sum / volume)
+    }
+
     /// The same elements of a stiffer material.
     pub fn stiffened(&self, factor: f64) -> Self {
         Self {

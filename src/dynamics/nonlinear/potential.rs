@@ -4,11 +4,11 @@
 //! Over the displacements q of the free nodes, the held ones in place, with d = q − q₀ from a first guess q₀:
 //!
 //! ```text
-//! Φ(q) = V(q) + ½ dᵀ (m M + Mt + k K) d − dᵀ (f − M z − K w) + Σ further terms (q)
+//! Φ(q) = V(q) + ½ dᵀ (m M + (1 + k) Mt + k K) d − dᵀ (f − M z − (K + Mt) w) + Σ further terms (q)
 //! ```
 //!
 //! V is the elastic energy, Mt the twist's Hessian, K the stiffness frozen at q₀ (positive semi-definite, so that it only
-//! takes energy out), f the forces other than elastic ones at q₀, z what M and w what K act on there. Statics has m = k = 0;
+//! takes energy out), f the forces other than elastic ones at q₀, z what M and w what K and, for it is damped as all that is elastic, Mt act on there. Statics has m = k = 0;
 //! backward Euler has `m = 1/h² + α/h`, `k = β/h`. What is quadratic counts from the guess, so nothing depends on how far
 //! away the body is; it is one term, [`Quadratic`], whose rows are summed in one pass. Further terms are not damped.
 
@@ -58,14 +58,14 @@ pub(in super::super) struct Increment<'a> {
 /// Finds minima of Φ; buffers allocated once.
 pub(in super::super) struct Balancer {
     solver: Inverse,
-    /// Values of `m M + Mt + k K` in the solver.
+    /// Values of `m M + (1 + k) Mt + k K` in the solver.
     assembled: Vec<f64>,
     /// Values of the matrix that the solver has taken up, while quadratic terms are assembled in their place.
     taken: Vec<f64>,
-    /// `m M + Mt`.
+    /// `m M + (1 + k) Mt`.
     scalar: ScalarMatrix,
     frozen: Option<BlockMatrix>,
-    /// f − M z − K w on the free nodes.
+    /// f − M z − (K + Mt) w on the free nodes.
     linear: Vec<Vec3>,
     guess: Vec<Vec3>,
     product: Vec<Vec3>,
@@ -219,7 +219,7 @@ impl Balancer {
         }
         if let Some(twist) = domain.twist {
             let both = scalar.data_mut().iter_mut().zip(twist.data());
-            both.for_each(|(s, t)| *s += t);
+            both.for_each(|(s, t)| *s += (1.0 + increment.damping) * t);
         }
         let solver = self.solver.matrix();
         solver.clear();
@@ -249,6 +249,11 @@ impl Balancer {
                 }
             });
             frozen.times(increment.lag, &mut self.product);
+            if let Some(twist) = domain.twist {
+                for (v, product) in self.product.iter_mut().enumerate() {
+                    *product += twist.row_times(v, increment.lag);
+                }
+            }
             self.frozen = Some(frozen);
         } else {
             self.frozen = None;
@@ -276,10 +281,10 @@ impl Balancer {
     }
 }
 
-/// `½ dᵀ (m M + Mt + k K) d − dᵀ b` of the increments d of free nodes.
+/// `½ dᵀ (m M + (1 + k) Mt + k K) d − dᵀ b` of the increments d of free nodes.
 struct Quadratic<'a> {
     pattern: &'a Pattern,
-    /// `m M + Mt`.
+    /// `m M + (1 + k) Mt`.
     scalar: &'a ScalarMatrix,
     /// k and K.
     frozen: Option<(f64, &'a BlockMatrix)>,
@@ -291,7 +296,7 @@ struct Quadratic<'a> {
 }
 
 impl Quadratic<'_> {
-    /// `(m M + Mt + k K) d` of a node.
+    /// `(m M + (1 + k) Mt + k K) d` of a node.
     fn row(&self, v: usize, d: &[Vec3]) -> Vec3 {
         let mut sum = self.scalar.row_times(v, d);
         if let Some((factor, k)) = self.frozen {
