@@ -21,6 +21,7 @@ mod equilibrium;
 mod errors;
 mod fit;
 mod guide;
+mod keyframes;
 mod lattice;
 mod modal;
 mod mrep;

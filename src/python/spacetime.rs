@@ -2,26 +2,23 @@
 //! `thew.Spacetime`.
 
 use super::arrays::{
-    Whole, filled_frames, finite, finite_points, floats, from_points, integers, optional_real,
-    real, vector,
+    Whole, filled_frames, finite_points, floats, from_points, integers, optional_real, real, vector,
 };
 use super::body::{PyBody, PyMaterial};
 use super::errors::{IntoPy, input};
+use super::keyframes;
 use super::progress::with_progress;
 use super::shell::PyShell;
 use super::tets::PyTetMesh;
-use crate::Vec3;
 use crate::elasticity::{Material, Model};
 use crate::exclusive::Exclusive;
 use crate::spacetime::{
-    Deformable, Ghosts, Options, Rests, RigidMotion, Settings, Solid, Spacetime, SpacetimeError,
-    Velocity,
+    Deformable, Ghosts, Options, RigidMotion, Settings, Solid, Spacetime, SpacetimeError, Velocity,
 };
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
-use std::collections::BTreeMap;
+use pyo3::types::PyDict;
 use std::sync::Arc;
 
 /// A motion through keyframes with the least acting force [hildebrandt2012].
@@ -42,114 +39,6 @@ pub(super) struct PySpacetime {
 
 /// Two arrays of numbers.
 type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
-
-/// Velocities as a number, [3] or [n,3].
-fn velocity(object: &Bound<'_, PyAny>, name: &str, nodes: usize) -> PyResult<Vec<Vec3>> {
-    if object.len().is_err()
-        && let Ok(number) = object.extract::<f64>()
-    {
-        return Ok(vec![Vec3::repeat(number); nodes]);
-    }
-    if let Ok(one) = floats(object, name, &[Some(3)]) {
-        finite(&one, name)?;
-        return Ok(vec![
-            Vec3::new(one.data[0], one.data[1], one.data[2]);
-            nodes
-        ]);
-    }
-    finite_points(object, name)
-}
-
-fn optional_velocity(
-    object: &Bound<'_, PyAny>,
-    name: &str,
-    nodes: usize,
-) -> PyResult<Option<Vec<Vec3>>> {
-    match object.is_none() {
-        true => Ok(None),
-        false => velocity(object, name, nodes).map(Some),
-    }
-}
-
-/// {keyframe: velocity | (before, behind) | None}.
-fn velocities(
-    object: &Bound<'_, PyAny>,
-    nodes: usize,
-    into: &mut BTreeMap<usize, Velocity>,
-) -> PyResult<()> {
-    let Ok(given) = object.cast::<PyDict>() else {
-        return Err(input(
-            "velocities: expected a dictionary {keyframe: velocity}",
-        ));
-    };
-    for (key, value) in given.iter() {
-        let key = key.extract::<Whole>()?.0;
-        let name = format!("velocities[{key}]");
-        let velocity = if value.is_none() {
-            Velocity::Free
-        } else if let Ok(pair) = value.cast::<PyTuple>().map(|p| (p.len(), p)) {
-            match pair {
-                (2, pair) => Velocity::Cut(
-                    optional_velocity(&pair.get_item(0)?, &name, nodes)?,
-                    optional_velocity(&pair.get_item(1)?, &name, nodes)?,
-                ),
-                (3, _) => Velocity::Given(velocity(&value, &name, nodes)?),
-                _ => {
-                    return Err(input(format!(
-                        "{name}: expected a velocity or a pair (before, behind)"
-                    )));
-                }
-            }
-        } else {
-            Velocity::Given(velocity(&value, &name, nodes)?)
-        };
-        into.insert(key, velocity);
-    }
-    Ok(())
-}
-
-fn mask(object: Option<&Bound<'_, PyAny>>, nodes: usize) -> PyResult<Vec<bool>> {
-    let Some(object) = object else {
-        return Ok(Vec::new());
-    };
-    let kind: String = PyModule::import(object.py(), "numpy")?
-        .call_method1("asarray", (object,))?
-        .getattr("dtype")?
-        .getattr("kind")?
-        .extract()?;
-    if kind == "b" {
-        let numbers = floats(object, "fixed", &[Some(nodes)])?;
-        return Ok(numbers.data.iter().map(|&x| x != 0.0).collect());
-    }
-    let (numbers, _) = integers(object, "fixed")?;
-    let mut mask = vec![false; nodes];
-    for v in numbers {
-        let place = usize::try_from(v).ok().and_then(|v| mask.get_mut(v));
-        *place
-            .ok_or_else(|| input(format!("fixed: there is no vertex {v}; there are {nodes}")))? =
-            true;
-    }
-    Ok(mask)
-}
-
-fn frames(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec<Vec3>>> {
-    let numbers = floats(object, name, &[None, None, Some(3)])?;
-    let shape = |data: &[f64]| {
-        data.chunks_exact(3)
-            .map(|p| Vec3::new(p[0], p[1], p[2]))
-            .collect()
-    };
-    let size = 3 * numbers.shape[1];
-    if size == 0 {
-        return Ok(vec![Vec::new(); numbers.shape[0]]);
-    }
-    Ok(numbers.data.chunks_exact(size).map(shape).collect())
-}
-
-fn damping(object: &Bound<'_, PyAny>) -> PyResult<(f64, f64)> {
-    let pair = floats(object, "damping", &[Some(2)])?;
-    Ok((pair.data[0], pair.data[1]))
-}
 
 pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     // Arrays of one number would pass for one.
@@ -209,7 +98,7 @@ impl PySpacetime {
             return Err(input("body: expected a Shell, a TetMesh or a Body"));
         };
         let nodes = body.rest().len();
-        let keyframes = frames(keyframes, "keyframes")?;
+        let keyframes = keyframes::frames(keyframes, "keyframes")?;
         let times = floats(times, "times", &[None])?.data;
         let last = keyframes.len().saturating_sub(1);
         let mut settings = Settings {
@@ -217,7 +106,7 @@ impl PySpacetime {
             ..Settings::default()
         };
         if let Some(pair) = damping {
-            settings.damping = self::damping(pair)?;
+            settings.damping = keyframes::damping(pair)?;
         }
         if let Some(gravity) = gravity {
             settings.gravity = vector(gravity, "gravity")?;
@@ -227,20 +116,20 @@ impl PySpacetime {
             (last, end_velocity, "end_velocity"),
         ] {
             if let (Some(given), false) = (given, cyclic) {
-                let velocity = velocity(given, name, nodes)?;
+                let velocity = keyframes::velocity(given, name, nodes)?;
                 settings.velocities.insert(key, Velocity::Given(velocity));
             }
         }
         if let Some(given) = velocities {
-            self::velocities(given, nodes, &mut settings.velocities)?;
+            keyframes::velocities(given, nodes, &mut settings.velocities)?;
         }
         let options = Options {
             modes: modes.0,
-            fixed: mask(fixed, nodes)?,
+            fixed: keyframes::mask(fixed, nodes)?,
             cyclic,
-            ghosts: ghosts.map_or(Ok(Ghosts::None), self::ghosts)?,
-            rigid: rigid.map_or(Ok(RigidMotion::Auto), self::rigid)?,
-            rests: rests(rest)?,
+            ghosts: ghosts.map_or(Ok(Ghosts::None), keyframes::ghosts)?,
+            rigid: rigid.map_or(Ok(RigidMotion::Auto), keyframes::rigid)?,
+            rests: keyframes::rests(rest)?,
             ..Options::default()
         };
         let motion = with_progress(py, progress, |progress| {
@@ -335,12 +224,12 @@ impl PySpacetime {
             match name.as_str() {
                 "times" => times = Some(floats(&value, "times", &[None])?.data),
                 "stiffness" => settings.stiffness = value.extract()?,
-                "damping" => settings.damping = damping(&value)?,
+                "damping" => settings.damping = keyframes::damping(&value)?,
                 "gravity" => settings.gravity = vector(&value, "gravity")?,
                 "start_velocity" | "end_velocity" if cyclic => {}
                 "start_velocity" | "end_velocity" => {
                     let key = if name == "start_velocity" { 0 } else { last };
-                    match optional_velocity(&value, &name, self.nodes)? {
+                    match keyframes::optional_velocity(&value, &name, self.nodes)? {
                         Some(given) => settings.velocities.insert(key, Velocity::Given(given)),
                         None => settings.velocities.remove(&key),
                     };
@@ -351,7 +240,7 @@ impl PySpacetime {
                         .velocities
                         .retain(|&key, _| key == 0 || key == last);
                     if !value.is_none() {
-                        velocities(&value, self.nodes, &mut settings.velocities)?;
+                        keyframes::velocities(&value, self.nodes, &mut settings.velocities)?;
                     }
                 }
                 _ => {
@@ -466,47 +355,4 @@ fn numbers(object: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let number =
         |v: i64| u32::try_from(v).map_err(|_| input(format!("vertices: there is no vertex {v}")));
     numbers.into_iter().map(number).collect()
-}
-
-fn rests(word: &str) -> PyResult<Rests> {
-    match word {
-        "body" => Ok(Rests::Body),
-        "keyframes" => Ok(Rests::Keyframes),
-        other => Err(input(format!(
-            "rest: expected \"body\" or \"keyframes\", not '{other}'"
-        ))),
-    }
-}
-
-fn ghosts(object: &Bound<'_, PyAny>) -> PyResult<Ghosts> {
-    if let Ok(name) = object.cast::<PyString>() {
-        return match name.to_str()? {
-            "auto" => Ok(Ghosts::Auto),
-            other => Err(input(format!(
-                "ghosts: expected \"auto\" or a list of (time, shape), not '{other}'"
-            ))),
-        };
-    }
-    let mut all = Vec::new();
-    for (number, item) in object.try_iter()?.enumerate() {
-        let (time, shape): (f64, Bound<'_, PyAny>) = item?.extract().map_err(|_: PyErr| {
-            input(format!("ghosts[{number}]: expected a pair (time, shape)"))
-        })?;
-        all.push((time, finite_points(&shape, &format!("ghosts[{number}]"))?));
-    }
-    Ok(Ghosts::Given(all))
-}
-
-fn rigid(object: &Bound<'_, PyAny>) -> PyResult<RigidMotion> {
-    if let Ok(removed) = object.extract::<bool>() {
-        return Ok(if removed {
-            RigidMotion::Removed
-        } else {
-            RigidMotion::Kept
-        });
-    }
-    match object.extract::<String>().as_deref() {
-        Ok("auto") => Ok(RigidMotion::Auto),
-        _ => Err(input("rigid: expected \"auto\", True or False")),
-    }
 }

@@ -20,9 +20,9 @@ use crate::{Mat3, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
 use std::sync::Arc;
 
-/// Share of a covariance that decides where it decides nothing itself: a thousand times its rounding, and turned away from what fits
-/// by no more than that.
-const UNDECIDED: f64 = 1e-12;
+/// Share of a covariance that decides where it decides nothing itself: fifty times its rounding, and what fits best is turned by no more
+/// than that.
+const UNDECIDED: f64 = 1e-14;
 
 /// Where a shape lies: `x = turn (y − pivot) + centre` of the shape y that is laid back.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -124,13 +124,12 @@ fn another_rest_shares_the_pattern_and_keeps_masses() {
     assert!(other.energy(shell.rest()) > 0.0);
     let (a, b) = (shell.hessian(&x), other.hessian(&x));
     assert_eq!((a.indptr(), a.indices()), (b.indptr(), b.indices()));
-    // As if it had been made there.
-    let made = Shell::new(
-        x.clone(),
-        shell.triangles().to_vec(),
-        &ShellMaterial::default(),
-    )
-    .unwrap();
+    // As if it had been made there, with the same unit.
+    let material = ShellMaterial {
+        unit: Some(shell.unit()),
+        ..ShellMaterial::default()
+    };
+    let made = Shell::new(x.clone(), shell.triangles().to_vec(), &material).unwrap();
     assert!(made.hessian(&x) == b);
     assert!(shell.resting_at(&x[1..]).is_err());
 }
