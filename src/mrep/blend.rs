@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One boundary around several figures, blended where they branch: a smooth minimum of their distances on a grid, meshed.
 
-use super::boundary::Boundary;
+use super::boundary::mesh;
 use super::error::MRepError;
 use super::figure::Figure;
 use super::marching;
-use crate::progress::{Progress, step};
+use crate::progress::{Progress, Silent, step};
 use crate::surface::{DistanceGrid, Surface};
 use crate::{Vec3, aabb};
 use rayon::prelude::*;
@@ -39,8 +39,9 @@ pub(super) fn blended(
     let (thinnest, widest) = (sorted[0], blend * sorted[sorted.len() - 2]);
     let surfaces: Vec<Surface> = (figures.iter())
         .map(|figure| {
-            let boundary = Boundary::new(figure, LEVEL)?;
-            Surface::new(boundary.positions(figure), boundary.triangles)
+            step(progress, 0.0, "boundary")?;
+            let (vertices, triangles) = mesh(figure, LEVEL, &Silent)?;
+            Surface::new(vertices, triangles)
                 .map_err(|e| MRepError::Target(format!("a figure's boundary is no surface: {e}")))
         })
         .collect::<Result<_, _>>()?;

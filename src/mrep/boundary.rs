@@ -2,24 +2,26 @@
 //! The implied boundary as a mesh, by fixed sparse maps: `y = Σ_i W_i (x_i + Σ_q V_q L_iq)`.
 //!
 //! The weights depend on the kind of figure, its knots and the level alone, so that a mesh follows moved atoms by one product with
-//! a sparse matrix, and derivatives by products with others. At level l each interval between atoms, and each fan, is cut into
-//! 2^l parts; sides of a fan are interpolated with its edge's weights, which keeps the mesh closed.
+//! a sparse matrix, and derivatives by products with others. Sides of a fan are interpolated with its edge's weights, which keeps
+//! the mesh closed. A mesh that follows nothing needs no matrices: [`mesh`] takes one row at a time, by the same rows.
 //!
 //! Source: [oguz2005, slides 6 to 8]; `[thall2004]` for boundaries interpolated through spokes, here by splines.
 
 use super::atom::Role;
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
-use super::pieces::{EDGES, Edge, HERMITE, Part, fan, handedness};
+use super::pieces::{HERMITE, Part, fan};
+pub(super) use super::sites::Site;
+use super::sites::{coordinates, laid_out, vertices};
 use super::spline::{Spline, powers};
 use crate::Vec3;
-use sprs::{CsMatI, TriMatI};
+use crate::progress::{Progress, map_parallel};
+use sprs::CsMatI;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// Most vertices of a boundary mesh.
-const MOST: usize = 2_000_000;
-/// Highest level, whatever the figure.
-const HIGHEST: u32 = 10;
+/// Largest number of entries in each map of a [`Boundary`]: three of them take 1 GB then, and a mesh with 80 weights a vertex, as of
+/// a limb of nine atoms, has 330,000 vertices.
+const MAX_ENTRIES: usize = 1 << 25;
 
 /// A sparse matrix of weights.
 pub(super) type Map = CsMatI<f64, u32>;
@@ -37,14 +39,6 @@ pub struct Boundary {
     pub(super) tangents: [Map; 2],
     /// Weights of the atoms: hubs and radii below the vertices.
     pub(super) atoms: Map,
-}
-
-/// A place on the boundary as the maps know it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Site {
-    pub part: Part,
-    pub s: f64,
-    pub t: f64,
 }
 
 /// Makes rows of the maps.
@@ -155,30 +149,55 @@ impl Rows {
         matrix(rows, self.first[self.kind.atoms()])
     }
 
-    /// Tangents at a site: by s and by t; at a cap's pole in two directions across.
-    fn tangents(&self, site: &Site) -> [Vec<(usize, f64)>; 2] {
-        if matches!(site.part, Part::Cap { .. }) && site.s == 1.0 {
-            let quarter = Site {
-                t: site.t + FRAC_PI_2,
-                ..*site
-            };
-            return [self.row(site, 1, 0), self.row(&quarter, 1, 0)];
-        }
-        [self.row(site, 1, 0), self.row(site, 0, 1)]
-    }
-}
-
-/// A sparse matrix from its rows; entries of one column are added up.
-fn matrix(rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>, columns: usize) -> Map {
-    let mut triplets = TriMatI::new((rows.len(), columns));
-    for (r, row) in rows.enumerate() {
-        for (column, weight) in row {
-            if weight != 0.0 {
-                triplets.add_triplet(r, column, weight);
+    /// Tangent at a site: by s or by t; at a cap's pole in one of two directions across.
+    fn tangent(&self, site: &Site, by_t: bool) -> Vec<(usize, f64)> {
+        let pole = matches!(site.part, Part::Cap { .. }) && site.s == 1.0;
+        match (by_t, pole) {
+            (false, _) => self.row(site, 1, 0),
+            (true, false) => self.row(site, 0, 1),
+            (true, true) => {
+                let t = site.t + FRAC_PI_2;
+                self.row(&Site { t, ..*site }, 1, 0)
             }
         }
     }
-    triplets.to_csr()
+
+    /// Upper bound of the entries in a row of a map.
+    fn longest(&self) -> usize {
+        let spokes = self.kind.spokes();
+        match self.kind {
+            Kind::Slab { rows, cols } => (2 * rows * cols).max(5 * rows.max(cols)),
+            Kind::Tube { atoms, .. } => (atoms * (1 + spokes)).max(1 + 4 * spokes),
+        }
+    }
+}
+
+/// Builds a sparse matrix from its rows, each [`merged`].
+fn matrix(rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>, columns: usize) -> Map {
+    let count = rows.len();
+    let (mut ends, mut indices, mut weights) = (vec![0], Vec::new(), Vec::new());
+    for row in rows {
+        for (column, weight) in merged(row) {
+            indices.push(column as u32);
+            weights.push(weight);
+        }
+        ends.push(indices.len() as u32);
+    }
+    CsMatI::new((count, columns), ends, indices, weights)
+}
+
+/// Sorts a row by columns and adds up entries of one column in the order in which they stand.
+fn merged(mut row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
+    row.sort_by_key(|(column, _)| *column);
+    row.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    row.retain(|(_, weight)| *weight != 0.0);
+    row
 }
 
 /// A product with vectors.
@@ -191,47 +210,99 @@ pub(super) fn times(map: &Map, vectors: &[Vec3]) -> Vec<Vec3> {
     map.outer_iterator().map(sum).collect()
 }
 
+/// Returns the vertices and triangles of a figure's boundary, those of a [`Boundary`] without its maps, which take fifty times the
+/// memory.
+///
+/// # Errors
+/// A level that would take too many vertices; a stop by the progress.
+pub(super) fn mesh(
+    figure: &Figure,
+    level: u32,
+    progress: &dyn Progress,
+) -> Result<(Vec<Vec3>, Vec<[u32; 3]>), MRepError> {
+    let (sites, triangles) = laid_out(figure, level)?;
+    let (rows, vectors) = (Rows::new(figure), vectors(figure));
+    let place = |i: usize| {
+        let row = merged(rows.row(&sites[i], 0, 0)).into_iter();
+        row.map(|(column, weight)| vectors[column] * weight).sum()
+    };
+    let vertices = map_parallel(sites.len(), (progress, "boundary"), place)?;
+    Ok((vertices, triangles))
+}
+
+/// Returns (u, v, φ, 1) of each vertex of a figure's boundary.
+///
+/// # Errors
+/// A level that would take too many vertices.
+pub(crate) fn site_coordinates(figure: &Figure, level: u32) -> Result<Vec<[f64; 4]>, MRepError> {
+    let (sites, _) = laid_out(figure, level)?;
+    Ok(sites.iter().map(coordinates).collect())
+}
+
+/// Returns the radius below each vertex of a figure's boundary, as [`Boundary::radii`] does.
+///
+/// # Errors
+/// A level that would take too many vertices; a stop by the progress.
+pub(crate) fn site_radii(
+    figure: &Figure,
+    level: u32,
+    progress: &dyn Progress,
+) -> Result<Vec<f64>, MRepError> {
+    let (sites, _) = laid_out(figure, level)?;
+    let (rows, radii) = (Rows::new(figure), AtomRadii::new(figure));
+    let radius = |i: usize| radii.at(merged(rows.atoms(&sites[i], 0, 0)));
+    Ok(map_parallel(sites.len(), (progress, "radii"), radius)?)
+}
+
+/// Radii of the atoms, and the least and the largest of them, metres.
+struct AtomRadii {
+    each: Vec<f64>,
+    bounds: (f64, f64),
+}
+
+impl AtomRadii {
+    fn new(figure: &Figure) -> Self {
+        let each: Vec<f64> = figure.atoms().iter().map(|atom| atom.reach()).collect();
+        let bounds = (each.iter()).fold((f64::INFINITY, 0.0_f64), |(lo, hi), r| {
+            (lo.min(*r), hi.max(*r))
+        });
+        Self { each, bounds }
+    }
+
+    /// Interpolates by weights of atoms, between the least and the largest.
+    fn at(&self, weights: impl IntoIterator<Item = (usize, f64)>) -> f64 {
+        let r: f64 = weights
+            .into_iter()
+            .map(|(atom, weight)| self.each[atom] * weight)
+            .sum();
+        r.clamp(self.bounds.0, self.bounds.1)
+    }
+}
+
 impl Boundary {
     /// The sites and maps of a figure's boundary at a level.
     ///
     /// # Errors
-    /// A level that would take too many vertices.
+    /// A level that would take too many vertices, or too many weights for those.
     pub fn new(figure: &Figure, level: u32) -> Result<Self, MRepError> {
         let kind = figure.kind();
-        let parts = 1usize << level.min(HIGHEST);
-        let n = parts as f64;
-        let vertices = match kind {
-            Kind::Slab { rows, cols } => {
-                let (a, b) = ((rows - 1) as f64 * n, (cols - 1) as f64 * n);
-                2.0 * (a + 1.0) * (b + 1.0) + (2.0 * n - 1.0) * 2.0 * (a + b)
-            }
-            Kind::Tube { atoms, spokes } => {
-                spokes as f64 * n * ((atoms + 1) as f64 * n - 1.0) + 2.0
-            }
-        };
-        if level > HIGHEST || vertices > MOST as f64 {
+        let rows = Rows::new(figure);
+        let most = MAX_ENTRIES / rows.longest();
+        let vertices = vertices(figure, level)?;
+        if vertices > most {
             return Err(MRepError::Level {
                 level,
-                vertices,
-                most: MOST,
+                vertices: vertices as f64,
+                most,
             });
         }
-        let (sites, mut triangles) = match kind {
-            Kind::Slab { rows, cols } => slab(rows, cols, parts),
-            Kind::Tube { spokes, .. } => tube(figure.knots(), spokes, parts),
-        };
-        if handedness(figure) < 0.0 {
-            triangles.iter_mut().for_each(|t| t.swap(1, 2));
-        }
-        let rows = Rows::new(figure);
-        let tangents: Vec<[Vec<(usize, f64)>; 2]> =
-            sites.iter().map(|site| rows.tangents(site)).collect();
-        let (by_s, by_t): (Vec<_>, Vec<_>) = tangents.into_iter().map(|[a, b]| (a, b)).unzip();
+        let (sites, triangles) = laid_out(figure, level)?;
         Ok(Self {
             coordinates: sites.iter().map(coordinates).collect(),
             triangles,
             value: rows.map(sites.iter().map(|site| rows.row(site, 0, 0))),
-            tangents: [rows.map(by_s.into_iter()), rows.map(by_t.into_iter())],
+            tangents: [false, true]
+                .map(|by_t| rows.map(sites.iter().map(|site| rows.tangent(site, by_t)))),
             atoms: matrix(
                 sites.iter().map(|site| rows.atoms(site, 0, 0)),
                 kind.atoms(),
@@ -278,14 +349,8 @@ impl Boundary {
     /// Mean length of the spokes below each vertex ([`Atom::reach`](super::Atom::reach)), interpolated between the smallest and the largest
     /// of the atoms, metres.
     pub fn radii(&self, figure: &Figure) -> Vec<f64> {
-        let radii: Vec<f64> = figure.atoms().iter().map(|atom| atom.reach()).collect();
-        let (least, most) = radii.iter().fold((f64::INFINITY, 0.0_f64), |(lo, hi), r| {
-            (lo.min(*r), hi.max(*r))
-        });
-        let sum = |row: sprs::CsVecViewI<'_, f64, u32>| {
-            let r: f64 = row.iter().map(|(atom, weight)| radii[atom] * weight).sum();
-            r.clamp(least, most)
-        };
+        let radii = AtomRadii::new(figure);
+        let sum = |row: sprs::CsVecViewI<'_, f64, u32>| radii.at(row.iter().map(|(a, w)| (a, *w)));
         self.atoms.outer_iterator().map(sum).collect()
     }
 }
@@ -301,149 +366,4 @@ pub(super) struct Shape {
 pub(super) fn vectors(figure: &Figure) -> Vec<Vec3> {
     let of = |(i, atom): (usize, &super::atom::Atom)| atom.vectors(figure.kind().role(i));
     figure.atoms().iter().enumerate().flat_map(of).collect()
-}
-
-/// (u, v, φ, 1) of a site.
-fn coordinates(site: &Site) -> [f64; 4] {
-    let side = |up: bool| if up { 1.0 } else { -1.0 };
-    let (s, t) = (site.s, site.t);
-    match site.part {
-        Part::Sheet { up } => [s, t, side(up), 1.0],
-        Part::Rim { edge, up } => {
-            let [u, v] = edge.place(s);
-            [u, v, side(up) * (1.0 - t), 1.0]
-        }
-        Part::Body => [s, 0.0, t, 1.0],
-        Part::Cap { last: true } => [1.0 + s, 0.0, t, 1.0],
-        Part::Cap { last: false } => [-s, 0.0, t, 1.0],
-    }
-}
-
-/// Both sheets, then rings around the border from the upper one to the lower.
-fn slab(rows: usize, cols: usize, parts: usize) -> (Vec<Site>, Vec<[u32; 3]>) {
-    let (a, b) = ((rows - 1) * parts, (cols - 1) * parts);
-    let (mut sites, mut triangles) = (Vec::new(), Vec::new());
-    for up in [true, false] {
-        let first = sites.len();
-        for i in 0..=a {
-            for j in 0..=b {
-                sites.push(Site {
-                    part: Part::Sheet { up },
-                    s: i as f64 / a as f64,
-                    t: j as f64 / b as f64,
-                });
-            }
-        }
-        let at = |i: usize, j: usize| first + i * (b + 1) + j;
-        for i in 0..a {
-            for j in 0..b {
-                let quad = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
-                push_quad(&mut triangles, quad, !up);
-            }
-        }
-    }
-    // Once around the border: from (0, 0) along the first row, the last column, the last row and the first column.
-    let around: Vec<(usize, usize, Edge, f64)> = {
-        let [first_row, last_row, first_column, last_column] = EDGES;
-        let u = |i: usize| i as f64 / a as f64;
-        let v = |j: usize| j as f64 / b as f64;
-        let there = (0..b).map(|j| (0, j, first_row, v(j)));
-        let down = (0..a).map(|i| (i, b, last_column, u(i)));
-        let back = (0..b).map(|j| (a, b - j, last_row, v(b - j)));
-        let home = (0..a).map(|i| (a - i, 0, first_column, u(a - i)));
-        there.chain(down).chain(back).chain(home).collect()
-    };
-    let sheet = (a + 1) * (b + 1);
-    let mut ring: Vec<usize> = around.iter().map(|&(i, j, ..)| i * (b + 1) + j).collect();
-    let below: Vec<usize> = ring.iter().map(|&v| sheet + v).collect();
-    for k in 1..=2 * parts {
-        let next: Vec<usize> = if k == 2 * parts {
-            below.clone()
-        } else {
-            let up = k <= parts;
-            let p = if up { k } else { 2 * parts - k } as f64 / parts as f64;
-            let first = sites.len();
-            sites.extend(around.iter().map(|&(.., edge, s)| Site {
-                part: Part::Rim { edge, up },
-                s,
-                t: p,
-            }));
-            (first..sites.len()).collect()
-        };
-        for i in 0..ring.len() {
-            let j = (i + 1) % ring.len();
-            push_quad(&mut triangles, [ring[i], ring[j], next[j], next[i]], false);
-        }
-        ring = next;
-    }
-    (sites, triangles)
-}
-
-/// Rings along the tube, then those of both caps and their poles.
-fn tube(knots: &[f64], spokes: usize, parts: usize) -> (Vec<Site>, Vec<[u32; 3]>) {
-    let m = spokes * parts;
-    let angle = |j: usize| TAU * j as f64 / m as f64;
-    let (mut sites, mut triangles) = (Vec::new(), Vec::new());
-    let mut along: Vec<f64> = Vec::new();
-    for pair in knots.windows(2) {
-        along.extend((0..parts).map(|k| pair[0] + (pair[1] - pair[0]) * k as f64 / parts as f64));
-    }
-    along.push(1.0);
-    let ring = |sites: &mut Vec<Site>, part: Part, s: f64| -> usize {
-        let first = sites.len();
-        sites.extend((0..m).map(|j| Site {
-            part,
-            s,
-            t: angle(j),
-        }));
-        first
-    };
-    let band = |triangles: &mut Vec<[u32; 3]>, a: usize, b: usize| {
-        for j in 0..m {
-            let k = (j + 1) % m;
-            push_quad(triangles, [a + j, b + j, b + k, a + k], false);
-        }
-    };
-    let body: Vec<usize> = along
-        .iter()
-        .map(|&u| ring(&mut sites, Part::Body, u))
-        .collect();
-    for pair in body.windows(2) {
-        band(&mut triangles, pair[0], pair[1]);
-    }
-    for last in [false, true] {
-        let part = Part::Cap { last };
-        let mut from = if last { body[body.len() - 1] } else { body[0] };
-        for k in 1..parts {
-            let to = ring(&mut sites, part, k as f64 / parts as f64);
-            if last {
-                band(&mut triangles, from, to);
-            } else {
-                band(&mut triangles, to, from);
-            }
-            from = to;
-        }
-        let pole = sites.len();
-        sites.push(Site {
-            part,
-            s: 1.0,
-            t: 0.0,
-        });
-        for j in 0..m {
-            let k = (j + 1) % m;
-            let [a, b] = if last { [j, k] } else { [k, j] };
-            triangles.push([from + a, pole, from + b].map(|v| v as u32));
-        }
-    }
-    (sites, triangles)
-}
-
-/// Two triangles, over the diagonal from the first corner; turned around or not.
-fn push_quad(triangles: &mut Vec<[u32; 3]>, corners: [usize; 4], turned: bool) {
-    let [a, b, c, d] = corners.map(|v| v as u32);
-    if turned {
-        triangles.extend([[a, c, b], [a, d, c]]);
-    } else {
-        triangles.extend([[a, b, c], [a, c, d]]);
-    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Control lattices from figures: cells that follow a limb, with bones on the way from hub to hub.
 
+use super::boundary::mesh;
 use super::cells::Complex;
 use super::cut::spread;
 use super::error::MRepError;
@@ -9,6 +10,7 @@ use super::runs::runs;
 use crate::Vec3;
 use crate::aabb;
 use crate::lattice::Lattice;
+use crate::progress::Silent;
 use crate::skeleton::Skeleton;
 use crate::surface::{Surface, closest_leaf};
 use rayon::prelude::*;
@@ -53,7 +55,7 @@ impl Figure {
         }
         let points: Vec<Vec3> = match covers {
             Some(surface) => dense(surface),
-            None => super::Boundary::new(self, 2)?.positions(self),
+            None => mesh(self, 2, &Silent)?.0,
         };
         let (figure, complex, lattice) = self.clone().filled(layers, &points)?;
         let Some(skeleton) = skeleton else {

@@ -2,7 +2,7 @@
 //! Several figures under names: what a file holds, and what is joined.
 
 use super::blend::blended;
-use super::boundary::Boundary;
+use super::boundary::mesh;
 use super::error::MRepError;
 use super::figure::Figure;
 use crate::progress::Progress;
@@ -122,8 +122,7 @@ impl Model {
             return Ok(Default::default());
         };
         if rest.is_empty() {
-            let boundary = Boundary::new(first, level)?;
-            return Ok((boundary.positions(first), boundary.triangles));
+            return mesh(first, level, progress);
         }
         if level > HIGHEST {
             return Err(MRepError::Setting {

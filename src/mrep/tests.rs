@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Boundaries, legality and coordinates of figures with known answers.
 
-use super::boundary::Boundary;
+use super::boundary::{Boundary, mesh};
 use super::fixture::{ellipsoid, helix};
 use super::*;
+use crate::progress::{Cancelled, Silent};
 use crate::surface::Surface;
 use crate::surface::shapes::Random;
 use crate::{Mat3, Vec3};
@@ -52,6 +53,56 @@ fn an_ellipsoid_is_met_better_than_by_the_second_order_of_the_spacing() {
         fine.0 < middle.0 / 4.0 && fine.1 < middle.1 / 4.0,
         "{middle:?} {fine:?}"
     );
+}
+
+#[test]
+fn boundaries_are_the_same_without_the_maps_that_follow_atoms() {
+    for figure in figures() {
+        for level in 0..4 {
+            let boundary = Boundary::new(&figure, level).unwrap();
+            let (vertices, triangles) = mesh(&figure, level, &Silent).unwrap();
+            assert_eq!(triangles, boundary.triangles);
+            assert_eq!(vertices, boundary.positions(&figure));
+            assert_eq!(
+                site_coordinates(&figure, level).unwrap(),
+                boundary.coordinates
+            );
+            let radii = site_radii(&figure, level, &Silent).unwrap();
+            assert_eq!(radii, boundary.radii(&figure));
+        }
+    }
+}
+
+#[test]
+fn boundaries_are_counted_before_they_are_made() {
+    for figure in figures() {
+        for level in [11, 40, u32::MAX] {
+            let refused = |e| matches!(e, MRepError::Level { .. });
+            assert!(refused(mesh(&figure, level, &Silent).unwrap_err()));
+            assert!(refused(site_coordinates(&figure, level).unwrap_err()));
+            assert!(refused(site_radii(&figure, level, &Silent).unwrap_err()));
+            assert!(refused(Boundary::new(&figure, level).unwrap_err()));
+        }
+    }
+    // Weights of a limb for all vertices are refused where the vertices alone are not.
+    let limb = helix(13, 8);
+    assert_eq!(site_coordinates(&limb, 7).unwrap().len(), 1_833_986);
+    assert!(Boundary::new(&limb, 7).is_err());
+}
+
+#[test]
+fn boundaries_stop_when_they_are_told_to() {
+    let stop = |_: f64, _: &str| false;
+    for figure in figures() {
+        assert_eq!(
+            mesh(&figure, 2, &stop).unwrap_err(),
+            MRepError::Cancelled(Cancelled)
+        );
+        assert_eq!(
+            site_radii(&figure, 2, &stop).unwrap_err(),
+            MRepError::Cancelled(Cancelled)
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Blended boundaries of bodies with limbs, and names.
 
+use super::super::Boundary;
 use super::super::fixture::creature;
 use super::*;
 use crate::progress::Silent;
