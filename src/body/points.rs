@@ -89,7 +89,9 @@ impl FleshPoints {
         halvings.clamp(0.0, f64::from(FINEST)) as u32
     }
 
-    /// The bricks of a level that meet a box and that `keep` wants, told each one's middle and the radius around it.
+    /// Returns the bricks of a level that meet a box and that `keep` wants, called with the middle of a cube and the radius around
+    /// it. What `keep` does not want of a cube, it must not want of any cube inside: blocks of bricks are left out as wholes, so that
+    /// a thin ring costs what it meets and not its box.
     pub fn within(
         &self,
         level: u32,
@@ -107,17 +109,25 @@ impl FleshPoints {
         // Clipped to the body, so numbers of bricks are small.
         let first = (lo - middle).map(|x| (x / side).floor() as i32);
         let last = (hi - middle).map(|x| (x / side).floor() as i32);
+        let wanted = |block: &Block| {
+            let size = f64::from(1u32 << block.doublings);
+            let at = Vec3::from(block.first.map(f64::from)) + Vec3::repeat(0.5 * size);
+            // By rounding no block is left out of which a brick is wanted.
+            let slack = if block.doublings > 0 { 1.0 + 1e-9 } else { 1.0 };
+            keep(middle + at * side, radius * size * slack)
+        };
         let mut keys = Vec::new();
-        for k in first.z..=last.z {
-            for j in first.y..=last.y {
-                for i in first.x..=last.x {
-                    let at = Vec3::new(f64::from(i), f64::from(j), f64::from(k));
-                    if keep(middle + (at + Vec3::repeat(0.5)) * side, radius) {
-                        keys.push((level, [i, j, k]));
-                    }
-                }
+        let mut left = vec![Block::around(first.into(), last.into())];
+        while let Some(block) = left.pop() {
+            if !block.meets(first.into(), last.into()) || !wanted(&block) {
+                continue;
+            }
+            match block.doublings {
+                0 => keys.push((level, block.first)),
+                _ => left.extend(block.halves()),
             }
         }
+        keys.sort_unstable_by_key(|(_, [i, j, k])| (*k, *j, *i));
         self.bricks(&keys)
     }
 
@@ -261,6 +271,38 @@ impl FleshPoints {
     }
 }
 
+/// A cube of bricks, 2^doublings along an edge.
+struct Block {
+    first: [i32; 3],
+    doublings: u32,
+}
+
+impl Block {
+    /// Returns the smallest block from the first brick on that holds a box of bricks.
+    fn around(first: [i32; 3], last: [i32; 3]) -> Self {
+        let longest = (0..3).map(|k| last[k] - first[k] + 1).max().unwrap_or(0);
+        let doublings = u32::try_from(longest).unwrap_or(0).next_power_of_two();
+        Self {
+            first,
+            doublings: doublings.trailing_zeros(),
+        }
+    }
+
+    fn meets(&self, first: [i32; 3], last: [i32; 3]) -> bool {
+        let size = 1 << self.doublings;
+        (0..3).all(|k| self.first[k] <= last[k] && self.first[k] + size > first[k])
+    }
+
+    /// Returns the eight blocks of half the size.
+    fn halves(&self) -> impl Iterator<Item = Self> + '_ {
+        let doublings = self.doublings - 1;
+        (0..8).map(move |i| Self {
+            first: std::array::from_fn(|k| self.first[k] + ((i >> k & 1) << doublings)),
+            doublings,
+        })
+    }
+}
+
 /// Places in a cube of n³, x fastest.
 fn cube(n: i32) -> impl Iterator<Item = Vec3> {
     (0..n * n * n).map(move |i| {
@@ -372,6 +414,31 @@ mod tests {
             assert_eq!(points.level(1.001 * h), level);
             assert_eq!(points.level(0.999 * h), level + 1);
         }
+    }
+
+    #[test]
+    fn bricks_of_a_ring_are_those_that_it_meets() {
+        let body = BarOptions::default().build();
+        let points = body.points();
+        let (level, ring, tube) = (3, 0.1 * body.size(), 0.003 * body.size());
+        let meets =
+            |middle: Vec3, radius: f64| (middle.xy().norm() - ring).hypot(middle.z) - tube < radius;
+        let box_around = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
+        let asked = std::cell::Cell::new(0);
+        let found = points.within(level, box_around, |middle, radius| {
+            asked.set(asked.get() + 1);
+            meets(middle, radius)
+        });
+        // One brick after the other.
+        let side = points.spacing(level) * f64::from(BRICK);
+        let every = std::cell::Cell::new(0);
+        let radius = 0.5 * 3f64.sqrt() * side;
+        let one_by_one = points.within(level, box_around, |middle, r| {
+            every.set(every.get() + 1);
+            r > 1.5 * radius || meets(middle, r)
+        });
+        assert!(!found.is_empty() && found == one_by_one);
+        assert!(10 * asked.get() < every.get(), "{asked:?} {every:?}");
     }
 
     #[test]

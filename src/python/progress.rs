@@ -82,7 +82,17 @@ pub(super) fn watched<S: Send, T: Send, E: IntoPy + Send>(
     state: &Exclusive<S>,
     work: impl FnOnce(&mut S, &dyn Progress) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    with_progress(py, None, |progress| {
+    reporting(py, None, state, work)
+}
+
+/// As [`watched`], reporting to `callable`.
+pub(super) fn reporting<S: Send, T: Send, E: IntoPy + Send>(
+    py: Python<'_>,
+    callable: Option<Py<PyAny>>,
+    state: &Exclusive<S>,
+    work: impl FnOnce(&mut S, &dyn Progress) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    with_progress(py, callable, |progress| {
         let done = work(&mut *state.lock().map_err(IntoPy::into_py)?, progress);
         done.map_err(IntoPy::into_py)
     })

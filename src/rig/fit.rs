@@ -42,7 +42,7 @@ use crate::lattice::Embedding;
 use crate::progress::{Paced, Progress, Silent};
 use crate::skeleton::Pose;
 use options::ResolvedOptions;
-use pull::{Held, Pull};
+use pull::{Held, MAX_POINTS, Pull};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -148,6 +148,9 @@ impl Fit {
 
     /// The parameters that bring points nearest to their targets; what cannot be reached is approached.
     ///
+    /// Forces are integrated at twenty million points of flesh at most, where the options name no number of evaluations; the best
+    /// that was found by then is the result.
+    ///
     /// # Errors
     /// Points or options that make no sense, a template that starts wholly outside the flesh, points that no parameter
     /// moves.
@@ -160,7 +163,7 @@ impl Fit {
         self.fit_watched(rig, points, options, &Silent)
     }
 
-    /// [`fit`](Self::fit), which the progress may stop; it reports no fraction.
+    /// [`fit`](Self::fit), which the progress may stop; the fraction is that of the most work that a fit may take.
     ///
     /// # Errors
     /// As [`fit`](Self::fit); a stop by the progress.
@@ -181,6 +184,11 @@ impl Fit {
             resolved: &resolved,
             progress: Paced::new(progress),
             stopped: Cell::new(false),
+            spent: Cell::new(0.0),
+            budget: match options.evaluations {
+                Some(_) => f64::INFINITY,
+                None => MAX_POINTS,
+            },
         };
         let mut whole = Whole {
             rig,
@@ -212,6 +220,8 @@ impl Fit {
             resolved: &resolved,
             progress: Paced::new(&Silent),
             stopped: Cell::new(false),
+            spent: Cell::new(0.0),
+            budget: f64::INFINITY,
         };
         let level = rig.level(&body, &resolved.asked)?;
         let local = pull.look(&resolved.asked, level)?.local;

@@ -336,6 +336,16 @@ impl Rig {
         }
     }
 
+    /// Returns about how many points of flesh an integral over the rig's template takes at a level: the work of it.
+    pub(crate) fn points_at_level(
+        &self,
+        body: &Body,
+        eta: &[f64],
+        level: u32,
+    ) -> Result<f64, RigError> {
+        Ok(quadrature::points(body, level, &self.template_at(eta)?))
+    }
+
     /// The forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every parameter, `[nodes]` each.
     ///
     /// # Errors

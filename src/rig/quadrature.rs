@@ -14,6 +14,7 @@ use super::guide::GuideFrame;
 use super::template::{MOST, Template, TemplateKind};
 use crate::body::{Body, Brick, FleshPoint};
 use crate::{Mat3, Vec3};
+use std::f64::consts::PI;
 use std::sync::Arc;
 
 /// Voxels per radius, at least.
@@ -39,6 +40,16 @@ pub(super) fn radii(body: &Body, level: u32, kind: TemplateKind) -> (f64, f64) {
     };
     // Off the boundary, where rounding decides.
     (least * (1.0 + 1e-9), most * (1.0 - 1e-9))
+}
+
+/// Returns about how many points of a level lie in a template: its volume in voxels, but no more than the body's box has.
+pub(super) fn points(body: &Body, level: u32, template: &Template) -> f64 {
+    let r = template.radius();
+    let volume = match template.kind() {
+        TemplateKind::Torus => 2.0 * (PI * r).powi(2) * (template.support_radius() - r),
+        _ => 4.0 / 3.0 * PI * r.powi(3),
+    };
+    volume.min(body.size().powi(3)) / body.points().spacing(level).powi(3)
 }
 
 fn fine(kind: TemplateKind) -> f64 {

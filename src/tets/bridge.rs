@@ -10,6 +10,7 @@ use super::fill::by_faces;
 use super::stuff::Stuffed;
 use crate::Vec3;
 use crate::lattice::volume;
+use crate::progress::{Cancelled, Progress};
 use crate::sets::DisjointSets;
 use crate::surface::Surface;
 use std::cmp::Reverse;
@@ -35,8 +36,12 @@ pub(super) fn depth(axes: &[Axis], grid: &Bcc, p: Vec3) -> f64 {
 }
 
 /// Pieces worth joining, by tetrahedron: numbers in order of appearance, crumbs without.
-fn pieces(stuffed: &Stuffed, edge: f64) -> Vec<Option<u32>> {
-    let piece = by_faces(&stuffed.tets);
+fn pieces(
+    stuffed: &Stuffed,
+    edge: f64,
+    progress: &dyn Progress,
+) -> Result<Vec<Option<u32>>, Cancelled> {
+    let piece = by_faces(&stuffed.tets, progress)?;
     let count = piece.iter().max().map_or(0, |&p| p as usize + 1);
     let mut volumes = vec![0.0; count];
     for (t, &p) in stuffed.tets.iter().zip(&piece) {
@@ -44,26 +49,31 @@ fn pieces(stuffed: &Stuffed, edge: f64) -> Vec<Option<u32>> {
     }
     let largest = volumes.iter().copied().fold(0.0, f64::max);
     let crumb = edge.powi(3).min(0.25 * largest);
-    piece
-        .into_iter()
-        .map(|p| (volumes[p as usize] >= crumb).then_some(p))
-        .collect()
+    let kept = |p: u32| (volumes[p as usize] >= crumb).then_some(p);
+    Ok(piece.into_iter().map(kept).collect())
 }
 
 /// Number of pieces worth joining.
-pub(super) fn count(stuffed: &Stuffed, grid: &Bcc) -> usize {
-    let mut kept: Vec<u32> = pieces(stuffed, 2.0 * grid.half)
-        .into_iter()
-        .flatten()
-        .collect();
+pub(super) fn count(
+    stuffed: &Stuffed,
+    grid: &Bcc,
+    progress: &dyn Progress,
+) -> Result<usize, Cancelled> {
+    let all = pieces(stuffed, 2.0 * grid.half, progress)?;
+    let mut kept: Vec<u32> = all.into_iter().flatten().collect();
     kept.sort_unstable();
     kept.dedup();
-    kept.len()
+    Ok(kept.len())
 }
 
 /// Tubes that join the pieces of a mesh as far as the surface does.
-pub(super) fn tubes(surface: &Surface, grid: &Bcc, stuffed: &Stuffed) -> Vec<Axis> {
-    let of_tet = pieces(stuffed, 2.0 * grid.half);
+pub(super) fn tubes(
+    surface: &Surface,
+    grid: &Bcc,
+    stuffed: &Stuffed,
+    progress: &dyn Progress,
+) -> Result<Vec<Axis>, Cancelled> {
+    let of_tet = pieces(stuffed, 2.0 * grid.half, progress)?;
     let mut of_node = vec![None; stuffed.nodes.len()];
     for (t, &p) in stuffed.tets.iter().zip(&of_tet) {
         t.iter()
@@ -104,7 +114,7 @@ pub(super) fn tubes(surface: &Surface, grid: &Bcc, stuffed: &Stuffed) -> Vec<Axi
                 .map(|w| (grid.place(w[0]), grid.place(w[1]))),
         );
     }
-    axes
+    Ok(axes)
 }
 
 /// The nearest chosen point of the lattice within 1.7 half edges.

@@ -12,7 +12,7 @@ use super::stuff::{Depths, NONE, Stuffed};
 use super::{TetError, TetMesh};
 use crate::Vec3;
 use crate::lattice::Cell;
-use crate::progress::{Part, Progress, step};
+use crate::progress::{Cancelled, Part, Progress, step};
 use crate::sets::DisjointSets;
 use crate::surface::Surface;
 
@@ -41,6 +41,8 @@ const ATTEMPTS: usize = 12;
 const CLOSE: f64 = 0.01;
 const NEAR: f64 = 0.03;
 const FAR: f64 = 0.5;
+/// Stage of the progress.
+const LOOSE: &str = "looking for loose pieces";
 /// Shifts of the lattice, in cubes.
 const SHIFTS: [[f64; 3]; 4] = [
     [0.0, 0.0, 0.0],
@@ -249,10 +251,10 @@ fn fill_once(
     let mut stuffed = of_volume(&depths, surface.volume(), progress)?;
     let mut notes = Vec::new();
     for _ in 0..2 {
-        if bridge::count(&stuffed, &depths.grid) < 2 {
+        if bridge::count(&stuffed, &depths.grid, progress)? < 2 {
             break;
         }
-        let tubes = bridge::tubes(surface, &depths.grid, &stuffed);
+        let tubes = bridge::tubes(surface, &depths.grid, &stuffed, progress)?;
         if tubes.is_empty() {
             break;
         }
@@ -273,9 +275,8 @@ fn fill_once(
              more cells, or close its holes and give it thickness"
         )));
     }
-    step(progress, 0.9, "looking for loose pieces")?;
     let node_of_point = stuffed.node_of_point;
-    let pieces = Pieces::new(stuffed.nodes, stuffed.tets, edge);
+    let pieces = Pieces::new((stuffed.nodes, stuffed.tets), edge, progress)?;
     notes.extend(pieces.notes);
     let vertices = pieces.nodes.iter().map(|x| grid.centre + x).collect();
     let mut mesh = TetMesh::new(vertices, pieces.tets)
@@ -306,8 +307,13 @@ fn of_volume(
     let mut before: Option<(f64, f64)> = None;
     let mut best: Option<(f64, Stuffed)> = None;
     for round in 0..5 {
-        step(progress, 0.6 + 0.06 * f64::from(round), "building cells")?;
-        let stuffed = depths.stuff(margin);
+        let from = 0.6 + 0.06 * f64::from(round);
+        let part = Part {
+            whole: progress,
+            from,
+            to: from + 0.06,
+        };
+        let stuffed = depths.stuff(margin, &part)?;
         let lack = wanted - stuffed.volume();
         // Without a margin before: the area that a layer would cover.
         let slope = before
@@ -337,8 +343,12 @@ struct Pieces {
 impl Pieces {
     /// Parts pieces that touch at an edge or a point only (they would swing there without resistance), and drops
     /// crumbs smaller than one cube of the lattice beside larger pieces.
-    fn new(nodes: Vec<Vec3>, mut tets: Vec<[u32; 4]>, edge: f64) -> Self {
-        let piece = by_faces(&tets);
+    fn new(
+        (nodes, mut tets): (Vec<Vec3>, Vec<[u32; 4]>),
+        edge: f64,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        let piece = by_faces(&tets, progress)?;
         let count = piece.iter().max().map_or(0, |&p| p as usize + 1);
         let mut volumes = vec![0.0; count];
         for (t, &p) in tets.iter().zip(&piece) {
@@ -378,30 +388,65 @@ impl Pieces {
                 "{crumbs} loose crumbs, each smaller than a cell, were left out."
             ));
         }
-        Self {
+        step(progress, 0.95, LOOSE)?;
+        Ok(Self {
             nodes: kept,
             tets,
             notes,
-        }
+        })
     }
 }
 
-/// For each tetrahedron the piece it belongs to, pieces numbered in order of appearance.
-pub(super) fn by_faces(tets: &[[u32; 4]]) -> Vec<u32> {
-    let mut faces: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * tets.len());
-    for (t, tet) in (0u32..).zip(tets) {
-        for face in Cell::Tetrahedron([0; 4]).faces() {
+/// Returns for each tetrahedron the piece it belongs to, pieces numbered in order of appearance.
+///
+/// Faces are grouped by their lowest node, so that only the few of one node are sorted at a time.
+///
+/// # Errors
+/// A stop by the progress.
+pub(super) fn by_faces(tets: &[[u32; 4]], progress: &dyn Progress) -> Result<Vec<u32>, Cancelled> {
+    /// The progress is asked once for so many nodes.
+    const ASKED: usize = 1 << 16;
+    let corners = Cell::Tetrahedron([0; 4]);
+    let faces = |&tet: &[u32; 4]| {
+        corners.faces().iter().map(move |face| {
             let mut key = [tet[face[0]], tet[face[1]], tet[face[2]]];
             key.sort_unstable();
-            faces.push((key, t));
+            key
+        })
+    };
+    step(progress, 0.9, LOOSE)?;
+    let nodes = tets.iter().flatten().max().map_or(0, |&v| v as usize + 1);
+    // Where the faces of a node end, and in the end where they begin.
+    let mut begin = vec![0usize; nodes + 1];
+    for [lowest, ..] in tets.iter().flat_map(faces) {
+        begin[lowest as usize] += 1;
+    }
+    let mut sum = 0;
+    for n in &mut begin {
+        sum += *n;
+        *n = sum;
+    }
+    step(progress, 0.9, LOOSE)?;
+    let mut of_node = vec![([0u32; 2], 0u32); sum];
+    for (t, tet) in (0u32..).zip(tets) {
+        for [lowest, middle, highest] in faces(tet) {
+            let at = &mut begin[lowest as usize];
+            *at -= 1;
+            of_node[*at] = ([middle, highest], t);
         }
     }
-    faces.sort_unstable();
     let mut sets = DisjointSets::new(tets.len());
-    for pair in faces.windows(2).filter(|w| w[0].0 == w[1].0) {
-        sets.join(pair[0].1, pair[1].1);
+    for (v, range) in begin.windows(2).enumerate() {
+        if v % ASKED == 0 {
+            step(progress, 0.9, LOOSE)?;
+        }
+        let faces = &mut of_node[range[0]..range[1]];
+        faces.sort_unstable();
+        for pair in faces.windows(2).filter(|w| w[0].0 == w[1].0) {
+            sets.join(pair[0].1, pair[1].1);
+        }
     }
-    sets.numbers()
+    Ok(sets.numbers())
 }
 
 /// A sentence about parts of the surface that no cell is near, and how much of it they are: triangles farther from every inner point of the

@@ -15,7 +15,7 @@ use super::bcc::{At, Bcc, is_long};
 use super::bridge::{self, Axis};
 use crate::Vec3;
 use crate::lattice::{quality, volume};
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::surface::Surface;
 use rayon::prelude::*;
 
@@ -100,7 +100,17 @@ impl<'a> Depths<'a> {
     }
 
     /// Fills the domain widened by a margin.
-    pub fn stuff(&self, margin: f64) -> Stuffed {
+    ///
+    /// # Errors
+    /// A stop by the progress.
+    pub fn stuff(&self, margin: f64, progress: &dyn Progress) -> Result<Stuffed, Cancelled> {
+        const STAGE: &str = "building cells";
+        let part = |from: f64, to: f64| Part {
+            whole: progress,
+            from,
+            to,
+        };
+        step(progress, 0.0, STAGE)?;
         let grid = &self.grid;
         let on = ON * 2.0 * grid.half;
         let settled = |d: f64, p: Vec3| {
@@ -116,7 +126,7 @@ impl<'a> Depths<'a> {
             depths[grid.number(*at)] = d;
         }
         let mut crossing: Vec<(At, At)> = Vec::new();
-        for p in grid.points() {
+        each_layer(grid, (&part(0.1, 0.3), STAGE), |p| {
             let d = depths[grid.number(p)];
             if d != 0.0 {
                 crossing.extend(
@@ -131,19 +141,18 @@ impl<'a> Depths<'a> {
                         }),
                 );
             }
-        }
+        })?;
         crossing.sort_unstable_by_key(|&(p, q)| (grid.number(p), grid.number(q)));
-        let cuts: Vec<Cut> = crossing
-            .par_iter()
-            .map(|&(p, q)| {
-                let ends = (grid.number(p), grid.number(q));
-                let (x, y) = (grid.place(p), grid.place(q));
-                let ends_at = (depths[ends.0], depths[ends.1]);
-                let t = root(ends_at, CUT * grid.half, |t| depth(x + (y - x) * t));
-                let place = x + (y - x) * t;
-                Cut { ends, place }
-            })
-            .collect();
+        let cut = |i: usize| {
+            let (p, q) = crossing[i];
+            let ends = (grid.number(p), grid.number(q));
+            let (x, y) = (grid.place(p), grid.place(q));
+            let ends_at = (depths[ends.0], depths[ends.1]);
+            let t = root(ends_at, CUT * grid.half, |t| depth(x + (y - x) * t));
+            let place = x + (y - x) * t;
+            Cut { ends, place }
+        };
+        let cuts = map_parallel(crossing.len(), (&part(0.3, 0.6), STAGE), cut)?;
         let sign = |d: &f64| (*d > 0.0) as i8 - (*d < 0.0) as i8;
         let mut maker = Maker {
             grid,
@@ -156,13 +165,28 @@ impl<'a> Depths<'a> {
             tets: Vec::new(),
         };
         maker.warp(&crossing);
-        maker.build();
-        Stuffed {
+        maker.build((&part(0.6, 1.0), STAGE))?;
+        Ok(Stuffed {
             node_of_point: maker.number_of_point,
             nodes: maker.nodes,
             tets: maker.tets,
-        }
+        })
     }
+}
+
+/// Calls `f` with each point of a lattice in order; asks the progress before each layer.
+fn each_layer(
+    grid: &Bcc,
+    (progress, stage): (&dyn Progress, &str),
+    mut f: impl FnMut(At),
+) -> Result<(), Cancelled> {
+    let layers = grid.layers();
+    let count = layers.clone().count() as f64;
+    for (i, k) in layers.enumerate() {
+        step(progress, i as f64 / count, stage)?;
+        grid.layer(k).for_each(&mut f);
+    }
+    Ok(())
 }
 
 /// Where a function of different signs at 0 and 1 changes its sign, or is small enough: false position (Illinois),
@@ -241,14 +265,15 @@ impl Maker<'_> {
         self.places.sort_unstable_by_key(|p| p.0);
     }
 
-    fn build(&mut self) {
-        for p in self.grid.points() {
-            for t in self.grid.tets(p) {
+    fn build(&mut self, progress: (&dyn Progress, &str)) -> Result<(), Cancelled> {
+        let grid = self.grid;
+        each_layer(grid, progress, |p| {
+            for t in grid.tets(p) {
                 if t.iter().any(|&q| self.sign(q) > 0) {
                     self.fill(t);
                 }
             }
-        }
+        })
     }
 
     fn sign(&self, p: At) -> i8 {

@@ -26,6 +26,10 @@ const HALVINGS: usize = 4;
 /// What would fold flesh is tried so many times as wide, and again while that comes nearer.
 const WIDER: f64 = 1.4;
 const WIDENINGS: usize = 6;
+/// Points of flesh at which one fit integrates forces at most: some seconds. Fits of templates as thick as limbs take a tenth of
+/// that; those of thin rings, which need fine voxels all around, would go on for minutes. With half as many, fits of rings eight times
+/// as wide as thick begin to end early.
+pub(super) const MAX_POINTS: f64 = 2e7;
 /// Points this close, as a part of the body's size, count as met.
 const MET: f64 = 1e-5;
 /// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
@@ -55,6 +59,10 @@ pub(super) struct Pull<'a> {
     pub progress: Paced<'a>,
     /// Stopped by the progress: from then on nothing is evaluated.
     pub stopped: Cell<bool>,
+    /// Points of flesh at which forces were integrated so far.
+    pub spent: Cell<f64>,
+    /// After so many points nothing is evaluated any more: the best so far counts.
+    pub budget: f64,
 }
 
 impl Pull<'_> {
@@ -174,10 +182,17 @@ impl Pull<'_> {
 
     /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
     pub fn look(&self, eta: &[f64], level: u32) -> Result<View, FitError> {
-        if self.stopped.get() || step(&self.progress, 0.0, "fitting").is_err() {
+        let spent = self.spent.get();
+        let share = (spent / MAX_POINTS).min(1.0);
+        if self.stopped.get() || step(&self.progress, share, "fitting").is_err() {
             self.stopped.set(true);
             return Err(Cancelled.into());
         }
+        if spent > self.budget {
+            return Err(Cancelled.into());
+        }
+        self.spent
+            .set(spent + self.rig.points_at_level(self.body, eta, level)?);
         let (forces, slopes) = self.rig.tangents_at_level(self.body, eta, level)?;
         let n = eta.len();
         let (mut value, mut gradient) = (0.0, vec![0.0; n]);
