@@ -316,9 +316,9 @@ class Lattice:
     ) -> Lattice:
         """Builds a lattice around a surface and a skeleton.
 
-        skin_weights[n,b] choose the bones, their virtual tips and the parts; cells_across is the number of cells
-        along the diagonal of the body's box, 2 to 64. Deterministic; built along the character's own axes, so turned
-        about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
+        skin_weights[n,b] choose the bones, their virtual tips and the parts; as everywhere, each row counts by its shares and
+        need not sum to one. cells_across is the number of cells along the diagonal of the body's box, 2 to 64. Deterministic; built
+        along the character's own axes, so turned about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
         """
     def with_bones_of(self, skeleton: Skeleton) -> Lattice:
         """The same lattice with those of a skeleton's bones that are found on its edges: a chain of vertices, each as
@@ -361,6 +361,8 @@ class Lattice:
     def embed_surface(self, surface: Surface) -> tuple[_Indices, _Floats]:
         """Like `embed` for a surface's vertices -> (indices[n,8], weights[n,8]); where virtual copies of a cell overlap, each vertex goes with the
         copy that holds its own flesh."""
+    def __copy__(self) -> Lattice: ...
+    def __deepcopy__(self, _memo: object) -> Lattice: ...
 
 @final
 class Material:
@@ -426,6 +428,8 @@ class Shell:
         Raises InputError, Cancelled."""
     def report(self) -> list[str]:
         """What was found in the mesh, a sentence each: slivers, edges of more than two triangles, loose parts."""
+    def __copy__(self) -> Shell: ...
+    def __deepcopy__(self, _memo: object) -> Shell: ...
 
 @final
 class MRep:
@@ -930,6 +934,8 @@ class TetMesh:
         """Derivative of `energy` with respect to q, N, [k,3]."""
     def hessian(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> _Sparse:
         """Hessian of `energy`, N/m, 3·k square, xyz interleaved."""
+    def __copy__(self) -> TetMesh: ...
+    def __deepcopy__(self, _memo: object) -> TetMesh: ...
 
 @final
 class Body:
@@ -1059,6 +1065,8 @@ class Body:
     @staticmethod
     def load(path: str | PathLike[str]) -> Body:
         """Reads a body that `save` wrote. Raises StorageError: no Thew file, another version, damaged, refused."""
+    def __copy__(self) -> Body: ...
+    def __deepcopy__(self, _memo: object) -> Body: ...
 
 @final
 class Contact:
@@ -1093,6 +1101,8 @@ class Contact:
     @property
     def response(self) -> _Response:
         """What keeps flesh from passing through itself."""
+    def __copy__(self) -> Contact: ...
+    def __deepcopy__(self, _memo: object) -> Contact: ...
 
 @final
 class Collider:
@@ -1119,6 +1129,8 @@ class Collider:
     @property
     def entries(self) -> int | None:
         """Entries of its motion; None: it is still."""
+    def __copy__(self) -> Collider: ...
+    def __deepcopy__(self, _memo: object) -> Collider: ...
 
 @final
 class Contacts:
@@ -1474,12 +1486,73 @@ class Shot:
     def restarts(self) -> list[int]:
         """Frames in which the flesh begins anew, ascending."""
     @property
+    def poses(self) -> _Floats:
+        """Poses, [f,b,4,4]."""
+    @property
+    def rigs(self) -> list[Rig]:
+        """The rigs that push it."""
+    @property
+    def controls(self) -> _Floats | None:
+        """Where the rigs' controls stand, [f,r]; None: each at its last sample."""
+    @property
+    def preroll(self) -> int:
+        """Frames simulated before the first one, or rounds of a cycle."""
+    @property
+    def cyclic(self) -> bool:
+        """Whether the poses repeat."""
+    @property
+    def rate(self) -> float:
+        """Steps per second, at least."""
+    @property
+    def gravity(self) -> _Floats:
+        """Gravity [3], m/s²."""
+    @property
+    def mass_damping(self) -> float:
+        """Damping by mass, 1/s."""
+    @property
+    def stiffness_damping(self) -> float:
+        """Damping by stiffness, s."""
+    @property
+    def max_offset(self) -> float | None:
+        """The farthest that flesh is shown from its skin, as a part of the body's size; None: no limit."""
+    @property
+    def elastic_joints(self) -> float:
+        """Which part of the joints' own shape is shown, 0 to 1."""
+    @property
+    def solver(self) -> _Solver:
+        """How steps are solved."""
+    @property
+    def modes(self) -> Modes | int | None:
+        """Modes of the method "modal", or how many of the lowest; None: the usual number."""
+    @property
+    def engine(self) -> str:
+        """Engine that shows the method "modal": "auto", "cpu", "gpu" or "gpu:NAME"."""
+    @property
+    def form(self) -> _Form:
+        """Where modes are warped."""
+    @property
+    def precision(self) -> _Precision:
+        """How modes are stored."""
+    @property
+    def contact(self) -> Contact | None:
+        """How the flesh touches; None: it passes through itself."""
+    @property
+    def colliders(self) -> list[Collider]:
+        """What it touches besides flesh."""
+    def replace(self, **changes: Any) -> Shot:
+        """Another shot with some arguments of `Shot` changed: shot.replace(poses=poses, rate=480.0). The others are as read back
+        here: damping stays what it came to, also for another body. `copy.replace` does the same from Python 3.13 on. Raises as `Shot`
+        does."""
+    @property
     def rig_names(self) -> list[str]:
         """Names of the rigs that push it."""
     @property
     def notes(self) -> dict[str, str]:
         """Texts that travel with it, by name."""
     def __len__(self) -> int: ...
+    def __replace__(self, **changes: Any) -> Shot: ...
+    def __copy__(self) -> Shot: ...
+    def __deepcopy__(self, _memo: object) -> Shot: ...
 
 @final
 class Scene:
@@ -1645,7 +1718,11 @@ def equilibrium(
     rest_forces: ArrayLike | None = None,
 ) -> _Floats:
     """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity, forces[dofs,3]
-    (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned with the flesh) [capell2006, §3.3, eq. 10]."""
+    (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned with the flesh) [capell2006, §3.3, eq. 10].
+
+    method: "warped" unless said, the paper's and linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
+    "hyperelastic" unless said: method="hyperelastic" is where that comes to rest. "nonlinear" and "neohookean" warn (RuntimeWarning) of
+    cells that are inverted in the balance."""
 
 def equilibrium_forces(
     body: Body,
@@ -1683,6 +1760,7 @@ class RigFit:
         weights: dict[str, float] | None = None,
         bounds: dict[str, tuple[float | None, float | None]] | None = None,
         evaluations: int | None = None,
+        progress: _Progress | None = None,
     ) -> dict[str, float]:
         """All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest
         to their targets in equilibrium; what cannot be reached is approached, and no flesh is pressed flatter than 0.3 of
@@ -1690,7 +1768,8 @@ class RigFit:
         last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those
         preferred); bounds: {parameter: (lower, upper)}, None for no bound, where they shall not be the usual ones.
         evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update
-        goes on (None: as many as it takes). Raises InputError, RigError, OutsideError."""
+        goes on (None: as many as it takes, within some seconds of work: then the best so far). Raises InputError, RigError,
+        OutsideError, Cancelled."""
     @property
     def reached(self) -> float | None:
         """Of the last `fit`: how much of the way from where its start has the points to their targets it came, 0 to 1, by
@@ -1732,6 +1811,7 @@ def fit_rig(
     gravity: ArrayLike | None = None,
     method: _Method = "warped",
     rest_forces: ArrayLike | None = None,
+    progress: _Progress | None = None,
 ) -> dict[str, float]:
     """`RigFit(...).fit(...)` for once: all parameters of the rig that bring points [(vertex of the body's own surface,
     world target[3]), ...] nearest to their targets in equilibrium at pose[b,4,4] [capell2006, §4.2]."""
@@ -1776,10 +1856,13 @@ class Modes:
     def displacements(self, amplitudes: ArrayLike, warp: bool = True) -> _Floats:
         """Displacements of the nodes at amplitudes[m], [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with warp=False."""
     def scaled(self, factor: float) -> Modes:
-        """The modes of the same flesh made stiffer by a factor: eigenvalues grow by it, shapes stay."""
+        """The modes of the same flesh made stiffer by a factor: eigenvalues grow by it, shapes stay. Raises
+        ModalError for a factor that is not positive, or with which an eigenvalue exceeds 1e100."""
     def first(self, count: int) -> Modes:
         """The first `count` of these modes."""
     def __len__(self) -> int: ...
+    def __copy__(self) -> Modes: ...
+    def __deepcopy__(self, _memo: object) -> Modes: ...
 
 def modes(
     body: TetMesh | Body,
@@ -1930,7 +2013,8 @@ def nonlinear_equilibrium(
 ) -> _Floats:
     """Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by
     Newton's method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones
-    are moved to. Raises InputError, MotionError, Cancelled."""
+    are moved to. Warns (RuntimeWarning) where tetrahedra are inverted in the balance. Raises InputError, MotionError,
+    Cancelled."""
 
 @final
 class NonlinearSimulation:

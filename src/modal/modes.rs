@@ -7,6 +7,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::lattice::Lattice;
 use crate::progress::{Progress, step};
+use crate::range::is_sound;
 use crate::skeleton::rotation_vector::mean_rotation;
 use crate::solve::NodeMatrix;
 use crate::solve::eigen::{EigenOptions, lowest};
@@ -155,12 +156,13 @@ impl Modes {
     /// The modes of the same flesh made stiffer by a factor: the shapes stay, the eigenvalues grow.
     ///
     /// # Errors
-    /// A factor that is not positive.
+    /// A factor that is not positive, or makes eigenvalues too large to be computed with.
     pub fn scaled(&self, factor: f64) -> Result<Self, ModalError> {
-        if !(factor > 0.0 && factor.is_finite()) {
+        let sound = |l: &f64| is_sound(l * factor);
+        if !(factor > 0.0 && is_sound(factor) && self.eigenvalues.iter().all(sound)) {
             return Err(ModalError::Setting {
                 what: "the factor of stiffness",
-                range: "a positive number",
+                range: "a positive number with which no eigenvalue exceeds 1e100 1/s²",
                 value: factor,
             });
         }

@@ -10,7 +10,7 @@ use numpy::{
     IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods,
 };
 use pyo3::conversion::FromPyObjectOwned;
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyException, PyOverflowError, PyUnicodeError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyString};
 
@@ -20,6 +20,30 @@ pub(super) struct Numbers {
     pub shape: Vec<usize>,
 }
 
+/// Returns what numpy makes of an object as an array, or a sentence with the argument's name; Ctrl-C comes through.
+pub(super) fn as_array<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    PyModule::import(py, "numpy")?
+        .call_method1("asarray", (object,))
+        .map_err(|e| no_array(py, name, e))
+}
+
+/// Turns an error of numpy into a sentence with the argument's name.
+pub(super) fn no_array(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyException>(py) {
+        return error;
+    }
+    input(format!(
+        "{name}: not an array of numbers ({})",
+        error.value(py)
+    ))
+}
+
+/// Returns the kind of an array's numbers, numpy's letter.
+pub(super) fn kind_of(array: &Bound<'_, PyAny>) -> PyResult<String> {
+    array.getattr("dtype")?.getattr("kind")?.extract()
+}
+
 /// A contiguous array of a type, or a sentence with the argument's name.
 fn contiguous<'py, T: numpy::Element>(
     object: &Bound<'py, PyAny>,
@@ -27,11 +51,9 @@ fn contiguous<'py, T: numpy::Element>(
     dtype: &str,
 ) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
     let py = object.py();
-    let numpy = PyModule::import(py, "numpy")?;
-    let refused = |e: PyErr| input(format!("{name}: not an array of numbers ({})", e.value(py)));
-    let array = numpy.call_method1("asarray", (object,)).map_err(refused)?;
+    let array = as_array(object, name)?;
     // Text and complex numbers would be converted with a loss, or by chance; rows of unequal length are objects.
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let kind = kind_of(&array)?;
     if !"biuf".contains(&kind) && array.getattr("size")?.extract::<usize>()? > 0 {
         let dtype = array.getattr("dtype")?;
         return Err(input(format!(
@@ -39,9 +61,9 @@ fn contiguous<'py, T: numpy::Element>(
         )));
     }
     let options = [("dtype", dtype), ("order", "C")].into_py_dict(py)?;
-    let array = numpy
+    let array = PyModule::import(py, "numpy")?
         .call_method("asarray", (array,), Some(&options))
-        .map_err(refused)?;
+        .map_err(|e| no_array(py, name, e))?;
     array
         .cast_into()
         .map_err(|_| input(format!("{name}: not an array of numbers")))
@@ -147,11 +169,8 @@ pub(super) fn optional(
 
 /// Whole numbers of any shape; floats are refused rather than cut.
 pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i64>, Vec<usize>)> {
-    let py = object.py();
-    let array = PyModule::import(py, "numpy")?
-        .call_method1("asarray", (object,))
-        .map_err(|e| input(format!("{name}: not an array of indices ({})", e.value(py))))?;
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    let array = as_array(object, name)?;
+    let kind = kind_of(&array)?;
     let empty = array.getattr("size")?.extract::<usize>()? == 0;
     if !(kind == "i" || kind == "u" || empty) {
         return Err(input(format!("{name}: expected whole numbers (indices)")));
@@ -185,25 +204,55 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
     }
 }
 
-/// A number; one that a float cannot hold is refused like any other that makes no sense.
+/// Reads an argument of any type. What Python can make no number or text of, for its size or its letters, is refused like
+/// anything else that makes no sense; Python says itself what is of another type.
+pub(super) fn read<'a, 'py, T: FromPyObject<'a, 'py>>(
+    object: &'a Bound<'py, PyAny>,
+) -> PyResult<T> {
+    object
+        .extract::<T>()
+        .map_err(|e| readable(object, e.into()))
+}
+
+/// Reads a number.
 pub(super) fn real(object: &Bound<'_, PyAny>) -> PyResult<f64> {
-    object.extract().map_err(|e| in_range(object, e))
+    read(object)
 }
 
-/// A number or None.
+/// Reads a number or None.
 pub(super) fn optional_real(object: &Bound<'_, PyAny>) -> PyResult<Option<f64>> {
-    object.extract().map_err(|e| in_range(object, e))
+    read(object)
 }
 
-/// A whole number; one that 64 bits cannot hold is refused.
+/// Reads a whole number of 64 bits.
 pub(super) fn integer(object: &Bound<'_, PyAny>) -> PyResult<i64> {
-    object.extract().map_err(|e| in_range(object, e))
+    read(object)
 }
 
-/// An overflow as an input that is out of range; other errors as they are.
-fn in_range(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
-    if error.is_instance_of::<PyOverflowError>(object.py()) {
+/// Reads a text.
+pub(super) fn text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    read(object)
+}
+
+/// Reads a text or None.
+pub(super) fn optional_text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option<&'a str>> {
+    read(object)
+}
+
+/// Turns an error of reading into a sentence where Python's own speaks of its insides: a number out of range, half a character.
+fn readable(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    /// Letters of a text that are shown.
+    const SHOWN: usize = 60;
+    let py = object.py();
+    if error.is_instance_of::<PyOverflowError>(py) {
         return input("a number is too large to be computed with");
+    }
+    if error.is_instance_of::<PyUnicodeError>(py) {
+        let shown = object.repr().map(|r| r.to_string()).unwrap_or_default();
+        let shown: String = shown.chars().take(SHOWN).collect();
+        return input(format!(
+            "{shown} has half a character in it (a lone surrogate), which no file and no name can hold: write it without"
+        ));
     }
     error
 }
@@ -222,7 +271,7 @@ impl<'a, 'py, T: FromPyObjectOwned<'py>> FromPyObject<'a, 'py> for List<T> {
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         /// Longer ones have no end, as likely as not.
-        const MOST: usize = 1 << 26;
+        const MOST: usize = 1 << 22;
         if object.is_instance_of::<PyString>() {
             return Err(input(format!(
                 "expected a list, got the text {}",
@@ -234,7 +283,7 @@ impl<'a, 'py, T: FromPyObjectOwned<'py>> FromPyObject<'a, 'py> for List<T> {
             if items.len() == MOST {
                 return Err(input(format!("a list has more than {MOST} items")));
             }
-            items.push(item?.extract().map_err(Into::into)?);
+            items.push(read(&item?)?);
         }
         Ok(Self(items))
     }

@@ -2,7 +2,8 @@
 //! `thew.Material` and `thew.Body`.
 
 use super::arrays::{
-    Whole, dofs, from_indices, from_points, integer, optional, optional_real, real, weights, whole,
+    Whole, dofs, from_indices, from_points, integer, optional, optional_real, read, real, text,
+    weights, whole,
 };
 use super::csr::{Csr, scipy};
 use super::elasticity;
@@ -143,7 +144,7 @@ impl PyBody {
         progress: Option<Py<PyAny>>,
         flesh: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] softness: Option<f64>,
-        kind: &str,
+        #[pyo3(from_py_with = text)] kind: &str,
         hard: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
@@ -377,7 +378,7 @@ impl PyBody {
         &self,
         py: Python<'py>,
         q: &Bound<'py, PyAny>,
-        model: &str,
+        #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let forces = elasticity::gradient(self.0.elements(), q, model)?;
         Ok(from_points(py, &forces))
@@ -389,7 +390,7 @@ impl PyBody {
         &self,
         py: Python<'py>,
         q: &Bound<'py, PyAny>,
-        model: &str,
+        #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<Csr<'py>> {
         scipy(py, elasticity::hessian(self.0.elements(), q, model)?)
     }
@@ -473,7 +474,7 @@ impl PyBody {
     }
 
     /// Writes the body to a file: versioned, checksummed. Raises StorageError.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         detached(py, || {
             store::save(&path, KIND, &self.1).map_err(IntoPy::into_py)
         })
@@ -481,11 +482,19 @@ impl PyBody {
 
     /// Reads a body that `save` wrote. Raises StorageError.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
         let surfaces = detached(py, || {
             store::load::<CarriedSurfaces>(&path, KIND).map_err(IntoPy::into_py)
         })?;
         Ok(Self::carrying(surfaces))
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
     }
 
     fn __repr__(&self) -> String {

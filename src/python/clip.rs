@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Clip`.
 
-use super::arrays::{Whole, floats, from_frames, from_points, integer, poses};
+use super::arrays::{Whole, floats, from_frames, from_points, integer, no_array, poses, read};
 use super::body::PyBody;
 use super::contact::PyContacts;
 use super::errors::{IntoPy, detached, input};
@@ -228,7 +228,9 @@ impl PyClip {
         })?;
         let array = from_frames(py, n, data)?.into_any();
         match dtype {
-            Some(dtype) => array.call_method1("astype", (dtype,)),
+            Some(dtype) => {
+                (array.call_method1("astype", (dtype,))).map_err(|e| no_array(py, "dtype", e))
+            }
             None => Ok(array),
         }
     }
@@ -256,14 +258,14 @@ impl PyClip {
     }
 
     /// Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. Raises StorageError.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         detached(py, || self.clip.save(&path).map_err(IntoPy::into_py))
     }
 
     /// Reads a clip that `save` wrote: it shows and goes on as that one did, without being simulated again. Raises
     /// StorageError: no Thew file, another version or kind, damaged, refused.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
         detached(py, || {
             let clip = Clip::load(&path).map_err(IntoPy::into_py)?;
             let text = |name| clip.texts().get(name);

@@ -76,6 +76,14 @@ impl PyCollider {
         self.0.entries()
     }
 
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
     fn __repr__(&self) -> String {
         let entries = self.0.entries();
         let moving = entries.map_or("still".to_owned(), |n| format!("{n} entries of motion"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Contact`, and what is reported of contacts.
 
-use super::arrays::{floats, from_points, real};
+use super::arrays::{floats, from_points, real, text};
 use super::errors::{IntoPy, input};
 use crate::Vec3;
 use crate::contact::{Contact, ContactError, ContactOptions, ContactPoint};
@@ -28,7 +28,7 @@ impl PyContact {
         #[pyo3(from_py_with = real)] friction: f64,
         regions: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = real)] compliance: f64,
-        response: &str,
+        #[pyo3(from_py_with = text)] response: &str,
     ) -> PyResult<Self> {
         let regions = regions.map(self::regions).transpose()?;
         let options = ContactOptions {
@@ -75,6 +75,39 @@ impl PyContact {
     #[getter]
     fn response(&self) -> &'static str {
         self.0.options.response.name()
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    /// Arguments of the constructor.
+    #[allow(clippy::type_complexity)]
+    fn __getnewargs__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> (
+        bool,
+        f64,
+        f64,
+        Option<Bound<'py, PyArray1<u32>>>,
+        f64,
+        &'static str,
+    ) {
+        let options = &self.0.options;
+        let regions = (self.0.regions.as_deref()).map(|r| r.to_vec().into_pyarray(py));
+        (
+            options.self_contact,
+            options.thickness,
+            options.friction,
+            regions,
+            options.compliance,
+            options.response.name(),
+        )
     }
 
     fn __repr__(&self) -> String {

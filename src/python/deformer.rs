@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Deformer` and `thew.gpu_adapters`.
 
-use super::arrays::{self, optional_real, weights};
+use super::arrays::{self, optional_real, optional_text, text, weights};
 use super::errors::{IntoPy, detached, input, warn};
 use super::modal::{PyModes, amplitudes};
 use super::present::Asked;
@@ -39,10 +39,10 @@ impl PyDeformer {
         py: Python<'_>,
         modes: &PyModes,
         surface: &Bound<'_, PyAny>,
-        form: &str,
-        engine: &str,
-        precision: &str,
-        device: Option<&str>,
+        #[pyo3(from_py_with = text)] form: &str,
+        #[pyo3(from_py_with = text)] engine: &str,
+        #[pyo3(from_py_with = text)] precision: &str,
+        #[pyo3(from_py_with = optional_text)] device: Option<&str>,
         skin_weights: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         #[pyo3(from_py_with = optional_real)] reach: Option<f64>,

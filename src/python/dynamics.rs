@@ -2,8 +2,8 @@
 //! `thew.Simulation`.
 
 use super::arrays::{
-    List, Whole, finite_points, from_indices, from_points, integers, optional_real, pose, poses,
-    real, vector,
+    List, Whole, finite_points, from_indices, from_points, integers, optional_real, optional_text,
+    pose, poses, real, text, vector,
 };
 use super::body::PyBody;
 use super::collider;
@@ -182,20 +182,20 @@ impl PySimulation {
     fn new(
         py: Python<'_>,
         body: &PyBody,
-        method: &str,
+        #[pyo3(from_py_with = text)] method: &str,
         #[pyo3(from_py_with = real)] rate: f64,
         gravity: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
         #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-        integrator: Option<&str>,
+        #[pyo3(from_py_with = optional_text)] integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
-        engine: &str,
-        device: Option<&str>,
-        form: &str,
-        precision: &str,
-        solver: &str,
+        #[pyo3(from_py_with = text)] engine: &str,
+        #[pyo3(from_py_with = optional_text)] device: Option<&str>,
+        #[pyo3(from_py_with = text)] form: &str,
+        #[pyo3(from_py_with = text)] precision: &str,
+        #[pyo3(from_py_with = text)] solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,

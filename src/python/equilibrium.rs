@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Equilibrium`, and `thew.equilibrium` and its inverse for once.
 
-use super::arrays::{List, Whole, finite_points, from_points, pose};
+use super::arrays::{List, Whole, finite_points, from_points, pose, text};
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::dynamics::{gravity, method};
-use super::errors::{IntoPy, detached, input, locked};
+use super::errors::{IntoPy, detached, input, locked, warn_inverted};
 use super::present::Asked;
 use super::progress::{watched, with_progress};
-use crate::dynamics::{Equilibrium, SimulationError};
+use crate::body::Body;
+use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::present::{Presenter, Snapshot};
 use crate::progress::Silent;
@@ -49,7 +50,7 @@ impl PyEquilibrium {
     fn new(
         py: Python<'_>,
         body: &PyBody,
-        method: &str,
+        #[pyo3(from_py_with = text)] method: &str,
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
     ) -> PyResult<Self> {
@@ -97,8 +98,10 @@ impl PyEquilibrium {
             let forces = (forces.as_deref(), rest.as_deref());
             let q = s.balance.solve_watched(gravity, forces, progress)?;
             s.last = Some(q.clone());
-            Ok::<_, SimulationError>(q)
+            Ok::<_, SimulationError>((q, s.balance.body().clone(), s.balance.method()))
         })?;
+        let (q, body, method) = q;
+        warn_of_inverted(py, &body, method, &q)?;
         Ok(from_points(py, &q))
     }
 
@@ -215,7 +218,7 @@ pub(super) fn equilibrium<'py>(
     pose: &Bound<'py, PyAny>,
     forces: Option<&Bound<'py, PyAny>>,
     gravity: Option<&Bound<'py, PyAny>>,
-    method: &str,
+    #[pyo3(from_py_with = text)] method: &str,
     rest_forces: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let pose = self::pose(pose)?;
@@ -229,7 +232,22 @@ pub(super) fn equilibrium<'py>(
         };
         solve().map_err(IntoPy::into_py)
     })?;
+    warn_of_inverted(py, &body.0, method, &q)?;
     Ok(from_points(py, &q))
+}
+
+/// Warns of cells that are inside out where the balance is a minimum of energy that Newton's method found: that flesh bears no more
+/// than so much. Cells that bones alone turn over count as well.
+fn warn_of_inverted(py: Python<'_>, body: &Body, method: Method, q: &[Vec3]) -> PyResult<()> {
+    if !matches!(method, Method::Nonlinear | Method::NeoHookean) {
+        return Ok(());
+    }
+    let rest = body.lattice().vertices().iter();
+    let positions: Vec<Vec3> = rest.zip(q).map(|(x, q)| x + q).collect();
+    match body.inverted_cells(&positions) {
+        0 => Ok(()),
+        count => warn_inverted(py, count, "cells"),
+    }
 }
 
 /// The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
@@ -242,7 +260,7 @@ pub(super) fn equilibrium_forces<'py>(
     pose: &Bound<'py, PyAny>,
     q: &Bound<'py, PyAny>,
     gravity: Option<&Bound<'py, PyAny>>,
-    method: &str,
+    #[pyo3(from_py_with = text)] method: &str,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
     let pose = self::pose(pose)?;
     let q = finite_points(q, "q")?;

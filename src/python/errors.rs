@@ -58,6 +58,17 @@ pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
         .map(drop)
 }
 
+/// Warns of a balance in which flesh is inside out.
+pub(super) fn warn_inverted(py: Python<'_>, count: usize, what: &str) -> PyResult<()> {
+    warn(
+        py,
+        &format!(
+            "{count} {what} are inverted in this balance: the load is more than the flesh bears. Take stiffer flesh or less load; \
+             neo-Hookean flesh bears more than St. Venant-Kirchhoff's"
+        ),
+    )
+}
+
 /// Something this version does not have.
 pub(super) fn not_built(message: impl Into<String>) -> PyErr {
     raise("NotBuilt", message.into())

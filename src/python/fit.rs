@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.RigFit`, and `thew.fit_rig` and `thew.fit_gradient` for once.
 
-use super::arrays::{Whole, finite_points, pose, vector};
+use super::arrays::{Whole, finite_points, pose, text, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::equilibrium::as_it_is;
 use super::errors::{IntoPy, detached, input, locked};
 use super::present::Asked;
-use super::progress::watched;
+use super::progress::reporting;
 use super::rig::PyRig;
 use crate::exclusive::Exclusive;
 use crate::present::{Presenter, Snapshot};
@@ -57,7 +57,7 @@ impl PyRigFit {
         rig: &PyRig,
         pose: &Bound<'_, PyAny>,
         gravity: Option<&Bound<'_, PyAny>>,
-        method: &str,
+        #[pyo3(from_py_with = text)] method: &str,
         rest_forces: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (pose, method) = (self::pose(pose)?, self::method(method)?);
@@ -84,8 +84,8 @@ impl PyRigFit {
     /// last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those preferred); bounds:
     /// {parameter: (lower, upper)}, None for no bound.
     /// evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update goes on
-    /// (None: as many as it takes).
-    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None, evaluations=None))]
+    /// (None: as many as it takes, within some seconds of work: then the best so far). Raises Cancelled.
+    #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None, evaluations=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn fit<'py>(
         &self,
@@ -96,11 +96,12 @@ impl PyRigFit {
         weights: Option<&Bound<'py, PyAny>>,
         bounds: Option<&Bound<'py, PyAny>>,
         evaluations: Option<Whole>,
+        progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let points = targets(points)?;
         let mut options = options(start, preferred, weights, bounds)?;
         options.evaluations = evaluations.map(|n| n.index() as usize);
-        let fitted = watched(py, &self.fit, |fit, progress| {
+        let fitted = reporting(py, progress, &self.fit, |fit, progress| {
             fit.fit_watched(&self.rig, &points, &options, progress)
         })?;
         let named = named_dict(py, &self.rig, &fitted.parameters);
@@ -172,7 +173,7 @@ impl PyRigFit {
 /// target[3]), ...] nearest to their targets in equilibrium at pose[b,4,4] [capell2006, §4.2].
 #[pyfunction]
 #[pyo3(signature = (body, rig, pose, points, preferred=None, weights=None, start=None, bounds=None,
-    gravity=None, method="warped", rest_forces=None))]
+    gravity=None, method="warped", rest_forces=None, progress=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn fit_rig<'py>(
     py: Python<'py>,
@@ -185,11 +186,14 @@ pub(super) fn fit_rig<'py>(
     start: Option<&Bound<'py, PyAny>>,
     bounds: Option<&Bound<'py, PyAny>>,
     gravity: Option<&Bound<'py, PyAny>>,
-    method: &str,
+    #[pyo3(from_py_with = text)] method: &str,
     rest_forces: Option<&Bound<'py, PyAny>>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;
-    fit.fit(py, points, start, preferred, weights, bounds, None)
+    fit.fit(
+        py, points, start, preferred, weights, bounds, None, progress,
+    )
 }
 
 /// `RigFit(...).gradient(...)` for once: the cost (m²) of points [(vertex, world target[3]), ...] at parameters (None: the
@@ -208,7 +212,7 @@ pub(super) fn fit_gradient<'py>(
     preferred: Option<&Bound<'py, PyAny>>,
     weights: Option<&Bound<'py, PyAny>>,
     gravity: Option<&Bound<'py, PyAny>>,
-    method: &str,
+    #[pyo3(from_py_with = text)] method: &str,
     rest_forces: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<(f64, Bound<'py, PyDict>)> {
     let fit = PyRigFit::new(py, body, rig, pose, gravity, method, rest_forces)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.BoneGuide`, `thew.SkinGuide` and `thew.FreeGuide`.
 
-use super::arrays::{Whole, floats, real};
+use super::arrays::{Whole, floats, real, text};
 use super::errors::IntoPy;
 use super::template::{by_name, from_matrix, named, rigid};
 use crate::rig::{BoneRef, Guide, GuideFrame};
@@ -25,9 +25,9 @@ impl PyBoneGuide {
         #[pyo3(from_py_with = real)] distance: f64,
         #[pyo3(from_py_with = real)] tilt: f64,
     ) -> PyResult<Self> {
-        let bone = match bone.cast::<PyString>() {
-            Ok(name) => BoneRef::Name(name.to_cow()?.into_owned()),
-            Err(_) => BoneRef::Index(bone.extract::<Whole>()?.index()),
+        let bone = match bone.is_instance_of::<PyString>() {
+            true => BoneRef::Name(text(bone)?.to_owned()),
+            false => BoneRef::Index(bone.extract::<Whole>()?.index()),
         };
         Guide::bone(bone, [along, angle, distance, tilt])
             .map(Self)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! What a motion through keyframes is told, read from Python's objects: velocities, masks, shapes, choices.
 
-use super::arrays::{Whole, finite, finite_points, floats, integers};
+use super::arrays::{Whole, as_array, finite, finite_points, floats, integers, kind_of, text};
 use super::errors::input;
 use crate::Vec3;
 use crate::spacetime::{Ghosts, Rests, RigidMotion, Velocity};
@@ -78,12 +78,8 @@ pub(super) fn mask(object: Option<&Bound<'_, PyAny>>, nodes: usize) -> PyResult<
     let Some(object) = object else {
         return Ok(Vec::new());
     };
-    let kind: String = PyModule::import(object.py(), "numpy")?
-        .call_method1("asarray", (object,))?
-        .getattr("dtype")?
-        .getattr("kind")?
-        .extract()?;
-    if kind == "b" {
+    let object = &as_array(object, "fixed")?;
+    if kind_of(object)? == "b" {
         let numbers = floats(object, "fixed", &[Some(nodes)])?;
         return Ok(numbers.data.iter().map(|&x| x != 0.0).collect());
     }
@@ -129,7 +125,7 @@ pub(super) fn rests(word: &str) -> PyResult<Rests> {
 
 pub(super) fn ghosts(object: &Bound<'_, PyAny>) -> PyResult<Ghosts> {
     if let Ok(name) = object.cast::<PyString>() {
-        return match name.to_str()? {
+        return match text(name)? {
             "auto" => Ok(Ghosts::Auto),
             other => Err(input(format!(
                 "ghosts: expected \"auto\" or a list of (time, shape), not '{other}'"

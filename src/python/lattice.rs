@@ -182,9 +182,9 @@ impl PyLattice {
 
     /// Builds a lattice around a surface and a skeleton.
     ///
-    /// skin_weights[n,b] choose the bones, their virtual tips and the parts; cells_across is the number of
-    /// cells along the diagonal of the body's box, 2 to 64. Deterministic; built along the character's own axes, so turned
-    /// about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
+    /// skin_weights[n,b] choose the bones, their virtual tips and the parts; as everywhere, each row counts by its shares and need
+    /// not sum to one. cells_across is the number of cells along the diagonal of the body's box, 2 to 64. Deterministic; built
+    /// along the character's own axes, so turned about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
     #[staticmethod]
     #[pyo3(signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None))]
     fn enclose(
@@ -336,6 +336,14 @@ impl PyLattice {
             py,
             detached(py, || Ok(self.0.embed_surface(&surface.0)))?,
         ))
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
     }
 
     fn __repr__(&self) -> String {

@@ -2,7 +2,8 @@
 //! `thew.modes`, `thew.Modes` and `thew.ModalSimulation`.
 
 use super::arrays::{
-    Whole, finite_points, floats, from_points, integers, optional_real, real, vector,
+    Whole, as_array, finite_points, floats, from_points, integers, kind_of, optional_real, real,
+    text, vector,
 };
 use super::body::{PyBody, PyMaterial};
 use super::errors::{IntoPy, detached, input, locked, warn};
@@ -39,7 +40,7 @@ pub(super) fn modes(
     count: Whole,
     material: Option<&PyMaterial>,
     fixed: Option<&Bound<'_, PyAny>>,
-    mass: &str,
+    #[pyo3(from_py_with = text)] mass: &str,
     #[pyo3(from_py_with = optional_real)] tolerance: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyModes> {
@@ -87,12 +88,8 @@ pub(super) fn nodes(
     let Some(object) = object else {
         return Ok(Vec::new());
     };
-    let array = object
-        .py()
-        .import("numpy")?
-        .call_method1("asarray", (object,))?;
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    let named = if kind == "b" {
+    let array = as_array(object, name)?;
+    let named = if kind_of(&array)? == "b" {
         let size: usize = array.getattr("size")?.extract()?;
         if size != count {
             return Err(input(format!(
@@ -182,6 +179,14 @@ impl PyModes {
         self.0.len()
     }
 
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
     fn __repr__(&self) -> String {
         let hertz = self.0.frequencies();
         let (low, high) = (hertz.first().unwrap_or(&0.0), hertz.last().unwrap_or(&0.0));
@@ -233,7 +238,7 @@ impl PyModalSimulation {
     fn new(
         modes: &PyModes,
         #[pyo3(from_py_with = real)] step: f64,
-        integrator: &str,
+        #[pyo3(from_py_with = text)] integrator: &str,
         warp: bool,
         gravity: Option<&Bound<'_, PyAny>>,
         damping: Option<&Bound<'_, PyAny>>,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
-use super::arrays::{dofs, from_points, real, vector};
+use super::arrays::{dofs, from_points, real, text, vector};
 use super::body::PyMaterial;
-use super::errors::{IntoPy, detached, locked, not_built};
+use super::errors::{IntoPy, detached, locked, not_built, warn_inverted};
 use super::modal::nodes;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
@@ -22,7 +22,8 @@ use std::sync::Arc;
 
 /// Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by Newton's
 /// method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones are
-/// moved to. model: "stvk" (St. Venant-Kirchhoff), "neohookean" or "linear". Raises InputError, MotionError, Cancelled.
+/// moved to. model: "stvk" (St. Venant-Kirchhoff), "neohookean" or "linear". Warns (RuntimeWarning) of tetrahedra that are inverted in
+/// the balance. Raises InputError, MotionError, Cancelled.
 #[pyfunction]
 #[pyo3(signature = (tets, material, fixed, forces, model="stvk", prescribed=None, progress=None))]
 #[allow(clippy::too_many_arguments)]
@@ -32,7 +33,7 @@ pub(super) fn nonlinear_equilibrium<'py>(
     material: &PyMaterial,
     fixed: &Bound<'_, PyAny>,
     forces: &Bound<'_, PyAny>,
-    model: &str,
+    #[pyo3(from_py_with = text)] model: &str,
     prescribed: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
@@ -43,17 +44,19 @@ pub(super) fn nonlinear_equilibrium<'py>(
     let forces = dofs(forces, "forces", k)?;
     let prescribed = prescribed.map(|p| dofs(p, "prescribed", k)).transpose()?;
     let material = material.0;
-    let u = with_progress(py, progress, |progress| {
+    let balance = with_progress(py, progress, |progress| {
         let elements = mesh.elements(&material);
         let (rest, options) = (mesh.vertices(), Newton::default());
         let moved = prescribed.as_deref();
         equilibrium(
             &elements, rest, model, &fixed, moved, &forces, &options, progress,
         )
-        .map(|balance| balance.displacements)
         .map_err(IntoPy::into_py)
     })?;
-    Ok(from_points(py, &u))
+    if balance.inverted > 0 {
+        warn_inverted(py, balance.inverted, "tetrahedra")?;
+    }
+    Ok(from_points(py, &balance.displacements))
 }
 
 fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
@@ -83,11 +86,11 @@ impl PyNonlinearSimulation {
         material: &PyMaterial,
         fixed: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = real)] step: f64,
-        integrator: &str,
+        #[pyo3(from_py_with = text)] integrator: &str,
         gravity: Option<&Bound<'_, PyAny>>,
         damping: Option<[f64; 2]>,
-        model: &str,
-        mass: &str,
+        #[pyo3(from_py_with = text)] model: &str,
+        #[pyo3(from_py_with = text)] mass: &str,
     ) -> PyResult<Self> {
         let mesh = tets.0.clone();
         let kind: MassKind = mass.parse().map_err(IntoPy::into_py)?;

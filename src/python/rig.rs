@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Rig` and its files.
 
-use super::arrays::{List, dofs, from_points, optional_real};
+use super::arrays::{List, dofs, from_points, optional_real, read, text};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
@@ -75,7 +75,7 @@ impl PyRig {
         template: &PyTemplate,
         guide: &Bound<'_, PyAny>,
         samples: Option<&Bound<'_, PyAny>>,
-        name: &str,
+        #[pyo3(from_py_with = text)] name: &str,
     ) -> PyResult<Self> {
         let guide = if let Ok(g) = guide.cast::<PyBoneGuide>() {
             g.get().0.clone()
@@ -91,14 +91,11 @@ impl PyRig {
         let plain = Rig::new(name, template.0, guide.clone(), Vec::new());
         let plain = plain.map_err(RigError::into_py)?;
         let mut recorded = Vec::new();
-        let items = match samples {
-            Some(samples) => samples
-                .try_iter()
-                .map_err(|_| input("samples: expected a list of (gamma, {name: value})"))?
-                .collect::<PyResult<Vec<_>>>()?,
-            None => Vec::new(),
-        };
-        for (index, item) in items.iter().enumerate() {
+        let refused = |_| input("samples: expected a list of (gamma, {name: value})");
+        let items = samples.map(|list| list.try_iter().map_err(refused));
+        // One by one: a list that does not end is refused at its first item that is none.
+        for (index, item) in items.transpose()?.into_iter().flatten().enumerate() {
+            let item = item?;
             let (control, values) = item.extract::<(f64, Bound<'_, PyDict>)>().map_err(|_| {
                 input(format!(
                     "samples[{index}]: expected (gamma, {{name: value}})"
@@ -331,7 +328,7 @@ impl PyRig {
 #[pyo3(signature = (path, rigs, body=None))]
 pub(super) fn save_rigs(
     py: Python<'_>,
-    path: PathBuf,
+    #[pyo3(from_py_with = read)] path: PathBuf,
     rigs: List<PyRef<'_, PyRig>>,
     body: Option<&PyBody>,
 ) -> PyResult<()> {
@@ -348,7 +345,7 @@ pub(super) fn save_rigs(
 #[pyo3(signature = (path, body=None))]
 pub(super) fn load_rigs(
     py: Python<'_>,
-    path: PathBuf,
+    #[pyo3(from_py_with = read)] path: PathBuf,
     body: Option<&PyBody>,
 ) -> PyResult<Vec<PyRig>> {
     let body = body.map(|body| body.0.clone());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Scene`: bodies that touch each other; and how lists for the bodies of a scene are read.
 
-use super::arrays::{List, Whole, finite_points, from_points, optional_real, pose, real};
+use super::arrays::{List, Whole, finite_points, from_points, optional_real, pose, real, text};
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
@@ -175,13 +175,13 @@ impl PyScene {
         bodies: List<Bound<'_, PyAny>>,
         contact: Option<&Bound<'_, PyAny>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
-        method: &str,
+        #[pyo3(from_py_with = text)] method: &str,
         #[pyo3(from_py_with = real)] rate: f64,
         gravity: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
         #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-        solver: &str,
+        #[pyo3(from_py_with = text)] solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
     ) -> PyResult<Self> {
         let method = self::method(method)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.simulate_scene`, `thew.simulate_shots` and `thew.extend_scene`: clips of bodies that touch each other.
 
-use super::arrays::{List, integer, optional_real, real};
+use super::arrays::{List, integer, optional_real, real, text};
 use super::clip::PyClip;
 use super::collider;
 use super::errors::{IntoPy, input};
@@ -35,16 +35,16 @@ pub(super) fn simulate_scene(
     controls: Option<List<Option<Bound<'_, PyAny>>>>,
     #[pyo3(from_py_with = integer)] preroll: i64,
     progress: Option<Py<PyAny>>,
-    method: &str,
+    #[pyo3(from_py_with = text)] method: &str,
     #[pyo3(from_py_with = real)] rate: f64,
     gravity: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
     #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
     #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-    solver: &str,
+    #[pyo3(from_py_with = text)] solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
     cyclic: bool,
-    names: Option<Vec<String>>,
+    names: Option<List<String>>,
     restarts: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<PyClip>> {
     let bodies = self::bodies(bodies)?;
@@ -54,7 +54,7 @@ pub(super) fn simulate_scene(
     let colliders = collider::list(colliders)?;
     let rigs = each("rigs", rigs, count, |list, _| list.extract::<List<_>>())?;
     let controls = each("controls", controls, count, |c, _| Ok(c.clone()))?;
-    let names = names.unwrap_or_else(|| vec![String::new(); count]);
+    let names = names.map_or_else(|| vec![String::new(); count], |list| list.0);
     counted("names", &names, count)?;
     let given = poses
         .0

@@ -152,6 +152,14 @@ impl PyShell {
         self.0.report()
     }
 
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
     fn __repr__(&self) -> String {
         let (n, t) = (self.0.nodes(), self.0.triangles().len());
         format!("<thew.Shell: {n} vertices, {t} triangles>")

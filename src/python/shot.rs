@@ -1,21 +1,54 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Shot`.
 
-use super::arrays::{List, integer, optional_real, poses, real, whole};
+use super::arrays::{List, integer, optional_real, optional_text, poses, read, real, text, whole};
 use super::body::PyBody;
 use super::clip::{PyClip, controls, rigs};
-use super::collider;
+use super::collider::{self, PyCollider};
 use super::contact::PyContact;
 use super::dynamics::{ModeSelection, adapt, damping, gravity, integrator, method, modes_for};
-use super::errors::{IntoPy, detached, input};
+use super::errors::{IntoPy, detached, input, internal};
+use super::modal::PyModes;
 use super::progress::with_progress;
+use super::rig::PyRig;
 use crate::clip::{ClipSettings, Texts};
+use crate::contact::Contact;
 use crate::dynamics::{Settings, SimulationError};
+use crate::kernel::EngineChoice;
 use crate::modal::DeformOptions;
 use crate::shot::{RIGS, Shot, ShotModes, WARNINGS};
+use numpy::ndarray::{Array2, Array4};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray4};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
+
+/// Arguments of the constructor, each a property.
+const SETTINGS: [&str; 23] = [
+    "body",
+    "poses",
+    "fps",
+    "rigs",
+    "controls",
+    "preroll",
+    "cyclic",
+    "notes",
+    "method",
+    "rate",
+    "gravity",
+    "mass_damping",
+    "stiffness_damping",
+    "max_offset",
+    "modes",
+    "engine",
+    "form",
+    "precision",
+    "solver",
+    "elastic_joints",
+    "contact",
+    "colliders",
+    "name",
+];
 
 /// All that `simulate` needs, to be written to one file and simulated elsewhere: arguments as there.
 ///
@@ -42,25 +75,25 @@ impl PyShot {
         controls: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = integer)] preroll: i64,
         cyclic: bool,
-        notes: Option<Texts>,
-        method: &str,
+        #[pyo3(from_py_with = read)] notes: Option<Texts>,
+        #[pyo3(from_py_with = text)] method: &str,
         #[pyo3(from_py_with = real)] rate: f64,
         gravity: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
         #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-        integrator: Option<&str>,
+        #[pyo3(from_py_with = optional_text)] integrator: Option<&str>,
         adapt: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
-        engine: &str,
-        device: Option<&str>,
-        form: &str,
-        precision: &str,
-        solver: &str,
+        #[pyo3(from_py_with = text)] engine: &str,
+        #[pyo3(from_py_with = optional_text)] device: Option<&str>,
+        #[pyo3(from_py_with = text)] form: &str,
+        #[pyo3(from_py_with = text)] precision: &str,
+        #[pyo3(from_py_with = text)] solver: &str,
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
-        name: &str,
+        #[pyo3(from_py_with = text)] name: &str,
         restarts: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         self::integrator(integrator)?;
@@ -135,13 +168,13 @@ impl PyShot {
     }
 
     /// Writes the shot with its body to a file: versioned, checksummed, whole or not at all. Raises StorageError.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         detached(py, || self.0.save(&path).map_err(IntoPy::into_py))
     }
 
     /// Reads a shot that `save` wrote. Raises StorageError: no Thew file, another version or kind, damaged, refused.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
         detached(py, || Shot::load(&path).map(Self).map_err(IntoPy::into_py))
     }
 
@@ -175,6 +208,185 @@ impl PyShot {
         self.0.restarts.clone()
     }
 
+    /// Poses, float64 [f,b,4,4].
+    #[getter]
+    fn poses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray4<f64>> {
+        let maps = self.0.poses.iter().flat_map(|pose| pose.maps());
+        let rows = maps.flat_map(|map| {
+            map.to_matrix()
+                .transpose()
+                .iter()
+                .copied()
+                .collect::<Vec<_>>()
+        });
+        let shape = (
+            self.0.poses.len(),
+            self.0.surfaces.body().skeleton().len(),
+            4,
+            4,
+        );
+        let poses: Vec<f64> = rows.collect();
+        Array4::from_shape_fn(shape, |(f, b, i, k)| {
+            poses[((f * shape.1 + b) * 4 + i) * 4 + k]
+        })
+        .into_pyarray(py)
+    }
+
+    /// The rigs that push it.
+    #[getter]
+    fn rigs(&self) -> Vec<PyRig> {
+        self.0.rigs.iter().cloned().map(PyRig).collect()
+    }
+
+    /// Where the rigs' controls stand, float64 [f,r]; None: each at its last sample.
+    #[getter]
+    fn controls<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let Some(controls) = &self.0.controls else {
+            return Ok(None);
+        };
+        let shape = (self.0.poses.len(), self.0.rigs.len());
+        let array = Array2::from_shape_vec(shape, controls.clone());
+        Ok(Some(
+            array.map_err(|e| internal(e.to_string()))?.into_pyarray(py),
+        ))
+    }
+
+    /// Frames simulated before the first one, or rounds of a cycle.
+    #[getter]
+    fn preroll(&self) -> usize {
+        self.0.settings.preroll
+    }
+
+    /// Whether the poses repeat.
+    #[getter]
+    fn cyclic(&self) -> bool {
+        self.0.settings.cyclic
+    }
+
+    /// Steps per second, at least.
+    #[getter]
+    fn rate(&self) -> f64 {
+        self.0.settings.simulation.rate
+    }
+
+    /// Gravity [3], m/s².
+    #[getter]
+    fn gravity<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.0.settings.simulation.gravity.iter().copied())
+    }
+
+    /// Damping by mass, 1/s.
+    #[getter]
+    fn mass_damping(&self) -> f64 {
+        self.0.settings.simulation.mass_damping
+    }
+
+    /// Damping by stiffness, s.
+    #[getter]
+    fn stiffness_damping(&self) -> f64 {
+        self.0.settings.simulation.stiffness_damping
+    }
+
+    /// The farthest that flesh is shown from its skin, as a part of the body's size; None: no limit.
+    #[getter]
+    fn max_offset(&self) -> Option<f64> {
+        self.0.settings.simulation.max_offset
+    }
+
+    /// Which part of the joints' own shape is shown, 0 to 1.
+    #[getter]
+    fn elastic_joints(&self) -> f64 {
+        self.0.settings.simulation.elastic_joints
+    }
+
+    /// How steps are solved.
+    #[getter]
+    fn solver(&self) -> &'static str {
+        self.0.settings.simulation.solver.name()
+    }
+
+    /// Modes of the method 'modal', or how many of the lowest; None: the usual number.
+    #[getter]
+    fn modes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(match &self.0.modes {
+            ShotModes::Usual => None,
+            ShotModes::Lowest(count) => Some(count.into_pyobject(py)?.into_any()),
+            ShotModes::These(modes) => Some(Bound::new(py, PyModes(modes.clone()))?.into_any()),
+        })
+    }
+
+    /// Engine that shows the method 'modal': "auto", "cpu", "gpu" or "gpu:NAME".
+    #[getter]
+    fn engine(&self) -> String {
+        match &self.0.show.engine {
+            EngineChoice::Auto => "auto".into(),
+            EngineChoice::Cpu => "cpu".into(),
+            EngineChoice::Gpu => "gpu".into(),
+            EngineChoice::Adapter(name) => format!("gpu:{name}"),
+        }
+    }
+
+    /// Where modes are warped.
+    #[getter]
+    fn form(&self) -> &'static str {
+        self.0.show.form.name()
+    }
+
+    /// How modes are stored.
+    #[getter]
+    fn precision(&self) -> &'static str {
+        self.0.show.precision.name()
+    }
+
+    /// How the flesh touches; None: it passes through itself.
+    #[getter]
+    fn contact(&self) -> Option<PyContact> {
+        let contact = self.0.contact.as_ref()?;
+        Some(PyContact(Contact {
+            colliders: Vec::new(),
+            ..contact.clone()
+        }))
+    }
+
+    /// What it touches besides flesh.
+    #[getter]
+    fn colliders(&self) -> Vec<PyCollider> {
+        let contact = self.0.contact.iter();
+        let all = contact.flat_map(|contact| contact.colliders.iter().cloned());
+        all.map(PyCollider).collect()
+    }
+
+    /// Returns another shot with some arguments of `Shot` changed: shot.replace(poses=poses, rate=480.0). The others are as read
+    /// back here: damping stays what it came to, also for another body. Raises as `Shot` does.
+    #[pyo3(signature = (**changes))]
+    fn replace<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = slf.py();
+        let given = PyDict::new(py);
+        for name in SETTINGS {
+            given.set_item(name, slf.getattr(name)?)?;
+        }
+        if let Some(changes) = changes {
+            // Modes belong to one method alone.
+            if changes.contains("method")? && !changes.contains("modes")? {
+                given.set_item("modes", py.None())?;
+            }
+            given.update(changes.as_mapping())?;
+        }
+        py.get_type::<Self>().call((), Some(&given))
+    }
+
+    /// `copy.replace` of Python 3.13.
+    #[pyo3(signature = (**changes))]
+    fn __replace__<'py>(
+        slf: &Bound<'py, Self>,
+        changes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::replace(slf, changes)
+    }
+
     /// Names of the rigs that push it.
     #[getter]
     fn rig_names(&self) -> Vec<String> {
@@ -190,6 +402,14 @@ impl PyShot {
 
     fn __len__(&self) -> usize {
         self.0.poses.len()
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
     }
 
     fn __repr__(&self) -> String {

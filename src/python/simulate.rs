@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.simulate`.
 
-use super::arrays::{List, integer, optional_real, real};
+use super::arrays::{List, integer, optional_real, optional_text, real, text};
 use super::body::PyBody;
 use super::clip::PyClip;
 use super::contact::PyContact;
@@ -36,20 +36,20 @@ pub(super) fn simulate(
     #[pyo3(from_py_with = integer)] preroll: i64,
     cyclic: bool,
     progress: Option<Py<PyAny>>,
-    method: &str,
+    #[pyo3(from_py_with = text)] method: &str,
     #[pyo3(from_py_with = real)] rate: f64,
     gravity: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
     #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-    integrator: Option<&str>,
+    #[pyo3(from_py_with = optional_text)] integrator: Option<&str>,
     adapt: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
     modes: Option<&Bound<'_, PyAny>>,
-    engine: &str,
-    device: Option<&str>,
-    form: &str,
-    precision: &str,
-    solver: &str,
+    #[pyo3(from_py_with = text)] engine: &str,
+    #[pyo3(from_py_with = optional_text)] device: Option<&str>,
+    #[pyo3(from_py_with = text)] form: &str,
+    #[pyo3(from_py_with = text)] precision: &str,
+    #[pyo3(from_py_with = text)] solver: &str,
     #[pyo3(from_py_with = real)] elastic_joints: f64,
     contact: Option<PyRef<'_, PyContact>>,
     colliders: Option<List<Bound<'_, PyAny>>>,

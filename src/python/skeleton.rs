@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Skeleton`.
 
-use super::arrays::{List, finite_points, from_points, integers, points, pose, weights};
+use super::arrays::{List, finite_points, from_points, integers, points, pose, text, weights};
 use super::errors::{IntoPy, detached, input, not_built};
 use super::progress::with_progress;
 use super::surface::PySurface;
@@ -126,7 +126,7 @@ impl PySkeleton {
         points: &Bound<'py, PyAny>,
         skin_weights: &Bound<'py, PyAny>,
         pose: &Bound<'py, PyAny>,
-        blend: &str,
+        #[pyo3(from_py_with = text)] blend: &str,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let points = finite_points(points, "points")?;
         let skin = weights(skin_weights, "skin_weights", points.len(), self.0.len())?;

@@ -2,7 +2,8 @@
 //! `thew.Spacetime`.
 
 use super::arrays::{
-    Whole, filled_frames, finite_points, floats, from_points, integers, optional_real, real, vector,
+    Whole, filled_frames, finite_points, floats, from_points, integers, optional_real, read, real,
+    text, vector,
 };
 use super::body::{PyBody, PyMaterial};
 use super::errors::{IntoPy, input};
@@ -77,7 +78,7 @@ impl PySpacetime {
         cyclic: bool,
         ghosts: Option<&Bound<'_, PyAny>>,
         rigid: Option<&Bound<'_, PyAny>>,
-        rest: &str,
+        #[pyo3(from_py_with = text)] rest: &str,
         progress: Option<Py<PyAny>>,
         material: Option<&PyMaterial>,
     ) -> PyResult<Self> {
@@ -220,10 +221,10 @@ impl PySpacetime {
         })?;
         let mut times = None;
         for (name, value) in changes.into_iter().flatten() {
-            let name: String = name.extract()?;
+            let name: String = read(&name)?;
             match name.as_str() {
                 "times" => times = Some(floats(&value, "times", &[None])?.data),
-                "stiffness" => settings.stiffness = value.extract()?,
+                "stiffness" => settings.stiffness = real(&value)?,
                 "damping" => settings.damping = keyframes::damping(&value)?,
                 "gravity" => settings.gravity = vector(&value, "gravity")?,
                 "start_velocity" | "end_velocity" if cyclic => {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.TetMesh`.
 
-use super::arrays::{Whole, from_points, optional_real};
+use super::arrays::{Whole, from_points, optional_real, read, text};
 use super::arrays::{integers, points, whole};
 use super::body::PyMaterial;
 use super::csr::{Csr, scipy};
@@ -105,7 +105,11 @@ impl PyTetMesh {
     /// A bar from the origin: counts (nx, ny, nz) cubes over lengths (x, y, z) metres, six tetrahedra each. Vertex
     /// (i, j, k) has the number (i·(ny + 1) + j)·(nz + 1) + k.
     #[staticmethod]
-    fn grid(py: Python<'_>, counts: [i64; 3], lengths: [f64; 3]) -> PyResult<Self> {
+    fn grid(
+        py: Python<'_>,
+        #[pyo3(from_py_with = read)] counts: [i64; 3],
+        #[pyo3(from_py_with = read)] lengths: [f64; 3],
+    ) -> PyResult<Self> {
         let mut n = [0; 3];
         for (n, &c) in n.iter_mut().zip(&counts) {
             *n = whole(c, "counts")?;
@@ -144,7 +148,12 @@ impl PyTetMesh {
     /// drop_unused as for TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
     #[staticmethod]
     #[pyo3(signature = (path, orient=false, drop_unused=false))]
-    fn read(py: Python<'_>, path: PathBuf, orient: bool, drop_unused: bool) -> PyResult<Self> {
+    fn read(
+        py: Python<'_>,
+        #[pyo3(from_py_with = read)] path: PathBuf,
+        orient: bool,
+        drop_unused: bool,
+    ) -> PyResult<Self> {
         let mend = Mend {
             orient,
             drop_unused,
@@ -159,8 +168,8 @@ impl PyTetMesh {
     fn write(
         &self,
         py: Python<'_>,
-        path: PathBuf,
-        elements: &str,
+        #[pyo3(from_py_with = read)] path: PathBuf,
+        #[pyo3(from_py_with = text)] elements: &str,
         material: Option<&PyMaterial>,
     ) -> PyResult<()> {
         let options = WriteOptions {
@@ -231,7 +240,7 @@ impl PyTetMesh {
         &self,
         py: Python<'py>,
         material: Option<&PyMaterial>,
-        kind: &str,
+        #[pyo3(from_py_with = text)] kind: &str,
     ) -> PyResult<Csr<'py>> {
         let kind: MassKind = kind.parse().map_err(|e: TetError| e.into_py())?;
         let material = self::material(material);
@@ -258,7 +267,7 @@ impl PyTetMesh {
         &self,
         q: &Bound<'_, PyAny>,
         material: Option<&PyMaterial>,
-        model: &str,
+        #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<f64> {
         elasticity::energy(&self.0.elements(&self::material(material)), q, model)
     }
@@ -269,7 +278,7 @@ impl PyTetMesh {
         &self,
         q: &Bound<'py, PyAny>,
         material: Option<&PyMaterial>,
-        model: &str,
+        #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let elements = self.0.elements(&self::material(material));
         let forces = elasticity::gradient(&elements, q, model)?;
@@ -282,10 +291,18 @@ impl PyTetMesh {
         &self,
         q: &Bound<'py, PyAny>,
         material: Option<&PyMaterial>,
-        model: &str,
+        #[pyo3(from_py_with = text)] model: &str,
     ) -> PyResult<Csr<'py>> {
         let elements = self.0.elements(&self::material(material));
         scipy(q.py(), elasticity::hessian(&elements, q, model)?)
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
     }
 
     fn __repr__(&self) -> String {

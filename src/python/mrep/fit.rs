@@ -5,7 +5,7 @@ use super::volume::PyVolume;
 use super::{PyMRep, PyMRepFamily, from_coordinates};
 use crate::mrep::{Figure, Fit, FitSettings, Kind, MRepError, Model, Report, Volume};
 use crate::progress::Progress;
-use crate::python::arrays::{floats, integers};
+use crate::python::arrays::{as_array, floats, integers, kind_of};
 use crate::python::errors::{IntoPy, input};
 use crate::python::surface::PySurface;
 use crate::surface::Surface;
@@ -88,10 +88,8 @@ pub(super) fn settings(
 
 /// Indices of atoms from such, or from a mask shaped as the figure.
 fn held(figure: &Figure, held: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
-    let numpy = PyModule::import(held.py(), "numpy")?;
-    let array = numpy.call_method1("asarray", (held,))?;
-    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
-    if kind == "b" {
+    let array = as_array(held, "held")?;
+    if kind_of(&array)? == "b" {
         let shape: Vec<usize> = array.getattr("shape")?.extract()?;
         let own = match figure.kind() {
             Kind::Slab { rows, cols } => vec![rows, cols],

@@ -10,7 +10,9 @@ pub(super) use family::PyMRepFamily;
 pub(super) use fit::{PyMRepFit, PyMRepReport};
 pub(super) use volume::PyVolume;
 
-use super::arrays::{List, Whole, finite_points, floats, from_points, real, weights};
+use super::arrays::{
+    List, Whole, finite_points, floats, from_points, integer, points, read, real, text, weights,
+};
 use super::errors::{IntoPy, detached, input};
 use super::lattice::{PyLattice, enclosed};
 use super::progress::with_progress;
@@ -18,8 +20,8 @@ use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::lattice::EncloseSettings;
 use crate::mrep::{
-    Boundary, ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, Template,
-    chain_weights, suggest_bones,
+    ChainSettings, Coordinates, Correspondence, Figure, Kind, Model, Template, chain_weights,
+    site_coordinates, site_radii, suggest_bones,
 };
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
@@ -67,11 +69,6 @@ impl PyMRep {
             .coordinates
             .get_or_init(|| Arc::new(Coordinates::new(figure)))
             .clone())
-    }
-
-    fn implied(&self, py: Python<'_>, level: i64) -> PyResult<Boundary> {
-        let (figure, level) = (self.figure()?, self::level(level)?);
-        detached(py, || Boundary::new(figure, level).map_err(IntoPy::into_py))
     }
 }
 
@@ -122,7 +119,7 @@ impl PyMRep {
         frames: &Bound<'_, PyAny>,
         angles: &Bound<'_, PyAny>,
         lengths: Option<&Bound<'_, PyAny>>,
-        ends: (f64, f64),
+        #[pyo3(from_py_with = read)] ends: (f64, f64),
         knots: Option<&Bound<'_, PyAny>>,
         joints: List<f64>,
     ) -> PyResult<Self> {
@@ -135,7 +132,7 @@ impl PyMRep {
     /// up z, its rows along x, its sheet facing the front (-y); "head" one with rows along y, between left and right. A fit moves and scales it onto
     /// its body. Raises MRepError for another name.
     #[staticmethod]
-    fn template(name: &str) -> PyResult<Self> {
+    fn template(#[pyo3(from_py_with = text)] name: &str) -> PyResult<Self> {
         let made = Template::by_name(name).and_then(Figure::template);
         Ok(made.map_err(IntoPy::into_py)?.into())
     }
@@ -161,7 +158,7 @@ impl PyMRep {
         bones: List<String>,
         atoms_per_bone: Whole,
         spokes: Whole,
-        template: &str,
+        #[pyo3(from_py_with = text)] template: &str,
     ) -> PyResult<Self> {
         let template = Template::by_name(template).map_err(IntoPy::into_py)?;
         let n = surface.0.vertices().len();
@@ -252,7 +249,7 @@ impl PyMRep {
 
     /// Writes a file: .mrep.toml, or of a single slab .srep.json (an s-rep as SlicerSALT has them) [liu2021]. It is whole or as it was
     /// before. Raises StorageError, MRepFileError.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         let model = self.model.clone();
         detached(py, || model.save(&path).map_err(IntoPy::into_py))
     }
@@ -261,7 +258,11 @@ impl PyMRep {
     /// MRepFileError naming line or place, StorageError.
     #[staticmethod]
     #[pyo3(signature = (path, scale=1.0))]
-    fn load(py: Python<'_>, path: PathBuf, scale: f64) -> PyResult<Self> {
+    fn load(
+        py: Python<'_>,
+        #[pyo3(from_py_with = read)] path: PathBuf,
+        scale: f64,
+    ) -> PyResult<Self> {
         let model = detached(py, || Model::load(&path, scale).map_err(IntoPy::into_py))?;
         Ok(model.into())
     }
@@ -377,8 +378,8 @@ impl PyMRep {
     fn boundary(
         &self,
         py: Python<'_>,
-        level: i64,
-        blend: f64,
+        #[pyo3(from_py_with = integer)] level: i64,
+        #[pyo3(from_py_with = real)] blend: f64,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PySurface> {
         let level = self::level(level)?;
@@ -397,9 +398,13 @@ impl PyMRep {
     fn boundary_coordinates<'py>(
         &self,
         py: Python<'py>,
-        level: i64,
+        #[pyo3(from_py_with = integer)] level: i64,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        Ok(from_coordinates(py, &self.implied(py, level)?.coordinates))
+        let (figure, level) = (self.figure()?, self::level(level)?);
+        let found = detached(py, || {
+            site_coordinates(figure, level).map_err(IntoPy::into_py)
+        })?;
+        Ok(from_coordinates(py, &found))
     }
 
     /// How far the boundary is uncertain at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the spokes
@@ -408,15 +413,18 @@ impl PyMRep {
     fn tolerance<'py>(
         &self,
         py: Python<'py>,
-        level: i64,
-        ratio: f64,
+        #[pyo3(from_py_with = integer)] level: i64,
+        #[pyo3(from_py_with = real)] ratio: f64,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         if !(0.0..=1e6).contains(&ratio) {
             return Err(input(format!(
                 "ratio: expected a number that is not negative, got {ratio}"
             )));
         }
-        let radii = self.implied(py, level)?.radii(self.figure()?);
+        let (figure, level) = (self.figure()?, self::level(level)?);
+        let radii = with_progress(py, None, |progress| {
+            site_radii(figure, level, progress).map_err(IntoPy::into_py)
+        })?;
         Ok(radii
             .into_iter()
             .map(|r| r * ratio)
@@ -476,7 +484,7 @@ impl PyMRep {
     #[pyo3(signature = (scale=1.0, rotation=None, translation=None))]
     fn transformed(
         &self,
-        scale: f64,
+        #[pyo3(from_py_with = real)] scale: f64,
         rotation: Option<&Bound<'_, PyAny>>,
         translation: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -595,7 +603,7 @@ impl PyMRep {
         &self,
         target: &Bound<'_, PyAny>,
         stages: Option<List<String>>,
-        prior: f64,
+        #[pyo3(from_py_with = real)] prior: f64,
         held: Option<&Bound<'_, PyAny>>,
         weights: Option<&Bound<'_, PyAny>>,
         family: Option<&PyMRepFamily>,

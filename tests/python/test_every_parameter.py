@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Things that make no sense, for every parameter of every public function: each gets a sentence of a kind that callers expect.
+
+Functions and parameters come from the typed stub, so that a new one is tried without a line here.
+"""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+STUB = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
+
+
+class Raising:
+    """No array, nor anything else."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("no array today")
+
+
+class Texts:
+    """An array of something else than it says."""
+
+    def __array__(self, dtype=None, copy=None):
+        return "text"
+
+
+class Liar:
+    """A sequence that lies about its length, and has no end."""
+
+    def __len__(self):
+        return 1 << 60
+
+    def __getitem__(self, index):
+        return 0.0
+
+
+class Backwards:
+    """A sequence of a length that is none."""
+
+    def __len__(self):
+        return -1
+
+    def __getitem__(self, index):
+        raise IndexError(index)
+
+
+def nested(depth):
+    """A list in a list in a list."""
+    found = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+NONSENSE = [
+    "\ud800",
+    ["\ud800"],
+    {"\ud800": 1.0},
+    "a\0b",
+    "",
+    2**63,
+    -(2**63) - 1,
+    2**64,
+    2**200,
+    [2**64],
+    (2**63, 1, 1),
+    [2**200, 0.5],
+    10**400,
+    [10**400],
+    [(0, 10**400)],
+    [(2**64, [0.0, 0.0, 0.0])],
+    {"strength": 10**400},
+    {2**64: [0.0, 0.0, 0.0]},
+    float("nan"),
+    float("inf"),
+    -1.7e308,
+    True,
+    None,
+    1j,
+    b"",
+    b"\xff" * 40,
+    object(),
+    [],
+    [[], [1.0]],
+    nested(100),
+    [None],
+    {},
+    set(),
+    range(3),
+    np.zeros(0),
+    np.zeros(3),
+    np.zeros((0, 3)),
+    np.zeros((7, 3)),
+    np.full((7, 3), np.nan),
+    np.zeros((2, 2, 2, 2, 2)),
+    np.array(["text"]),
+    np.array([1 + 1j]),
+    np.array([2**63], np.uint64),
+    Raising(),
+    [Raising()],
+    Texts(),
+    Liar(),
+    Backwards(),
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """One of each: by the name of its class in the stub, and by what parameters are called."""
+    folder = tmp_path_factory.mktemp("files")
+    vertices, triangles = shapes.arm(segments=6, rings=6)
+    surface = thew.Surface(vertices, triangles)
+    skeleton = thew.Skeleton(*shapes.arm_bones())
+    skin = shapes.arm_weights(vertices)
+    lattice = thew.Lattice.enclose(surface, skeleton, skin, cells_across=4)
+    material = thew.Material()
+    body = thew.Body(surface, skeleton, lattice, material)
+    poses = np.stack([shapes.bend(0.0), shapes.bend(0.1)])
+    tets = thew.TetMesh.grid((2, 1, 1), (1.0, 0.5, 0.5))
+    modes = thew.modes(tets, 3, material, fixed=[0, 1, 2, 3])
+    template = thew.Template("radial", radius=0.2, strength=100.0)
+    rig = thew.Rig(template, thew.FreeGuide(shapes.about([0.0, 0.0, 0.0], shift=[0.5, 0.0, 0.0])), [(1.0, {})])
+    box = thew.Shell(*shapes.box())
+    keyframes = np.stack([box.vertices, box.vertices + 0.1])
+    spacetime = thew.Spacetime(box, keyframes, [0.0, 1.0], modes=2)
+    mrep = thew.MRep.template("limb")
+    scene = thew.Scene([body])
+    scene.reset([poses[0]])
+    simulation = thew.Simulation(body)
+    simulation.reset(poses[0])
+    shot = thew.Shot(body, poses, 24.0)
+    clip = thew.simulate(body, poses, 24.0)
+    touched = thew.Simulation(body, contact=thew.Contact())
+    touched.reset(poses[0])
+    balance = thew.Equilibrium(body, "warped")
+    balance.set_pose(poses[0])
+    volume = thew.Volume(np.linalg.norm(np.indices((6, 6, 6)) - 2.5, axis=0))
+    families = [mrep.transformed(1.0 + 0.1 * k) for k in range(3)]
+    of_class = {
+        "Surface": surface,
+        "Skeleton": skeleton,
+        "Lattice": lattice,
+        "Material": material,
+        "Shell": box,
+        "MRep": mrep,
+        "MRepFamily": thew.MRepFamily(families),
+        "Volume": volume,
+        "WigglySpline": thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 1.0, 0.1),
+        "Spacetime": spacetime,
+        "Composite": thew.composite([spacetime]),
+        "TetMesh": tets,
+        "Body": body,
+        "Contact": thew.Contact(),
+        "Collider": thew.Collider.plane([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
+        "Contacts": touched.contacts(),
+        "Simulation": simulation,
+        "Clip": clip,
+        "Shot": shot,
+        "Scene": scene,
+        "Equilibrium": balance,
+        "RigFit": thew.RigFit(body, rig, poses[0]),
+        "Modes": modes,
+        "ModalSimulation": thew.ModalSimulation(modes, 0.01),
+        "Deformer": thew.Deformer(modes, tets.vertices),
+        "NonlinearSimulation": thew.NonlinearSimulation(tets, material, [0, 1, 2, 3], 0.01),
+        "Template": template,
+        "BoneGuide": thew.BoneGuide("upper"),
+        "SkinGuide": thew.SkinGuide(0),
+        "FreeGuide": thew.FreeGuide(np.eye(4)),
+        "Rig": rig,
+    }
+    files = {"Body": body, "Clip": clip, "Shot": shot, "MRep": mrep}
+    for name, thing in files.items():
+        thing.save(folder / (f"{name}.mrep.toml" if name == "MRep" else name))
+    tets.write(folder / "TetMesh.mesh")
+    thew.save_rigs(folder / "rigs.toml", [rig])
+    slab = np.stack(np.meshgrid(np.arange(3.0), np.arange(3.0), [0.0], indexing="ij"), -1)[:, :, 0]
+    places = np.full((2, 3), 0.1)
+    of_name = {
+        "points": places,
+        "origins": places,
+        "directions": np.ones((2, 3)),
+        "skin_weights": skin,
+        "names": ["upper", "lower"],
+        "parents": [-1, 0],
+        "heads": skeleton.heads,
+        "tails": skeleton.tails,
+        "cells": [[0, 1, 2, 3]],
+        "pose": poses[0],
+        "poses": poses,
+        "fps": 24.0,
+        "vertices": vertices,
+        "triangles": triangles,
+        "q": lattice.vertices,
+        "positions": lattice.vertices,
+        "bones": ["upper", "lower"],
+        "times": [0.0, 1.0],
+        "stiffness": 1.0,
+        "damping": 0.1,
+        "values": [0.0, 1.0],
+        "keyframes": keyframes,
+        "dt": 0.01,
+        "state": b"",
+        "frame": 0,
+        "count": 2,
+        "factor": 1.5,
+        "softness": 1.5,
+        "amplitudes": np.zeros(3),
+        "velocities": np.zeros(3),
+        "step": 0.01,
+        "weight": 1.0,
+        "fixed": [0, 1, 2, 3],
+        "seconds": 0.1,
+        "pairs": np.zeros((0, 2), np.int32),
+        "kind": "radial",
+        "bone": "upper",
+        "face": 0,
+        "samples": None,
+        "rigs": [rig],
+        "motions": [spacetime],
+        "bodies": [body],
+        "shots": [shot],
+        "clips": [clip],
+        "mreps": families,
+        "mrep": mrep,
+        "target": surface,
+        "other": mrep,
+        "name": "limb",
+        "scores": [0.0],
+        "hubs": slab,
+        "radii": np.ones((3, 3)),
+        "frames": np.tile(np.eye(3), (3, 3, 1, 1)),
+        "angles": np.full((3, 3), 1.0),
+        "coordinates": np.full((1, 4), 0.5),
+        "counts": (1, 1, 1),
+        "lengths": (1.0, 1.0, 1.0),
+        "cubes": [[0, 1, 2, 3, 4, 5, 6, 7]],
+        "tets": [[0, 1, 2, 3]],
+        "point": [0.0, 0.0, 0.0],
+        "normal": [0.0, 0.0, 1.0],
+        "t": 0.5,
+        "k": 0,
+        "time": 0.5,
+        "id": 0,
+        "x": box.vertices,
+        "shape": box.vertices,
+        "g": np.zeros_like(lattice.vertices),
+        "field": np.zeros_like(lattice.vertices),
+        "displacements": np.zeros_like(tets.vertices),
+        "yields": [None],
+        "_memo": {},
+        "matrix": np.eye(4),
+        "copies": None,
+    }
+    of_call = {
+        ("simulate_scene", "poses"): poses[None],
+        ("extend_scene", "poses"): poses[None],
+        ("Scene.reset", "poses"): poses[:1],
+        ("Scene.advance", "poses"): poses[:1],
+        ("Scene", "body"): 0,
+        ("Spacetime", "body"): box,
+        ("Spacetime.partial", "vertices"): [0],
+        ("Spacetime.model", "vertices"): [0],
+        ("Spacetime.partial", "positions"): np.ones((1, 3)),
+        ("Spacetime.model", "positions"): np.ones((1, 3)),
+        ("modes", "body"): tets,
+        ("RigFit.fit", "points"): [(0, [0.0, 0.0, 0.2])],
+        ("RigFit.gradient", "points"): [(0, [0.0, 0.0, 0.2])],
+        ("fit_rig", "points"): [(0, [0.0, 0.0, 0.2])],
+        ("fit_gradient", "points"): [(0, [0.0, 0.0, 0.2])],
+        ("nonlinear_equilibrium", "tets"): tets,
+        ("nonlinear_equilibrium", "forces"): np.zeros_like(tets.vertices),
+        ("NonlinearSimulation", "tets"): tets,
+        ("NonlinearSimulation.set_state", "velocities"): np.zeros_like(tets.vertices),
+        ("TetMesh", "vertices"): [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ("TetMesh.from_cubes", "vertices"): np.indices((2, 2, 2)).reshape(3, -1)[::-1].T,
+        ("TetMesh.energy", "q"): tets.vertices,
+        ("TetMesh.gradient", "q"): tets.vertices,
+        ("TetMesh.hessian", "q"): tets.vertices,
+        ("Lattice", "vertices"): [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]],
+        ("Volume", "values"): np.random.default_rng(1).random((4, 4, 4)),
+        ("MRep.tube", "hubs"): mrep.hubs,
+        ("MRep.tube", "radii"): mrep.radii,
+        ("MRep.tube", "frames"): mrep.frames,
+        ("MRep.tube", "angles"): mrep.angles,
+        ("MRep.correspond", "points"): mrep.hubs,
+        ("MRep.from_skeleton", "bones"): ["upper", "lower"],
+        ("Shell", "vertices"): box.vertices,
+        ("Shell", "triangles"): box.triangles,
+        ("Deformer", "surface"): tets.vertices,
+        ("Clip.extend", "poses"): poses,
+    }
+    for name in files:
+        suffix = ".mrep.toml" if name == "MRep" else ""
+        of_call[f"{name}.load", "path"] = str(folder / (name + suffix))
+        of_call[f"{name}.save", "path"] = str(folder / ("saved" + suffix))
+    of_call["TetMesh.read", "path"] = str(folder / "TetMesh.mesh")
+    of_call["TetMesh.write", "path"] = str(folder / "written.mesh")
+    of_call["save_rigs", "path"] = str(folder / "written.toml")
+    of_call["load_rigs", "path"] = str(folder / "rigs.toml")
+    return of_class, of_name, of_call
+
+
+def annotation(argument):
+    """The first name in a parameter's type."""
+    return ast.unparse(argument.annotation).split(" | ")[0] if argument.annotation else ""
+
+
+def functions():
+    """(name, class or None, function of the stub) of everything public that takes something."""
+    for node in STUB.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, None, node
+        elif isinstance(node, ast.ClassDef):
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef) and member.name != "__eq__":
+                    name = node.name if member.name == "__new__" else f"{node.name}.{member.name}"
+                    yield name, node.name, member
+
+
+def taken(function):
+    """Parameters of a function of the stub without self, and whether each has to be given."""
+    args = function.args
+    every = args.posonlyargs + args.args
+    required = len(every) - len(args.defaults)
+    named = [(a, i < required) for i, a in enumerate(every) if a.arg not in ("self", "cls")]
+    return named + [(a, d is None) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
+
+
+def call(made, name, owner, function, wrong, value):
+    """Calls a function with a value for the parameter `wrong` and sound ones for those that have to be given."""
+    of_class, of_name, of_call = made
+    given = {}
+    for argument, needed in taken(function):
+        if argument.arg == wrong:
+            given[wrong] = value
+        elif needed:
+            known = of_call.get((name, argument.arg), of_class.get(annotation(argument)))
+            given[argument.arg] = of_name[argument.arg] if known is None else known
+    decorators = [ast.unparse(d) for d in function.decorator_list]
+    if any(d.endswith(".setter") for d in decorators):
+        return setattr(of_class[owner], function.name, value)
+    if owner is None or function.name == "__new__":
+        return getattr(thew, name)(**given)
+    thing = getattr(thew, owner) if "staticmethod" in decorators else of_class[owner]
+    # Special methods take no names.
+    if function.name.startswith("__"):
+        return getattr(thing, function.name)(*given.values())
+    return getattr(thing, function.name)(**given)
+
+
+CASES = [
+    (name, owner, function, argument.arg) for name, owner, function in functions() for argument, _ in taken(function)
+]
+
+
+def test_every_class_is_tried(made):
+    every = {owner for _, owner, function in functions() if owner and function.name != "__new__" and taken(function)}
+    assert every <= set(made[0])
+
+
+@pytest.mark.parametrize("name,owner,function,parameter", CASES, ids=[f"{c[0]}-{c[3]}" for c in CASES])
+def test_nonsense_gets_a_sentence(made, tmp_path, monkeypatch, name, owner, function, parameter):
+    monkeypatch.chdir(tmp_path)
+    for value in NONSENSE:
+        try:
+            call(made, name, owner, function, parameter, value)
+        except (thew.ThewError, TypeError, ValueError) as error:
+            assert str(error), repr(value)
+            # What Python itself says of a lone surrogate names neither the text nor what to do.
+            assert not isinstance(error, UnicodeError), (value, error)
+            assert not isinstance(error, thew.InternalError), (value, error)
+        except Exception as error:
+            pytest.fail(f"{value!r}: {type(error).__name__}: {error}")
+
+
+@pytest.mark.parametrize("name,owner,function", list(functions()), ids=[c[0] for c in functions()])
+def test_what_is_sound_is_taken(made, tmp_path, monkeypatch, name, owner, function):
+    """Or the nonsense above was refused for another parameter's sake."""
+    monkeypatch.chdir(tmp_path)
+    if "property" in [ast.unparse(d) for d in function.decorator_list] or not taken(function):
+        return
+    try:
+        call(made, name, owner, function, None, np.zeros(3))
+    except (thew.ThewError, TypeError, ValueError) as error:
+        assert name in ("Simulation.restore", "Scene.restore"), error
