@@ -14,6 +14,7 @@ Units are SI (metres, kilograms, seconds); positions are world positions; arrays
 long takes ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
 """
 
+from . import _pickling as _pickling
 from ._errors import (
     Cancelled,
     InputError,

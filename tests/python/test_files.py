@@ -91,6 +91,57 @@ def test_modes_go_along(arm, tmp_path):
         assert contents(thew.Shot.load(tmp_path / "shot.thew").simulate()) == contents(shot.simulate())
 
 
+def test_a_shot_is_asked_and_varied(arm):
+    poses = np.stack([shapes.bend(a) for a in (0.0, 0.2, 0.1)])
+    collider = thew.Collider.plane([0.0, 0.0, -1.0], [0.0, 0.0, 1.0])
+    given = {
+        "fps": 30.0,
+        "preroll": 2,
+        "cyclic": False,
+        "notes": {"scene": "one"},
+        "method": "warped",
+        "rate": 480.0,
+        "mass_damping": 3.0,
+        "stiffness_damping": 0.002,
+        "max_offset": 0.25,
+        "form": "vertex",
+        "precision": "f16",
+        "engine": "cpu",
+        "solver": "direct",
+        "elastic_joints": 0.5,
+        "name": "arm",
+    }
+    shot = thew.Shot(arm.body, poses, gravity=(1.0, 2.0, -3.0), colliders=[collider], contact=thew.Contact(), **given)
+    for name, value in given.items():
+        assert getattr(shot, name) == value, name
+    np.testing.assert_array_equal(shot.poses, poses)
+    np.testing.assert_array_equal(shot.gravity, [1.0, 2.0, -3.0])
+    assert (shot.rigs, shot.controls, shot.modes, len(shot.colliders)) == ([], None, None, 1)
+    assert repr(shot.contact) == repr(thew.Contact())
+    # With nothing changed it moves by the same bits; what is changed alone is another.
+    same, slower = shot.replace(), shot.replace(rate=240.0, name="slow")
+    np.testing.assert_array_equal(np.asarray(same.simulate()), np.asarray(shot.simulate()))
+    assert (slower.rate, slower.name, slower.fps, slower.notes) == (240.0, "slow", 30.0, {"scene": "one"})
+    assert shot.rate == 480.0 and shot.__replace__(fps=25.0).fps == 25.0
+    with pytest.raises(TypeError, match="speed"):
+        shot.replace(speed=2.0)
+    with pytest.raises(thew.InputError, match="rate"):
+        shot.replace(rate=-1.0)
+
+
+def test_modes_and_controls_of_a_shot_are_read_back(arm):
+    poses = np.stack([shapes.bend(0.0), shapes.bend(0.1)])
+    template = thew.Template("radial", radius=0.1, strength=100.0)
+    rig = thew.Rig(template, thew.BoneGuide("upper"), [(0.0, {"strength": 0.0}), (1.0, {})])
+    shot = thew.Shot(arm.body, poses, 24.0, rigs=[rig], controls=[[0.0], [0.5]], method="modal", modes=5)
+    assert shot.rigs == [rig] and shot.modes == 5
+    np.testing.assert_array_equal(shot.controls, [[0.0], [0.5]])
+    modes = thew.modes(arm.body, 3)
+    np.testing.assert_array_equal(shot.replace(modes=modes).modes.eigenvalues, modes.eigenvalues)
+    # Modes belong to one method: another one has none.
+    assert shot.replace(method="warped").modes is None
+
+
 def test_what_a_shot_refuses(arm):
     with pytest.raises(thew.InputError, match="rigs"):
         thew.Shot(arm.body, swings(3), 24, notes={"rigs": "mine"})

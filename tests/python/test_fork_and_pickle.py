@@ -180,3 +180,72 @@ def test_a_farm_gives_what_one_process_gives(arm, start):
     with multiprocessing.get_context(start).Pool(2) as pool:
         for result in pool.map(yields_of, [given] * 2):
             np.testing.assert_array_equal(result, expected)
+
+
+def unpicklable(arm):
+    """What is not pickled, with a part of what its sentence says instead."""
+    poses = np.stack([shapes.bend(0.0), shapes.bend(0.1)])
+    simulation = thew.Simulation(arm.body, contact=thew.Contact())
+    simulation.reset(poses[0])
+    bar = thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0))
+    modes = thew.modes(bar, 2, thew.Material(), fixed=[0, 1, 2, 3])
+    box = thew.Shell(*shapes.box())
+    return {
+        "thew.Body.load": arm.body,
+        "thew.Clip.load": thew.simulate(arm.body, poses, 24.0),
+        "thew.Shot.load": thew.Shot(arm.body, poses, 24.0),
+        "thew.TetMesh.read": bar,
+        "thew.Body with it": arm.body.lattice,
+        "thew.modes": modes,
+        "restore()": simulation,
+        "of the same body": thew.Scene([arm.body]),
+        "a thew.Collider": thew.Collider.plane([0.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
+        "a thew.Contacts": simulation.contacts(),
+        "a thew.Shell": box,
+        "a thew.Equilibrium": thew.Equilibrium(arm.body),
+        "a thew.ModalSimulation": thew.ModalSimulation(modes, 0.01),
+        "a thew.Deformer": thew.Deformer(modes, bar.vertices),
+        "a thew.SurfaceReport": arm.surface.report(),
+        "a thew.WigglySpline": thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 1.0, 0.1),
+    }
+
+
+def test_what_is_not_pickled_says_what_to_do(arm):
+    for said, thing in unpicklable(arm).items():
+        for refused in (pickle.dumps, *([] if hasattr(thing, "__copy__") else [copy.copy, copy.deepcopy])):
+            with pytest.raises(TypeError) as error:
+                refused(thing)
+            assert said in str(error.value) and "not pickled" in str(error.value).replace("neither", "not")
+
+
+def test_every_class_is_pickled_or_says_so(arm):
+    """None is left to Python's own words."""
+    import copyreg
+
+    ready = {type(thing) for thing in things(arm)} | {type(thing) for thing in unpicklable(arm).values()}
+    for name in thew.__all__:
+        kind = getattr(thew, name)
+        if not isinstance(kind, type) or issubclass(kind, BaseException):
+            continue
+        methods = ("__getnewargs__", "__getnewargs_ex__")
+        pickled = any(hasattr(kind, m) for m in methods) or "__reduce__" in vars(kind)
+        assert pickled != (kind in copyreg.dispatch_table), name
+        assert (
+            pickled
+            or kind in ready
+            or name in ("Composite", "MRepFit", "MRepReport", "NonlinearSimulation", "RigFit", "Spacetime")
+        )
+
+
+def test_what_never_changes_is_its_own_copy(arm):
+    bar = thew.TetMesh.grid((1, 1, 1), (1.0, 1.0, 1.0))
+    shot = thew.Shot(arm.body, shapes.bend(0.0)[None], 24.0)
+    for thing in (arm.body, arm.body.lattice, bar, shot, thew.Contact(), thew.Shell(*shapes.box())):
+        assert copy.copy(thing) is thing and copy.deepcopy(thing) is thing
+
+
+def test_contacts_settings_are_pickled_exactly(arm):
+    contact = thew.Contact(False, 0.01, 0.2, np.arange(len(arm.vertices)) % 3, 0.05, "creases")
+    again = pickle.loads(pickle.dumps(contact))
+    assert repr(again) == repr(contact)
+    assert pickle.dumps(again) == pickle.dumps(contact)

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -161,3 +162,54 @@ def test_one_long_call_is_interrupted(arm, work):
         timer.cancel()
         signal.signal(signal.SIGINT, before)
     assert np.isfinite(simulation.lattice_positions()).all()
+
+
+def test_skin_weights_count_by_their_shares(arm):
+    """Rows that sum to two, or to anything, are those that sum to one: powers of two leave no trace in the bits."""
+    double = arm.weights * 2.0 ** (np.arange(len(arm.weights)) % 5)[:, None]
+    assert double.sum(axis=1).max() > 1.5
+    pose = shapes.bend(0.4)
+
+    def made(weights):
+        lattice = thew.Lattice.enclose(arm.surface, arm.skeleton, weights, cells_across=6)
+        body = thew.Body(arm.surface, arm.skeleton, lattice, thew.Material(), region_weights=weights)
+        skinned = arm.skeleton.skin(arm.vertices, weights, pose)
+        return lattice.vertices, body.region_weights, skinned, arm.skeleton.refit_tails(arm.surface, weights).tails
+
+    for one, two in zip(made(arm.weights), made(double), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_stiffness_beyond_all_numbers_is_refused():
+    bar = thew.TetMesh.grid((2, 1, 1), (1.0, 0.5, 0.5))
+    modes = thew.modes(bar, 2, thew.Material(), fixed=[0, 1, 2, 3])
+    for factor in (1.7e308, 1e99, np.inf, np.nan, 0.0, -1.0):
+        assert "factor" in refused(modes.scaled, factor)
+    # Times its inverse it is as it was.
+    there_and_back = modes.scaled(2.0**200).scaled(2.0**-200)
+    np.testing.assert_array_equal(there_and_back.eigenvalues, modes.eigenvalues)
+
+
+def test_balances_inside_out_say_so():
+    """St. Venant-Kirchhoff flesh that is pressed beyond what it bears: a warning where a tetrahedron is inverted, and only there."""
+    bar = thew.TetMesh.grid((4, 2, 2), (1.0, 0.5, 0.5))
+    fixed = np.flatnonzero(bar.vertices[:, 0] == 0.0)
+    pressed = bar.vertices[:, 0] == 1.0
+    material, told = thew.Material(young=1e4, poisson=0.3), set()
+    for model in ("stvk", "neohookean"):
+        for strength in (1.0, 1e2, 3e2, 1e3, 3e3):
+            forces = np.zeros_like(bar.vertices)
+            forces[pressed, 0] = -strength / pressed.sum()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    moved = bar.vertices + thew.nonlinear_equilibrium(bar, material, fixed, forces, model)
+                except thew.MotionError:
+                    continue
+            a, b, c, d = np.moveaxis(moved[bar.tets], 1, 0)
+            inverted = int((np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) <= 0.0).sum())
+            said = [str(w.message) for w in caught]
+            assert len(said) == (inverted > 0)
+            assert all(text.startswith(f"{inverted} tetrahedra are inverted") for text in said)
+            told.add(inverted > 0)
+    assert told == {False, True}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""What is not pickled says what to do instead, to `pickle` and to `copy`."""
+
+import copyreg
+
+from . import _thew
+
+_FILE = "write it with save(path) and read it with thew.{name}.load(path)"
+_STATE = "keep its state(), and restore() that in another one of the same body"
+_AGAIN = "keep what it was made of, and make it again"
+
+_INSTEAD = {
+    "Body": _FILE,
+    "Clip": _FILE,
+    "Shot": _FILE,
+    "TetMesh": "write it with write(path) and read it with thew.TetMesh.read(path)",
+    "Lattice": "keep the thew.Body with it, which save(path) writes, or its vertices, cells and bones, and make it again",
+    "Modes": "keep what they are of, and compute them again with thew.modes",
+    "Simulation": _STATE,
+    "Scene": _STATE,
+    **dict.fromkeys(
+        (
+            "Collider",
+            "Composite",
+            "Contacts",
+            "Deformer",
+            "Equilibrium",
+            "MRepFit",
+            "MRepReport",
+            "ModalSimulation",
+            "NonlinearSimulation",
+            "RigFit",
+            "Shell",
+            "Spacetime",
+            "SurfaceReport",
+            "WigglySpline",
+        ),
+        _AGAIN,
+    ),
+}
+
+
+def _refuse(thing):
+    name = type(thing).__name__
+    what = "not pickled" if hasattr(thing, "__copy__") else "neither pickled nor copied"
+    raise TypeError(f"a thew.{name} is {what}: {_INSTEAD[name].format(name=name)}")
+
+
+for _name in _INSTEAD:
+    copyreg.pickle(getattr(_thew, _name), _refuse)
