@@ -4,7 +4,7 @@
 use thew::{Mat4, Vec3};
 
 /// What a caller may also hand over.
-const NASTY: [f64; 16] = [
+pub const NASTY: [f64; 16] = [
     0.0,
     -0.0,
     f64::NAN,

@@ -3,7 +3,7 @@
 //! work and give finite results.
 
 use crate::numbers::finite;
-use crate::{borders, files, keyed, states};
+use crate::{borders, files, forged, keyed, states};
 use std::sync::{Arc, OnceLock};
 use thew::Vec3;
 use thew::body::{Body, BodyOptions};
@@ -66,7 +66,7 @@ const MODELS: &[&str] = &[
     "\n",
 ];
 
-pub const TARGETS: [Target; 13] = [
+pub const TARGETS: [Target; 15] = [
     Target {
         name: "body_file",
         run: files::body_file,
@@ -108,6 +108,20 @@ pub const TARGETS: [Target; 13] = [
         seeds: files::mrep_seeds,
         words: MODELS,
         inputs: 400,
+    },
+    Target {
+        name: "forged_numbers",
+        run: forged::forged_numbers,
+        seeds: borders::some_bytes,
+        words: NONE,
+        inputs: 300,
+    },
+    Target {
+        name: "forged_texts",
+        run: forged::forged_texts,
+        seeds: borders::some_bytes,
+        words: NONE,
+        inputs: 300,
     },
     Target {
         name: "tet_files",

@@ -10,6 +10,8 @@ mod coverage;
 mod driver;
 #[path = "../fuzz/files.rs"]
 mod files;
+#[path = "../fuzz/forged.rs"]
+mod forged;
 #[path = "../fuzz/guard.rs"]
 mod guard;
 #[path = "../fuzz/keyed.rs"]
@@ -35,7 +37,7 @@ macro_rules! each {
     };
 }
 
-each! { body_file clip_file shot_file state rig_file mrep_file tet_files surface skeleton meshes enclose motion spacetime }
+each! { body_file clip_file shot_file state rig_file mrep_file forged_numbers forged_texts tet_files surface skeleton meshes enclose motion spacetime }
 
 #[test]
 fn every_target_is_run() {
