@@ -131,7 +131,7 @@ def made(tmp_path_factory):
     mrep = thew.MRep.template("limb")
     scene = thew.Scene([body])
     scene.reset([poses[0]])
-    simulation = thew.Simulation(body)
+    simulation = thew.Simulation(body, contact=thew.Contact(response="creases"))
     simulation.reset(poses[0])
     shot = thew.Shot(body, poses, 24.0)
     clip = thew.simulate(body, poses, 24.0)
@@ -209,7 +209,8 @@ def made(tmp_path_factory):
         "frame": 0,
         "count": 2,
         "factor": 1.5,
-        "softness": 1.5,
+        "softness": 0.5,
+        "body": 0,
         "amplitudes": np.zeros(3),
         "velocities": np.zeros(3),
         "step": 0.01,
@@ -231,7 +232,7 @@ def made(tmp_path_factory):
         "target": surface,
         "other": mrep,
         "name": "limb",
-        "scores": [0.0],
+        "scores": [],
         "hubs": slab,
         "radii": np.ones((3, 3)),
         "frames": np.tile(np.eye(3), (3, 3, 1, 1)),
@@ -262,7 +263,8 @@ def made(tmp_path_factory):
         ("extend_scene", "poses"): poses[None],
         ("Scene.reset", "poses"): poses[:1],
         ("Scene.advance", "poses"): poses[:1],
-        ("Scene", "body"): 0,
+        ("Skeleton.skin", "points"): vertices,
+        ("Template.force", "frame"): np.eye(4),
         ("Spacetime", "body"): box,
         ("Spacetime.partial", "vertices"): [0],
         ("Spacetime.model", "vertices"): [0],
@@ -342,6 +344,8 @@ def call(made, name, owner, function, wrong, value):
         elif needed:
             known = of_call.get((name, argument.arg), of_class.get(annotation(argument)))
             given[argument.arg] = of_name[argument.arg] if known is None else known
+    if name == "Template":
+        given.update(radius=0.2, strength=100.0)
     decorators = [ast.unparse(d) for d in function.decorator_list]
     if any(d.endswith(".setter") for d in decorators):
         return setattr(of_class[owner], function.name, value)

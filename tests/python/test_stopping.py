@@ -46,7 +46,7 @@ def test_filling_asks_in_every_layer_of_cells(half):
     counts, fractions = stages(fill)
     # 23 layers of cubes, two of points to each.
     assert counts["building cells"] > 20 and counts["looking for loose pieces"] > 2
-    assert 0.0 <= min(fractions) and max(fractions) == 1.0
+    assert min(fractions) >= 0.0 and max(fractions) == 1.0
     for stage in counts:
         if stage != "done":
             assert stopped_at(fill, stage, max(counts[stage] // 2, 1))
