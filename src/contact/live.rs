@@ -298,7 +298,6 @@ impl Contacts {
             }
         }
         self.scratch.shorten(after.bodies, moved);
-        self.weaken(after.bodies, pushed);
         self.keep(touches, (constraints, pushed.is_some()), after);
         true
     }
@@ -373,23 +372,7 @@ impl Contacts {
         }
     }
 
-    /// Takes of what pushes each body what moves it where its displacement was shortened: what that left out pushed nothing.
-    fn weaken(&mut self, bodies: &[Posed], pushed: Option<&[Vec<Vec3>]>) {
-        for (k, pushes) in self.pushes.iter_mut().enumerate() {
-            let part = self.scratch.parts[k];
-            if part == 1.0 {
-                continue;
-            }
-            let free = bodies[k].skin.body().pattern().vertex_of_node();
-            for (push, &v) in pushes.iter_mut().zip(free) {
-                // The step was proposed under these.
-                let before = pushed.map_or_else(Vec3::zeros, |pushed| pushed[k][v as usize]);
-                *push = before + (*push - before) * part;
-            }
-        }
-    }
-
-    /// Keeps what touches after the step, with the forces that moved the flesh; `proposed`: the step was, under those of the one before.
+    /// Keeps what touches after the step; `proposed`: the step was, under the forces of the one before.
     fn keep(
         &mut self,
         touches: &[Touch],
@@ -411,26 +394,18 @@ impl Contacts {
             let friction = constraint.friction.as_ref().map_or(Vec3::zeros(), |f| {
                 tangents[0] * f.forces[0] + tangents[1] * f.forces[1]
             });
-            let own = self.scratch.parts[touch.body as usize];
-            let other = self.scratch.parts.get(touch.other as usize);
-            let part = other.map_or(own, |other| own.min(*other));
-            let (mut force, mut friction) = (constraint.force, friction);
-            if part < 1.0 {
-                let of = (touch.body, touch.proxy, touch.other);
-                let former = found(&self.former.0, of).filter(|_| proposed);
-                let (before, held) = former.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
-                force = before + (force - before) * part;
-                friction = held + (friction - held) * part;
-            }
             self.live.push(Live {
                 body: touch.body,
                 proxy: touch.proxy,
                 other: touch.other,
                 target: touch.target,
-                force,
+                force: constraint.force,
                 friction,
                 side: touch.side,
             });
+            let former = proposed.then_some(&self.former.0[..]);
+            let whole = (constraint.force, friction);
+            let (force, friction) = moving(&self.scratch.parts, former, touch, whole);
             let skin = end.bodies[touch.body as usize].skin;
             self.points.push(ContactPoint {
                 point: end.proxy(touch.body, touch.proxy),
@@ -452,4 +427,26 @@ fn found(live: &[Live], of: (u32, u32, u32)) -> Option<&Live> {
     let key = |l: &Live| (l.body, l.proxy, l.other);
     let at = live.binary_search_by_key(&of, key).ok()?;
     Some(&live[at])
+}
+
+/// Of the force and friction of a touch what moved the flesh, whose displacements were shortened to `parts`: what that left out moved
+/// nothing, of what is beyond the forces of the step before where the step was proposed under these.
+fn moving(
+    parts: &[f64],
+    former: Option<&[Live]>,
+    touch: &Touch,
+    (force, friction): (f64, Vec3),
+) -> (f64, Vec3) {
+    let own = parts[touch.body as usize];
+    let part = parts.get(touch.other as usize).map_or(own, |p| own.min(*p));
+    if part == 1.0 {
+        return (force, friction);
+    }
+    let of = (touch.body, touch.proxy, touch.other);
+    let before = former.and_then(|live| found(live, of));
+    let (held, rubbed) = before.map_or((0.0, Vec3::zeros()), |l| (l.force, l.friction));
+    (
+        held + (force - held) * part,
+        rubbed + (friction - rubbed) * part,
+    )
 }

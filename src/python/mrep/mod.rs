@@ -11,7 +11,7 @@ pub(super) use fit::{PyMRepFit, PyMRepReport};
 pub(super) use volume::PyVolume;
 
 use super::arrays::{
-    List, Whole, finite_points, floats, from_points, integer, points, read, real, text, weights,
+    List, Whole, finite_points, floats, from_points, integer, read, real, text, weights,
 };
 use super::errors::{IntoPy, detached, input};
 use super::lattice::{PyLattice, enclosed};
