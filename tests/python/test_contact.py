@@ -391,3 +391,61 @@ def test_folds_are_the_same_bits_however_a_clip_is_cut_and_when_restored(elbow, 
     shares = np.array([whole.folds(frame) for frame in range(len(whole))])
     assert shares.dtype == np.float32 and (shares >= 0.0).all() and (shares <= 1.0).all()
     assert shares[4].max() > 0.2 and not np.any([free.folds(frame) for frame in range(len(free))])
+
+
+def thick_arm(material, **options):
+    """An arm of 0.12 m, and its body."""
+    vertices, triangles = shapes.arm(segments=24, rings=60, radius=0.12)
+    weights = shapes.arm_weights(vertices)
+    surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
+    lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=12)
+    return thew.Body(surface, skeleton, lattice, material, region_weights=weights, **options)
+
+
+def beside(y=0.0):
+    pose = np.tile(np.eye(4), (2, 1, 1))
+    pose[:, 1, 3] = y
+    return pose
+
+
+@pytest.mark.parametrize("depth", [0.01, 0.03])
+def test_firm_flesh_pushes_as_firm_as_it_is(depth):
+    """Flesh that its map makes a hundred times as firm is kept out of a floor as soft flesh is, and as a firm material."""
+    floor = thew.Collider.plane((0.0, 0.0, -0.12 + depth), (0.0, 0.0, 1.0))
+
+    def overlap(flesh, young):
+        body = thick_arm(thew.Material(young=young), flesh=np.full(2810, flesh))
+        simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], elastic_joints=1.0)
+        simulation.reset(beside())
+        for _ in range(36):
+            simulation.advance(beside(), FRAME)
+        return max(0.0, -0.12 + depth - simulation.positions()[:, 2].min())
+
+    # A floor leaves a twentieth of its depth, at each firmness: in cells it may bulge so far between its points.
+    for flesh, young in ((1.0, 20e3), (0.3, 20e3), (0.1, 20e3), (1.0, 2e6)):
+        assert overlap(flesh, young) < 0.06 * depth, (flesh, young)
+
+
+def test_friction_that_holds_does_not_creep():
+    """An arm that is pressed onto a floor and led aside by less than slides is held there, however much contacts give."""
+    floor, body = thew.Collider.plane((0, 0, -0.11), (0, 0, 1), friction=1.0), thick_arm(thew.Material())
+    held = []
+    for compliance in (0.03, 1e-3):
+        contact = thew.Contact(self_contact=False, friction=1.0, compliance=compliance)
+        simulation = thew.Simulation(body, gravity=(0, 0, 0), colliders=[floor], contact=contact)
+        simulation.reset(beside())
+
+        def aside(y, frames, simulation=simulation):
+            for _ in range(frames):
+                simulation.advance(beside(y), FRAME)
+            force = simulation.contacts().forces.sum(axis=0)
+            return np.hypot(force[0], force[1]) / force[2]
+
+        aside(0.0, 6)
+        for frame in range(1, 7):
+            aside(0.001 * frame, 1)
+        first, last = aside(0.006, 24), aside(0.006, 72)
+        assert 0.05 < first < 0.5
+        assert abs(last / first - 1.0) < 0.01, compliance
+        held.append(last)
+    assert held[0] == pytest.approx(held[1], rel=0.02)
