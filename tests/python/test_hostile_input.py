@@ -213,3 +213,10 @@ def test_balances_inside_out_say_so():
             assert all(text.startswith(f"{inverted} tetrahedra are inverted") for text in said)
             told.add(inverted > 0)
     assert told == {False, True}
+
+
+def test_clips_compare_with_arrays_as_arrays_do(arm):
+    clip = thew.simulate(arm.body, np.stack([shapes.bend(0.0), shapes.bend(0.1)]), 24.0)
+    assert (clip == np.asarray(clip)).all() and clip != "text"
+    for other in (np.zeros((2, 2)), np.zeros(5)):
+        assert "shapes" in refused(lambda other=other: clip == other)
