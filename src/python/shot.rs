@@ -24,7 +24,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 
 /// Arguments of the constructor, each a property.
-const SETTINGS: [&str; 23] = [
+const SETTINGS: [&str; 24] = [
     "body",
     "poses",
     "fps",
@@ -48,6 +48,7 @@ const SETTINGS: [&str; 23] = [
     "contact",
     "colliders",
     "name",
+    "restarts",
 ];
 
 /// All that `simulate` needs, to be written to one file and simulated elsewhere: arguments as there.
