@@ -2,9 +2,9 @@
 """What is not pickled says what to do instead, to `pickle` and to `copy`."""
 
 import copyreg
-import sys
+import importlib
 
-_thew = sys.modules[f"{__package__}._thew"]  # has no stub of its own
+_thew = importlib.import_module(f"{__package__}._thew")  # has no stub of its own
 
 _FILE = "write it with save(path) and read it with thew.{name}.load(path)"
 _STATE = "keep its state(), and restore() that in another one of the same body"
