@@ -48,7 +48,8 @@ impl Heading {
             // Turned by an eighth: a box's is along its sides then.
             fourth.add(*w, [v * v - u * u, -2.0 * u * v], r2 * r2);
         }
-        if !(second.lengths > weight * UPRIGHT * UPRIGHT) {
+        let upright = second.lengths <= weight * UPRIGHT * UPRIGHT;
+        if upright || second.lengths.is_nan() {
             return None;
         }
         let angle = match (second.angle(ROUND), fourth.angle(ROUND)) {
