@@ -368,7 +368,11 @@ impl PyBody {
     /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk"
     /// (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back).
     #[pyo3(signature = (q, model="stvk"))]
-    fn energy(&self, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
+    fn energy(
+        &self,
+        q: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = text)] model: &str,
+    ) -> PyResult<f64> {
         elasticity::energy(self.0.elements(), q, model)
     }
 

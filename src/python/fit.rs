@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.RigFit`, and `thew.fit_rig` and `thew.fit_gradient` for once.
 
-use super::arrays::{Whole, finite_points, pose, text, vector};
+use super::arrays::{List, Whole, finite_points, pose, text, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
 use super::equilibrium::as_it_is;
@@ -222,13 +222,15 @@ pub(super) fn fit_gradient<'py>(
 /// [(vertex, target[3]), ...].
 fn targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<Target>> {
     let refused = |_| input("points: expected a list of (vertex, target[3])");
-    let each = object.try_iter().map_err(refused)?;
-    each.map(|pair| {
-        let (vertex, place): (Whole, Bound<'_, PyAny>) = pair?.extract().map_err(refused)?;
-        let (vertex, place) = (vertex.index(), vector(&place, "a target of points")?);
-        Ok(Target { vertex, place })
-    })
-    .collect()
+    let List(each) = object.extract().map_err(refused)?;
+    let each: Vec<Bound<'_, PyAny>> = each;
+    each.iter()
+        .map(|pair| {
+            let (vertex, place): (Whole, Bound<'_, PyAny>) = pair.extract().map_err(refused)?;
+            let (vertex, place) = (vertex.index(), vector(&place, "a target of points")?);
+            Ok(Target { vertex, place })
+        })
+        .collect()
 }
 
 fn options(

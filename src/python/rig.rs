@@ -92,10 +92,9 @@ impl PyRig {
         let plain = plain.map_err(RigError::into_py)?;
         let mut recorded = Vec::new();
         let refused = |_| input("samples: expected a list of (gamma, {name: value})");
-        let items = samples.map(|list| list.try_iter().map_err(refused));
-        // One by one: a list that does not end is refused at its first item that is none.
-        for (index, item) in items.transpose()?.into_iter().flatten().enumerate() {
-            let item = item?;
+        let items = samples.map(|list| list.extract::<List<Bound<'_, PyAny>>>());
+        let List(items) = items.transpose().map_err(refused)?.unwrap_or_default();
+        for (index, item) in items.iter().enumerate() {
             let (control, values) = item.extract::<(f64, Bound<'_, PyDict>)>().map_err(|_| {
                 input(format!(
                     "samples[{index}]: expected (gamma, {{name: value}})"
@@ -268,10 +267,7 @@ impl PyRig {
         yields: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
         let refused = |_| input("yields: expected one number, or None, per sample");
-        let each = yields.try_iter().map_err(refused)?;
-        let yields: Vec<Option<f64>> = each
-            .map(|y| y.and_then(|y| y.extract()).map_err(refused))
-            .collect::<PyResult<_>>()?;
+        let List(yields) = yields.extract().map_err(refused)?;
         let made = with_progress(py, None, |progress| {
             let made = self.0.with_yields(&body.0, &yields, progress);
             made.map_err(IntoPy::into_py)

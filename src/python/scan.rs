@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.cast_rays`, `thew.closest_points`, and what is found on a surface as arrays.
 
-use super::arrays::{finite_points, from_points, points};
+use super::arrays::{finite_points, from_points, points, real};
 use super::errors::{detached, input};
 use crate::Vec3;
 use crate::surface::{self, Closest, RayHit};
@@ -120,7 +120,7 @@ pub(super) fn cast_rays<'py>(
     triangles: &Bound<'py, PyAny>,
     origins: &Bound<'py, PyAny>,
     directions: &Bound<'py, PyAny>,
-    min_distance: f64,
+    #[pyo3(from_py_with = real)] min_distance: f64,
 ) -> PyResult<FoundArrays<'py>> {
     if min_distance < 0.0 || min_distance.is_nan() {
         return Err(input("min_distance is negative or not a number"));

@@ -301,7 +301,12 @@ impl PySpacetime {
 
     /// Draws towards keyframe k by a weight instead of going through it; None: goes through it again.
     #[pyo3(signature = (k, weight))]
-    fn soften(&self, py: Python<'_>, k: Whole, weight: Option<f64>) -> PyResult<()> {
+    fn soften(
+        &self,
+        py: Python<'_>,
+        k: Whole,
+        #[pyo3(from_py_with = optional_real)] weight: Option<f64>,
+    ) -> PyResult<()> {
         self.with(py, |motion| motion.soften(k.0, weight))
     }
 

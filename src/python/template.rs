@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! `thew.Template`; parameters by name and frames, as rigs and guides have them too.
 
-use super::arrays::{finite, finite_points, floats, from_points};
+use super::arrays::{finite, finite_points, floats, from_points, text};
 use super::errors::{IntoPy, detached, input};
 use crate::rig::{GuideFrame, ParameterKind, RigError, Template, TemplateKind};
 use crate::{Mat4, Vec3};
@@ -22,7 +22,10 @@ pub(super) struct PyTemplate(pub Template);
 impl PyTemplate {
     #[new]
     #[pyo3(signature = (kind, **parameters))]
-    fn new(kind: &str, parameters: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn new(
+        #[pyo3(from_py_with = text)] kind: &str,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let kind: TemplateKind = kind.parse().map_err(RigError::into_py)?;
         let named = parameters.map(named_numbers).transpose()?;
         let named = named.unwrap_or_default();

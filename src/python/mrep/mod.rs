@@ -261,7 +261,7 @@ impl PyMRep {
     fn load(
         py: Python<'_>,
         #[pyo3(from_py_with = read)] path: PathBuf,
-        scale: f64,
+        #[pyo3(from_py_with = real)] scale: f64,
     ) -> PyResult<Self> {
         let model = detached(py, || Model::load(&path, scale).map_err(IntoPy::into_py))?;
         Ok(model.into())
