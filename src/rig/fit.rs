@@ -148,7 +148,7 @@ impl Fit {
 
     /// The parameters that bring points nearest to their targets; what cannot be reached is approached.
     ///
-    /// Forces are integrated at twenty million points of flesh at most, where the options name no number of evaluations; the best
+    /// Forces are integrated at ten million points of flesh at most, where the options name no number of evaluations; the best
     /// that was found by then is the result.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 //! followed on the lattice by a thin tube.
 
 use super::bcc::{At, Bcc};
-use super::fill::by_faces;
+use super::faces;
 use super::stuff::Stuffed;
 use crate::Vec3;
 use crate::lattice::volume;
@@ -41,7 +41,7 @@ fn pieces(
     edge: f64,
     progress: &dyn Progress,
 ) -> Result<Vec<Option<u32>>, Cancelled> {
-    let piece = by_faces(&stuffed.tets, progress)?;
+    let piece = faces::pieces(&stuffed.tets, progress)?;
     let count = piece.iter().max().map_or(0, |&p| p as usize + 1);
     let mut volumes = vec![0.0; count];
     for (t, &p) in stuffed.tets.iter().zip(&piece) {

@@ -8,10 +8,10 @@
 
 use super::bcc::Bcc;
 use super::bridge;
+use super::faces;
 use super::stuff::{Depths, NONE, Stuffed};
 use super::{TetError, TetMesh};
 use crate::Vec3;
-use crate::lattice::Cell;
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::sets::DisjointSets;
 use crate::surface::Surface;
@@ -41,8 +41,6 @@ const ATTEMPTS: usize = 12;
 const CLOSE: f64 = 0.01;
 const NEAR: f64 = 0.03;
 const FAR: f64 = 0.5;
-/// Stage of the progress.
-const LOOSE: &str = "looking for loose pieces";
 /// Shifts of the lattice, in cubes.
 const SHIFTS: [[f64; 3]; 4] = [
     [0.0, 0.0, 0.0],
@@ -318,8 +316,11 @@ fn of_volume(
         // Without a margin before: the area that a layer would cover.
         let slope = before
             .map(|(m, l)| (l - lack) / (margin - m))
-            .filter(|s| *s > 0.0 && s.is_finite())
-            .unwrap_or_else(|| stuffed.area().max(edge * edge));
+            .filter(|s| *s > 0.0 && s.is_finite());
+        let slope = match slope {
+            Some(slope) => slope,
+            None => stuffed.area(&part)?.max(edge * edge),
+        };
         if best.as_ref().is_none_or(|b| lack.abs() < b.0) {
             best = Some((lack.abs(), stuffed));
         }
@@ -348,7 +349,7 @@ impl Pieces {
         edge: f64,
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
-        let piece = by_faces(&tets, progress)?;
+        let piece = faces::pieces(&tets, progress)?;
         let count = piece.iter().max().map_or(0, |&p| p as usize + 1);
         let mut volumes = vec![0.0; count];
         for (t, &p) in tets.iter().zip(&piece) {
@@ -388,65 +389,12 @@ impl Pieces {
                 "{crumbs} loose crumbs, each smaller than a cell, were left out."
             ));
         }
-        step(progress, 0.95, LOOSE)?;
         Ok(Self {
             nodes: kept,
             tets,
             notes,
         })
     }
-}
-
-/// Returns for each tetrahedron the piece it belongs to, pieces numbered in order of appearance.
-///
-/// Faces are grouped by their lowest node, so that only the few of one node are sorted at a time.
-///
-/// # Errors
-/// A stop by the progress.
-pub(super) fn by_faces(tets: &[[u32; 4]], progress: &dyn Progress) -> Result<Vec<u32>, Cancelled> {
-    /// The progress is asked once for so many nodes.
-    const ASKED: usize = 1 << 16;
-    let corners = Cell::Tetrahedron([0; 4]);
-    let faces = |&tet: &[u32; 4]| {
-        corners.faces().iter().map(move |face| {
-            let mut key = [tet[face[0]], tet[face[1]], tet[face[2]]];
-            key.sort_unstable();
-            key
-        })
-    };
-    step(progress, 0.9, LOOSE)?;
-    let nodes = tets.iter().flatten().max().map_or(0, |&v| v as usize + 1);
-    // Where the faces of a node end, and in the end where they begin.
-    let mut begin = vec![0usize; nodes + 1];
-    for [lowest, ..] in tets.iter().flat_map(faces) {
-        begin[lowest as usize] += 1;
-    }
-    let mut sum = 0;
-    for n in &mut begin {
-        sum += *n;
-        *n = sum;
-    }
-    step(progress, 0.9, LOOSE)?;
-    let mut of_node = vec![([0u32; 2], 0u32); sum];
-    for (t, tet) in (0u32..).zip(tets) {
-        for [lowest, middle, highest] in faces(tet) {
-            let at = &mut begin[lowest as usize];
-            *at -= 1;
-            of_node[*at] = ([middle, highest], t);
-        }
-    }
-    let mut sets = DisjointSets::new(tets.len());
-    for (v, range) in begin.windows(2).enumerate() {
-        if v % ASKED == 0 {
-            step(progress, 0.9, LOOSE)?;
-        }
-        let faces = &mut of_node[range[0]..range[1]];
-        faces.sort_unstable();
-        for pair in faces.windows(2).filter(|w| w[0].0 == w[1].0) {
-            sets.join(pair[0].1, pair[1].1);
-        }
-    }
-    Ok(sets.numbers())
 }
 
 /// A sentence about parts of the surface that no cell is near, and how much of it they are: triangles farther from every inner point of the

@@ -32,6 +32,7 @@ mod bcc;
 mod bridge;
 mod check;
 mod cubes;
+mod faces;
 mod files;
 mod fill;
 mod stuff;
@@ -170,7 +171,7 @@ impl TetMesh {
 
     /// Faces of one tetrahedron only, counter-clockwise seen from outside, in the order of the tetrahedra.
     pub fn surface_triangles(&self) -> Vec<[u32; 3]> {
-        boundary(&self.tets)
+        faces::boundary(&self.tets)
     }
 
     /// Number of pieces that share no vertex.
@@ -225,31 +226,6 @@ fn drop_unused<const N: usize>(vertices: &mut Vec<Vec3>, elements: &mut [[u32; N
     for v in elements.iter_mut().flatten() {
         *v = number[*v as usize];
     }
-}
-
-/// Faces of one tetrahedron only, seen from outside.
-fn boundary(tets: &[[u32; 4]]) -> Vec<[u32; 3]> {
-    let faces = Cell::Tetrahedron([0; 4]).faces();
-    let mut keyed: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * tets.len());
-    for (t, tet) in tets.iter().enumerate() {
-        for (f, face) in faces.iter().enumerate() {
-            let mut key = [tet[face[0]], tet[face[1]], tet[face[2]]];
-            key.sort_unstable();
-            keyed.push((key, (4 * t + f) as u32));
-        }
-    }
-    keyed.sort_unstable();
-    let mut single: Vec<u32> = keyed
-        .chunk_by(|a, b| a.0 == b.0)
-        .filter(|same| same.len() == 1)
-        .map(|same| same[0].1)
-        .collect();
-    single.sort_unstable();
-    let triangle = |i: u32| {
-        let (tet, face) = (tets[i as usize / 4], faces[i as usize % 4]);
-        [tet[face[0]], tet[face[1]], tet[face[2]]]
-    };
-    single.into_iter().map(triangle).collect()
 }
 
 #[cfg(test)]

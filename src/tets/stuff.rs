@@ -13,6 +13,7 @@
 
 use super::bcc::{At, Bcc, is_long};
 use super::bridge::{self, Axis};
+use super::faces::boundary_watched;
 use crate::Vec3;
 use crate::lattice::{quality, volume};
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
@@ -46,12 +47,16 @@ impl Stuffed {
     }
 
     /// Area of the boundary.
-    pub fn area(&self) -> f64 {
+    ///
+    /// # Errors
+    /// A stop by the progress.
+    pub fn area(&self, progress: &dyn Progress) -> Result<f64, Cancelled> {
         let one = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| self.nodes[v as usize]);
             (b - a).cross(&(c - a)).norm() / 2.0
         };
-        super::boundary(&self.tets).iter().map(one).sum()
+        let boundary = boundary_watched(&self.tets, progress)?;
+        Ok(boundary.iter().map(one).sum())
     }
 }
 

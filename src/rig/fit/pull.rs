@@ -26,10 +26,10 @@ const HALVINGS: usize = 4;
 /// What would fold flesh is tried so many times as wide, and again while that comes nearer.
 const WIDER: f64 = 1.4;
 const WIDENINGS: usize = 6;
-/// Points of flesh at which one fit integrates forces at most: some seconds. Fits of templates as thick as limbs take a tenth of
-/// that; those of thin rings, which need fine voxels all around, would go on for minutes. With half as many, fits of rings eight times
-/// as wide as thick begin to end early.
-pub(super) const MAX_POINTS: f64 = 2e7;
+/// Points of flesh at which one fit integrates forces at most: seconds, or a quarter of a minute where all of them are new. Fits of
+/// templates as thick as limbs take three million; those of thin rings, which need fine voxels all around, would go on for minutes.
+/// With half as many, fits of rings eight times as wide as thick end early; with twice as many, thin ones take half a minute.
+pub(super) const MAX_POINTS: f64 = 1e7;
 /// Points this close, as a part of the body's size, count as met.
 const MET: f64 = 1e-5;
 /// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Faces that tetrahedra share, and those that none shares: the boundary, and pieces that hang together by whole faces.
+//!
+//! Faces are put in groups by their lowest node, so that only the few of one node are sorted at a time: the work grows with the
+//! number of faces alone, and can be stopped between groups.
+
+use crate::lattice::Cell;
+use crate::progress::{Cancelled, Progress, Silent, step};
+use crate::sets::DisjointSets;
+
+/// Stage of the progress, and its fraction.
+const STAGE: (f64, &str) = (0.9, "looking for loose pieces");
+/// The progress is asked once for so many nodes.
+const ASKED: usize = 1 << 16;
+
+/// A face of a group: its other two nodes ascending, and 4 times its tetrahedron plus its number there.
+type Face = ([u32; 2], u32);
+
+/// Calls `f` with the faces of each lowest node in turn, sorted.
+fn each_group(
+    tets: &[[u32; 4]],
+    progress: &dyn Progress,
+    mut f: impl FnMut(&[Face]),
+) -> Result<(), Cancelled> {
+    let ask = || step(progress, STAGE.0, STAGE.1);
+    let corners = Cell::Tetrahedron([0; 4]).faces();
+    let faces = |&tet: &[u32; 4]| {
+        corners.iter().map(move |face| {
+            let mut key = [tet[face[0]], tet[face[1]], tet[face[2]]];
+            key.sort_unstable();
+            key
+        })
+    };
+    ask()?;
+    let nodes = tets.iter().flatten().max().map_or(0, |&v| v as usize + 1);
+    // Where the faces of a node end; as they are put in their places, where they begin.
+    let mut begin = vec![0usize; nodes + 1];
+    for [lowest, ..] in tets.iter().flat_map(faces) {
+        begin[lowest as usize] += 1;
+    }
+    let mut sum = 0;
+    for n in &mut begin {
+        sum += *n;
+        *n = sum;
+    }
+    ask()?;
+    let mut of_node: Vec<Face> = vec![([0; 2], 0); sum];
+    for (i, [lowest, middle, highest]) in (0u32..).zip(tets.iter().flat_map(faces)) {
+        let at = &mut begin[lowest as usize];
+        *at -= 1;
+        of_node[*at] = ([middle, highest], i);
+    }
+    for (v, range) in begin.windows(2).enumerate() {
+        if v % ASKED == 0 {
+            ask()?;
+        }
+        let group = &mut of_node[range[0]..range[1]];
+        group.sort_unstable();
+        f(group);
+    }
+    Ok(())
+}
+
+/// Returns for each tetrahedron the piece it belongs to by whole faces, pieces numbered in order of appearance.
+///
+/// # Errors
+/// A stop by the progress.
+pub(super) fn pieces(tets: &[[u32; 4]], progress: &dyn Progress) -> Result<Vec<u32>, Cancelled> {
+    let mut sets = DisjointSets::new(tets.len());
+    each_group(tets, progress, |group| {
+        for pair in group.windows(2).filter(|w| w[0].0 == w[1].0) {
+            sets.join(pair[0].1 / 4, pair[1].1 / 4);
+        }
+    })?;
+    Ok(sets.numbers())
+}
+
+/// Returns the faces of one tetrahedron only, counter-clockwise seen from outside, in the order of the tetrahedra.
+pub(super) fn boundary(tets: &[[u32; 4]]) -> Vec<[u32; 3]> {
+    boundary_watched(tets, &Silent).unwrap_or_default()
+}
+
+/// As [`boundary`], which the progress may stop.
+///
+/// # Errors
+/// A stop by the progress.
+pub(super) fn boundary_watched(
+    tets: &[[u32; 4]],
+    progress: &dyn Progress,
+) -> Result<Vec<[u32; 3]>, Cancelled> {
+    let mut single: Vec<u32> = Vec::new();
+    each_group(tets, progress, |group| {
+        let alone = group
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter(|same| same.len() == 1);
+        single.extend(alone.map(|same| same[0].1));
+    })?;
+    single.sort_unstable();
+    let corners = Cell::Tetrahedron([0; 4]).faces();
+    let triangle = |i: u32| {
+        let (tet, face) = (tets[i as usize / 4], corners[i as usize % 4]);
+        [tet[face[0]], tet[face[1]], tet[face[2]]]
+    };
+    Ok(single.into_iter().map(triangle).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::TetMesh;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Tetrahedra of a bar, without every seventh.
+    fn holed() -> Vec<[u32; 4]> {
+        let bar = TetMesh::grid([5, 3, 2], [5.0, 3.0, 2.0]).unwrap();
+        let kept = bar.tets().iter().enumerate().filter(|(i, _)| i % 7 != 0);
+        kept.map(|(_, t)| *t).collect()
+    }
+
+    /// Tetrahedra by the nodes of their faces.
+    fn by_nodes(tets: &[[u32; 4]]) -> BTreeMap<[u32; 3], Vec<usize>> {
+        let mut all: BTreeMap<[u32; 3], Vec<usize>> = BTreeMap::new();
+        for (t, tet) in tets.iter().enumerate() {
+            for left_out in 0..4 {
+                let mut face: Vec<u32> =
+                    (0..4).filter(|&k| k != left_out).map(|k| tet[k]).collect();
+                face.sort_unstable();
+                all.entry([face[0], face[1], face[2]]).or_default().push(t);
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn the_boundary_is_what_one_tetrahedron_has() {
+        let tets = holed();
+        let mut found = boundary(&tets);
+        found.iter_mut().for_each(|f| f.sort_unstable());
+        found.sort_unstable();
+        let single = by_nodes(&tets).into_iter().filter(|(_, of)| of.len() == 1);
+        assert_eq!(found, single.map(|(face, _)| face).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn pieces_are_those_that_neighbours_by_faces_spread_over() {
+        let tets = holed();
+        let mut piece: Vec<usize> = (0..tets.len()).collect();
+        // Each takes the lowest number of its neighbours until none changes.
+        let pairs: Vec<[usize; 2]> = by_nodes(&tets)
+            .into_values()
+            .filter_map(|of| <[usize; 2]>::try_from(of).ok())
+            .collect();
+        while pairs.iter().fold(false, |changed, &[a, b]| {
+            let least = piece[a].min(piece[b]);
+            let changes = piece[a] != least || piece[b] != least;
+            (piece[a], piece[b]) = (least, least);
+            changed || changes
+        }) {}
+        let mut order: Vec<usize> = Vec::new();
+        let expected = piece.iter().map(|p| {
+            let known = order.iter().position(|q| q == p);
+            known.unwrap_or_else(|| {
+                order.push(*p);
+                order.len() - 1
+            }) as u32
+        });
+        let expected: Vec<u32> = expected.collect();
+        assert_eq!(pieces(&tets, &Silent).unwrap(), expected);
+        assert_eq!(pieces(&tets, &|_: f64, _: &str| false), Err(Cancelled));
+    }
+}
