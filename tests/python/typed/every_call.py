@@ -220,6 +220,8 @@ CALLS: dict[str, Call] = {
     "Clip.__array__": lambda s: np.asarray(s.Clip),
     "Clip.save": lambda s: s.Clip.save(s.folder / "written.clip"),
     "Clip.load": lambda s: thew.Clip.load(s.folder / "arm.clip"),
+    "Shot.replace": lambda s: s.Shot.replace(rate=480.0),
+    "Shot.__replace__": lambda s: s.Shot.__replace__(rate=480.0),
     "Shot.simulate": lambda s: s.Shot.simulate(),
     "Shot.replace": lambda s: s.Shot.replace(fps=25.0),
     "Shot.save": lambda s: s.Shot.save(s.folder / "written.shot"),
@@ -291,6 +293,10 @@ CALLS: dict[str, Call] = {
 
 # Members that are None on the objects of the scene, where they are not.
 FILLED: dict[str, Call] = {
+    "Shot.controls": lambda s: thew.Shot(s.Body, s.pose[None], 24.0, rigs=[s.Rig], controls=[[0.5]]).controls,
+    "Shot.max_offset": lambda s: s.Shot.replace(max_offset=0.2).max_offset,
+    "Shot.modes": lambda s: s.Shot.replace(method="modal", modes=3).modes,
+    "Shot.contact": lambda s: s.Shot.replace(contact=thew.Contact()).contact,
     "Simulation.amplitudes": lambda s: s.modal.amplitudes,
     "Clip.amplitudes": lambda s: s.swinging.amplitudes,
     "Clip.engine": lambda s: s.swinging.engine,
