@@ -8,8 +8,8 @@ use crate::lattice::Cell;
 use crate::progress::{Cancelled, Progress, Silent, step};
 use crate::sets::DisjointSets;
 
-/// Stage of the progress, and its fraction.
-const STAGE: (f64, &str) = (0.9, "looking for loose pieces");
+/// Stage of the progress; it is asked at the end of the part that it is given.
+const STAGE: &str = "looking for loose pieces";
 /// The progress is asked once for so many nodes.
 const ASKED: usize = 1 << 16;
 
@@ -22,7 +22,7 @@ fn each_group(
     progress: &dyn Progress,
     mut f: impl FnMut(&[Face]),
 ) -> Result<(), Cancelled> {
-    let ask = || step(progress, STAGE.0, STAGE.1);
+    let ask = || step(progress, 1.0, STAGE);
     let corners = Cell::Tetrahedron([0; 4]).faces();
     let faces = |&tet: &[u32; 4]| {
         corners.iter().map(move |face| {

@@ -248,11 +248,16 @@ fn fill_once(
     let mut depths = Depths::measure(surface, grid, &part)?;
     let mut stuffed = of_volume(&depths, surface.volume(), progress)?;
     let mut notes = Vec::new();
+    let loose = Part {
+        whole: progress,
+        from: 0.9,
+        to: 0.9,
+    };
     for _ in 0..2 {
-        if bridge::count(&stuffed, &depths.grid, progress)? < 2 {
+        if bridge::count(&stuffed, &depths.grid, &loose)? < 2 {
             break;
         }
-        let tubes = bridge::tubes(surface, &depths.grid, &stuffed, progress)?;
+        let tubes = bridge::tubes(surface, &depths.grid, &stuffed, &loose)?;
         if tubes.is_empty() {
             break;
         }
@@ -274,7 +279,7 @@ fn fill_once(
         )));
     }
     let node_of_point = stuffed.node_of_point;
-    let pieces = Pieces::new((stuffed.nodes, stuffed.tets), edge, progress)?;
+    let pieces = Pieces::new((stuffed.nodes, stuffed.tets), edge, &loose)?;
     notes.extend(pieces.notes);
     let vertices = pieces.nodes.iter().map(|x| grid.centre + x).collect();
     let mut mesh = TetMesh::new(vertices, pieces.tets)
