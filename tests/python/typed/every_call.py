@@ -223,7 +223,6 @@ CALLS: dict[str, Call] = {
     "Shot.replace": lambda s: s.Shot.replace(rate=480.0),
     "Shot.__replace__": lambda s: s.Shot.__replace__(rate=480.0),
     "Shot.simulate": lambda s: s.Shot.simulate(),
-    "Shot.replace": lambda s: s.Shot.replace(fps=25.0),
     "Shot.save": lambda s: s.Shot.save(s.folder / "written.shot"),
     "Shot.load": lambda s: thew.Shot.load(s.folder / "arm.shot"),
     "simulate": lambda s: thew.simulate(s.Body, s.pose[None], 24.0),
@@ -303,9 +302,5 @@ FILLED: dict[str, Call] = {
     "Clip.folded_cells": lambda s: s.swinging.folded_cells,
     "Clip.loop_gap": lambda s: s.swinging.loop_gap,
     "RigFit.reached": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.reached)[1],
-    "Shot.contact": lambda s: s.Shot.replace(contact=s.Contact).contact,
-    "Shot.controls": lambda s: s.Shot.replace(rigs=[s.Rig], controls=[[0.5]]).controls,
-    "Shot.max_offset": lambda s: s.Shot.replace(max_offset=0.1).max_offset,
-    "Shot.modes": lambda s: s.Shot.replace(method="modal", modes=2).modes,
     "RigFit.folding": lambda s: (s.RigFit.fit(s.wish, evaluations=1), s.RigFit.folding)[1],
 }
