@@ -4,6 +4,7 @@
 use super::tetrahedron::closest_on_segment;
 use super::{BoneChains, Lattice, LatticeError};
 use crate::Vec3;
+use crate::aabb;
 use crate::skeleton::Skeleton;
 use crate::surface::{Heading, OwnUnit, QUANTUM, Surface};
 use std::sync::Arc;
@@ -101,9 +102,14 @@ impl OwnUnit {
 
 /// Which way a character faces: as its bones do, which sculpting leaves as they are, or else as its skin.
 pub(crate) fn heading(surface: &Surface, skeleton: &Skeleton) -> Heading {
-    // About the middle and in parts of the size, so that no power of a coordinate overflows.
-    let unit = OwnUnit::of(surface);
-    let near = |p: &Vec3| (p - unit.origin) / unit.scale;
+    // About the middle and in parts of their own size, so that no power of a coordinate overflows and props do not count.
+    let ends = skeleton.heads().iter().chain(skeleton.tails());
+    let (lo, hi) = aabb::bounds(ends);
+    let (middle, size) = (lo + (hi - lo) * 0.5, (hi - lo).norm());
+    if !(size > 0.0 && size.is_finite()) {
+        return surface.heading();
+    }
+    let near = |p: &Vec3| (p - middle) / size;
     let bones = skeleton.heads().iter().zip(skeleton.tails());
     let bones: Vec<_> = bones.flat_map(|(a, b)| along(near(a), near(b))).collect();
     Heading::of(&bones).unwrap_or_else(|| surface.heading())

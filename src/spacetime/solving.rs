@@ -210,7 +210,7 @@ impl Spacetime {
             })
         };
         let [before, behind] = self.slopes.sides.each_ref().map(|of| slope(of));
-        let size = values.norm_max() + before.norm_max().max(behind.norm_max()) * told.longest;
+        let mut size = values.norm_max() + before.norm_max().max(behind.norm_max()) * told.longest;
         let row = |of: &Mat<f64>, mode: usize| (0..knots).map(|k| of[(mode, k)]).collect();
         let given: Vec<KnotData> = (0..self.dimension())
             .map(|mode| KnotData {
@@ -225,6 +225,7 @@ impl Spacetime {
             let wanted = in_modes(linear, told.drawn.len(), |i, k| {
                 told.drawn[i].to[k] - linear.centre[k]
             });
+            size = size.max(wanted.norm_max());
             let pulls = |mode: usize| {
                 let pull = |(i, drawn): (usize, &Drawn)| Pull {
                     knot: drawn.knot,
@@ -241,6 +242,15 @@ impl Spacetime {
             let held: Vec<coupled::Conditions> = conditions
                 .map(|(knot, rows)| rows.around(*knot, linear))
                 .collect();
+            // Keyframes that are one shape moved about tell nothing: what is asked of parts may be all.
+            for conditions in &held {
+                for (i, wanted) in conditions.wanted.iter().enumerate() {
+                    let reach = conditions.rows.row(i).norm_l2();
+                    if reach > 0.0 {
+                        size = size.max(wanted.abs() / reach);
+                    }
+                }
+            }
             let modes = coupled::solve(layout, &oscillators, given, &pulls, &held);
             WigglySpline::of_modes(layout.clone(), modes)
         };
@@ -343,7 +353,7 @@ enum Draw {
 }
 
 /// Values and slopes that are chosen so large that nothing is left of the keyframes in the digits: with damping, a free start grows
-/// exponentially. `told`: the largest that keyframes and prescribed velocities ask of a mode. Gives the knot, and how many times as
+/// exponentially. `told`: the largest that keyframes, whole, soft or partial, and prescribed velocities ask of a mode. Gives the knot, and how many times as
 /// large.
 fn runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64)> {
     /// How many times more than what is told.

@@ -179,9 +179,13 @@ mod tests {
 
     #[test]
     fn what_stands_along_the_axes_is_left_as_it_is() {
-        let arms = [[1.0, 0.0, 1.4], [-1.0, 0.0, 1.4]];
-        let feet = [[0.2, -0.2, 0.0], [-0.2, -0.2, 0.0], [0.0, 0.0, 1.0]];
-        let person = points(&[&arms[..], &feet[..]].concat());
+        let person = points(&[
+            [1.0, 0.0, 1.4],
+            [-1.0, 0.0, 1.4],
+            [0.0, -1.0, 0.0],
+            [0.0, 0.5, 0.0],
+            [0.0, 0.5, 1.0],
+        ]);
         let corners = [
             [1.0, 1.0, 0.0],
             [1.0, -1.0, 0.0],
