@@ -13,7 +13,7 @@ use super::tetrahedron::closest_on_segment;
 use super::vicinity::Vicinity;
 use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::surface::Surface;
+use crate::surface::{Heading, Surface};
 
 /// A straight piece of skeleton that the lattice has to follow.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,7 +70,7 @@ pub(crate) fn select(
         carried[b].weight >= (1e-3 * vertices).max(0.5) || !carried[b].dominated.is_empty()
     };
     let tiny = 1e-4 * surface.size();
-    let vicinity = Vicinity::new(surface);
+    let vicinity = Vicinity::new(surface, Heading::ALONG);
 
     let mut segments = Vec::new();
     let (mut left_out, mut far, mut cut) = (Vec::new(), Vec::new(), Vec::new());

@@ -18,7 +18,7 @@ mod meeting;
 mod overlap;
 
 use super::vicinity::Vicinity;
-use super::{Cell, Lattice};
+use super::{Cell, Lattice, heading};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
@@ -198,7 +198,7 @@ impl Lattice {
         }
         let edges = self.edges();
         let limit = WELD_LIMIT * self.cell_size();
-        let vicinity = Vicinity::new(surface);
+        let vicinity = Vicinity::new(surface, heading(surface, skeleton));
         for (i, chain) in bones.chains.iter().enumerate() {
             let used = bones.used_bones.get(i);
             let bone = used.or_else(|| bones.tip_bones.get(i - bones.used_bones.len()));

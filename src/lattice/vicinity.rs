@@ -6,7 +6,7 @@
 
 use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
-use crate::surface::Surface;
+use crate::surface::{Heading, Surface};
 
 /// The box of the body, widened by this part of its size.
 const MARGIN: f64 = 0.5;
@@ -16,26 +16,32 @@ const FARTHEST: f64 = 3.0;
 /// The box in which bones are followed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vicinity {
+    /// The axes of the box.
+    heading: Heading,
     lo: Vec3,
     hi: Vec3,
     size: f64,
 }
 
 impl Vicinity {
-    pub(crate) fn new(surface: &Surface) -> Self {
-        let (lo, hi) = surface.bounds();
-        let margin = Vec3::repeat(MARGIN * surface.size());
+    /// That of a body which faces some way.
+    pub(crate) fn new(surface: &Surface, heading: Heading) -> Self {
+        let (lo, hi) = surface.box_along(heading);
+        let size = (hi - lo).norm();
+        let margin = Vec3::repeat(MARGIN * size);
         Self {
+            heading,
             lo: lo - margin,
             hi: hi + margin,
-            size: surface.size(),
+            size,
         }
     }
 
     /// The part of a bone that is followed: what lies in the box, or a piece near it; none when the bone is far
     /// away.
     pub(crate) fn part(&self, head: Vec3, tail: Vec3) -> Option<(Vec3, Vec3)> {
-        let (from, to) = self.inside(head, tail).or_else(|| self.near(head, tail))?;
+        let [a, b] = [head, tail].map(|x| self.heading.to_own(&x));
+        let (from, to) = self.inside(a, b).or_else(|| self.near(a, b))?;
         let at = |t: f64| match t {
             0.0 => head,
             1.0 => tail,

@@ -271,7 +271,7 @@ impl Surface {
     }
 
     /// Smallest and largest coordinates of the welded surface along these axes.
-    fn box_along(&self, heading: Heading) -> (Vec3, Vec3) {
+    pub(crate) fn box_along(&self, heading: Heading) -> (Vec3, Vec3) {
         match heading {
             Heading::ALONG => self.bounds,
             _ => crate::aabb::bounds(self.welded.vertices.iter().map(|p| heading.to_own(p))),
