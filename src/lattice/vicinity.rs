@@ -91,6 +91,7 @@ mod tests {
     use super::*;
 
     const BOX: Vicinity = Vicinity {
+        heading: Heading::ALONG,
         lo: Vec3::new(-1.0, -1.0, -1.0),
         hi: Vec3::new(1.0, 2.0, 1.0),
         size: 2.0,
