@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How the figures of Figures 6 and 7 move, what ties bodies to them, and where Figure 8's tail is dragged to. [choi2003, §6]
+"""Motions of the figures of Figures 6 and 7, ties of bodies to them, and the places that Figure 8's tail is dragged to. [choi2003, §6]
 
 Needs numpy only.
 """
@@ -15,9 +15,9 @@ from examples import motion
 BEAT = 0.62
 """Seconds from one side of the hips' dance to the other."""
 LEAVE, LAND = 0.68, 1.36
-"""When the jump leaves the ground and comes back to it, seconds."""
+"""Times at which the jump leaves the ground and comes back to it, seconds."""
 PULLS = ((0.0, 0.0, 0.0), (0.75, -0.15, 0.45), (-0.85, -0.2, 0.25), (0.1, -0.5, 1.0))
-"""Where the tail's tip is dragged to, metres from rest, a second each."""
+"""Places that the tail's tip is dragged to, metres from rest, a second each."""
 SUPPORTS = {
     "belly": ((0.0, 0.06, 0.57), (0.24, 0.2, 0.14)),
     "box": ((0.0, 0.0, 0.75), (0.17, 0.17, 0.12)),

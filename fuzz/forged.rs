@@ -6,7 +6,7 @@ use crate::files;
 use crate::numbers::{Bytes, NASTY};
 use std::sync::OnceLock;
 
-/// What takes a file, and sound files.
+/// Readers of files, and sound files for each.
 type Kind = (fn(&[u8]), fn() -> Vec<Vec<u8>>);
 
 const BINARY: [Kind; 3] = [
@@ -15,7 +15,7 @@ const BINARY: [Kind; 3] = [
     (files::shot_file, files::shot_seeds),
 ];
 
-/// What stands in a text where a number stood.
+/// Words that are put where a number stood in a text.
 const WORDS: [&str; 12] = [
     "inf",
     "-inf",

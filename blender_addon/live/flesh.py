@@ -84,9 +84,7 @@ class Built:
     touching: Touching | None = None  # what touched in it; None: nothing was to
     limited: int = 0  # how many cells its motion turns over at worst, beyond those that its poses do
     begun: Beginning = field(default_factory=Beginning)  # how it begins
-    jumps: tuple[
-        int, ...
-    ] = ()  # frames in which everything is elsewhere than before, and nobody said that it begins anew
+    jumps: tuple[int, ...] = ()  # frames in which everything is elsewhere, and does not begin anew
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
     # of what each stage was made

@@ -234,7 +234,7 @@ def planned(new: Built) -> Plan:
 
 
 def loops(new: Built) -> bool:
-    """Whether the motion may be a loop, by what is chosen."""
+    """Tells whether the motion may be a loop, by what is chosen."""
     return new.build_settings.motion_start in (cycles.AUTOMATIC, cycles.CYCLE)
 
 

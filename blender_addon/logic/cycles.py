@@ -135,9 +135,8 @@ def lead(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -
     path = trace(np.concatenate([before, maps]), heads, size)
     moves = np.linalg.norm(np.diff(path, axis=0), axis=-1) / size
     steps, of_heads = moves.max(axis=(1, 2)), moves[..., 0].max(axis=1)
-    beside = np.maximum(np.append(0.0, of_heads[:-1]), np.append(of_heads[1:], 0.0))
     moving = np.flatnonzero(steps[: len(before)] > STILL)
-    leaps = np.flatnonzero((of_heads > np.maximum(LEAP, LEAPS * beside))[: len(before)])
+    leaps = np.flatnonzero((of_heads > np.maximum(LEAP, LEAPS * _beside(of_heads)))[: len(before)])
     if not len(moving):
         return 0
     first = max(int(moving[0]), int(leaps[-1]) + 1 if len(leaps) else 0)
@@ -150,9 +149,12 @@ def jumps(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
         return np.empty(0, int)
     path = np.einsum("fbij,bj->fbi", maps[..., :3, :3], heads) + maps[..., :3, 3]
     moves = np.linalg.norm(np.diff(path, axis=0), axis=-1) / size
-    farthest = moves.max(axis=1)
-    beside = np.maximum(np.append(0.0, farthest[:-1]), np.append(farthest[1:], 0.0))
-    return np.flatnonzero(moves.min(axis=1) > np.maximum(JUMP, LEAPS * beside)) + 1
+    return np.flatnonzero(moves.min(axis=1) > np.maximum(JUMP, LEAPS * _beside(moves.max(axis=1)))) + 1
+
+
+def _beside(steps: np.ndarray) -> np.ndarray:
+    """The larger one of the two steps beside each of `steps` [f]; none counts as 0."""
+    return np.maximum(np.append(0.0, steps[:-1]), np.append(steps[1:], 0.0))
 
 
 def repeating(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import sentence
-from .sentences import plural
+from .sentences import listed, plural
 from .states import Motion
 
 
@@ -97,7 +97,9 @@ def warnings(flesh: Any) -> list[str]:
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
-    found += [f"Everything jumps in frame {frame}: if that is a cut, press Restart Here there" for frame in flesh.jumps]
+    if flesh.jumps:
+        which = f"{'frame' if len(flesh.jumps) == 1 else 'frames'} {listed([str(frame) for frame in flesh.jumps])}"
+        found.append(f"Everything jumps in {which}: where that is a cut, press Restart Here")
     found += [sentence(text) for text in flesh.defects]
     return found
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from ..saved.restarts import frames
+
 
 def draw_restarts(layout, settings) -> None:
     """A button for the frame that is shown; below it a row for each frame that there is."""
     column = layout.column(align=True)
     column.operator("thew.restart_here", icon="PLAY")
-    for restart in sorted(settings.restarts, key=lambda each: each.frame):
+    for frame in sorted(frames(settings)):
         row = column.row(align=True)
-        row.prop(restart, "frame")
-        row.operator("thew.restart_remove", text="", icon="X").frame = restart.frame
+        row.label(text=f"Begins anew in frame {frame}")
+        row.operator("thew.restart_remove", text="", icon="X").frame = frame

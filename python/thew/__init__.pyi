@@ -561,7 +561,7 @@ class MRep:
     def boundary_coordinates(self, level: int = 2) -> _Floats:
         """Coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, [p,4]."""
     def tolerance(self, level: int = 2, ratio: float = 0.1) -> _Floats:
-        """How far the boundary is uncertain at the vertices of `boundary(level)`, [p], metres: `ratio` of the mean length of the spokes
+        """Uncertainty of the boundary at the vertices of `boundary(level)`, [p], metres: `ratio` of the mean length of the spokes
         there [oguz2005, slide 8], however that is shared between radii and lengths."""
     def coordinates(self, points: ArrayLike) -> _Floats:
         """Figural coordinates (u, v, φ, τ) of points[p,3] -> [p,4]; NaN where a point has none: farther out than its spoke is long
@@ -1493,13 +1493,13 @@ class Shot:
         """The rigs that push it."""
     @property
     def controls(self) -> _Floats | None:
-        """Where the rigs' controls stand, [f,r]; None: each at its last sample."""
+        """Controls of the rigs, [f,r]; None: each at its last sample."""
     @property
     def preroll(self) -> int:
         """Frames simulated before the first one, or rounds of a cycle."""
     @property
     def cyclic(self) -> bool:
-        """Whether the poses repeat."""
+        """Tells whether the poses repeat."""
     @property
     def rate(self) -> float:
         """Steps per second, at least."""
@@ -1517,10 +1517,10 @@ class Shot:
         """The farthest that flesh is shown from its skin, as a part of the body's size; None: no limit."""
     @property
     def elastic_joints(self) -> float:
-        """Which part of the joints' own shape is shown, 0 to 1."""
+        """Part of the joints' own shape that is shown, 0 to 1."""
     @property
     def solver(self) -> _Solver:
-        """How steps are solved."""
+        """Solver of the steps."""
     @property
     def modes(self) -> Modes | int | None:
         """Modes of the method "modal", or how many of the lowest; None: the usual number."""
@@ -1529,16 +1529,16 @@ class Shot:
         """Engine that shows the method "modal": "auto", "cpu", "gpu" or "gpu:NAME"."""
     @property
     def form(self) -> _Form:
-        """Where modes are warped."""
+        """Form in which modes are warped."""
     @property
     def precision(self) -> _Precision:
-        """How modes are stored."""
+        """Precision in which modes are stored."""
     @property
     def contact(self) -> Contact | None:
-        """How the flesh touches; None: it passes through itself."""
+        """Contact of the flesh; None: it passes through itself."""
     @property
     def colliders(self) -> list[Collider]:
-        """What it touches besides flesh."""
+        """Things that it touches besides flesh."""
     def replace(self, **changes: Any) -> Shot:
         """Another shot with some arguments of `Shot` changed: shot.replace(poses=poses, rate=480.0). The others are as read back
         here: damping stays what it came to, also for another body. `copy.replace` does the same from Python 3.13 on. Raises as `Shot`

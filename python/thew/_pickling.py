@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is not pickled says what to do instead, to `pickle` and to `copy`."""
+"""Sentences of what is not pickled: they say what to do instead, to `pickle` and to `copy`."""
 
 import copyreg
 import importlib

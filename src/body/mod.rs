@@ -405,13 +405,13 @@ impl Body {
         held.filter_map(|(v, (bone, skinned))| (bone.is_some() && !skinned).then_some(v as u32))
     }
 
-    /// Which way the character faces.
+    /// Tells which way the character faces.
     pub(crate) fn heading(&self) -> Heading {
         heading(&self.surface, &self.skeleton)
     }
 
-    /// Diagonal of the rest box of the body's own skin along the character's own axes, metres: without vertices of no face, and without what stands far away
-    /// and hangs on one bone.
+    /// Diagonal of the rest box of the body's own skin along the character's own axes, metres: without vertices of no face, and
+    /// without what stands far away and hangs on one bone.
     pub fn size(&self) -> f64 {
         self.size
     }

@@ -61,7 +61,7 @@ use crate::modal::Modes;
 use crate::present::{CarriedSurfaces, Presenter};
 use crate::progress::Progress;
 use crate::skeleton::Pose;
-use bodies::Bodies;
+use bodies::{Bodies, Drive};
 use forces::ForceSchedule;
 pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
@@ -143,14 +143,11 @@ impl Clip {
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
-        if self.membership.is_shared() {
-            return Err(ClipError::SceneExtension);
-        }
-        Self::extend_scene(&[self], &[(poses, forces)], progress)
+        self.append_alone((poses, forces), false, progress)
     }
 
-    /// Appends frames that begin anew: as a clip of their own, settled in their first pose or run in to it, whatever was before. What
-    /// a cut wants, where a character is elsewhere from one frame to the next. Colliders go on along their motions.
+    /// Appends frames that begin anew: as a clip of their own, settled in their first pose or run in to it, whatever was before. It
+    /// serves cuts, where a character is elsewhere from one frame to the next. Colliders go on along their motions.
     ///
     /// # Errors
     /// As [`extend`](Self::extend).
@@ -160,10 +157,19 @@ impl Clip {
         forces: Option<&dyn FrameForces>,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
+        self.append_alone((poses, forces), true, progress)
+    }
+
+    fn append_alone(
+        &self,
+        new: Drive,
+        anew: bool,
+        progress: &dyn Progress,
+    ) -> Result<(), ClipError> {
         if self.membership.is_shared() {
             return Err(ClipError::SceneExtension);
         }
-        Self::restart_scene(&[self], &[(poses, forces)], progress)
+        Self::append(&[self], &[new], anew, progress)
     }
 
     /// Its body, which has not begun.

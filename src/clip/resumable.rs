@@ -123,7 +123,8 @@ pub(super) fn go_on(
     Ok(frames.into_iter().zip(runs).collect())
 }
 
-/// Settles at the first poses, the clip's frame `begun`, or runs in to them, and takes up the bones' velocity. Gives the number of poses of the run-in.
+/// Settles at the first poses, those of the clip's frame `begun`, or runs in to them, and takes up the bones' velocity. Gives the
+/// number of poses of the run-in.
 fn start(
     bodies: &mut Bodies,
     tracks: &mut [Track],

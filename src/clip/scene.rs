@@ -128,9 +128,9 @@ impl Clip {
     }
 
     /// Appends frames, which go on from those so far or begin anew.
-    fn append(
+    pub(super) fn append(
         clips: &[&Self],
-        new: &[(&[Pose], Option<&dyn FrameForces>)],
+        new: &[Drive],
         anew: bool,
         progress: &dyn Progress,
     ) -> Result<(), ClipError> {
@@ -162,8 +162,7 @@ impl Clip {
             let fits = |f: &ResumableRun| {
                 (f.begun, f.frames) == (run.begun, run.frames) && f.state == run.state
             };
-            let before = held[0].as_ref();
-            if !before.is_none_or(fits) {
+            if !held[0].as_ref().is_none_or(fits) {
                 return Err(ClipError::SceneOrder { clip: k });
             }
             runs.push(match anew {

@@ -45,7 +45,7 @@ pub(crate) struct Constraint {
     pub gap: f64,
     /// Rows of both tangents and how far they slide in the step, m; with the coefficient.
     pub friction: Option<Friction>,
-    /// What it gives, as a part of what what it touches gives: where bodies of different kinds touch, each contact has its own.
+    /// ε over D_jj: bodies that touch have each its own.
     pub compliance: f64,
     /// By how much more it gives than others: where what is shown of sway is nearly exhausted, no force may make up for that.
     pub give: f64,
@@ -218,7 +218,7 @@ impl Rows {
                     row.own = stiffest;
                 }
                 row.give = constraint.compliance * row.own * constraint.give.max(1.0);
-                // Of tangents what the force of the step before made of it is where they hold on.
+                // Where tangents hold on they have given by the force of the step before already.
                 if k > 0 {
                     row.offset -= row.give * row.force;
                 }

@@ -15,7 +15,7 @@ use super::placed::{Moving, Placed, Span, tree_at_rest};
 use super::posed::Posed;
 use super::record::{ContactPoint, Live};
 use super::rows::{Pairing, RECOVERY, tangents};
-use super::shorten::Scratch;
+use super::shorten::Shortening;
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;
@@ -54,6 +54,17 @@ pub(crate) struct Contacts {
     /// `live`, `pushes` and `pushed` of the step before.
     former: (Vec<Live>, Vec<Vec<Vec3>>, bool),
     scratch: Scratch,
+}
+
+/// What a step needs, kept for its memory.
+#[derive(Default)]
+struct Scratch {
+    /// What the forces under which the step was proposed displace, of each body.
+    proposed: Vec<Vec<Vec3>>,
+    /// How many free nodes each body has, and those that constraints push.
+    free: Vec<usize>,
+    nodes: Vec<Vec<u32>>,
+    shortening: Shortening,
 }
 
 impl Contacts {
@@ -297,7 +308,7 @@ impl Contacts {
                 *moved -= proposed;
             }
         }
-        self.scratch.shorten(after.bodies, moved);
+        self.scratch.shortening.shorten(after.bodies, moved);
         self.keep(touches, (constraints, pushed.is_some()), after);
         true
     }
@@ -379,7 +390,7 @@ impl Contacts {
         (constraints, proposed): (&Constraints, bool),
         after: &Instant,
     ) {
-        let bodies = after.bodies.iter().zip(&mut self.scratch.ends);
+        let bodies = after.bodies.iter().zip(&mut self.scratch.shortening.ends);
         let end = bodies.map(|(b, (sway, shown))| {
             shown.clear(b.skin.body().surface().vertices().len());
             Posed { sway, shown, ..*b }
@@ -405,7 +416,7 @@ impl Contacts {
             });
             let former = proposed.then_some(&self.former.0[..]);
             let whole = (constraint.force, friction);
-            let (force, friction) = moving(&self.scratch.parts, former, touch, whole);
+            let (force, friction) = moving(&self.scratch.shortening.parts, former, touch, whole);
             let skin = end.bodies[touch.body as usize].skin;
             self.points.push(ContactPoint {
                 point: end.proxy(touch.body, touch.proxy),
@@ -429,8 +440,8 @@ fn found(live: &[Live], of: (u32, u32, u32)) -> Option<&Live> {
     Some(&live[at])
 }
 
-/// Of the force and friction of a touch what moved the flesh, whose displacements were shortened to `parts`: what that left out moved
-/// nothing, of what is beyond the forces of the step before where the step was proposed under these.
+/// Returns what moved the flesh of the force and friction of a touch, where displacements were shortened to `parts`: the rest moved
+/// nothing. `former`: the forces under which the step was proposed, which moved it whole.
 fn moving(
     parts: &[f64],
     former: Option<&[Live]>,

@@ -40,7 +40,7 @@ impl Pairing {
         self.0[body].compliance
     }
 
-    /// That of a touch: of bodies the mean of both.
+    /// The compliance of a touch: of bodies the mean of both.
     fn compliance_of(&self, touch: &Touch) -> f64 {
         let own = self.compliance(touch.body as usize);
         let other = self.0.get(touch.other as usize);

@@ -6,26 +6,21 @@ use super::narrow::FLAT;
 use super::posed::{Posed, ShownVertices};
 use crate::Vec3;
 
-/// How often a correction that would flatten cells is halved at most.
+/// Halvings at most of a correction that would flatten cells.
 const HALVINGS: usize = 6;
 
-/// What a step needs, kept for its memory.
+/// Shortened displacements of bodies, kept for its memory.
 #[derive(Default)]
-pub(super) struct Scratch {
-    /// What the forces under which the step was proposed displace, of each body.
-    pub proposed: Vec<Vec<Vec3>>,
-    /// How many free nodes each body has, and those that constraints push.
-    pub free: Vec<usize>,
-    pub nodes: Vec<Vec<u32>>,
-    /// How much was left of the displacements of each body.
+pub(super) struct Shortening {
+    /// Shares that were left of the displacements of each body.
     pub parts: Vec<f64>,
-    /// Which cells of a body were flat before.
-    flat: Vec<bool>,
     /// The sway of each body at the step's end, and where skin is shown then.
     pub ends: Vec<(Vec<Vec3>, ShownVertices)>,
+    /// Cells of a body that were flat before.
+    flat: Vec<bool>,
 }
 
-impl Scratch {
+impl Shortening {
     /// Halves displacements until they flatten no cell that was none; `parts` are what is left of those of each body.
     pub fn shorten(&mut self, after: &[Posed], moved: &mut [Vec<Vec3>]) {
         self.ends.resize_with(after.len(), Default::default);

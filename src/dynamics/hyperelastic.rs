@@ -12,9 +12,9 @@
 //! turns cells over at sharp joints and brings the sway of characters no nearer to exact flesh's. What is left there is that
 //! exact flesh has another q_bend, which moves up to 1.6 times as fast beside folds.
 //!
-//! **Twist.** What holds flesh about straight bones pulls it to where the moved bone has it [capell2002, §4.6]. That pull on the carried shape
-//! is in the balance that makes q_bend; the sway adds what it changes, −Mt u, which is exact, for Mt does not depend on the
-//! pose. Deviation: with Elastic Joints at nothing q_bend is left out, and flesh is held about the blended map T(x) instead.
+//! **Twist.** What holds flesh about straight bones pulls it to where the moved bone has it [capell2002, §4.6]. That pull on the
+//! carried shape is in the balance that makes q_bend; the sway adds what it changes, −Mt u, which is exact, for Mt does not depend on
+//! the pose. Deviation: with Elastic Joints at nothing q_bend is left out, and flesh is held about the blended map T(x) instead.
 //!
 //! **Steps** are backward Euler, linearised once [capell2002, eq. 16, mended], from the guess u₀ in which the bones carry
 //! the sway rigidly along, `u₀ = R' Rᵀ (p − T(x))`, d = u' − u₀:

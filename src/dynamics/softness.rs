@@ -31,7 +31,8 @@ const THICK: f64 = 0.6;
 /// The part of the vertices with such flesh that yields less than what counts.
 const QUANTILE: f64 = 0.9;
 
-/// How far each vertex of the body's surface is moved by one g along the body's own axes in the rest pose, the farthest of the three, m.
+/// Returns how far each vertex of the body's surface is moved by one g along the body's own axes in the rest pose, the farthest of
+/// the three, m.
 fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
     let embedding = body.embedding();
     let mut farthest = vec![0.0f64; embedding.len()];

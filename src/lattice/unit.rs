@@ -100,7 +100,7 @@ impl OwnUnit {
     }
 }
 
-/// Which way a character faces: as its bones do, which sculpting leaves as they are, or else as its skin.
+/// Tells which way a character faces: as its bones do, which sculpting leaves as they are, or else as its skin.
 pub(crate) fn heading(surface: &Surface, skeleton: &Skeleton) -> Heading {
     // About the middle and in parts of their own size, so that no power of a coordinate overflows and props do not count.
     let ends = skeleton.heads().iter().chain(skeleton.tails());

@@ -24,7 +24,7 @@ pub(crate) struct Vicinity {
 }
 
 impl Vicinity {
-    /// That of a body which faces some way.
+    /// The vicinity of a body, in a box along its own axes.
     pub(crate) fn new(surface: &Surface, heading: Heading) -> Self {
         let (lo, hi) = surface.box_along(heading);
         let size = (hi - lo).norm();

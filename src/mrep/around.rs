@@ -89,7 +89,7 @@ fn better(
     /// Least Dice's coefficient of a bent slab with the body: below it three quarters are not even shared, and the flat one is as good a
     /// beginning.
     const LIKE: f64 = 0.75;
-    /// How much more the bent slab has to share than the flat one: ten times what counting [`inner`]'s points errs by.
+    /// Margin by which the bent slab has to share more than the flat one: ten times what counting [`inner`]'s points errs by.
     const MORE: f64 = 0.05;
     let Some(bent) = bent else {
         return flat;

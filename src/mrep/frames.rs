@@ -17,7 +17,7 @@ pub(super) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
     (1.0 + cos > 1e-12).then(|| Mat3::identity() + cross + cross * cross / (1.0 + cos))
 }
 
-/// Where a row bends, by its unit directions: the sum of all bends, taken back to the first direction and across it, radians. None where
+/// The bend of a row, by its unit directions: the sum of all bends, taken back to the first direction and across it, radians. None where
 /// they come to less than 0.1, or one is opposite to the next.
 pub(super) fn bend(directions: &[Vec3]) -> Option<Vec3> {
     let first = directions.first()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a motion through keyframes is told, read from Python's objects: velocities, masks, shapes, choices.
+//! Settings of a motion through keyframes, read from Python's objects: velocities, masks, shapes, choices.
 
 use super::arrays::{Whole, as_array, finite, finite_points, floats, integers, kind_of, text};
 use super::errors::input;

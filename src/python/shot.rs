@@ -239,7 +239,7 @@ impl PyShot {
         self.0.rigs.iter().cloned().map(PyRig).collect()
     }
 
-    /// Where the rigs' controls stand, float64 [f,r]; None: each at its last sample.
+    /// Controls of the rigs, float64 [f,r]; None: each at its last sample.
     #[getter]
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         let Some(controls) = &self.0.controls else {
@@ -258,7 +258,7 @@ impl PyShot {
         self.0.settings.preroll
     }
 
-    /// Whether the poses repeat.
+    /// Tells whether the poses repeat.
     #[getter]
     fn cyclic(&self) -> bool {
         self.0.settings.cyclic
@@ -294,13 +294,13 @@ impl PyShot {
         self.0.settings.simulation.max_offset
     }
 
-    /// Which part of the joints' own shape is shown, 0 to 1.
+    /// Part of the joints' own shape that is shown, 0 to 1.
     #[getter]
     fn elastic_joints(&self) -> f64 {
         self.0.settings.simulation.elastic_joints
     }
 
-    /// How steps are solved.
+    /// Solver of the steps.
     #[getter]
     fn solver(&self) -> &'static str {
         self.0.settings.simulation.solver.name()
@@ -327,19 +327,19 @@ impl PyShot {
         }
     }
 
-    /// Where modes are warped.
+    /// Form in which modes are warped.
     #[getter]
     fn form(&self) -> &'static str {
         self.0.show.form.name()
     }
 
-    /// How modes are stored.
+    /// Precision in which modes are stored.
     #[getter]
     fn precision(&self) -> &'static str {
         self.0.show.precision.name()
     }
 
-    /// How the flesh touches; None: it passes through itself.
+    /// Contact of the flesh; None: it passes through itself.
     #[getter]
     fn contact(&self) -> Option<PyContact> {
         let contact = self.0.contact.as_ref()?;
@@ -349,7 +349,7 @@ impl PyShot {
         }))
     }
 
-    /// What it touches besides flesh.
+    /// Things that it touches besides flesh.
     #[getter]
     fn colliders(&self) -> Vec<PyCollider> {
         let contact = self.0.contact.iter();

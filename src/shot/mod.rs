@@ -41,7 +41,7 @@ mod tests;
 
 use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, ModesOf, SceneMember, Texts, Ways};
 use crate::contact::Contact;
-use crate::dynamics::Method;
+use crate::dynamics::{Method, SimulationError};
 use crate::modal::{DeformOptions, Modes};
 use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
@@ -192,11 +192,8 @@ impl Shot {
         });
         let members: Vec<SceneMember> = members.collect();
         let told = |part: &Range<usize>| told(progress, part, frames);
-        let clips = match &parts[..] {
-            [first, _, ..] => Clip::simulate_scene(&members, &told(first)),
-            _ => Clip::simulate_scene(&members, progress),
-        }?;
-        for part in parts.iter().skip(1) {
+        let clips = Clip::simulate_scene(&members, &told(&parts[0]))?;
+        for part in &parts[1..] {
             let forces = led.iter().map(|led| {
                 let whole = led.as_ref()? as &dyn FrameForces;
                 Some(PartForces {
@@ -229,12 +226,12 @@ impl Shot {
         Ok(parts)
     }
 
-    /// The same of shots that are simulated together, and how many frames they have.
+    /// The same of shots that are simulated together, at least one part, and the number of their frames.
     fn common_parts(shots: &[&Self]) -> Result<(Vec<Range<usize>>, usize), ClipError> {
         let Some(first) = shots.first() else {
-            return Ok((Vec::new(), 0));
+            return Err(SimulationError::EmptyScene.into());
         };
-        let (mut parts, frames) = (Vec::new(), first.poses.len());
+        let (mut parts, frames) = (first.parts()?, first.poses.len());
         for (body, shot) in shots.iter().enumerate() {
             if shot.restarts != first.restarts {
                 return Err(ClipError::SceneRestarts { body });

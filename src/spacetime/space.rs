@@ -74,7 +74,7 @@ impl Space {
         })
     }
 
-    /// Whether all freedom is in it.
+    /// Tells whether all freedom is in it.
     pub fn is_whole(&self) -> bool {
         self.whole
     }

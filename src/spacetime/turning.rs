@@ -6,7 +6,7 @@
 
 use crate::Vec3;
 
-/// How something turns at an instant, in the frame that turns with it.
+/// The turning of something at an instant, in the frame that turns with it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Turning {
     /// ω, radians per second.

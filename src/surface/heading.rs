@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which way a body faces: its own axes about z, which turn as it is turned.
+//! Headings: the own axes of a body about z, which turn as it is turned.
 //!
-//! What is built along the world's axes differs from one direction in which a character stands to another;
-//! along its own axes it is the same.
+//! A lattice along the world's axes differs from one direction in which a character stands to another; along its own axes it is the
+//! same.
 
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Moments below this part of what they could be are no direction: of second order, a body as wide as deep.
 const ROUND: f64 = 1e-3;
-/// Of third order: what is left of a body that is its own image turned by half, in files of single precision.
+/// The same of third order: what is left of a body that is its own image turned by half, in files of single precision.
 const EVEN: f64 = 1e-5;
 /// Points that reach less far from one another than this part of the size, seen along z, face nowhere.
 const UPRIGHT: f64 = 0.01;
@@ -26,7 +26,7 @@ pub(crate) struct Heading {
 }
 
 impl Heading {
-    /// That of a body which stands along the world's axes.
+    /// The heading of a body which stands along the world's axes.
     pub const ALONG: Self = Self { cos: 1.0, sin: 0.0 };
 
     /// The turn from own axes to the world's of weighted points, in units of a size near 1; none where they lie above one

@@ -206,7 +206,7 @@ impl Surface {
         Ok(surface)
     }
 
-    /// Takes these axes for its own.
+    /// Takes axes for its own.
     fn stand(&mut self, heading: Heading) {
         self.heading = heading;
         let (lo, hi) = self.box_along(heading);
@@ -265,7 +265,7 @@ impl Surface {
         self.size
     }
 
-    /// Which way the surface faces.
+    /// Tells which way the surface faces.
     pub(crate) fn heading(&self) -> Heading {
         self.heading
     }

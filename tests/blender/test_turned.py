@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which way a character faces changes nothing but that: turned about z it has the same flesh, turned."""
+"""Characters turned about z have the same flesh, turned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mathutils import Matrix
 
 
 def turned(file: Path, angle: float, applied: bool):
-    """What the flesh of a character that faces another way adds to its skin, turned back, [f, n, 3]; its size and number of cells."""
+    """Returns what the flesh of a character that faces another way adds to its skin, turned back, [f, n, 3]; its size and number of cells."""
     characters.load(file)
     turn = Matrix.Rotation(angle, 4, "Z")
     for obj in [o for o in bpy.context.scene.objects if o.parent is None]:

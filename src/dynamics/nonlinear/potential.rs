@@ -8,8 +8,8 @@
 //! ```
 //!
 //! V is the elastic energy, Mt the twist's Hessian, K the stiffness frozen at q₀ (positive semi-definite, so that it only
-//! takes energy out), f the forces other than elastic ones at q₀, z what M and w what K and, for it is damped as all that is elastic, Mt act on there. Statics has m = k = 0;
-//! backward Euler has `m = 1/h² + α/h`, `k = β/h`. What is quadratic counts from the guess, so nothing depends on how far
+//! takes energy out), f the forces other than elastic ones at q₀, z what M acts on there, w what K does, and Mt, which is damped as all
+//! that is elastic. Statics has m = k = 0; backward Euler has `m = 1/h² + α/h`, `k = β/h`. What is quadratic counts from the guess, so nothing depends on how far
 //! away the body is; it is one term, [`Quadratic`], whose rows are summed in one pass. Further terms are not damped.
 
 use crate::elasticity::{Elastic, Model};

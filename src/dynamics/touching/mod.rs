@@ -130,9 +130,8 @@ impl Touching {
         self.restore_creases(Vec::new());
     }
 
-    /// As after a reset, in which bodies stand where their lattices are: colliders are at the entry of their motions that is the
-    /// [first](Self::begin_at), and those
-    /// that enclose a body are rooms of it.
+    /// Lets bodies stand where their lattices are, as after a reset: colliders are at the [first](Self::begin_at) entry of their
+    /// motions, and those that enclose a body are rooms of it.
     pub fn stand(&mut self, places: &[&[Vec3]]) {
         self.clear();
         self.set_entry(self.first);
@@ -179,7 +178,7 @@ impl Touching {
         self.first = entry;
     }
 
-    /// Where colliders stay while bodies come to rest after a reset.
+    /// Returns where colliders stay while bodies come to rest after a reset.
     pub fn resting_span(&self) -> Span {
         Span::between(self.first, self.first)
     }

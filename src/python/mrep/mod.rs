@@ -407,7 +407,7 @@ impl PyMRep {
         Ok(from_coordinates(py, &found))
     }
 
-    /// How far the boundary is uncertain at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the spokes
+    /// Uncertainty of the boundary at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the spokes
     /// there [oguz2005, slide 8], however that is shared between radii and lengths.
     #[pyo3(signature = (level=2, ratio=0.1))]
     fn tolerance<'py>(
