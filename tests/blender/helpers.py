@@ -87,14 +87,14 @@ def animate(armature, first: int = 1, last: int = 20, hop: float = 0.08, bend: f
     return armature.animation_data.action
 
 
-def make_folding(angle: float = 1.4) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """(mesh, armature) that folds up within frames 1 to 12, so that flesh meets flesh, and stays so; the mesh is active."""
+def make_folding(angle: float = 1.4, last: int = 12) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """(mesh, armature) that folds up from frame 1 to the last, so that flesh meets flesh, and stays so; the mesh is active."""
     armature = make_armature()
     body = make_body(armature, rings=25, sides=16)
     for name in ("Spine", "Head"):
         bone = armature.pose.bones[name]
         bone.rotation_mode = "XYZ"
-        for frame, turned in ((1, 0.0), (12, angle), (20, angle)):
+        for frame, turned in ((1, 0.0), (last, angle), (last + 8, angle)):
             bone.rotation_euler = (turned, 0.0, 0.0)
             bone.keyframe_insert("rotation_euler", frame=frame)
     bpy.context.view_layer.update()

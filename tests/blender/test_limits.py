@@ -9,6 +9,8 @@ import pytest
 from helpers import flesh_of, make_character, make_folding, part, play
 
 CELLS = 6
+#: By which a character has folded up: in two seconds, as slowly as muscle would, so that its flesh keeps up.
+LAST = 48
 
 
 def line(body) -> str:
@@ -19,8 +21,8 @@ def line(body) -> str:
 @pytest.fixture
 def folded(scene):
     """A character that bends upon itself, slowly enough that its flesh follows."""
-    scene.frame_end = 12
-    body, _ = make_folding(angle=2.2)
+    scene.frame_end = LAST
+    body, _ = make_folding(angle=2.2, last=LAST)
     body.thew.elastic_joints = 0.0
     assert bpy.ops.thew.add(cells_across=CELLS) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
@@ -56,7 +58,7 @@ def test_a_pose_that_turns_cells_over_is_not_told(folded):
     flesh, few = flesh_of(folded), part("logic.health").FEW
     turned = int(np.asarray(flesh.clip.inverted_cells).max())
     assert turned > few * len(flesh.lattice.cells) >= flesh.limited == beyond_rest(flesh)
-    assert line(folded) == "Moves, frames 1 to 12"
+    assert line(folded) == f"Moves, frames 1 to {LAST}"
 
 
 def test_a_motion_that_turns_cells_over_is_told(struck):

@@ -165,7 +165,7 @@ impl Anatomy {
 
     /// Diagonal of the box of the skin that is the body's, without props far away and vertices of no face, metres.
     pub fn size(&self) -> f64 {
-        self.skin.size
+        self.skin.extent
     }
 
     /// For each vertex of the surface as given, whether it is of the body.

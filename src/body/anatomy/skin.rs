@@ -2,12 +2,12 @@
 //! The skin that anatomy is read from: welded, without what stands far away, with areas, normals, edges, pieces and weights.
 
 use super::point_tree::PointTree;
-use crate::Vec3;
 use crate::aabb;
 use crate::lattice;
 use crate::sets::DisjointSets;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
+use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::{Add, Mul};
 
@@ -34,8 +34,10 @@ pub(super) struct Skin {
     /// The connected piece of each vertex.
     pub island: Vec<u32>,
     pub islands: usize,
-    /// Diagonal of the box.
+    /// Diagonal of the box along the principal axes of its area, m: what lengths are compared with, however the body stands or lies.
     pub size: f64,
+    /// Diagonal of the box along the character's own axes about z, m: the body's size.
+    pub extent: f64,
     /// Weights of the bones per vertex: a row sums to one or is empty.
     pub rows: Vec<Vec<(u32, f64)>>,
     /// For each vertex of the surface as given that of the skin, `u32::MAX` where it is none of the body.
@@ -74,7 +76,8 @@ impl Skin {
         let of_given = of_given.map(|&w| new.get(w as usize).copied().unwrap_or(u32::MAX));
         let heading = lattice::heading(surface, skeleton);
         let mut skin = Self {
-            size: aabb::diagonal(x.iter().map(|p| heading.to_own(p))).max(f64::MIN_POSITIVE),
+            size: 0.0,
+            extent: aabb::diagonal(x.iter().map(|p| heading.to_own(p))).max(f64::MIN_POSITIVE),
             area: vec![0.0; x.len()],
             normal: vec![Vec3::zeros(); x.len()],
             face_area: Vec::new(),
@@ -180,6 +183,15 @@ impl Skin {
         for n in &mut self.normal {
             *n = n.try_normalize(f64::MIN_POSITIVE).unwrap_or_default();
         }
+        let each = || self.x.iter().zip(&self.area);
+        let whole = self.area.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        let middle = each().map(|(x, area)| x * *area).sum::<Vec3>() / whole;
+        let spread: Mat3 = each()
+            .map(|(x, area)| (x - middle) * (x - middle).transpose() * (area / whole))
+            .sum();
+        let axes = spread.symmetric_eigen().eigenvectors;
+        let along = self.x.iter().map(|x| axes.tr_mul(x));
+        self.size = aabb::diagonal(along).max(f64::MIN_POSITIVE);
     }
 
     fn link(&mut self) {
