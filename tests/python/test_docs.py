@@ -32,20 +32,18 @@ def blocks(page, language):
     return [(text[: one.start(1)].count("\n"), one[1]) for one in found]
 
 
-def run(page, folder, monkeypatch, names):
-    """Run the Python of a page from top to bottom in one namespace."""
+@pytest.mark.parametrize("page", ALONE, ids=titled)
+def test_examples_run(page, tmp_path, monkeypatch):
+    """Each block by itself, as it is pasted; those of the README go on from its first, which it says."""
     found = blocks(page, "python")
     assert found, "the page has an example"
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
     for line, code in found:
         # Empty lines in front, so that an error tells the line of the page.
         exec(compile("\n" * line + code, str(page), "exec"), names)
-    return names
-
-
-@pytest.mark.parametrize("page", ALONE, ids=titled)
-def test_examples_that_need_nothing_else_run(page, tmp_path, monkeypatch):
-    run(page, tmp_path, monkeypatch, {"__name__": "page"})
+        if page.name != "README.md":
+            names = {"__name__": "page"}
 
 
 @pytest.mark.parametrize("page", METHODS, ids=titled)
