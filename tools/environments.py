@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The three virtual environments: one with the tools, and one per Blender (two cannot share one).
+"""The virtual environments: one with the tools, and one per Blender (two cannot share one).
 
-Blender itself comes from the package index as the module `bpy`, about 1 GB each. A variable
-`THEW_VENV_TOOLS`, `THEW_VENV_BPY50` or `THEW_VENV_BPY42` names an environment to use instead of `.venv/…`.
+Blender itself comes from the package index as the module `bpy`, about 1 GB each. A variable `THEW_VENV_` and a name
+(`THEW_VENV_TOOLS`, `THEW_VENV_BPY50`) names an environment to use instead of `.venv/…`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ class Environment:
 
     name: str
     blender: str | None = None
+    #: The interpreter that it is for: a module bpy serves one.
+    version: tuple[int, int] = (3, 11)
 
     @property
     def folder(self) -> Path:
@@ -63,7 +65,7 @@ class Environment:
             return self
         if not self.python.is_file():
             say(f"virtual environment {self.folder}")
-            _create(self.folder)
+            _create(self.folder, _interpreter(self))
         self._install()
         if self.blender:
             self._check_blender()
@@ -109,9 +111,12 @@ class Environment:
 
 
 TOOLS = Environment("tools")
+#: Tested at each change: the newest for the Python that everything else takes, and the oldest that is served.
 BLENDERS = [Environment("bpy50", "5.0"), Environment("bpy42", "4.2")]
+#: Tested when asked for by name.
+NEWER_BLENDERS = [Environment("bpy52", "5.2", (3, 13)), Environment("bpy53", "5.3", (3, 13))]
 
-_making = {env.name: threading.Lock() for env in (TOOLS, *BLENDERS)}
+_making = {env.name: threading.Lock() for env in (TOOLS, *BLENDERS, *NEWER_BLENDERS)}
 
 
 def setup(blenders: list[Environment] | None = None) -> None:
@@ -132,17 +137,25 @@ def begin(blenders: list[Environment]) -> None:
     threading.Thread(target=make, daemon=True).start()
 
 
-def _create(folder: Path) -> None:
-    if importlib.util.find_spec("ensurepip") is None:
+def _create(folder: Path, python: str) -> None:
+    if python == sys.executable and importlib.util.find_spec("ensurepip") is None:
         system.install(["python3-venv"], "Python's venv module is missing")
-    run([_python311(), "-m", "venv", folder])
+    run([python, "-m", "venv", folder])
 
 
-def _python311() -> str:
-    """The interpreter that bpy 4.2 to 5.0 are built for."""
-    if sys.version_info[:2] == (3, 11):
+def _interpreter(wanted: Environment) -> str:
+    """The Python that an environment is for: this one, one on the path, or one that pyenv keeps."""
+    if sys.version_info[:2] == wanted.version:
         return sys.executable
-    found = shutil.which("python3.11")
-    if not found:
-        raise BuildError(f"Blender's Python module needs Python 3.11; this is {sys.version.split()[0]}.")
-    return found
+    version = ".".join(map(str, wanted.version))
+    kept = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    found = [shutil.which(f"python{version}"), *sorted(kept.glob(f"{version}.*/bin/python{version}"), reverse=True)]
+    for python in filter(None, found):
+        # A shim of pyenv is on the path for versions that are switched off, too, and then ends with an error.
+        if capture([python, "--version"])[0] == 0:
+            return str(python)
+    which = f"Blender {wanted.blender}" if wanted.blender else "What builds and tests Thew"
+    raise BuildError(
+        f"{which} needs Python {version}; this is {sys.version.split()[0]}, and no python{version} is on the path. "
+        f"Please install Python {version} and call this again."
+    )
