@@ -6,17 +6,15 @@ use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
 use super::skin::skin_of;
 use super::transfer::{Field, by_distance, distance_to_bone, weights_from_rows};
-use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, TwistLoad};
+use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, twist};
 use crate::Vec3;
-use crate::elasticity::twist::default_radius;
-use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, TwistRegion, integrate};
+use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, integrate};
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::solve::matrix::zeros;
 use crate::solve::{NodeMatrix, ScalarMatrix};
 use crate::surface::{Heading, Surface};
-use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
 /// `embedding` is that of the surface, on whose vertices weights and paint are given.
@@ -71,8 +69,8 @@ pub(super) fn body(
     }
 
     step(progress, 0.8, "Tying the flesh to the bones")?;
-    let regions = twist_regions(skeleton, lattice, flesh, &material, &weights, options);
-    let twist = twist_energy(lattice, flesh, &regions, &weights);
+    let regions = twist::regions(skeleton, lattice, flesh, &material, &weights, options);
+    let twist = twist::energy(lattice, flesh, &regions, &weights);
 
     let heading = heading(surface, skeleton);
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
@@ -137,7 +135,7 @@ pub(super) fn body(
 }
 
 /// Zero, with an entry wherever two lattice vertices share a cell.
-fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
+pub(super) fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
     let cells = lattice.cells().iter().map(|c| c.corners());
     zeros(lattice.vertices().len(), cells)
 }
@@ -265,143 +263,8 @@ fn region_field(
     field
 }
 
-/// One tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
-fn twist_regions(
-    skeleton: &Skeleton,
-    lattice: &Lattice,
-    flesh: &dyn Flesh,
-    material: &Material,
-    weights: &Field,
-    options: &BodyOptions,
-) -> Vec<TwistRegion> {
-    let bones = lattice.bones();
-    let drivers = bones.used_bones.iter().chain(&bones.tip_bones);
-    drivers
-        .zip(&bones.chains)
-        .filter_map(|(&bone, chain)| {
-            let at = |v: &u32| lattice.vertices()[*v as usize];
-            let (head, tail) = (at(chain.first()?), at(chain.last()?));
-            let radius = match &options.twist_radius {
-                Some(r) => r[bone as usize],
-                // A bone on the skin or outside of it still has to hold the flesh that follows it.
-                None => default_radius(flesh, head, tail)
-                    .max(BREADTH_SHARE * breadth(lattice, weights, bone, head, tail)),
-            };
-            // A tube much thicker than its bone would tie down flesh that other bones move.
-            let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
-            let radius = match options.twist_radius {
-                Some(_) => radius,
-                None => radius.min(0.5 * reach.max((tail - head).norm())),
-            };
-            let stiffness = match &options.twist_stiffness {
-                Some(k) => k[bone as usize],
-                None => material.young() / (radius * radius),
-            };
-            Some(TwistRegion {
-                bone,
-                head,
-                tail,
-                radius,
-                stiffness,
-            })
-        })
-        .filter(|r| r.radius > 0.0 && r.stiffness.is_finite())
-        .collect()
-}
-
-/// The default twist radius is at least this part of the flesh's mean distance from the bone's line.
-const BREADTH_SHARE: f64 = 0.25;
-
-/// Mean distance from a bone's line of the lattice vertices that follow the bone, by weight.
-fn breadth(
-    lattice: &Lattice,
-    weights: &Field,
-    bone: u32,
-    head: crate::Vec3,
-    tail: crate::Vec3,
-) -> f64 {
-    let Some(axis) = (tail - head).try_normalize(0.0) else {
-        return 0.0;
-    };
-    let (mut sum, mut total) = (0.0, 0.0);
-    for (v, x) in lattice.vertices().iter().enumerate() {
-        let w = weights.row(v)[bone as usize];
-        sum += w * (x - head).cross(&axis).norm();
-        total += w;
-    }
-    if total > 0.0 { sum / total } else { 0.0 }
-}
-
-/// The twist's Hessian, what it pulls towards, and the cells that it acts in.
-struct Twist {
-    matrix: ScalarMatrix,
-    loads: Vec<TwistLoad>,
-    cells: Vec<bool>,
-}
-
-fn twist_energy(
-    lattice: &Lattice,
-    flesh: &dyn Flesh,
-    regions: &[TwistRegion],
-    weights: &Field,
-) -> Twist {
-    let mut twist = Twist {
-        matrix: of_lattice(lattice),
-        loads: Vec::new(),
-        cells: vec![false; lattice.cells().len()],
-    };
-    let sampled: Vec<_> = regions
-        .par_iter()
-        .map(|r| r.samples(lattice, flesh))
-        .collect();
-    for (region, samples) in regions.iter().zip(&sampled) {
-        for ((&c, shape), &w) in samples
-            .cells
-            .iter()
-            .zip(&samples.shapes)
-            .zip(&samples.weights)
-        {
-            let corners = lattice.cells()[c as usize].corners();
-            // Where two bones' tubes overlap the flesh is not to be torn between them.
-            let follows: f64 = corners
-                .iter()
-                .zip(shape)
-                .map(|(&v, s)| s * weights.row(v as usize)[region.bone as usize])
-                .sum();
-            if follows <= 0.0 {
-                continue;
-            }
-            let w = w * follows;
-            twist.cells[c as usize] = true;
-            let x = crate::lattice::cell::place(&lattice.corners(c), shape);
-            let mut products = Vec::with_capacity(36);
-            for (i, &a) in corners.iter().enumerate() {
-                products.extend((i..corners.len()).map(|j| w * shape[i] * shape[j]));
-                twist.loads.push(TwistLoad {
-                    vertex: a,
-                    bone: region.bone,
-                    sum: w * shape[i],
-                    moment: x * (w * shape[i]),
-                });
-            }
-            add_pairs(&mut twist.matrix, corners, &products);
-        }
-    }
-    // A stable sort keeps the order of summation, and with it the bits.
-    twist.loads.sort_by_key(|l| (l.vertex, l.bone));
-    twist.loads.dedup_by(|next, kept| {
-        let same = (next.vertex, next.bone) == (kept.vertex, kept.bone);
-        if same {
-            kept.sum += next.sum;
-            kept.moment += next.moment;
-        }
-        same
-    });
-    twist
-}
-
 /// Adds a symmetric matrix over a cell's corners, given by pairs a ≤ b.
-fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
+pub(super) fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
     let mut pair = 0;
     for (i, &a) in corners.iter().enumerate() {
         for &b in &corners[i..] {

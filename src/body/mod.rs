@@ -40,6 +40,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod twist;
 
 pub use anatomy::{Anatomy, BodyPart, Kind, PartName};
 pub use blocks::{Blocks, CellBlocks};

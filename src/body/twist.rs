@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The twist of a body: a tube of flesh around each bone, and the energy of its spin [capell2002, §4.6].
+
+use super::assemble::{add_pairs, of_lattice};
+use super::transfer::Field;
+use super::{BodyOptions, TwistLoad};
+use crate::Vec3;
+use crate::elasticity::twist::default_radius;
+use crate::elasticity::{Flesh, Material, TwistRegion};
+use crate::lattice::Lattice;
+use crate::lattice::cell::place;
+use crate::skeleton::Skeleton;
+use crate::solve::ScalarMatrix;
+use rayon::prelude::*;
+
+/// One tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
+pub(super) fn regions(
+    skeleton: &Skeleton,
+    lattice: &Lattice,
+    flesh: &dyn Flesh,
+    material: &Material,
+    weights: &Field,
+    options: &BodyOptions,
+) -> Vec<TwistRegion> {
+    let bones = lattice.bones();
+    let drivers = bones.used_bones.iter().chain(&bones.tip_bones);
+    drivers
+        .zip(&bones.chains)
+        .filter_map(|(&bone, chain)| {
+            let at = |v: &u32| lattice.vertices()[*v as usize];
+            let (head, tail) = (at(chain.first()?), at(chain.last()?));
+            let radius = match &options.twist_radius {
+                Some(r) => r[bone as usize],
+                // A bone on the skin or outside of it still has to hold the flesh that follows it.
+                None => default_radius(flesh, head, tail)
+                    .max(BREADTH_SHARE * breadth(lattice, weights, bone, head, tail)),
+            };
+            // A tube much thicker than its bone would tie down flesh that other bones move.
+            let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
+            let radius = match options.twist_radius {
+                Some(_) => radius,
+                None => radius.min(0.5 * reach.max((tail - head).norm())),
+            };
+            let stiffness = match &options.twist_stiffness {
+                Some(k) => k[bone as usize],
+                None => material.young() / (radius * radius),
+            };
+            Some(TwistRegion {
+                bone,
+                head,
+                tail,
+                radius,
+                stiffness,
+            })
+        })
+        .filter(|r| r.radius > 0.0 && r.stiffness.is_finite())
+        .collect()
+}
+
+/// The default twist radius is at least this part of the flesh's mean distance from the bone's line.
+const BREADTH_SHARE: f64 = 0.25;
+
+/// Mean distance from a bone's line of the lattice vertices that follow the bone, by weight.
+fn breadth(lattice: &Lattice, weights: &Field, bone: u32, head: Vec3, tail: Vec3) -> f64 {
+    let Some(axis) = (tail - head).try_normalize(0.0) else {
+        return 0.0;
+    };
+    let (mut sum, mut total) = (0.0, 0.0);
+    for (v, x) in lattice.vertices().iter().enumerate() {
+        let w = weights.row(v)[bone as usize];
+        sum += w * (x - head).cross(&axis).norm();
+        total += w;
+    }
+    if total > 0.0 { sum / total } else { 0.0 }
+}
+
+/// The twist's Hessian, what it pulls towards, and the cells that it acts in.
+pub(super) struct Twist {
+    pub matrix: ScalarMatrix,
+    pub loads: Vec<TwistLoad>,
+    pub cells: Vec<bool>,
+}
+
+pub(super) fn energy(
+    lattice: &Lattice,
+    flesh: &dyn Flesh,
+    regions: &[TwistRegion],
+    weights: &Field,
+) -> Twist {
+    let mut twist = Twist {
+        matrix: of_lattice(lattice),
+        loads: Vec::new(),
+        cells: vec![false; lattice.cells().len()],
+    };
+    let sampled: Vec<_> = regions
+        .par_iter()
+        .map(|r| r.samples(lattice, flesh))
+        .collect();
+    for (region, samples) in regions.iter().zip(&sampled) {
+        for ((&c, shape), &w) in samples
+            .cells
+            .iter()
+            .zip(&samples.shapes)
+            .zip(&samples.weights)
+        {
+            let corners = lattice.cells()[c as usize].corners();
+            // Where two bones' tubes overlap the flesh is not to be torn between them.
+            let follows: f64 = corners
+                .iter()
+                .zip(shape)
+                .map(|(&v, s)| s * weights.row(v as usize)[region.bone as usize])
+                .sum();
+            if follows <= 0.0 {
+                continue;
+            }
+            let w = w * follows;
+            twist.cells[c as usize] = true;
+            let x = place(&lattice.corners(c), shape);
+            let mut products = Vec::with_capacity(36);
+            for (i, &a) in corners.iter().enumerate() {
+                products.extend((i..corners.len()).map(|j| w * shape[i] * shape[j]));
+                twist.loads.push(TwistLoad {
+                    vertex: a,
+                    bone: region.bone,
+                    sum: w * shape[i],
+                    moment: x * (w * shape[i]),
+                });
+            }
+            add_pairs(&mut twist.matrix, corners, &products);
+        }
+    }
+    // A stable sort keeps the order of summation, and with it the bits.
+    twist.loads.sort_by_key(|l| (l.vertex, l.bone));
+    twist.loads.dedup_by(|next, kept| {
+        let same = (next.vertex, next.bone) == (kept.vertex, kept.bone);
+        if same {
+            kept.sum += next.sum;
+            kept.moment += next.moment;
+        }
+        same
+    });
+    twist
+}
