@@ -8,6 +8,7 @@ nodes. An ID moves if it, or any of those, has animation, physics, or a clock of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import bpy
 
@@ -106,7 +107,15 @@ def references(modifier: bpy.types.Modifier) -> Iterator[bpy.types.ID]:
         if isinstance(value, bpy.types.ID):
             yield value
     if modifier.type == "NODES":
-        for key in modifier.keys():
-            value = modifier[key]
-            if isinstance(value, bpy.types.ID):
-                yield value
+        yield from (value for value in given_to_nodes(modifier) if isinstance(value, bpy.types.ID))
+
+
+def given_to_nodes(modifier: bpy.types.NodesModifier) -> Iterator[Any]:
+    """The values that a modifier gives to the inputs of its node group: its own properties before Blender 5.2, from then on named."""
+    inputs = getattr(getattr(modifier, "properties", None), "inputs", None)
+    if inputs is None:
+        yield from (modifier[key] for key in modifier.keys())
+        return
+    for prop in inputs.bl_rna.properties:
+        if prop.type == "POINTER":
+            yield getattr(getattr(inputs, prop.identifier), "value", None)

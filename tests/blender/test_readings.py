@@ -99,7 +99,10 @@ def node_input(body, _rig):
     group.links.new(move.outputs["Geometry"], sink.inputs["Geometry"])
     modifier = body.modifiers.new("Follow", "NODES")
     modifier.node_group = group
-    modifier[given.identifier] = moving_empty()
+    if hasattr(modifier, "properties"):  # Blender 5.2
+        getattr(modifier.properties.inputs, given.identifier).value = moving_empty()
+    else:
+        modifier[given.identifier] = moving_empty()
 
 
 def on_a_bone(body, rig):
