@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 import shapes
-
 import thew
 
 #: The angle of the elbow, and by how much of exact flesh's sag that of others may be off: a bent joint is taken to be as stiff as a straight one.
