@@ -7,12 +7,12 @@ use super::delaunay::delaunay;
 use super::fill::{OUTWARD, Points, SizeField};
 use super::improve::Climb;
 use super::segments::{Protected, protect};
-use super::tetrahedron::{faces, quality, sorted, volume};
+use super::tetrahedron::{faces, height, quality, sorted, volume};
 use super::{LatticeError, keep};
 use crate::Vec3;
 use crate::aabb;
 use crate::progress::{Part, Progress, step};
-use crate::surface::{DistanceGrid, Surface};
+use crate::surface::{DistanceGrid, QUANTUM, Surface};
 use std::collections::BTreeSet;
 
 /// Wanted dihedral angle, and the one below which a Steiner point is tried, radians.
@@ -20,6 +20,9 @@ const GOAL: f64 = 30.0 * std::f64::consts::PI / 180.0;
 const SLIVER: f64 = 15.0 * std::f64::consts::PI / 180.0;
 /// Joints closer than this part of `h` that are not one: between them there are slivers whatever is done.
 const HOPELESS: f64 = 0.05;
+/// Tetrahedra lower than this are flat: points are rounded by up to half a quantum along each axis, so that four in a plane, as a bone
+/// of either leg has, are no longer in one once a character is turned. They hold no flesh, and no point could make them more even.
+const FLAT: f64 = 4.0 * QUANTUM;
 
 /// A tetrahedralisation of the whole box and the cells chosen from it.
 pub(super) struct Mesh {
@@ -141,7 +144,7 @@ impl<'a> Builder<'a> {
                 .into_iter()
                 .filter(|t| {
                     let x = t.map(|v| self.points.x[v as usize]);
-                    volume(&x) > 1e-9 * self.size.smallest.powi(3)
+                    volume(&x) > 1e-9 * self.size.smallest.powi(3) && height(&x) > FLAT
                 })
                 .collect();
             let fixed = self.points.fixed as u32;

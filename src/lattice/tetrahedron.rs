@@ -19,6 +19,16 @@ pub(crate) fn volume(x: &[Vec3; 4]) -> f64 {
     (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0
 }
 
+/// The least of its heights: how far it is from flat.
+pub(crate) fn height(x: &[Vec3; 4]) -> f64 {
+    let area = |[a, b, c]: [usize; 3]| 0.5 * (x[b] - x[a]).cross(&(x[c] - x[a])).norm();
+    let largest = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
+        .map(area)
+        .into_iter()
+        .fold(f64::MIN_POSITIVE, f64::max);
+    3.0 * volume(x).abs() / largest
+}
+
 /// The quality that construction climbs: the smallest of `min(θ, π − θ)` over the six dihedral angles,
 /// radians; −1 when inverted or flat.
 pub(crate) fn quality(x: &[Vec3; 4]) -> f64 {
