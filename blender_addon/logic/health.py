@@ -92,14 +92,14 @@ def warnings(flesh: Any) -> list[str]:
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
+    if flesh.jumps:  # which throws flesh, so that what follows comes of it
+        which = f"{'frame' if len(flesh.jumps) == 1 else 'frames'} {listed([str(frame) for frame in flesh.jumps])}"
+        found.append(f"Everything jumps in {which}: where that is a cut, press Restart Here")
     if flesh.limited > FEW * len(flesh.lattice.cells):
         found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
     if inexact:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
-    if flesh.jumps:
-        which = f"{'frame' if len(flesh.jumps) == 1 else 'frames'} {listed([str(frame) for frame in flesh.jumps])}"
-        found.append(f"Everything jumps in {which}: where that is a cut, press Restart Here")
     found += [sentence(text) for text in flesh.defects]
     return found
 

@@ -234,7 +234,7 @@ def state(**changes):
         ({"limited": 2}, "GOOD", "frames 1 to 20"),
         ({"limited": 30}, "WARNING", "Flesh limited in 30 places: lower Softness"),
         ({"jumps": (7,)}, "WARNING", "Everything jumps in frame 7: where that is a cut, press Restart Here"),
-        ({"jumps": (7, 12)}, "WARNING", "jumps in frames 7 and 12: where"),
+        ({"jumps": (7, 12), "limited": 30}, "WARNING", "jumps in frames 7 and 12: where"),
         ({"defects": ["one", "two"]}, "WARNING", "One (and 1 other)"),
         ({"touches": object()}, "WARNING", "The group is gone"),
         ({"rig_problems": {0: "no bone"}, "defects": ["x"]}, "WARNING", "No bone (and 1 other)"),
