@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contact by itself: the problem, its rows by finite differences, and the search.
 
+mod pieces;
+mod rows;
+mod search;
+
 use super::broad::candidates;
 use super::complementarity::{Constraint, Constraints, Entry, Friction, Rows};
 use super::compliance::Compliance;

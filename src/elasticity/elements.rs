@@ -300,4 +300,20 @@ mod tests {
         let m = tetrahedral_mass(&x, &[[0, 1, 2, 3]], 600.0);
         approx::assert_relative_eq!(m.data().iter().sum::<f64>(), 100.0, max_relative = 1e-12);
     }
+
+    #[test]
+    fn youngs_modulus_of_an_element_is_that_of_its_material() {
+        let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
+        for (young, poisson) in [(2e4, 0.45), (3.0, 0.0), (1e9, -0.6)] {
+            let material = Material::new(young, poisson, 600.0).unwrap();
+            let elements = Elements::tetrahedra(&x, &[[0, 1, 2, 3]], &material);
+            let found = elements.young(0).unwrap();
+            approx::assert_relative_eq!(found, young, max_relative = 1e-12);
+            let stiffer = elements.stiffened(2.5).young(0).unwrap();
+            approx::assert_relative_eq!(stiffer, 2.5 * young, max_relative = 1e-12);
+        }
+        let mut empty = Elements::new(4);
+        empty.push(&[0, 1, 2, 3], []);
+        assert_eq!(empty.young(0), None);
+    }
 }
