@@ -395,4 +395,22 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn typical_changes_go_along_with_size_and_stiffness() {
+        for (kind, by) in [
+            (ParameterKind::Strength, 5.0 / 3.0),
+            (ParameterKind::Share, 1.0),
+            (ParameterKind::Angle, 1.0),
+            (ParameterKind::Radius, 3.0),
+            (ParameterKind::Distance, 3.0),
+            (ParameterKind::Offset, 3.0),
+        ] {
+            let (small, large) = (typical(kind, 2.0, 1e4), typical(kind, 6.0, 5e4));
+            assert!(small > 0.0 && (large / small / by - 1.0).abs() < 1e-12);
+            // It is far within what is usual.
+            let (lower, upper) = allowed(kind, 1.0, 2.0, 1e4);
+            assert!(lower < 1.0 && small < 0.5 * (upper - lower), "{kind:?}");
+        }
+    }
 }

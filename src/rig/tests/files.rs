@@ -4,7 +4,6 @@
 use super::*;
 use crate::progress::Silent;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A file of the test's own.
 fn file(name: &str, content: &[u8]) -> PathBuf {
@@ -122,20 +121,4 @@ fn a_strength_of_a_samples_own_is_no_longer_the_templates_yield() {
         let yields = rigs[0].yields(&body, &Silent).unwrap();
         assert!((yields[0] - 0.01).abs() < 1e-9 && (yields[1] - wanted).abs() < 1e-9);
     }
-}
-
-#[test]
-fn a_stop_while_a_template_is_read_is_a_stop() {
-    let body = BarOptions::default().build();
-    let path = file("stop", yielding("").as_bytes());
-    let asked = AtomicUsize::new(0);
-    // It is asked again only if the first answer is not heard.
-    let first = |_: f64, _: &str| asked.fetch_add(1, Ordering::Relaxed) > 0;
-    let stopped = load(&path, Some(&body), &first);
-    std::fs::remove_file(&path).unwrap();
-    assert!(
-        matches!(stopped, Err(RigError::Cancelled(_))),
-        "{stopped:?}"
-    );
-    assert_eq!(asked.into_inner(), 1);
 }
