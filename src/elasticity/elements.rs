@@ -316,4 +316,36 @@ mod tests {
         empty.push(&[0, 1, 2, 3], []);
         assert_eq!(empty.young(0), None);
     }
+
+    #[test]
+    fn elements_of_other_cells_and_such_that_are_none_are_known() {
+        let x = [
+            Vec3::zeros(),
+            Vec3::x(),
+            Vec3::y(),
+            Vec3::z(),
+            Vec3::new(1.0, 1.0, 1.0),
+        ];
+        let tets = [[0, 1, 2, 3], [1, 2, 3, 4]];
+        let good = Elements::tetrahedra(&x, &tets, &Material::default());
+        let fits =
+            |elements: &Elements, tets: &[[u32; 4]]| elements.fits(5, tets.iter().map(|t| &t[..]));
+        assert!(fits(&good, &tets));
+        assert!(!fits(&good, &tets[..1]) && !fits(&good, &[[0, 1, 2, 3], [1, 2, 4, 3]]));
+        let spoilt: [fn(&mut Elements); 8] = [
+            |e| e.nodes = 4,
+            |e| e.corners[3] = 5,
+            |e| e.volumes[0] = -1.0,
+            |e| e.volumes[1] = f64::NAN,
+            |e| e.lame[0] = f64::INFINITY,
+            |e| e.shear.truncate(1),
+            |e| e.gradients[2].y = f64::NAN,
+            |e| e.gradient_starts[1] = 3,
+        ];
+        for (i, spoil) in spoilt.into_iter().enumerate() {
+            let mut bad = good.clone();
+            spoil(&mut bad);
+            assert!(!fits(&bad, &tets), "{i}");
+        }
+    }
 }
