@@ -63,8 +63,10 @@ fn of_the_points_of_skin_in_a_cube_the_one_nearest_to_its_middle_may_touch() {
         assert!(known.is_none(), "one of each cube");
     }
     // Corners of triangles are among those to choose from.
-    for x in skin.rest_vertices() {
-        assert!(proxies[&key(x)] <= far(x) + 2e-9);
+    for triangle in 0..skin.triangles() as u32 {
+        for x in skin.corners(triangle).map(|v| skin.rest(v)) {
+            assert!(proxies[&key(&x)] <= far(&x) + 2e-9);
+        }
     }
     let area: f64 = skin.proxies().iter().map(|p| p.area).sum();
     let whole: f64 = (0..skin.triangles() as u32)
