@@ -6,6 +6,7 @@ use super::*;
 mod changes;
 mod composites;
 mod ghosts;
+mod large;
 mod modelling;
 mod solids;
 mod systems;

@@ -188,3 +188,80 @@ fn curves_keep_the_distances_of_keyframes_by_mass() {
         assert!((x.abs() - ours[4 * t].abs()).abs() < 1e-12);
     }
 }
+
+#[test]
+fn what_is_drawn_to_firmly_is_met_be_it_an_end_or_a_seam() {
+    for options in [kept(), cyclic()] {
+        let shapes = if options.cyclic { closed() } else { strip().1 };
+        let exact = through(&shapes, &TIMES, &ringing(), &options);
+        for key in 0..4 {
+            let mut soft = through(&shapes, &TIMES, &ringing(), &options);
+            soft.soften(key, Some(1e10)).unwrap();
+            assert!(apart(&soft, &exact) < 1e-4, "{key}");
+            soft.soften(key, Some(1e-9)).unwrap();
+            assert!(apart(&soft, &exact) > 1e-3, "{key}");
+            soft.soften(key, None).unwrap();
+            assert!(apart(&soft, &exact) < 1e-12, "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_vertex_in_two_places_at_once_is_refused_but_not_one_after_the_other() {
+    let (here, there) = (Vec3::new(1.0, 0.2, 0.9), Vec3::new(1.0, 0.2, 0.8));
+    let mut all = motion(&kept());
+    let id = all.partial(0.65, vec![3], vec![here], None).unwrap();
+    let again = all.partial(0.65, vec![3], vec![there], None);
+    assert!(matches!(
+        again,
+        Err(SpacetimeError::Contradiction { vertex: 3, .. })
+    ));
+    // The same once more, elsewhere by a weight, another vertex, and another time are none.
+    all.partial(0.65, vec![3], vec![here], None).unwrap();
+    all.partial(0.65, vec![3], vec![there], Some(1.0)).unwrap();
+    all.partial(0.65, vec![4], vec![there], None).unwrap();
+    all.partial(0.7, vec![3], vec![there], None).unwrap();
+    all.drop_partial(id).unwrap();
+    assert!(all.drop_partial(id).is_err());
+}
+
+#[test]
+fn part_of_a_shape_is_met_however_firm_the_body() {
+    let wanted = Vec3::new(1.0, 0.2, 0.9);
+    for stiffness in [1e-6, 1.0, 1e6, 1e10] {
+        let settings = Settings {
+            stiffness,
+            ..Settings::default()
+        };
+        let mut all = through(&strip().1, &TIMES, &settings, &kept());
+        all.partial(0.65, vec![3], vec![wanted], None).unwrap();
+        let reached = all.positions(&[0.65]);
+        for k in 0..3 {
+            let miss = (f64::from(reached[9 + k]) - wanted[k]).abs();
+            assert!(miss < 1e-5, "{stiffness}: {miss}");
+        }
+    }
+}
+
+#[test]
+fn dampings_of_mass_and_stiffness_add_up() {
+    let dampings = |damping: (f64, f64)| -> Vec<f64> {
+        let settings = Settings {
+            damping,
+            ..ringing()
+        };
+        let all = through(&strip().1, &TIMES, &settings, &kept());
+        let spline = &all.solved.splines[0];
+        let modes = 0..spline.len();
+        modes.map(|mode| spline.oscillator(mode).damping).collect()
+    };
+    let (alpha, beta) = (0.3, 2e-3);
+    let (mass, stiff) = (dampings((alpha, 0.0)), dampings((0.0, beta)));
+    let both = dampings((alpha, beta));
+    for ((mass, stiff), both) in mass.iter().zip(&stiff).zip(both) {
+        // Of 2δ, as α is of the equation of motion.
+        assert!((mass - 0.5 * alpha).abs() < 1e-12 && *stiff >= 0.0);
+        assert!((both - mass - stiff).abs() < 1e-9 * both);
+    }
+    assert!(stiff.iter().any(|d| *d > 0.01));
+}

@@ -124,7 +124,7 @@ fn how_firmly_a_ghost_draws_has_the_unit_of_what_it_draws_against() {
 #[test]
 fn a_motion_with_ghosts_runs_backwards_as_forwards() {
     let ghost = |time: f64, angle: f64| (time, turned(angle));
-    let ghosts = vec![ghost(0.2, 0.5), ghost(1.1, 1.7)];
+    let ghosts = [ghost(0.2, 0.5), ghost(1.1, 1.7)];
     let (angles, times) = ([0.0, 1.2, 1.8], [0.0, 0.8, 1.3]);
     let end = times[2];
     let undamped = Settings {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Solids as deformable bodies: derivatives, and a rest carried elsewhere against a body built there.
 
-use super::*;
 use crate::Vec3;
 use crate::elasticity::{Material, Model};
-use crate::solve::NodeMatrix;
 use crate::spacetime::{Deformable, Solid};
 use crate::tets::TetMesh;
 

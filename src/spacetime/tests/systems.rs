@@ -26,7 +26,7 @@ fn open(cyclic: bool, case: usize, seed: &mut u64) -> (Layout, KnotData) {
             };
             Knot {
                 time,
-                valued: (k + case / 2) % 3 == 0,
+                valued: (k + case / 2).is_multiple_of(3),
                 joint,
             }
         })
