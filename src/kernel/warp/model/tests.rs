@@ -125,17 +125,22 @@ fn bytes_of_a_frame_are_those_of_what_is_read_and_written() {
 #[test]
 fn amplitudes_that_leave_single_precision_together_are_refused_naming_the_largest() {
     let model = Arc::new(model(Precision::F32, false));
+    // How far a mode carries the surface at most.
+    let peaks: Vec<f64> = model.blocks.peaks.iter().map(|peaks| peaks[0]).collect();
     let engine = CpuWarp::new(model, Threads::One);
     let mut out = vec![0.0; 3 * POINTS];
-    let mut frame = |q: [f64; MODES]| {
-        let shown = Shown::Displacements;
-        engine.frame_into(WarpInput::new(&q, shown), &mut out)
+    let mut frame = |parts: [f64; MODES]| {
+        let q: Vec<f64> = parts
+            .iter()
+            .zip(&peaks)
+            .map(|(p, peak)| p * LARGEST / peak)
+            .collect();
+        engine.frame_into(WarpInput::new(&q, Shown::Displacements), &mut out)
     };
-    let far = 0.4 * LARGEST;
-    assert_eq!(frame([far, 0.0, 0.0]), Ok(()));
-    assert_eq!(frame([far, 0.0, -far]), Ok(()));
+    assert_eq!(frame([0.9, 0.0, 0.0]), Ok(()));
+    assert_eq!(frame([0.4, 0.0, -0.4]), Ok(()));
     let wanted = KernelError::TooLarge { mode: 1 };
-    assert_eq!(frame([far, 1.1 * far, -far]), Err(wanted));
+    assert_eq!(frame([0.4, 0.45, -0.4]), Err(wanted));
     let wanted = KernelError::Amplitude { mode: 2 };
     assert_eq!(frame([0.0, 0.0, f64::NAN]), Err(wanted));
 }
