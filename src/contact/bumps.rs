@@ -212,7 +212,11 @@ mod tests {
         ];
         for (before, x, through) in cases {
             let (_, found) = met(&before, &here, &sheet(x));
-            let side = |t: &&Touch| here.skin.proxies()[t.proxy as usize].rest.x > 0.0499;
+            // Of the face toward +x.
+            let side = |t: &&Touch| {
+                let proxy = &here.skin.proxies()[t.proxy as usize];
+                here.skin.rest_normal(&proxy.point).x > 0.99
+            };
             let front: Vec<&Touch> = found.iter().filter(side).collect();
             assert!(front.len() > 10);
             for touch in front {

@@ -52,7 +52,14 @@ fn parts(contact: &ContactPoint) -> (f64, Vec3) {
 fn bars_that_are_pressed_together_push_each_other_apart_and_stay_at_rest() {
     let mut both = scene(Vec::new());
     let poses = [still(), across(0.37)];
-    both.reset(&poses, true, &[None, None], &Silent).unwrap();
+    let told = std::sync::Mutex::new(Vec::new());
+    let listen = |share: f64, _: &str| {
+        told.lock().unwrap().push(share);
+        true
+    };
+    both.reset(&poses, true, &[None, None], &listen).unwrap();
+    let told = told.into_inner().unwrap();
+    assert!(told.iter().all(|share| (0.0..=1.0).contains(share)));
     let rest: Vec<Vec<Vec3>> = both
         .bodies()
         .iter()
@@ -215,4 +222,30 @@ fn a_simulation_knows_what_it_was_asked_for() {
     let bar = BarOptions::default().build();
     let sim = Simulation::new(bar, Method::Warped, asked).unwrap();
     assert_eq!((sim.settings(), sim.method()), (asked, Method::Warped));
+}
+
+#[test]
+fn seeds_of_creases_are_looked_for_on_the_way_to_each_pose() {
+    let body = BarOptions::default().build();
+    let mut contact = Contact::default();
+    contact.options.response = crate::contact::ContactResponse::Creases;
+    let prepared = contact.prepare(&body, &Silent).unwrap();
+    let mut sim = Simulation::new(body, Method::Hyperelastic, settings()).unwrap();
+    sim.set_contact(Some(prepared)).unwrap();
+    sim.reset(&still(), true, None).unwrap();
+    let before = sim.lattice_positions().to_vec();
+    let told = std::sync::Mutex::new(Vec::new());
+    let listen = |share: f64, _: &str| {
+        told.lock().unwrap().push(share);
+        true
+    };
+    let bar = BarOptions::default();
+    let poses = [bent(&bar, 0.2), bent(&bar, 0.3)];
+    sim.find_crease_seeds(&poses, 2.0 * FRAME, &listen).unwrap();
+    // Two frames on the way to each of two poses.
+    let told = told.into_inner().unwrap();
+    assert_eq!(told, [0.25, 0.5, 0.75, 1.0]);
+    assert_eq!(sim.lattice_positions(), before);
+    let refused = sim.find_crease_seeds(&poses, 0.0, &Silent);
+    assert!(matches!(refused, Err(SimulationError::Setting { .. })));
 }
