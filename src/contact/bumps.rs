@@ -212,10 +212,11 @@ mod tests {
         ];
         for (before, x, through) in cases {
             let (_, found) = met(&before, &here, &sheet(x));
-            // Of the face toward +x.
+            // Of the face toward +x, where flesh is behind.
             let side = |t: &&Touch| {
                 let proxy = &here.skin.proxies()[t.proxy as usize];
-                here.skin.rest_normal(&proxy.point).x > 0.99
+                let inside = proxy.rest.y.abs() < 0.02 && (proxy.rest.z - 0.8).abs() < 0.7;
+                inside && here.skin.rest_normal(&proxy.point).x > 0.99
             };
             let front: Vec<&Touch> = found.iter().filter(side).collect();
             assert!(front.len() > 10);
