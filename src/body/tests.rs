@@ -3,7 +3,9 @@
 
 use super::fixture::BarOptions;
 use super::*;
+use crate::dynamics::{Method, Settings, Simulation};
 use crate::lattice::{BoneChains, Cell};
+use crate::skeleton::{Affine, Pose};
 use crate::surface::SurfaceError;
 use approx::assert_relative_eq;
 
@@ -301,6 +303,18 @@ fn a_part_without_bones_is_pinned_and_reported() {
     assert!((8..16).all(|v| torn.is_skinned(v)));
     assert!(torn.bone_vertices().all(|v| v < 8));
     assert_eq!(torn.pattern().vertex_of_node(), &[3, 4, 5, 6, 7]);
+    let raised = Affine {
+        translation: Vec3::y(),
+        ..Affine::identity()
+    };
+    let pose = Pose::new(vec![Affine::identity(), raised]).unwrap();
+    let torn = Arc::new(torn);
+    let mut motion = Simulation::new(torn.clone(), Method::Warped, Settings::default()).unwrap();
+    motion.reset(&pose, false, None).unwrap();
+    for v in 8..16 {
+        let skin = torn.lattice().vertices()[v] + Vec3::y() * 0.6;
+        assert_relative_eq!(motion.carried_positions()[v], skin, epsilon = 1e-12);
+    }
 
     let body = with_share(0.97);
     assert!((8..16).all(|v| body.bone_vertices().any(|b| b == v)));

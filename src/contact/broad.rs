@@ -253,3 +253,58 @@ fn drift(bodies: &[Swept]) -> Vec3 {
     }
     sum / f64::from(count.max(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::tests::Shaped;
+    use nalgebra::Rotation3;
+
+    fn turned(x: &Vec3) -> Vec3 {
+        Rotation3::from_euler_angles(0.4, -1.1, 0.7) * x + Vec3::new(2.0, -1.0, 0.5)
+    }
+
+    #[test]
+    fn all_that_moves_together_drifts_so() {
+        let shift = Vec3::new(0.3, -0.2, 0.9);
+        let [from, to] = [Vec3::zeros(), shift].map(|by| Shaped::new(|x| x + by, 0.0));
+        let swept = || Swept {
+            from: from.posed(),
+            to: Some(to.posed()),
+            itself: true,
+        };
+        let still = || Swept {
+            to: None,
+            ..swept()
+        };
+        assert!((drift(&[swept()]) - shift).norm() < 1e-12);
+        assert!((drift(&[swept(), swept()]) - shift).norm() < 1e-12);
+        assert!((drift(&[swept(), still()]) - shift / 2.0).norm() < 1e-12);
+        assert_eq!(drift(&[still()]), Vec3::zeros());
+    }
+
+    #[test]
+    fn cells_that_lie_beside_each_other_as_at_rest_are_found_wherever_they_are() {
+        let rolled = |x: &Vec3| {
+            let angle = 3.0 * x.z;
+            Vec3::new((0.3 + x.x) * angle.cos(), x.y, (0.3 + x.x) * angle.sin())
+        };
+        let (rest, away) = (Shaped::new(|x| *x, 0.0), Shaped::new(turned, 0.0));
+        let bent = Shaped::new(rolled, 0.0);
+        let count = rest.skin.body().lattice().cells().len() as u32;
+        for (from, to, wanted) in [(&rest, &away, false), (&rest, &bent, true)] {
+            let body = Swept {
+                from: from.posed(),
+                to: Some(to.posed()),
+                itself: true,
+            };
+            let path = Path::new(&body, Vec3::zeros(), 2);
+            let moved = Moved::new(&from.skin, &path);
+            // A cell at one end beside one at the other, and one beside itself.
+            for (cell, into) in [(0, count - 1), (count - 1, 0), (count / 2, 0)] {
+                assert_eq!(moved.has(cell, into), wanted, "{cell} {into}");
+            }
+            assert!(!moved.has(3, 3) || wanted);
+        }
+    }
+}

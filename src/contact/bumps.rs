@@ -120,3 +120,112 @@ fn side_of_flesh(body: &Posed, proxy: u32, outward: &Vec3, height: f64) -> f64 {
     let deeper = body.skin.depth(proxy.rest) - body.skin.depth(behind);
     if deeper > 0.5 * inward { -here } else { here }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::placed::{Moving, Span, tree_at_rest};
+    use crate::contact::tests::Shaped;
+    use crate::contact::{Collider, ColliderMotion};
+    use crate::surface::Surface;
+    use crate::surface::shapes::cuboid;
+    use std::sync::Arc;
+
+    fn moving(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Moving {
+        let surface = Arc::new(Surface::new(vertices, triangles).unwrap());
+        let collider = Arc::new(Collider::mesh(surface, ColliderMotion::Still).unwrap());
+        let tree = tree_at_rest(&collider);
+        Moving::new(&collider, tree.as_ref(), &Span::between(0, 0))
+    }
+
+    /// A block whose lower side, toward −x, is at so much.
+    fn block(x: f64) -> Moving {
+        let shape = cuboid(Vec3::repeat(0.3));
+        let middle = Vec3::new(x + 0.3, 0.0, 0.8);
+        let vertices = shape.vertices.iter().map(|v| v + middle).collect();
+        moving(vertices, shape.triangles)
+    }
+
+    /// A sheet across the x axis at so much, larger than the bar.
+    fn sheet(x: f64) -> Moving {
+        let corner = |y: f64, z: f64| Vec3::new(x, y, z);
+        let corners = [(-1.0, -1.0), (1.0, -1.0), (1.0, 3.0), (-1.0, 3.0)];
+        let vertices = corners.map(|(y, z)| corner(y, z)).to_vec();
+        moving(vertices, vec![[0, 1, 2], [0, 2, 3]])
+    }
+
+    fn met(before: &Shaped, after: &Shaped, collider: &Moving) -> (Vec<Bump>, Vec<Touch>) {
+        let (before, after) = ([before.posed()], [after.posed()]);
+        let colliders = [collider.at(0.0)];
+        let instant = |bodies| Instant {
+            bodies,
+            colliders: &colliders,
+        };
+        let (before, after) = (instant(&before), instant(&after));
+        let bumps = chosen(&before, &after, 0.0);
+        let mut found = Vec::new();
+        touches(&bumps, &before, &after, |_| None, &mut found);
+        (bumps, found)
+    }
+
+    #[test]
+    fn points_that_may_come_to_a_block_are_those_near_it_or_on_their_way_to_it() {
+        // The bar is 5 cm thick to each side.
+        let bar = |aside: f64| Shaped::new(move |x| x + Vec3::x() * aside, 0.0);
+        let (here, away) = (bar(0.0), bar(-0.4));
+        assert!(met(&here, &here, &block(0.5)).0.is_empty());
+        let margin = WIDER * here.skin.cell();
+        for (before, after, x) in [(&here, &here, 0.04), (&away, &here, 0.04)] {
+            let (bumps, _) = met(before, after, &block(x));
+            let is_met = |proxy: u32| bumps.iter().any(|b| b.proxy == proxy);
+            assert!(bumps.iter().all(|b| (b.body, b.other) == (0, 1)));
+            for (number, proxy) in (0u32..).zip(here.skin.proxies()) {
+                let p = proxy.rest;
+                let beside = (p.z - 0.8).abs() < 0.3 && p.y.abs() < 0.3;
+                if beside && p.x > x - margin {
+                    assert!(is_met(number), "{p}");
+                }
+                // On the way from far away the whole way counts.
+                let reach = margin
+                    + if std::ptr::eq(before, after) {
+                        0.0
+                    } else {
+                        0.4
+                    };
+                let apart = (x - p.x).max((p.z - 0.8).abs() - 0.3);
+                if apart > reach + 1e-9 {
+                    assert!(!is_met(number), "{p}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn skin_belongs_on_that_side_of_a_sheet_from_which_its_flesh_comes() {
+        let bar = |aside: f64| Shaped::new(move |x| x + Vec3::x() * aside, 0.0);
+        let here = bar(0.0);
+        // Through it from the start, or within the step; then still before it.
+        let cases = [
+            (bar(0.0), 0.04, true),
+            (bar(-0.04), 0.04, true),
+            (bar(0.0), 0.055, false),
+        ];
+        for (before, x, through) in cases {
+            let (_, found) = met(&before, &here, &sheet(x));
+            // Of the face toward +x, where flesh is behind.
+            let side = |t: &&Touch| {
+                let proxy = &here.skin.proxies()[t.proxy as usize];
+                let inside = proxy.rest.y.abs() < 0.02 && (proxy.rest.z - 0.8).abs() < 0.7;
+                inside && here.skin.rest_normal(&proxy.point).x > 0.99
+            };
+            let front: Vec<&Touch> = found.iter().filter(side).collect();
+            assert!(front.len() > 10);
+            for touch in front {
+                // Out of the sheet is back to where the flesh is.
+                assert!((touch.normal + Vec3::x()).norm() < 1e-9, "{x}");
+                assert!((touch.depth - (x - 0.05)).abs() < 1e-9);
+                assert_eq!(touch.depth < 0.0, through);
+            }
+        }
+    }
+}

@@ -338,4 +338,18 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn bones_that_are_buried_nowhere_are_not_kept() {
+        let good = BuriedBone {
+            bone: 1,
+            other: 0,
+            partner: 0,
+            depth: 0.01,
+        };
+        assert!(good.is_kept(2) && !good.is_kept(1));
+        for depth in [0.0, -0.01, f64::NAN, f64::INFINITY] {
+            assert!(!BuriedBone { depth, ..good }.is_kept(2), "{depth}");
+        }
+    }
 }

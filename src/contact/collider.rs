@@ -339,3 +339,50 @@ impl StoredCollider<'_> {
         made.with(self.friction, self.thickness)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::shapes::cuboid;
+
+    fn block(half: Vec3) -> Collider {
+        let shape = cuboid(half);
+        let surface = Arc::new(Surface::new(shape.vertices, shape.triangles).unwrap());
+        Collider::mesh(surface, ColliderMotion::Still).unwrap()
+    }
+
+    #[test]
+    fn planes_through_no_place_or_without_a_normal_are_refused() {
+        let plane = |point, normal| Collider::plane(point, normal).is_ok();
+        assert!(plane(Vec3::x(), Vec3::y() * 1e-3));
+        for bad in [f64::NAN, f64::INFINITY, 1e30] {
+            assert!(!plane(Vec3::new(0.0, bad, 0.0), Vec3::y()), "{bad}");
+        }
+        assert!(!plane(Vec3::zeros(), Vec3::zeros()));
+        assert!(!plane(Vec3::zeros(), Vec3::new(0.0, f64::NAN, 1.0)));
+    }
+
+    #[test]
+    fn friction_and_thickness_are_kept_or_refused() {
+        let plain = block(Vec3::repeat(1.0));
+        assert_eq!((plain.friction(), plain.thickness()), (None, 0.0));
+        let other = plain.with(Some(0.3), 0.02).unwrap();
+        assert_eq!((other.friction(), other.thickness()), (Some(0.3), 0.02));
+        for (friction, thickness) in [(Some(-0.1), 0.0), (None, -0.1), (None, f64::NAN)] {
+            assert!(block(Vec3::repeat(1.0)).with(friction, thickness).is_err());
+        }
+    }
+
+    #[test]
+    fn colliders_are_the_same_if_nothing_about_them_differs() {
+        let make = || block(Vec3::new(1.0, 0.5, 0.25));
+        let same = |a: &Collider, b: &Collider| a.is_same(b) && b.is_same(a);
+        assert!(same(&make(), &make()));
+        assert!(!same(&make(), &block(Vec3::new(1.0, 0.5, 0.3))));
+        assert!(!same(&make(), &make().with(Some(0.5), 0.0).unwrap()));
+        assert!(!same(&make(), &make().with(None, 0.1).unwrap()));
+        let plane = |height: f64| Collider::plane(Vec3::z() * height, Vec3::z()).unwrap();
+        assert!(same(&plane(0.0), &plane(0.0)) && !same(&plane(0.0), &plane(0.1)));
+        assert!(!same(&make(), &plane(0.0)));
+    }
+}

@@ -320,4 +320,37 @@ mod tests {
         }
         assert!(parting(0.1, &Vec3::z(), &out) > 0.9 * EACH * 0.1);
     }
+
+    #[test]
+    fn points_that_are_in_other_flesh_are_asked_for() {
+        let bent = Shaped::rolled(1.2);
+        let body = Swept {
+            from: bent.posed(),
+            to: None,
+            itself: true,
+        };
+        let asked = entered(&bent.posed(), &broad::candidates(&[body]));
+        assert!(asked.windows(2).all(|pair| pair[0] < pair[1]));
+        let touching = crate::contact::tests::found(&bent);
+        assert!(touching.iter().any(|touch| touch.depth < 0.0));
+        for touch in touching.iter().filter(|touch| touch.depth < 0.0) {
+            assert!(asked.binary_search(&touch.proxy).is_ok());
+        }
+        assert!(asked.len() < bent.skin.proxies().len());
+    }
+
+    #[test]
+    fn nothing_moves_much_farther_than_what_is_parted_wherever_the_balance_is() {
+        let (flesh, pose, places, balance) = bent(3.0);
+        for far in [1.0, 10.0, 100.0] {
+            let away = |(p, q): (&Vec3, &Vec3)| p + (q - p) * far;
+            let balance: Vec<Vec3> = places.iter().zip(&balance).map(away).collect();
+            let found = Folds::new(&flesh.skin).find(&pose, &[], (&places, &balance));
+            let ways = balance.iter().zip(&places).map(|(q, p)| (q - p).norm());
+            let moved = found.iter().zip(ways).map(|(fold, way)| fold * way);
+            // Skin of a bar of 10 cm cannot lie deeper than that.
+            let most = moved.fold(0.0, f64::max);
+            assert!(most > 1e-3 && most < FARTHEST * 0.1, "{far}: {most}");
+        }
+    }
 }

@@ -461,3 +461,6 @@ fn moving(
         rubbed + (friction - rubbed) * part,
     )
 }
+
+#[cfg(test)]
+mod tests;

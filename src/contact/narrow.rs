@@ -384,3 +384,40 @@ pub(crate) fn slid(other: &Posed, from: &SkinPoint, place: Vec3) -> Option<SkinP
     }
     best.map(|(_, point)| point)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_outside_of_a_tetrahedron_is_excluded() {
+        let rest = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
+        let map = Mat3::new(1.2, 0.3, -0.1, 0.0, 0.8, 0.4, -0.5, 0.2, 1.1);
+        let posed = rest.map(|x| map * x + Vec3::new(3.0, -1.0, 2.0));
+        let cell = Cell::Tetrahedron([0, 1, 2, 3]);
+        let inside = Inside::new(&cell, &posed, &rest).unwrap();
+        let place = |weights: [f64; 4]| -> Vec3 { (0..4).map(|k| posed[k] * weights[k]).sum() };
+        assert!(!inside.excludes(&place([0.25; 4])));
+        for k in 0..4 {
+            // On a side, and beyond it.
+            let mut on = [1.0 / 3.0; 4];
+            on[k] = 0.0;
+            assert!(!inside.excludes(&place(on)));
+            let beyond = on.map(|w| w * 1.01);
+            let mut beyond = beyond;
+            beyond[k] = -0.01;
+            assert!(inside.excludes(&place(beyond)));
+        }
+        let flat = rest.map(|x| Vec3::new(x.x, x.y, 0.01 * x.z));
+        assert!(Inside::new(&cell, &flat, &rest).is_none());
+    }
+
+    #[test]
+    fn skin_may_be_shown_farther_than_it_is_in_proportion() {
+        for (rest, cell) in [(0.3, 0.1), (0.0, 2.0), (5.0, 0.01)] {
+            let far = farthest(rest, cell);
+            assert!(far > rest && far < 3.0 * (rest + cell));
+            assert!((farthest(7.0 * rest, 7.0 * cell) - 7.0 * far).abs() < 1e-9 * far);
+        }
+    }
+}

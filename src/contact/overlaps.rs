@@ -234,3 +234,20 @@ fn ramp(x: f64, [from, to]: [f64; 2]) -> f64 {
     }
     ((x - from) / (to - from)).max(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ramp;
+
+    #[test]
+    fn a_ramp_rises_evenly_from_one_bound_to_the_other() {
+        for (from, to) in [(0.0, 1.0), (0.2, 0.9), (-3.0, 5.0)] {
+            assert_eq!(ramp(from - 1.0, [from, to]), 0.0);
+            assert_eq!(ramp(to + 1.0, [from, to]), 1.0);
+            for part in [0.0, 0.25, 0.5, 0.875, 1.0] {
+                let x = from + part * (to - from);
+                assert!((ramp(x, [from, to]) - part).abs() < 1e-12);
+            }
+        }
+    }
+}

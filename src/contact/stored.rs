@@ -46,3 +46,36 @@ impl ContactPoint {
         vectors.into_iter().all(all_kept) && is_kept(self.gap)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Vec3;
+
+    #[test]
+    fn contacts_whose_numbers_are_none_are_not_kept() {
+        let good = ContactPoint {
+            point: Vec3::new(1.0, 2.0, 3.0),
+            normal: Vec3::x(),
+            gap: -0.01,
+            force: Vec3::y() * 30.0,
+            body: 0,
+            vertex: 1,
+            other: 1,
+            partner: 7,
+            held: false,
+        };
+        assert!(good.is_kept());
+        let spoilt: [fn(&mut ContactPoint); 4] = [
+            |c| c.point.x = f64::NAN,
+            |c| c.normal.y = f64::INFINITY,
+            |c| c.force.z = f64::NAN,
+            |c| c.gap = f64::NEG_INFINITY,
+        ];
+        for spoil in spoilt {
+            let mut bad = good;
+            spoil(&mut bad);
+            assert!(!bad.is_kept());
+        }
+    }
+}

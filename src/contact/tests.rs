@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contact by itself: the problem, its rows by finite differences, and the search.
 
+mod pieces;
+mod rows;
+mod search;
+
 use super::broad::candidates;
 use super::complementarity::{Constraint, Constraints, Entry, Friction, Rows};
 use super::compliance::Compliance;
@@ -246,7 +250,7 @@ impl Shaped {
     }
 
     /// Rolled up by so many turns, each farther out by the bar's half thickness.
-    fn rolled(turns: f64) -> Self {
+    pub(crate) fn rolled(turns: f64) -> Self {
         let place = |x: &Vec3| {
             let angle = (x.z / 1.6 - 0.5) * turns * std::f64::consts::TAU;
             if turns == 0.0 {
@@ -303,7 +307,7 @@ fn rows_are_derivatives_of_where_skin_is_shown() {
     }
 }
 
-fn found(bent: &Shaped) -> Vec<narrow::Touch> {
+pub(crate) fn found(bent: &Shaped) -> Vec<narrow::Touch> {
     let swept = || Swept {
         from: bent.posed(),
         to: None,

@@ -138,3 +138,24 @@ pub(super) fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3)
     let middle = (0..8).map(at).sum::<Vec3>() / 8.0;
     (middle, Mat3::from_columns(&[along(1), along(2), along(4)]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_go_along_with_their_cell() {
+        let cube: Vec<Vec3> = (0..8)
+            .map(|k| Vec3::from([1, 2, 4].map(|bit| f64::from(u8::from(k & bit != 0)))))
+            .collect();
+        let tetrahedron = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()].to_vec();
+        let map = Mat3::new(1.2, 0.3, -0.1, 0.0, 0.8, 0.4, -0.5, 0.2, 1.1);
+        let shift = Vec3::new(3.0, -1.0, 2.0);
+        for (corners, middle) in [(tetrahedron, Vec3::zeros()), (cube, Vec3::repeat(0.5))] {
+            let numbers: Vec<u32> = (0..corners.len() as u32).collect();
+            let (origin, found) = edges(&numbers, |a| map * corners[a] + shift);
+            assert!((origin - (map * middle + shift)).norm() < 1e-12);
+            assert!((found - map).norm() < 1e-12);
+        }
+    }
+}

@@ -189,3 +189,80 @@ impl BendMotion {
         self.end();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::fixture::BarOptions;
+    use crate::skeleton::{Affine, FrameMotion};
+    use nalgebra::Rotation3;
+
+    /// The upper bone of the bar, turned about the joint.
+    fn bent(angle: f64) -> Pose {
+        let (turn, joint) = (Rotation3::new(Vec3::x() * angle), Vec3::z() * 0.8);
+        let upper = Affine {
+            linear: turn.into_inner(),
+            translation: joint - turn * joint,
+        };
+        Pose::new(vec![Affine::identity(), upper]).unwrap()
+    }
+
+    #[test]
+    fn the_rates_of_a_frames_steps_lead_from_one_balance_to_the_next() {
+        let body = BarOptions::default().build();
+        let mut bends = Bends::new(&body, Method::Warped, Solver::Factor, false).unwrap();
+        let mut motion = BendMotion::new(body.nodes());
+        let (poses, steps, duration) = ([bent(0.2), bent(0.9)], 5, 0.01);
+        let between = FrameMotion::between(body.skeleton(), &poses[0], &poses[1]).unwrap();
+        let mut frames = [(); 2].map(|()| SkinnedLattice::new(&body).unwrap());
+        let none = motion.accelerate((&frames[0], &frames[1]), (1.0, 0.2), duration);
+        assert!(none.is_none(), "no frame has begun");
+        motion
+            .begin(&mut bends, &body, (&poses[0], &poses[1]))
+            .unwrap();
+        let added = |bends: &mut Bends, pose: &Pose| -> Vec<Vec3> {
+            let bend = bends.at(&body, pose).unwrap();
+            let pairs = bend.places.iter().zip(&bend.skinned);
+            pairs.map(|(p, t)| p - t).collect()
+        };
+        let (first, last) = (added(&mut bends, &poses[0]), added(&mut bends, &poses[1]));
+        let mut way = vec![Vec3::zeros(); body.nodes()];
+        let mut speed = way.clone();
+        for step in 0..steps {
+            let at = |s: usize| between.at(s as f64 / steps as f64);
+            let [from, to] = &mut frames;
+            from.set(&body, Method::Warped, &at(step)).unwrap();
+            to.set(&body, Method::Warped, &at(step + 1)).unwrap();
+            let part = 1.0 / steps as f64;
+            let end = (step + 1) as f64 * part;
+            let accelerations = motion
+                .accelerate((from, to), (end, part), duration)
+                .unwrap();
+            let accelerations = accelerations.to_vec();
+            motion.advance();
+            let rates = motion.rate().unwrap();
+            for v in 0..body.nodes() {
+                way[v] += rates[v] * duration;
+                // From step to step a rate changes by its acceleration; the first knows of none before.
+                if step > 0 {
+                    speed[v] += accelerations[v] * duration;
+                    assert!((speed[v] - rates[v]).norm() < 1e-9);
+                } else {
+                    assert_eq!(accelerations[v], Vec3::zeros());
+                    speed[v] = rates[v];
+                }
+            }
+        }
+        let most = last.iter().map(Vec3::norm).fold(0.0, f64::max);
+        assert!(most > 1e-3, "{most}");
+        for (v, way) in way.iter().enumerate() {
+            assert!((way - (last[v] - first[v])).norm() < 1e-9, "{v}");
+        }
+        motion.end();
+        assert!(
+            motion
+                .accelerate((&frames[0], &frames[1]), (1.0, 0.2), duration)
+                .is_none()
+        );
+    }
+}

@@ -127,4 +127,26 @@ mod tests {
         let (large, small) = (asked(0.5, 3.0, 0.6), asked(0.5, 1.0, 0.2));
         assert!((large / small / 3.0 - 1.0).abs() < 1e-12);
     }
+
+    #[test]
+    fn nine_of_ten_vertices_yield_no_more_than_the_dial_asks_for() {
+        use crate::body::fixture::BarOptions;
+        let body = BarOptions::default().build();
+        for dial in [0.1, 0.5, 0.9] {
+            let soft = Arc::new(softened(&body, dial).unwrap());
+            let wanted = asked(dial, body.size(), f64::INFINITY);
+            let all = yields(&soft).unwrap();
+            let within = all.iter().filter(|y| **y <= wanted * (1.0 + 1e-9)).count();
+            let share = within as f64 / all.len() as f64;
+            assert!((share - QUANTILE).abs() < 0.05, "{dial}: {share}");
+            let most = softness(&soft).unwrap() * body.size();
+            assert!(
+                most >= wanted * (1.0 - 1e-9) && most < 3.0 * wanted,
+                "{dial}: {most}"
+            );
+        }
+        for dial in [-0.01, 1.01, f64::NAN] {
+            assert!(softened(&body, dial).is_err());
+        }
+    }
 }

@@ -22,6 +22,7 @@ mod joints;
 mod jolts;
 mod modal;
 mod nonlinear;
+mod scenes;
 mod sections;
 mod solvers;
 mod states;

@@ -300,4 +300,52 @@ mod tests {
         let m = tetrahedral_mass(&x, &[[0, 1, 2, 3]], 600.0);
         approx::assert_relative_eq!(m.data().iter().sum::<f64>(), 100.0, max_relative = 1e-12);
     }
+
+    #[test]
+    fn youngs_modulus_of_an_element_is_that_of_its_material() {
+        let x = [Vec3::zeros(), Vec3::x(), Vec3::y(), Vec3::z()];
+        for (young, poisson) in [(2e4, 0.45), (3.0, 0.0), (1e9, -0.6)] {
+            let material = Material::new(young, poisson, 600.0).unwrap();
+            let elements = Elements::tetrahedra(&x, &[[0, 1, 2, 3]], &material);
+            let found = elements.young(0).unwrap();
+            approx::assert_relative_eq!(found, young, max_relative = 1e-12);
+            let stiffer = elements.stiffened(2.5).young(0).unwrap();
+            approx::assert_relative_eq!(stiffer, 2.5 * young, max_relative = 1e-12);
+        }
+        let mut empty = Elements::new(4);
+        empty.push(&[0, 1, 2, 3], []);
+        assert_eq!(empty.young(0), None);
+    }
+
+    #[test]
+    fn elements_of_other_cells_and_such_that_are_none_are_known() {
+        let x = [
+            Vec3::zeros(),
+            Vec3::x(),
+            Vec3::y(),
+            Vec3::z(),
+            Vec3::new(1.0, 1.0, 1.0),
+        ];
+        let tets = [[0, 1, 2, 3], [1, 2, 3, 4]];
+        let good = Elements::tetrahedra(&x, &tets, &Material::default());
+        let fits =
+            |elements: &Elements, tets: &[[u32; 4]]| elements.fits(5, tets.iter().map(|t| &t[..]));
+        assert!(fits(&good, &tets));
+        assert!(!fits(&good, &tets[..1]) && !fits(&good, &[[0, 1, 2, 3], [1, 2, 4, 3]]));
+        let spoilt: [fn(&mut Elements); 8] = [
+            |e| e.nodes = 4,
+            |e| e.corners[3] = 5,
+            |e| e.volumes[0] = -1.0,
+            |e| e.volumes[1] = f64::NAN,
+            |e| e.lame[0] = f64::INFINITY,
+            |e| e.shear.truncate(1),
+            |e| e.gradients[2].y = f64::NAN,
+            |e| e.gradient_starts[1] = 3,
+        ];
+        for (i, spoil) in spoilt.into_iter().enumerate() {
+            let mut bad = good.clone();
+            spoil(&mut bad);
+            assert!(!fits(&bad, &tets), "{i}");
+        }
+    }
 }

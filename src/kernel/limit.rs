@@ -324,4 +324,50 @@ mod tests {
             })
         ));
     }
+
+    #[test]
+    fn every_vertex_of_a_large_surface_is_drawn_to_its_own_skin() {
+        let turn = Rotation3::from_euler_angles(0.3, -0.8, 1.1).into_inner();
+        let second = Affine {
+            linear: turn,
+            translation: Vec3::new(0.5, 0.0, -0.2),
+        };
+        let pose = Pose::new(vec![Affine::identity(), second]).expect("finite");
+        // In chunks, with vertices in the last one that fill no chunk, or in one.
+        for count in [5, 2 * CHUNK + 7] {
+            let share = |v: usize| (v % 5) as f64 / 4.0;
+            let rest: Vec<Vec3> = (0..count)
+                .map(|v| Vec3::new((v as f64).sin(), (0.7 * v as f64).cos(), 0.1 * share(v)))
+                .collect();
+            let rows = (0..count).map(|v| [(0, share(v)), (1, 1.0 - share(v))]);
+            let weights = SkinWeights::from_rows(2, rows).expect("good");
+            let limiter = SkinLimit::new(&rest, Vec3::zeros(), &weights);
+            let maps = LocalMaps::new(&pose, Vec3::zeros(), [0.0; 3]);
+            // Far away, they are drawn to where the limit ends on the same side.
+            let mut shown: Vec<f32> = vec![50.0; 3 * count];
+            let farthest = limiter.draw(&maps, 0.1, &mut shown).expect("fits");
+            let mut wanted = 0.0f64;
+            for (v, shown) in shown.chunks_exact(3).enumerate() {
+                let skin = rest[v] * share(v) + second.apply(rest[v]) * (1.0 - share(v));
+                let away = Vec3::repeat(50.0) - skin;
+                wanted = wanted.max(away.norm());
+                let place = skin + away.normalize() * 0.1;
+                let shown = Vec3::new(shown[0].into(), shown[1].into(), shown[2].into());
+                assert!((shown - place).norm() < 1e-5, "{v}: {shown} {place}");
+            }
+            assert!((f64::from(farthest) - wanted).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn within_the_free_part_nothing_is_touched() {
+        for limit in [0.3f32, 1e-3, 7.0] {
+            let free = FREE * limit;
+            assert_eq!(shrink(0.0, limit), None);
+            assert_eq!(shrink(free * free, limit), None);
+            let beyond = shrink(1.5 * free * free, limit).expect("beyond");
+            assert!(beyond < 1.0 && beyond > 0.9);
+        }
+        assert_eq!(shrink(1e30, f32::INFINITY), None);
+    }
 }

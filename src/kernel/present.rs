@@ -275,3 +275,148 @@ struct Shown<'a> {
 fn first_three([x, y, z, _]: [f32; 4]) -> [f32; 3] {
     [x, y, z]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lattice::Embedding;
+    use crate::skeleton::{Affine, Pose};
+    use nalgebra::Rotation3;
+
+    const REST: [[f64; 3]; 4] = [
+        [0.1, 0.2, 0.1],
+        [0.5, 0.2, 0.2],
+        [0.1, 0.6, 0.1],
+        [0.2, 0.2, 0.5],
+    ];
+
+    /// One cell, four vertices in it, two bones; the last vertex hangs on none.
+    struct Scene {
+        embedding: Embedding,
+        weights: SkinWeights,
+        pose: Pose,
+        lattice: Vec<Vec3>,
+        sway: Vec<Vec3>,
+    }
+
+    fn scene() -> Scene {
+        let local = |[x, y, z]: [f64; 3]| vec![(0, 1.0 - x - y - z), (1, x), (2, y), (3, z)];
+        let turned = Affine {
+            linear: Rotation3::from_euler_angles(0.2, -0.5, 0.4).into_inner(),
+            translation: Vec3::new(0.3, 0.1, -0.2),
+        };
+        let rows = [
+            vec![(0, 1.0)],
+            vec![(0, 0.5), (1, 0.5)],
+            vec![(1, 1.0)],
+            vec![],
+        ];
+        let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(Vec3::from);
+        let moved = |(k, x): (usize, &Vec3)| x * 1.2 + Vec3::new(0.1, -0.05, 0.02) * k as f64;
+        Scene {
+            embedding: Embedding::from_rows(4, REST.map(|x| (0, local(x)))).unwrap(),
+            weights: SkinWeights::from_rows(2, rows).unwrap(),
+            pose: Pose::new(vec![Affine::identity(), turned]).unwrap(),
+            lattice: corners.iter().enumerate().map(moved).collect(),
+            sway: (0..4)
+                .map(|k| Vec3::new(0.03, 0.01, -0.02) * (k as f64 - 1.2))
+                .collect(),
+        }
+    }
+
+    impl Scene {
+        /// What is shown by the formula above, in double precision and without limits: places and offsets.
+        fn wanted(
+            &self,
+            v: usize,
+            joints: f64,
+            folds: Option<&[f64]>,
+            lift: Option<(Vec3, f64)>,
+        ) -> (Vec3, Vec3) {
+            let rest = Vec3::from(REST[v]);
+            let mean = |of: &[Vec3]| self.embedding.place(v, of);
+            let sway = mean(&self.sway);
+            let rooted = mean(&self.lattice) - sway;
+            if v == 3 {
+                return (rooted + sway, sway);
+            }
+            let row = self.weights.row(v);
+            let skin: Vec3 = row
+                .map(|(b, w)| self.pose.maps()[b as usize].apply(rest) * w)
+                .sum();
+            let bend = rooted - skin;
+            let lift = lift.map_or(Vec3::zeros(), |(way, share)| way * share);
+            let fold = folds.map_or(0.0, |f| {
+                let all: Vec<Vec3> = f.iter().map(|&f| Vec3::repeat(f)).collect();
+                mean(&all).x
+            });
+            let offset = lift + bend * joints + (bend - lift) * ((1.0 - joints) * fold) + sway;
+            (skin + offset, offset)
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_the_formula() {
+        let scene = scene();
+        let kernel = CpuEmbedding::new(&scene.embedding, 4).unwrap();
+        let rest = REST.map(Vec3::from);
+        let surface = SkinnedSurface::new(
+            &rest,
+            Vec3::zeros(),
+            &scene.weights,
+            vec![SwayBound::NONE; 4],
+        );
+        let lattice = LocalPositions::new(&scene.lattice);
+        let sway: Vec<[f32; 3]> = scene.sway.iter().map(|u| u.cast::<f32>().into()).collect();
+        let maps = LocalMaps::new(&scene.pose, Vec3::zeros(), lattice.origin);
+        let way = Vec3::new(0.02, -0.01, 0.03);
+        let of = vec![[0.02, -0.01, 0.03]; 4];
+        let part = [0.1, 0.9, 0.4, 0.7];
+        let parts = part.map(|x| x as f32);
+        for joints in [0.0, 0.4, 1.0] {
+            for folds in [None, Some(&part[..])] {
+                for lift in [None, Some((way, 0.6))] {
+                    let present = Present {
+                        lattice: &lattice,
+                        sway: Some(&sway),
+                        maps: &maps,
+                        elastic_joints: joints as f32,
+                        lifts: lift.map(|(_, share)| Lifts {
+                            of: &of,
+                            share: share as f32,
+                        }),
+                        folds: folds.map(|_| &parts[..]),
+                        max_offset: f32::INFINITY,
+                    };
+                    for wanted in [Wanted::Positions, Wanted::Offsets] {
+                        let mut out = vec![0.0; 12];
+                        let show =
+                            surface.show(&kernel, &present, wanted, &Target::WORLD, &mut out);
+                        let farthest = show.unwrap();
+                        let mut most = 0.0f64;
+                        for (v, found) in out.chunks_exact(3).enumerate() {
+                            // A lift is of skin: a vertex without has none.
+                            if v == 3 && lift.is_some() {
+                                continue;
+                            }
+                            let (place, offset) = scene.wanted(v, joints, folds, lift);
+                            most = most.max(offset.norm());
+                            let wanted = if wanted == Wanted::Positions {
+                                place
+                            } else {
+                                offset
+                            };
+                            let found =
+                                Vec3::new(found[0].into(), found[1].into(), found[2].into());
+                            assert!(
+                                (found - wanted).norm() < 1e-6,
+                                "{v} {joints} {found} {wanted}"
+                            );
+                        }
+                        assert!(f64::from(farthest) > most - 1e-6);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -394,4 +394,14 @@ mod tests {
             [0.0; 3]
         );
     }
+
+    #[test]
+    fn only_the_worlds_metres_are_the_worlds() {
+        assert!(Target::WORLD.is_world() && Target::WORLD.added().is_world());
+        let identity = Target::new(Affine::identity()).unwrap();
+        assert!(!identity.is_world());
+        let place = Vec3::new(1.0, -2.0, 3.0);
+        assert_eq!(Target::WORLD.place(place), place);
+        assert_eq!(identity.place(place), place);
+    }
 }

@@ -2,6 +2,7 @@
 //! Generalised forces and their derivatives on a bar of flesh.
 
 mod compliance;
+mod files;
 mod guides;
 
 use super::*;
@@ -438,4 +439,34 @@ fn what_cannot_be_used_is_said() {
     assert!(rig.forces(&body, &far).is_err());
     let e = rig.with_named(eta, [("radios", 1.0)]).unwrap_err();
     assert!(e.to_string().contains("radius, strength, x, y"), "{e}");
+}
+
+#[test]
+fn a_level_is_that_of_the_radii_that_it_resolves() {
+    let body = BarOptions::default().build();
+    for guide in guides(&body) {
+        for kind in TemplateKind::ALL {
+            let rig = rig(template(kind, 1.0), guide.clone());
+            for level in 0..4 {
+                let (least, most) = rig.radii_at(&body, level);
+                assert!(least < most && (level > 0) == most.is_finite());
+                // Of a torus the radius is that of its tube.
+                let of = |radius: f64| {
+                    let mut eta = rig.own_parameters();
+                    eta[usize::from(kind == TemplateKind::Torus)] = radius;
+                    if kind == TemplateKind::Torus {
+                        eta[0] = 3.0 * radius;
+                    }
+                    rig.level(&body, &eta).unwrap()
+                };
+                for inside in [least, 1.5 * least, most.min(9.0 * least)] {
+                    assert_eq!(of(inside), level, "{kind:?} {inside}");
+                }
+                assert_eq!(of(0.999 * least), level + 1, "{kind:?}");
+                if level > 0 {
+                    assert_eq!(of(1.001 * most), level - 1, "{kind:?}");
+                }
+            }
+        }
+    }
 }

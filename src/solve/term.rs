@@ -242,6 +242,14 @@ pub(crate) mod tests {
             (slope - difference).abs() < 1e-5 * size,
             "{slope} {difference}"
         );
+        let mut rounded = Rounded::default();
+        term.add_value(&at, &mut rounded);
+        let most = rounded.value.abs() + norm(&here) * norm(at.displacements);
+        assert!(
+            (0.0..=1e-9 * most).contains(&rounded.rounding),
+            "{} of {most}",
+            rounded.rounding
+        );
 
         let mut product = zero.clone();
         term.add_product(&at, false, &direction, &mut product);

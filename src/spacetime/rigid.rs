@@ -419,4 +419,19 @@ mod tests {
         let moved: Vec<Vec3> = line.iter().map(|x| turn * x).collect();
         assert!((place(&line, &moved, &masses).turn - turn).norm() < 1e-9);
     }
+
+    #[test]
+    fn rates_of_rotation_vectors_turn_at_the_rate_that_is_asked_for() {
+        let omega = Vec3::new(0.7, -0.4, 0.9);
+        let axis = Vec3::new(0.2, 0.9, -0.4).normalize();
+        let h = 1e-5;
+        for angle in [0.0, 1e-5, 5e-4, 9.9e-4, 1.1e-3, 0.3, 2.0, 3.0] {
+            let phi = axis * angle;
+            let rate = to_vector_rate(&phi, &omega);
+            // Both ways by h, as a rotation in its own frame.
+            let turned = rotation(&(phi - rate * h)).transpose() * rotation(&(phi + rate * h));
+            let found = vector(&turned) / (2.0 * h);
+            assert!((found - omega).norm() < 1e-8, "{angle}: {found}");
+        }
+    }
 }

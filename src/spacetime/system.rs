@@ -299,3 +299,20 @@ pub(super) fn cost(layout: &Layout, intervals: &[Interval], data: &KnotData) -> 
     }
     sum.max(0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::floored;
+
+    #[test]
+    fn pivots_can_be_divided_by_whatever_is_left_of_them() {
+        for before in [0.0, f64::MIN_POSITIVE, 1.0, 1e200] {
+            for pivot in [0.0, -1.0, -1e-200, 1e-300] {
+                let kept = floored(pivot, before);
+                assert!(kept > 0.0 && (1.0 / kept).is_finite(), "{pivot} {before}");
+                assert!(kept <= 1e-12 * before.max(1e-270), "{pivot} {before}");
+            }
+        }
+        assert_eq!(floored(3.0, 5.0), 3.0);
+    }
+}

@@ -3,6 +3,14 @@
 
 use super::*;
 
+mod changes;
+mod composites;
+mod ghosts;
+mod large;
+mod modelling;
+mod solids;
+mod systems;
+
 fn lcg(seed: &mut u64) -> f64 {
     *seed = seed
         .wrapping_mul(6364136223846793005)
@@ -159,23 +167,38 @@ fn strip() -> (std::sync::Arc<crate::shell::Shell>, Vec<Vec<crate::Vec3>>) {
     (std::sync::Arc::new(shell), shapes)
 }
 
-fn motion(options: &Options) -> Spacetime {
-    let (shell, shapes) = strip();
-    let settings = Settings {
+/// A motion of the strip.
+fn through(
+    shapes: &[Vec<crate::Vec3>],
+    times: &[f64],
+    settings: &Settings,
+    options: &Options,
+) -> Spacetime {
+    let (body, shapes, times) = (strip().0, shapes.to_vec(), times.to_vec());
+    let silent = &crate::progress::Silent;
+    Spacetime::new(body, shapes, times, settings.clone(), options, silent).unwrap()
+}
+
+const TIMES: [f64; 4] = [0.0, 0.5, 0.8, 1.5];
+
+fn ringing() -> Settings {
+    Settings {
         stiffness: 30.0,
         damping: (0.3, 1e-3),
         ..Settings::default()
-    };
-    let times = vec![0.0, 0.5, 0.8, 1.5];
-    Spacetime::new(
-        shell,
-        shapes,
-        times,
-        settings,
-        options,
-        &crate::progress::Silent,
-    )
-    .unwrap()
+    }
+}
+
+fn motion(options: &Options) -> Spacetime {
+    through(&strip().1, &TIMES, &ringing(), options)
+}
+
+/// Options that leave rigid motion in.
+fn kept() -> Options {
+    Options {
+        rigid: RigidMotion::Kept,
+        ..Options::default()
+    }
 }
 
 #[test]

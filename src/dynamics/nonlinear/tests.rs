@@ -208,6 +208,39 @@ fn loads_that_fold_the_bar_end_finite() {
 }
 
 #[test]
+fn progress_does_not_fall_back_while_loads_grow() {
+    let bar = bar(8, 2, &figure_4());
+    let mut grown = 0;
+    for pull in [Vec3::new(-40.0, 0.0, -1.0), Vec3::new(-2000.0, 3.0, 0.0)] {
+        for model in [Model::StVenantKirchhoff, Model::NeoHookean] {
+            let told = std::sync::Mutex::new(Vec::new());
+            let listen = |share: f64, _: &str| {
+                told.lock().unwrap().push(share);
+                true
+            };
+            // Whether it ends in a balance is another test's.
+            let _ = equilibrium(
+                &bar.elements,
+                &bar.x,
+                model,
+                &bar.fixed,
+                None,
+                &bar.weight(pull),
+                &Newton::default(),
+                &listen,
+            );
+            let told = told.into_inner().unwrap();
+            assert!(told.iter().all(|share| (0.0..=1.0).contains(share)));
+            // What is tried at once ends at 0.6.
+            let late = told.iter().skip_while(|share| **share <= 0.6 + 1e-9);
+            assert!(late.clone().all(|share| *share >= 0.6 - 1e-9), "{told:?}");
+            grown += late.count();
+        }
+    }
+    assert!(grown > 0);
+}
+
+#[test]
 fn a_bar_turned_inside_out_comes_back() {
     let bar = bar(4, 2, &figure_4());
     let mirrored: Vec<Vec3> = (bar.x.iter())

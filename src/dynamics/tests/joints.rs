@@ -3,6 +3,8 @@
 
 use super::*;
 use crate::body::BodyOptions;
+use crate::dynamics::bends::Bends;
+use crate::dynamics::lifts::Lifts;
 use crate::lattice::{EncloseSettings, Lattice};
 use crate::present::{Presenter, SurfaceId, Target};
 use crate::progress::Silent;
@@ -236,5 +238,31 @@ fn bones_scaled_to_nothing_or_mirrored_leave_numbers() {
         };
         let pose = Pose::new(vec![Affine::identity(), bone]).unwrap();
         assert!(shown(&body, &pose, 1.0).iter().all(|p| p.norm() < 10.0));
+    }
+}
+
+#[test]
+fn lifts_are_shown_by_their_share_and_known_for_the_ends_of_a_frame() {
+    let body = tube();
+    let mut bends = Bends::new(&body, Method::Warped, Solver::Automatic, true).unwrap();
+    let mut at = |lifts: &mut Lifts, pose: &Pose| -> Vec<Vec3> {
+        let found = lifts.at(&body, &mut bends, pose).unwrap();
+        found.to_vec()
+    };
+    let [mut whole, mut half, mut none] = [1.0, 0.5, 0.0].map(Lifts::new);
+    let (some, more) = (bent(60.0), bent(100.0));
+    let first = at(&mut whole, &some);
+    assert_eq!(first.len(), body.surface().vertices().len());
+    let largest = |all: &[Vec3]| all.iter().map(Vec3::norm).fold(0.0, f64::max);
+    let second = at(&mut whole, &more);
+    assert!(largest(&first) > 1e-4 && largest(&second) > largest(&first));
+    for (a, b) in first.iter().zip(at(&mut half, &some)) {
+        assert!((a * 0.5 - b).norm() < 1e-12);
+    }
+    assert!(at(&mut none, &some).is_empty());
+    assert!(largest(&at(&mut whole, &Pose::rest(2))) < 1e-6);
+    // Both ends as before, in whichever order they are asked for.
+    for (pose, known) in [(&more, &second), (&some, &first), (&more, &second)] {
+        assert_eq!(&at(&mut whole, pose), known);
     }
 }

@@ -4,8 +4,9 @@
 use super::*;
 use crate::dynamics::flesh::{Twist, WarpedCells};
 use crate::elasticity::{Elastic, Tangent};
+use crate::solve::newton::Rounded;
 use crate::solve::term::tests::{Pin, check};
-use crate::solve::{Configuration, NodeMatrix};
+use crate::solve::{Configuration, EnergyTerm, NodeMatrix};
 
 /// A bar with a twist, at a bend, and its flesh somewhere.
 fn flesh() -> (Arc<Body>, SkinnedLattice, Vec<Vec3>) {
@@ -280,4 +281,36 @@ fn kept_balances_take_further_terms() {
     let mut balance = Equilibrium::new(&body, Method::Warped).unwrap();
     let error = balance.set_terms(vec![pin, nowhere]).unwrap_err();
     assert!(matches!(error, SimulationError::Term { index: 1 }));
+}
+
+#[test]
+fn rounding_of_a_twist_goes_along_with_its_energy() {
+    let (body, _, off) = flesh();
+    let bounds = [1.0, 1e3, 1e6].map(|factor| {
+        let body = body.stiffened(factor).unwrap();
+        let mut skinned = SkinnedLattice::new(&body).unwrap();
+        let pose = bent(&BarOptions::default(), 0.7);
+        skinned.set(&body, Method::Warped, &pose).unwrap();
+        let pairs = skinned.places.iter().zip(&off);
+        let places: Vec<Vec3> = pairs.map(|(p, d)| p + d).collect();
+        let at = Configuration {
+            origin: None,
+            displacements: &places,
+            increment: None,
+        };
+        let twist = Twist {
+            body: &body,
+            skinned: &skinned,
+        };
+        let mut sum = Rounded::default();
+        twist.add_value(&at, &mut sum);
+        // Both are in proportion to the flesh's stiffness.
+        (sum.value / factor, sum.rounding / factor)
+    });
+    let (value, rounding) = bounds[0];
+    assert!(rounding > 0.1 * f64::EPSILON * value.abs());
+    for (other, bound) in bounds {
+        assert!((bound / rounding - 1.0).abs() < 1e-6, "{bound} {rounding}");
+        assert!((other - value).abs() <= rounding + bound);
+    }
 }

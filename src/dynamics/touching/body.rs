@@ -222,3 +222,34 @@ fn fold([from, to]: &[Vec<f64>; 2], s: f64, folds: &mut Vec<f64>) {
     let at = |folds: &[f64], v: usize| folds.get(v).copied().unwrap_or(0.0);
     folds.extend((0..count).map(|v| at(from, v) * (1.0 - s) + at(to, v) * s));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::fixture::BarOptions;
+
+    #[test]
+    fn folds_and_lifts_go_evenly_from_one_end_of_a_frame_to_the_other() {
+        let body = BarOptions::default().build();
+        let skinned = SkinnedLattice::new(&body).unwrap();
+        let folds = [vec![0.0, 0.4], vec![1.0, 0.2]];
+        let lifts = [
+            Arc::new(vec![Vec3::x(), Vec3::y() * 3.0]),
+            Arc::new(vec![Vec3::y(), Vec3::z()]),
+        ];
+        let mut lattice = Lattice::default();
+        for s in [0.0, 0.25, 0.7, 1.0] {
+            lattice.share((&folds, &[lifts[0].clone(), lifts[1].clone()]), s, &skinned);
+            for k in 0..2 {
+                let fold = folds[0][k] + (folds[1][k] - folds[0][k]) * s;
+                let lift = lifts[0][k] + (lifts[1][k] - lifts[0][k]) * s;
+                assert!((lattice.folds[k] - fold).abs() < 1e-12);
+                assert!((lattice.lifts[k] - lift).norm() < 1e-12);
+            }
+            assert!(lattice.bones.is_some());
+        }
+        let none = [Arc::default(), Arc::default()];
+        lattice.share((&[Vec::new(), Vec::new()], &none), 0.5, &skinned);
+        assert!(lattice.bones.is_none() && lattice.lifts.is_empty() && lattice.folds.is_empty());
+    }
+}

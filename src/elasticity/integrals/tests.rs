@@ -296,3 +296,62 @@ fn pieces_add_up_to_the_stiffness_of_each_cell() {
         assert!(!Elements::new(k).fits(k, corners()));
     }
 }
+
+#[test]
+fn painted_factors_make_another_material() {
+    let material = Material::default();
+    let painted = Painted {
+        stiffness: 3.0,
+        density: 0.5,
+        poisson: 0.6,
+    };
+    let other = Material::new(
+        3.0 * material.young(),
+        0.6 * material.poisson(),
+        0.5 * material.density(),
+    );
+    let ball = Ball {
+        centre: Vec3::new(0.5, 0.5, 0.5),
+        radius: 0.4,
+    };
+    for tetrahedra in [false, true] {
+        let lattice = cube(2, tetrahedra);
+        let all = vec![painted; lattice.cells().len()];
+        let found = integrate(&lattice, &ball, &material, &all, 2, &Silent).unwrap();
+        let wanted = integrate(&lattice, &ball, &other.clone().unwrap(), &[], 2, &Silent).unwrap();
+        for (a, b) in found.iter().zip(&wanted) {
+            assert_relative_eq!(a.lame, b.lame, max_relative = 1e-12);
+            assert_relative_eq!(a.shear, b.shear, max_relative = 1e-12);
+            for (a, b) in a.mass.iter().zip(&b.mass) {
+                assert_relative_eq!(a, b, max_relative = 1e-12);
+            }
+            for (a, b) in a.stiffness.iter().zip(&b.stiffness) {
+                assert_relative_eq!(a, b, epsilon = 1e-9 * b.norm());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_share_of_cells_that_are_measured_is_told() {
+    let told = std::sync::Mutex::new(Vec::new());
+    let listen = |share: f64, _: &str| {
+        told.lock().unwrap().push(share);
+        true
+    };
+    integrate(
+        &cube(6, false),
+        &EVERYWHERE,
+        &Material::default(),
+        &[],
+        1,
+        &listen,
+    )
+    .unwrap();
+    let told = told.into_inner().unwrap();
+    assert!(told.len() > 2 && told[0] == 0.0);
+    assert!(
+        told.windows(2)
+            .all(|pair| pair[0] < pair[1] && pair[1] < 1.0)
+    );
+}

@@ -119,3 +119,37 @@ fn names_are_read_and_others_refused() {
     let error = "rubber".parse::<Model>().unwrap_err().to_string();
     assert!(error.contains("'rubber'") && error.contains("'linear', 'stvk', 'neohookean'"));
 }
+
+#[test]
+fn principal_curvatures_are_those_of_the_density_in_principal_stretches() {
+    let step = 1e-3;
+    for model in Model::ALL {
+        let w = density(model);
+        let at = |s: Vec3| w.value(&(Mat3::from_diagonal(&s) - Mat3::identity()));
+        for s in [[1.0, 1.0, 1.0], [1.3, 0.8, 1.1], [0.5, 0.7, 1.9]].map(Vec3::from) {
+            for i in 0..3 {
+                let by = |t: f64| at(s + Vec3::from_fn(|k, _| if k == i { t } else { 0.0 }));
+                let second = (by(step) + by(-step) - 2.0 * by(0.0)) / (step * step);
+                let found = w.straight(&s, i);
+                assert!((found - second).abs() < 1e-4, "{model:?} {found} {second}");
+            }
+        }
+    }
+}
+
+#[test]
+fn at_rest_flesh_resists_for_every_poissons_ratio() {
+    for poisson in [-0.99, -0.9, -0.5, 0.0, 0.45] {
+        let material = crate::elasticity::Material::new(1.0, poisson, 1000.0).unwrap();
+        let (lame, shear) = (material.lame(), material.shear());
+        for model in Model::ALL {
+            let w = Density { model, lame, shear };
+            let c = w.coefficients();
+            assert!(c.bulk > 0.0 && c.alpha > 1.0, "{model:?} {poisson}");
+            assert!(c.stiffening >= 0.0);
+            for d in directions() {
+                assert!(w.value(&(d * 1e-3)) > 0.0, "{model:?} {poisson}");
+            }
+        }
+    }
+}

@@ -224,4 +224,14 @@ mod tests {
         };
         assert!(rows.iter().all(|r| r.0 == [0; LANES]));
     }
+
+    #[test]
+    fn precisions_are_read_by_their_names_alone() {
+        for precision in [Precision::F32, Precision::F16] {
+            assert_eq!(Precision::parse(precision.name()), Some(precision));
+        }
+        for other in ["", "f64", "F32", "f16 "] {
+            assert_eq!(Precision::parse(other), None);
+        }
+    }
 }

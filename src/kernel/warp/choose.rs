@@ -186,3 +186,21 @@ fn try_measure(engine: &dyn WarpEngine) -> Result<Measured, KernelError> {
         seconds,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn engines_are_asked_for_by_name_and_none_by_no_name() {
+        let parsed = |text: &str| EngineChoice::parse(text).ok();
+        assert_eq!(parsed("auto"), Some(EngineChoice::Auto));
+        assert_eq!(parsed(" cpu"), Some(EngineChoice::Cpu));
+        assert_eq!(parsed("gpu"), Some(EngineChoice::Gpu));
+        let named = EngineChoice::Adapter("Radeon".into());
+        assert_eq!(parsed("gpu: Radeon "), Some(named));
+        for wrong in ["", "gpu:", "gpu: ", "cuda", "cpu:0"] {
+            assert_eq!(parsed(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -491,3 +491,6 @@ fn check_surface(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -331,3 +331,86 @@ fn allowed(kind: ParameterKind, start: f64, size: f64, young: f64) -> (f64, f64)
         ParameterKind::Offset => (start - size, start + size),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::fixture::BarOptions;
+    use crate::rig::{Guide, GuideFrame, Template, TemplateKind};
+
+    fn resolved(kind: TemplateKind, numbers: &[f64]) -> ResolvedOptions {
+        let body = BarOptions::default().build();
+        let template = Template::new(kind, numbers).unwrap();
+        let guide = Guide::free(GuideFrame::identity(), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).unwrap();
+        let rig = Rig::new("Rig", template, guide, Vec::new()).unwrap();
+        let mut options = FitOptions::default();
+        options.bounds.insert("x".into(), (0.0, 0.15));
+        ResolvedOptions::new(&rig, &body, &options).unwrap()
+    }
+
+    #[test]
+    fn other_starts_have_other_radii_and_strengths_alone_within_the_bounds() {
+        let plain = [0.2, 0.1, 500.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6];
+        let options = resolved(TemplateKind::Torus, &plain[..3]);
+        assert_eq!(options.start, plain);
+        let mut wider = plain;
+        (wider[0], wider[1]) = (0.3, 0.15);
+        for (found, wanted) in options.widened(&plain, 1.5).iter().zip(wider) {
+            assert!((found - wanted).abs() < 1e-12);
+        }
+        let attempt = Attempt::of(1.0, 0.5, -2.0);
+        let other = options.start_of(&attempt);
+        let mut wanted = plain;
+        (wanted[0], wanted[1], wanted[2]) = (0.1, 0.05, -1000.0);
+        for (found, wanted) in other.iter().zip(wanted) {
+            assert!((found - wanted).abs() < 1e-12);
+        }
+        let mut outside = plain;
+        outside[3] = 0.4;
+        assert_eq!(options.widened(&outside, 1.0)[3], 0.15);
+    }
+
+    #[test]
+    fn a_radius_is_kept_where_the_quadrature_resolves_it_if_it_can_be() {
+        for (kind, at) in [(TemplateKind::Bump, 0), (TemplateKind::Torus, 1)] {
+            let options = match kind {
+                TemplateKind::Torus => resolved(kind, &[0.2, 0.1, 500.0]),
+                _ => resolved(kind, &[0.1, 500.0]),
+            };
+            let round = options.bounds_around(&options.start);
+            let others = |a: &[(f64, f64)], b: &[(f64, f64)]| {
+                let kept = a.iter().zip(b).enumerate();
+                kept.filter(|(k, _)| *k != at).all(|(_, (a, b))| a == b)
+            };
+            // A radius of 0.1 may halve or double.
+            for (room, wanted) in [
+                ((0.08, 0.16), (0.08, round[at].1.min(0.16))),
+                ((0.01, 0.11), (round[at].0, 0.11)),
+                ((0.01, 0.02), round[at]),
+            ] {
+                let mut bounds = round.clone();
+                options.keep_radii(&mut bounds, room);
+                assert_eq!(bounds[at], wanted, "{kind:?}");
+                assert!(others(&bounds, &round));
+            }
+        }
+    }
+
+    #[test]
+    fn typical_changes_go_along_with_size_and_stiffness() {
+        for (kind, by) in [
+            (ParameterKind::Strength, 5.0 / 3.0),
+            (ParameterKind::Share, 1.0),
+            (ParameterKind::Angle, 1.0),
+            (ParameterKind::Radius, 3.0),
+            (ParameterKind::Distance, 3.0),
+            (ParameterKind::Offset, 3.0),
+        ] {
+            let (small, large) = (typical(kind, 2.0, 1e4), typical(kind, 6.0, 5e4));
+            assert!(small > 0.0 && (large / small / by - 1.0).abs() < 1e-12);
+            // It is far within what is usual.
+            let (lower, upper) = allowed(kind, 1.0, 2.0, 1e4);
+            assert!(lower < 1.0 && small < 0.5 * (upper - lower), "{kind:?}");
+        }
+    }
+}

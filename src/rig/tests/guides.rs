@@ -2,6 +2,7 @@
 //! Frames of guides, and how they move.
 
 use super::*;
+use crate::Mat4;
 use std::f64::consts::FRAC_PI_2;
 
 #[test]
@@ -134,4 +135,53 @@ fn free_frames_are_rigid_or_refused() {
     let mut projective = exact.matrix();
     projective[(3, 0)] = 0.1;
     assert!(GuideFrame::from_matrix(&projective).is_err());
+}
+
+#[test]
+fn a_frame_at_any_bone_looks_away_from_it() {
+    for way in [[0.3, -0.5, 0.2], [1.0, 0.1, -0.4], [-0.2, 0.9, 0.1]] {
+        let turn = nalgebra::Rotation3::rotation_between(&Vec3::z(), &Vec3::from(way)).unwrap();
+        let bar = BarOptions {
+            frame: Isometry3::from_parts(Vec3::new(1.0, 2.0, -3.0).into(), turn.into()),
+            ..Default::default()
+        };
+        let body = bar.build();
+        let axis = Vec3::from(way).normalize();
+        let head = body.skeleton().heads()[1];
+        for angle in [0.0, 1.1, -2.4] {
+            let guide = Guide::bone(BoneRef::Index(1), [0.5, angle, 0.3, 0.0]).unwrap();
+            let frame = guide.place(&body, guide.values()).unwrap().frame;
+            let unit = frame.rotation.tr_mul(&frame.rotation);
+            assert_relative_eq!(unit, Mat3::identity(), epsilon = 1e-12);
+            assert_relative_eq!(frame.rotation.determinant(), 1.0, epsilon = 1e-12);
+            let out = frame.rotation.column(2).into_owned();
+            assert_relative_eq!(out.dot(&axis), 0.0, epsilon = 1e-12);
+            // The bone is 0.8 m long.
+            assert_relative_eq!(frame.origin, head + axis * 0.4 + out * 0.3, epsilon = 1e-12);
+            // Angle 0 is the way across that is nearest to −Y, or to +Z beside a bone along Y.
+            let towards = if axis.y.abs() > 0.87 {
+                Vec3::z()
+            } else {
+                -Vec3::y()
+            };
+            let across = towards - axis * axis.dot(&towards);
+            let cosine = out.dot(&across) / across.norm();
+            assert_relative_eq!(cosine, angle.cos(), epsilon = 1e-12);
+        }
+    }
+}
+
+#[test]
+fn guides_are_called_as_files_call_them() {
+    let body = BarOptions::default().build();
+    let kinds = guides(&body).iter().map(Guide::kind).collect::<Vec<_>>();
+    assert_eq!(kinds, ["bone", "skin", "free"]);
+}
+
+#[test]
+fn a_free_frame_may_be_as_far_away_as_numbers_go() {
+    let far = crate::range::FARTHEST;
+    let at = |x: f64| GuideFrame::from_matrix(&Mat4::new_translation(&Vec3::new(x, 0.0, -x)));
+    assert_eq!(at(far).unwrap().origin.x, far);
+    assert!(at(far * 1.000_001).is_err());
 }

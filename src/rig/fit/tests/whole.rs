@@ -2,7 +2,10 @@
 //! Fits that would fold flesh: how flat it gets, and what they say.
 
 use super::*;
+use crate::dynamics::{Equilibrium, Method};
 use crate::rig::FLATTEST;
+use crate::rig::fit::options::ResolvedOptions;
+use crate::rig::fit::whole::Whole;
 
 /// A thin arm, bent at its joint.
 fn arm() -> Arc<Body> {
@@ -172,4 +175,41 @@ fn near_arm(body: &Body) -> Vec<u32> {
     let x = body.surface().vertices();
     let near = |v: &u32| (x[*v as usize] - Vec3::new(0.06, 0.0, 0.85)).norm() < 0.08;
     (0..x.len() as u32).filter(near).take(2).collect()
+}
+
+#[test]
+fn a_strength_that_a_round_held_is_freed_where_flesh_bears_more() {
+    let body = arm();
+    let rig = thin_rigs(&body).remove(0);
+    let resolved = ResolvedOptions::new(&rig, &body, &FitOptions::default()).unwrap();
+    let mut balance = Equilibrium::new(&body, Method::Warped).unwrap();
+    let without = vec![Vec3::zeros(); body.nodes()];
+    let mut whole = Whole {
+        rig: &rig,
+        balance: &mut balance,
+        gravity: Vec3::zeros(),
+        others: None,
+        without: &without,
+        known: &mut None,
+    };
+    let mut eta = rig.last_parameters();
+    let mut bounds = resolved.bounds.clone();
+    let (least, most) = whole.narrow(&resolved, &mut bounds, &eta).unwrap();
+    let at = rig.strength();
+    assert!(least < 0.0 && most > 0.0 && bounds[at].1 <= most.max(eta[at]));
+    for (part, edge) in [(1.0, true), (0.5, false)] {
+        // The round allowed as much, or half; what is there is the same.
+        let round = (part * least, part * most);
+        for bound in [round.0, round.1] {
+            eta[at] = bound;
+            assert_eq!(whole.is_at_edge(&resolved, &eta).unwrap(), edge);
+            assert_eq!(whole.is_freed(&resolved, &eta, round).unwrap(), !edge);
+            eta[at] = 0.7 * bound;
+            assert!(!whole.is_freed(&resolved, &eta, round).unwrap());
+            assert!(!whole.keep(&resolved, &mut eta).unwrap());
+        }
+    }
+    eta[at] = 3.0 * most;
+    assert!(whole.keep(&resolved, &mut eta).unwrap());
+    assert_eq!(eta[at], most);
 }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Pieces of contact by themselves: the prepared skin, displacements that are shortened, what is asked for.
+
+use super::*;
+use crate::contact::shorten::Shortening;
+use crate::surface::Surface;
+use crate::surface::shapes::cuboid;
+
+#[test]
+fn a_thickness_of_more_than_the_flesh_is_refused() {
+    let body = BarOptions::default().build();
+    let prepared = |thickness: f64| {
+        let mut contact = Contact::default();
+        contact.options.thickness = thickness;
+        contact.prepare(&body, &Silent).map(|_| ())
+    };
+    assert_eq!(prepared(0.01 * body.size()), Ok(()));
+    for (thickness, size) in [(0.7 * body.size(), body.size()), (9.0, body.size())] {
+        assert_eq!(
+            prepared(thickness),
+            Err(ContactError::Thickness { thickness, size })
+        );
+    }
+}
+
+#[test]
+fn neighbours_are_the_cells_that_share_a_vertex() {
+    for hexahedra in [false, true] {
+        let bar = BarOptions {
+            hexahedra,
+            ..BarOptions::default()
+        };
+        let body = bar.build();
+        let skin = ContactSkin::new(&body, None, &Silent).unwrap();
+        let cells = body.lattice().cells();
+        for (c, cell) in (0u32..).zip(cells) {
+            let shares = |other: &crate::lattice::Cell| {
+                other.corners().iter().any(|a| cell.corners().contains(a))
+            };
+            let wanted: Vec<u32> = (0u32..)
+                .zip(cells)
+                .filter(|(_, other)| shares(other))
+                .map(|(c, _)| c)
+                .collect();
+            assert_eq!(skin.neighbours(c), wanted);
+        }
+    }
+}
+
+#[test]
+fn of_the_points_of_skin_in_a_cube_the_one_nearest_to_its_middle_may_touch() {
+    // Its triangles are long and thin: many corners share a cube.
+    let bar = BarOptions {
+        cells_along: 2,
+        cells_across: 12,
+        ..BarOptions::default()
+    };
+    let body = bar.build();
+    let skin = ContactSkin::new(&body, None, &Silent).unwrap();
+    let cube = skin.proxy_distance();
+    let key = |x: &Vec3| [0, 1, 2].map(|k| (x[k] / cube).floor() as i64);
+    let far = |x: &Vec3| {
+        let middle = Vec3::from(key(x).map(|k| k as f64 + 0.5));
+        (x / cube - middle).norm_squared()
+    };
+    let mut proxies = std::collections::BTreeMap::new();
+    for proxy in skin.proxies() {
+        let known = proxies.insert(key(&proxy.rest), far(&proxy.rest));
+        assert!(known.is_none(), "one of each cube");
+    }
+    // Corners of triangles are among those to choose from.
+    for triangle in 0..skin.triangles() as u32 {
+        for x in skin.corners(triangle).map(|v| skin.rest(v)) {
+            assert!(proxies[&key(&x)] <= far(&x) + 2e-9);
+        }
+    }
+    let area: f64 = skin.proxies().iter().map(|p| p.area).sum();
+    let whole: f64 = (0..skin.triangles() as u32)
+        .map(|t| {
+            let [a, b, c] = skin.corners(t).map(|v| skin.rest(v));
+            0.5 * (b - a).cross(&(c - a)).norm()
+        })
+        .sum();
+    assert!((area - whole).abs() < 1e-9 * whole, "they share the skin");
+}
+
+#[test]
+fn displacements_that_would_flatten_cells_are_halved_until_they_do_not() {
+    let bar = Shaped::new(|x| *x, 0.0);
+    let body = bar.skin.body().clone();
+    let pressed = |by: f64| -> Vec<Vec3> {
+        let nodes = body.pattern().vertex_of_node().iter();
+        let rest = body.lattice().vertices();
+        nodes
+            .map(|&v| Vec3::new(0.0, 0.0, -by * (rest[v as usize].z - 0.8)))
+            .collect()
+    };
+    let least = |moved: &[Vec3]| {
+        let mut sway = Vec::new();
+        shorten::displace(&bar.posed(), moved, &mut sway);
+        let end = Posed {
+            sway: &sway,
+            ..bar.posed()
+        };
+        let cells = 0..body.lattice().cells().len() as u32;
+        cells
+            .map(|c| cells::least(&end, c))
+            .fold(f64::INFINITY, f64::min)
+    };
+    for by in [0.5, 1.5, 5.0] {
+        let whole = pressed(by);
+        let mut moved = [whole.clone()];
+        let mut shortening = Shortening::default();
+        shortening.shorten(&[bar.posed()], &mut moved);
+        let part = shortening.parts[0];
+        assert_eq!(part, 2.0f64.powi(part.log2().round() as i32), "{by}");
+        assert_eq!(part < 1.0, by > 1.0, "{by}");
+        for (moved, whole) in moved[0].iter().zip(&whole) {
+            assert!((moved - whole * part).norm() < 1e-12);
+        }
+        assert!(least(&moved[0]) >= narrow::FLAT);
+        let twice: Vec<Vec3> = moved[0].iter().map(|d| d * 2.0).collect();
+        assert!(part == 1.0 || least(&twice) < narrow::FLAT);
+    }
+}
+
+#[test]
+fn at_the_corner_of_a_block_out_is_the_same_way_from_all_sides() {
+    // However its sides are cut into triangles.
+    let shape = cuboid(Vec3::repeat(1.0));
+    let surface = Arc::new(Surface::new(shape.vertices.clone(), shape.triangles).unwrap());
+    let block = Arc::new(Collider::mesh(surface, ColliderMotion::Still).unwrap());
+    let tree = placed::tree_at_rest(&block);
+    let moving = placed::Moving::new(&block, tree.as_ref(), &placed::Span::between(0, 0));
+    let at = moving.at(0.0);
+    for corner in &shape.vertices {
+        let near = at.nearest(corner, 0, &|_, _, _| 1.0).unwrap();
+        assert!((near.normal - corner.normalize()).norm() < 1e-9, "{corner}");
+    }
+}

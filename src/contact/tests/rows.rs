@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Rows of touches and of cells: their derivatives, what is kept, and how large forces may be.
+
+use super::*;
+use crate::contact::instant::Instant;
+use crate::contact::narrow::Touch;
+use crate::contact::rows::{Pairing, largest_pressure, tangents};
+
+const OPTIONS: ContactOptions = ContactOptions {
+    self_contact: true,
+    thickness: 0.004,
+    friction: 0.5,
+    compliance: 0.02,
+    response: ContactResponse::Complementarity,
+};
+
+fn row(pairing: &Pairing, touch: &Touch, at: &Instant) -> (Constraint, Vec<Entry>) {
+    let mut all = Constraints::default();
+    // So long a step that all overlap may be parted in it.
+    pairing.add_row(touch, (at, at), None, 10.0, &mut all);
+    let row = all.rows.remove(0);
+    let entries = all.entries(&row.normal).to_vec();
+    (row, entries)
+}
+
+/// With another sway.
+fn swayed<'a>(posed: Posed<'a>, sway: &'a [Vec3], shown: &'a ShownVertices) -> Posed<'a> {
+    Posed {
+        sway,
+        shown,
+        ..posed
+    }
+}
+
+#[test]
+fn a_row_is_the_derivative_of_its_gap() {
+    let bent = Shaped::rolled(1.2);
+    let posed = [bent.posed()];
+    let at = Instant {
+        bodies: &posed,
+        colliders: &[],
+    };
+    let pairing = Pairing::new(&[OPTIONS]);
+    let pattern = bent.skin.body().pattern();
+    for touch in found(&bent).iter().step_by(5) {
+        let (row, entries) = row(&pairing, touch, &at);
+        let gap = pairing.gap(touch, &at);
+        assert!(
+            (row.gap - gap).abs() < 1e-12,
+            "the flesh is far apart at rest"
+        );
+        assert_eq!((row.compliance, row.force), (0.02, 0.0));
+        assert_eq!(row.friction.as_ref().map(|f| f.coefficient), Some(0.5));
+        for k in 0..3 {
+            let by = 1e-6 * (k as f64 + 1.0);
+            let way = |node: u32| Vec3::ith(k, (f64::from(node)).cos());
+            let moved = |sign: f64| {
+                let mut sway = bent.sway.clone();
+                for (node, &v) in (0u32..).zip(pattern.vertex_of_node()) {
+                    sway[v as usize] += way(node) * (sign * by);
+                }
+                let mut shown = ShownVertices::default();
+                shown.clear(bent.skin.body().surface().vertices().len());
+                let posed = [swayed(bent.posed(), &sway, &shown)];
+                let at = Instant {
+                    bodies: &posed,
+                    colliders: &[],
+                };
+                pairing.gap(touch, &at)
+            };
+            let slope = (moved(1.0) - moved(-1.0)) / (2.0 * by);
+            let told: f64 = entries.iter().map(|e| e.direction.dot(&way(e.node))).sum();
+            assert!((slope - told).abs() < 1e-6, "{slope} {told}");
+        }
+        let [a, b] = tangents(&at, touch);
+        let across = [a.dot(&touch.normal), b.dot(&touch.normal), a.dot(&b)];
+        assert!(across.iter().all(|x| x.abs() < 1e-9));
+        assert!((a.norm() - 1.0).abs() < 1e-9 && (b.norm() - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn what_the_sculpt_has_nearer_than_the_thickness_may_stay_so() {
+    let (bar, twin) = (Shaped::new(|x| *x, 0.0), Shaped::new(|x| *x, 0.0));
+    let posed = [bar.posed(), twin.posed()];
+    let at = Instant {
+        bodies: &posed,
+        colliders: &[],
+    };
+    let thick = ContactOptions {
+        thickness: 0.2,
+        ..OPTIONS
+    };
+    let pairing = Pairing::new(&[thick, thick]);
+    let proxies = bar.skin.proxies();
+    let (first, second) = (&proxies[0], &proxies[proxies.len() / 2]);
+    let apart = first.rest - second.rest;
+    for far in [1.0, 0.5] {
+        let thick = far * apart.norm();
+        let pairing = Pairing::new(&[
+            ContactOptions {
+                thickness: 2.0 * thick,
+                ..OPTIONS
+            },
+            ContactOptions {
+                thickness: 2.0 * thick,
+                ..OPTIONS
+            },
+        ]);
+        let touch = |other: u32| Touch {
+            body: 0,
+            proxy: 0,
+            other,
+            target: second.point,
+            normal: apart.normalize(),
+            depth: 0.0,
+            side: 1.0,
+        };
+        let own = row(&pairing, &touch(0), &at).0.gap;
+        // Of its own flesh at rest nothing is asked, but what is left is told.
+        let wanted = (pairing.gap(&touch(0), &at)).max(0.0);
+        assert!((own - wanted).abs() < 1e-9, "{own} {wanted}");
+        // Of another's all of it is.
+        let others = row(&pairing, &touch(1), &at).0.gap;
+        assert!((others - pairing.gap(&touch(1), &at)).abs() < 1e-12);
+        assert!(others < 0.0 || far < 1.0);
+    }
+    // Skin between points is kept apart by a little of a cell.
+    let touch = Touch {
+        body: 0,
+        proxy: 0,
+        other: 1,
+        target: second.point,
+        normal: apart.normalize(),
+        depth: 0.0,
+        side: 1.0,
+    };
+    let besides = pairing.told_gap(&touch, &at) - pairing.gap(&touch, &at);
+    assert!(besides > 0.0 && besides < 0.02 * bar.skin.cell());
+    assert!((pairing.told_gap(&touch, &at) - (apart.norm() - 0.2)).abs() < 1e-9);
+}
+
+#[test]
+fn forces_are_as_large_as_flesh_bears_and_larger_where_folds_are_of_flesh() {
+    let young = 3e4;
+    assert_eq!(largest_pressure(young, 0.0), young);
+    assert!(largest_pressure(young, 1.0) > 2.0 * young);
+    let middle = 0.5 * (largest_pressure(young, 0.0) + largest_pressure(young, 1.0));
+    assert!((largest_pressure(young, 0.5) - middle).abs() < 1e-9 * middle);
+
+    let (mut bar, twin) = (Shaped::new(|x| *x, 0.0), Shaped::new(|x| *x, 0.0));
+    bar.joints = 0.25;
+    let nodes = bar.base.len();
+    let own = bar.skin.body().material().young();
+    for fold in [0.0, 0.6] {
+        let folds = vec![fold; nodes];
+        let posed = [
+            Posed {
+                folds: &folds,
+                ..bar.posed()
+            },
+            twin.posed(),
+        ];
+        let joints = 0.25 + 0.75 * fold;
+        let at = Instant {
+            bodies: &posed,
+            colliders: &[],
+        };
+        let pairing = Pairing::new(&[OPTIONS, OPTIONS]);
+        let proxy = &bar.skin.proxies()[5];
+        assert!((posed[0].elastic_joints_at(&proxy.point) - joints).abs() < 1e-12);
+        assert!((posed[0].elastic_joints_of_node(3) - joints).abs() < 1e-12);
+        let target = bar.skin.proxies()[60].point;
+        for (other, joints) in [(0, joints), (1, 1.0)] {
+            let touch = Touch {
+                body: 0,
+                proxy: 5,
+                other,
+                target,
+                normal: Vec3::x(),
+                depth: 0.0,
+                side: 1.0,
+            };
+            let limit = row(&pairing, &touch, &at).0.limit;
+            let wanted = largest_pressure(own, joints) * proxy.area;
+            assert!((limit - wanted).abs() < 1e-6 * wanted, "{limit} {wanted}");
+        }
+    }
+}
+
+#[test]
+fn what_was_lost_of_a_cell_before_is_won_back_slowly() {
+    let squeezed = |z: f64| Shaped::new(move |x| Vec3::new(x.x, x.y, z * x.z), 0.0);
+    let after = squeezed(0.05);
+    let every: Vec<u32> = (0..after.skin.body().lattice().cells().len() as u32).collect();
+    let recovery = 1e-4;
+    let rows = |before: &Shaped, recovery: f64| {
+        let mut all = Constraints::default();
+        let (before, after) = (before.posed(), after.posed());
+        cells::rows((0, &every), (&before, &after), (recovery, 0.03), &mut all);
+        all.rows.iter().map(|row| row.gap).collect::<Vec<f64>>()
+    };
+    // At once, all that is missing; what was so before, by as much as may be won back.
+    let whole = rows(&after, f64::INFINITY);
+    assert!(whole.len() > 9);
+    for (gap, whole) in rows(&after, recovery).iter().zip(&whole) {
+        assert!(*whole < -recovery && (gap + recovery).abs() < 1e-12);
+    }
+    // What had more before gives back what the step would take, up to what is missing.
+    let missing = cells::LEAST - 0.05;
+    for (z, taken) in [(0.06, 0.01), (0.5, 0.45)] {
+        for (gap, whole) in rows(&squeezed(z), recovery).iter().zip(&whole) {
+            let wanted = (whole * taken / missing - recovery).max(*whole);
+            assert!((gap - wanted).abs() < 1e-9, "{z}: {gap} {wanted}");
+        }
+    }
+}
+
+#[test]
+fn friction_ends_with_the_force_that_it_hung_on() {
+    for forces in [[0.0, 0.1], [0.2, 0.0], [0.0, 0.0]] {
+        let mut springs = Springs {
+            inverse: DMatrix::identity(3, 3),
+            told: 1.0,
+        };
+        let mut all = Constraints::default();
+        let tangents = [Vec3::x(), Vec3::y()].map(|t| all.add_entries([entry(0, t)]));
+        let made = Constraint {
+            friction: Some(Friction {
+                tangents,
+                slides: [0.0; 2],
+                coefficient: 0.5,
+                forces,
+            }),
+            ..constraint(&mut all, &[entry(0, Vec3::z())], 0.3)
+        };
+        all.rows.push(made);
+        let moved = solved(&mut springs, &mut all, 0.03);
+        assert_eq!(all.rows[0].force, 0.0);
+        assert_eq!(all.rows[0].friction.as_ref().unwrap().forces, [0.0; 2]);
+        assert!(moved[0].norm() < 1e-9);
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! The search: cells that contact is about, and lattices that are warped to carry the skin as it is shown.
+
+use super::*;
+use crate::contact::broad::Candidate;
+use crate::contact::narrow::warps;
+use std::collections::BTreeSet;
+
+#[test]
+fn cells_around_points_that_touch_are_those_that_share_vertices_with_theirs() {
+    let bar = Shaped::new(|x| *x, 0.0);
+    let posed = [bar.posed()];
+    let points = [(0, 3), (0, 40), (0, 3)];
+    let found = cells::beside([&posed, &posed], &[], points.into_iter());
+    let mut wanted: BTreeSet<u32> = BTreeSet::new();
+    for (_, proxy) in points {
+        wanted.extend(bar.skin.neighbours(bar.skin.cell_of(proxy)));
+    }
+    assert_eq!(found.len(), 1);
+    assert!(found[0].iter().eq(&wanted));
+    assert!(cells::beside([&posed, &posed], &[], std::iter::empty())[0].is_empty());
+}
+
+#[test]
+fn cells_that_points_are_in_are_among_those_that_contact_is_about() {
+    let bent = Shaped::rolled(1.2);
+    let posed = [bent.posed()];
+    let swept = Swept {
+        from: bent.posed(),
+        to: None,
+        itself: true,
+    };
+    let candidates = candidates(&[swept]).candidates;
+    let found = cells::beside([&posed, &posed], &candidates, std::iter::empty());
+    let met: BTreeSet<u32> = found[0].iter().copied().collect();
+    let touching = super::found(&bent);
+    assert!(!touching.is_empty());
+    for touch in &touching {
+        assert!(met.contains(&bent.skin.cell_of(touch.proxy)));
+    }
+    assert!(met.len() < bent.skin.body().lattice().cells().len());
+    // Flesh at its own place is in no other.
+    let rest = Shaped::new(|x| *x, 0.0);
+    let posed = [rest.posed()];
+    let own = |c: &Candidate| Candidate {
+        cell: rest.skin.cell_of(c.proxy),
+        ..*c
+    };
+    let own: Vec<Candidate> = candidates.iter().map(own).collect();
+    let found = cells::beside([&posed, &posed], &own, std::iter::empty());
+    assert!(found[0].is_empty());
+}
+
+#[test]
+fn a_lattice_is_warped_by_as_much_as_the_skin_is_shown_from_it() {
+    // Joints are shown as the artist has them: the lattice is elsewhere, the skin is not.
+    let shift = Vec3::new(0.02, -0.01, 0.03);
+    let mut bar = Shaped::new(|x| x + shift, 0.0);
+    bar.joints = 0.0;
+    let posed = bar.posed();
+    let lattice = bar.skin.body().lattice().cells();
+    let wanted: Vec<u32> = vec![0, 1, 7];
+    let corners: BTreeSet<u32> = wanted
+        .iter()
+        .flat_map(|&c| lattice[c as usize].corners())
+        .copied()
+        .collect();
+    let found = warps(&posed, &wanted);
+    let mut carried = 0;
+    for &a in &corners {
+        let warp = found[a as usize];
+        if warp != Vec3::zeros() {
+            assert!((warp + shift).norm() < 1e-9, "{warp}");
+            carried += 1;
+        }
+    }
+    assert!(carried > 3);
+    bar.joints = 1.0;
+    assert!(warps(&bar.posed(), &wanted).iter().all(|w| w.norm() == 0.0));
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Rigs as text: what is written comes back to the last bit, and errors name the line.
+
+use super::*;
+use crate::progress::Silent;
+use std::path::PathBuf;
+
+/// A file of the test's own.
+fn file(name: &str, content: &[u8]) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("thew-rigs-{name}-{}.toml", std::process::id()));
+    std::fs::write(&path, content).unwrap();
+    path
+}
+
+fn loaded(name: &str, text: &str, body: Option<&Body>) -> Result<Vec<Rig>, RigError> {
+    let path = file(name, text.as_bytes());
+    let rigs = load(&path, body, &Silent);
+    std::fs::remove_file(path).unwrap();
+    rigs
+}
+
+/// A rig whose strengths are given as yields: the template's, and what stands in its second sample.
+fn yielding(second: &str) -> String {
+    format!(
+        r#"format = 1
+
+[[rigs]]
+name = "push"
+
+[rigs.template]
+kind = "bump"
+radius = 0.19
+yields = 0.01
+
+[rigs.guide]
+kind = "bone"
+bone = 1
+distance = 0.1
+
+[[rigs.samples]]
+control = 0.0
+
+[[rigs.samples]]
+control = 1.0
+{second}
+"#
+    )
+}
+
+#[test]
+fn what_is_written_comes_back_to_the_last_bit() {
+    let body = BarOptions::default().build();
+    let mut rigs = Vec::new();
+    for (i, guide) in guides(&body).into_iter().enumerate() {
+        for kind in TemplateKind::ALL {
+            let plain = rig(template(kind, 1.0 / 3.0), guide.clone());
+            let sample = |control: f64| Sample {
+                control,
+                parameters: plain
+                    .own_parameters()
+                    .iter()
+                    .map(|p| p * (1.0 + 0.1 * control))
+                    .collect(),
+            };
+            let samples = (0..i).map(|k| sample(k as f64 / 7.0)).collect();
+            let name = format!("\"{i}\" of {kind:?}\n");
+            rigs.push(Rig::new(name, *plain.template(), guide.clone(), samples).unwrap());
+        }
+    }
+    let text = written(&rigs).unwrap();
+    assert_eq!(parsed("rigs", &text).unwrap(), rigs);
+    let path = file("back", b"");
+    save(&path, &rigs, None, &Silent).unwrap();
+    assert_eq!(load(&path, None, &Silent).unwrap(), rigs);
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn errors_name_the_line_that_they_are_about() {
+    let good = yielding("strength = 5.0").replace("yields = 0.01", "strength = 3.0");
+    assert!(parsed("rigs", &good).is_ok());
+    for (from, to, wanted) in [
+        ("format = 1", "format = 2", 1),
+        ("name = \"push\"", "nam = \"push\"", 4),
+        ("kind = \"bump\"", "kind = \"bomp\"", 7),
+        ("radius = 0.19", "radius = -0.19", 8),
+        ("bone = 1", "bone = -1", 13),
+        ("distance = 0.1", "distance = \"far\"", 14),
+        ("control = 1.0", "control = nan", 20),
+        ("strength = 5.0", "strenght = 5.0", 21),
+        ("strength = 5.0", "strength = ", 21),
+    ] {
+        let text = good.replacen(from, to, 1);
+        match parsed("rigs", &text) {
+            Err(RigError::File { line, path, .. }) => {
+                assert_eq!((line, path), (wanted, PathBuf::from("rigs")), "{to}");
+            }
+            other => panic!("{to}: {other:?}"),
+        }
+    }
+    let path = file("bytes", b"format = 1\n# ab\n\n# \xff\xfe\n");
+    let error = load(&path, None, &Silent).unwrap_err();
+    std::fs::remove_file(&path).unwrap();
+    assert!(matches!(error, RigError::File { line: 4, .. }), "{error}");
+}
+
+#[test]
+fn a_strength_of_a_samples_own_is_no_longer_the_templates_yield() {
+    let body = BarOptions::default().build();
+    let text = yielding("strength = 1234.5");
+    assert!(parsed("rigs", &text).is_err(), "yields need a body");
+    let rigs = loaded("own", &text, Some(&body)).unwrap();
+    let strength = |k: usize| rigs[0].samples()[k].parameters[1];
+    assert_eq!(strength(1), 1234.5);
+    let yields = rigs[0].yields(&body, &Silent).unwrap();
+    assert!((yields[0] - 0.01).abs() < 1e-9);
+    assert!((yields[1] / yields[0] - strength(1) / strength(0)).abs() < 1e-9);
+    // Without one both yield as the template says, and with one of its own as that says.
+    for (second, wanted) in [("", 0.01), ("yields = -0.02", -0.02)] {
+        let rigs = loaded("both", &yielding(second), Some(&body)).unwrap();
+        let yields = rigs[0].yields(&body, &Silent).unwrap();
+        assert!((yields[0] - 0.01).abs() < 1e-9 && (yields[1] - wanted).abs() < 1e-9);
+    }
+}

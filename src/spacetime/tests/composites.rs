@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Motions one after another are themselves, each in its time.
+
+use super::*;
+
+fn halves() -> [Spacetime; 2] {
+    let (_, shapes) = strip();
+    [0..3, 2..4].map(|keys| through(&shapes[keys.clone()], &TIMES[keys], &ringing(), &kept()))
+}
+
+#[test]
+fn each_segment_shows_in_its_time_and_the_later_one_at_a_joint() {
+    let [first, second] = halves();
+    let both = Composite::new(vec![&first, &second]).unwrap();
+    assert_eq!(both.times(), [0.0, 0.8, 1.5]);
+    assert_eq!((both.nodes(), both.segments().len()), (12, 2));
+    let times = [-1.0, 0.1, 0.79, 0.8, 1.2, 0.3, 1.5, 9.0];
+    let in_second = [false, false, false, true, true, false, true, true];
+    type Write<T> = fn(&T, &[f64], &mut [f32]);
+    let ways: [(Write<Composite<'_>>, Write<Spacetime>); 2] = [
+        (Composite::positions_into, Spacetime::positions_into),
+        (Composite::plain_into, Spacetime::plain_into),
+    ];
+    for (write, own) in ways {
+        let mut out = vec![0.0; 36 * times.len()];
+        write(&both, &times, &mut out);
+        for ((&time, late), found) in times.iter().zip(in_second).zip(out.chunks(36)) {
+            let mut wanted = vec![0.0; 36];
+            own(if late { &second } else { &first }, &[time], &mut wanted);
+            for (a, b) in found.iter().zip(&wanted) {
+                assert!((a - b).abs() < 1e-6, "{time}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn segments_that_do_not_follow_each_other_are_refused_by_number() {
+    let [first, second] = halves();
+    let refused = |segments: Vec<&Spacetime>| Composite::new(segments).err();
+    assert_eq!(
+        refused(Vec::new()),
+        Some(SpacetimeError::TooFew { keys: 0 })
+    );
+    let wanted = SpacetimeError::Gap {
+        segment: 1,
+        start: 0.0,
+        end: 1.5,
+    };
+    assert_eq!(refused(vec![&second, &first]), Some(wanted));
+    let (_, shapes) = strip();
+    let third = through(&shapes[..2], &[1.5, 2.0], &ringing(), &kept());
+    match refused(vec![&first, &second, &third]) {
+        Some(SpacetimeError::Apart {
+            segment,
+            vertex,
+            distance,
+        }) => {
+            let apart = |v: usize| (shapes[3][v] - shapes[0][v]).norm();
+            let most = (0..12).map(apart).fold(0.0, f64::max);
+            assert_eq!(segment, 2);
+            assert!((apart(vertex) - most).abs() < 1e-12 && (distance - most).abs() < 1e-12);
+        }
+        other => panic!("{other:?}"),
+    }
+}

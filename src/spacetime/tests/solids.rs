@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Solids as deformable bodies: derivatives, and a rest carried elsewhere against a body built there.
+
+use crate::Vec3;
+use crate::elasticity::{Material, Model};
+use crate::spacetime::{Deformable, Solid};
+use crate::tets::TetMesh;
+
+fn block() -> TetMesh {
+    TetMesh::grid([2, 1, 1], [0.8, 0.3, 0.4]).unwrap()
+}
+
+/// A deformation that leaves no element turned over.
+fn moved(x: &Vec3) -> Vec3 {
+    let bend = Vec3::new(0.1 * x.y, 0.3 * x.x * x.x, 0.2 * x.x * x.z - 0.1 * x.y);
+    x * 1.2 + bend
+}
+
+fn material() -> Material {
+    Material::new(2e3, 0.3, 900.0).unwrap()
+}
+
+#[test]
+fn a_solid_is_its_mesh_and_rests_where_that_is() {
+    let mesh = block();
+    let solid = Solid::of_tets(&mesh, &material(), Model::NeoHookean);
+    assert_eq!(solid.rest(), mesh.vertices());
+    let mass: f64 = solid.masses().iter().sum();
+    assert!((mass - 900.0 * 0.8 * 0.3 * 0.4).abs() < 1e-9 * mass);
+    assert!(solid.energy(mesh.vertices()).abs() < 1e-9);
+    let x: Vec<Vec3> = mesh.vertices().iter().map(moved).collect();
+    let gradient = solid.gradient(&x);
+    let h = 1e-6;
+    for v in 0..x.len() {
+        for k in 0..3 {
+            let at = |by: f64| {
+                let mut x = x.clone();
+                x[v][k] += by;
+                solid.energy(&x)
+            };
+            let slope = (at(h) - at(-h)) / (2.0 * h);
+            let size = 1.0 + slope.abs();
+            assert!((gradient[v][k] - slope).abs() < 1e-5 * size, "{v} {k}");
+        }
+    }
+}
+
+#[test]
+fn a_rest_that_is_carried_is_that_of_a_body_built_there() {
+    let mesh = block();
+    let there: Vec<Vec3> = mesh.vertices().iter().map(moved).collect();
+    let built = TetMesh::new(there.clone(), mesh.tets().to_vec()).unwrap();
+    for model in Model::ALL {
+        let solid = Solid::of_tets(&mesh, &material(), model);
+        let carried = solid.at_rest(&there).unwrap();
+        let built = Solid::of_tets(&built, &material(), model);
+        let twice: Vec<Vec3> = there.iter().map(moved).collect();
+        let (a, b) = (carried.energy(&twice), built.energy(&twice));
+        assert!((a - b).abs() < 1e-9 * b.abs(), "{model:?}: {a} {b}");
+        let pairs = [
+            (
+                solid.hessian_at_rest(&there).unwrap(),
+                built.hessian(&there),
+            ),
+            (carried.hessian(&twice), built.hessian(&twice)),
+        ];
+        for (a, b) in pairs {
+            let size = b.data().iter().map(|m| m.amax()).fold(0.0, f64::max);
+            for (a, b) in a.data().iter().zip(b.data()) {
+                assert!((a - b).amax() < 1e-9 * size, "{model:?}");
+            }
+        }
+        assert_eq!(carried.rest(), there);
+        assert_eq!(carried.masses(), solid.masses());
+    }
+}
+
+#[test]
+fn elements_that_are_turned_over_keep_their_rest() {
+    let mesh = block();
+    let mirrored: Vec<Vec3> = mesh
+        .vertices()
+        .iter()
+        .map(|x| Vec3::new(-x.x, x.y, x.z))
+        .collect();
+    let solid = Solid::of_tets(&mesh, &material(), Model::NeoHookean);
+    let kept = solid.at_rest(&mirrored).unwrap();
+    // From there it takes as much to deform as from where it was.
+    let shift = |x: &[Vec3]| -> Vec<Vec3> {
+        let by = mesh.vertices().iter().map(|x| moved(x) - x);
+        x.iter().zip(by).map(|(x, u)| x + u).collect()
+    };
+    let (a, b) = (
+        kept.energy(&shift(&mirrored)),
+        solid.energy(&shift(mesh.vertices())),
+    );
+    assert!((a - b).abs() < 1e-9 * b, "{a} {b}");
+}
