@@ -24,7 +24,7 @@ const SMOOTHED: f64 = 0.012;
 pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
     let points = scattered(skin, POINTS, |_| true);
     let tree = PointTree::new(&points);
-    let (largest, tiny) = (0.5 * skin.size, 1e-3 * skin.size);
+    let (largest, tiny) = (0.5 * skin.span, 1e-3 * skin.span);
     let radius = |((x, n), chord): ((&Vec3, &Vec3), &f64)| {
         let mut r = largest;
         if chord.is_finite() {
@@ -39,7 +39,7 @@ pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
             };
             let q = points[i] - x;
             let sine = -q.dot(n);
-            if q.norm() <= tiny || sine <= 1e-9 * skin.size {
+            if q.norm() <= tiny || sine <= 1e-9 * skin.span {
                 break;
             }
             let new = q.norm_squared() / (2.0 * sine);
@@ -58,13 +58,13 @@ pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
         .with_min_len(64)
         .map(radius)
         .collect();
-    let known = |r: &f64| *r < 0.499 * skin.size;
+    let known = |r: &f64| *r < 0.499 * skin.span;
     let usual =
-        quantile(all.iter().copied().filter(known).collect(), 0.5).unwrap_or(0.5 * skin.size);
+        quantile(all.iter().copied().filter(known).collect(), 0.5).unwrap_or(0.5 * skin.span);
     let mut diameters: Vec<f64> = all
         .iter()
         .map(|r| if known(r) { 2.0 * r } else { 2.0 * usual })
         .collect();
-    skin.smooth(&mut diameters, SMOOTHED * skin.size);
+    skin.smooth(&mut diameters, SMOOTHED * skin.span);
     diameters
 }

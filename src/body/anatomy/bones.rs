@@ -56,7 +56,7 @@ impl Bones {
     pub fn new(skin: &Skin, skeleton: &Skeleton, diameters: &[f64], plane: &Plane) -> Self {
         let n = skeleton.len();
         let mut bones = Self::measured(skin, n, diameters, plane);
-        let twin = bones.twins(plane, skin.size);
+        let twin = bones.twins(plane, skin.span);
         let plain = shared(skin, n);
         let strength = |i: usize, j: usize| {
             let both = 0.5 * (plain[i * n + j] + plain[twin[i] * n + twin[j]]);
@@ -149,7 +149,7 @@ impl Bones {
         let (mut side, mut spread) = (vec![0.0; n], vec![0.0; n]);
         let mut centre = vec![Vec3::zeros(); n];
         for (v, row) in skin.rows.iter().enumerate() {
-            let away = plane.away(&skin.x[v]) / skin.size;
+            let away = plane.away(&skin.x[v]) / skin.span;
             let most = row.iter().map(|r| r.1).fold(0.0, f64::max);
             let firsts = || row.iter().filter(|r| r.1 >= most * (1.0 - 1e-6));
             for &(b, _) in firsts() {
@@ -158,7 +158,7 @@ impl Bones {
             for &(b, w) in row {
                 let (b, a) = (b as usize, w * skin.area[v]);
                 area[b] += a;
-                volume[b] += a * diameters[v].min(skin.size) / 4.0;
+                volume[b] += a * diameters[v].min(skin.span) / 4.0;
                 centre[b] += skin.x[v] * a;
                 side[b] += a * away;
                 spread[b] += a * away.abs();

@@ -107,7 +107,7 @@ impl Along {
             .collect();
         let far = (0..skin.len()).filter(|&v| own[v] > 0.5);
         let far = far.map(|v| reached[v]).collect();
-        let length = quantile(far, 0.98).unwrap_or(1.0).max(1e-9 * skin.size);
+        let length = quantile(far, 0.98).unwrap_or(1.0).max(1e-9 * skin.span);
 
         // The largest ends first: what lies behind one belongs to it.
         let mut hard = vec![false; bones.len()];

@@ -103,7 +103,7 @@ fn soft_parts(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64> {
             .zip(hard)
             .for_each(|(f, hard)| *f *= 1.0 - hard);
     }
-    skin.smooth(&mut f, SMOOTHED * skin.size);
+    skin.smooth(&mut f, SMOOTHED * skin.span);
     mean_of_sides(anatomy, &mut f);
     f
 }
@@ -154,7 +154,7 @@ fn follow_large_pieces(skin: &Skin, f: &mut [f64]) {
         .map(|&i| area[i as usize] > least)
         .collect();
     for (v, near) in skin.nearest_of(&large) {
-        let gap = (skin.x[v] - skin.x[near]).norm() / skin.size;
+        let gap = (skin.x[v] - skin.x[near]).norm() / skin.span;
         let off = smoothstep(LIES_ON, gap);
         f[v] = f[near] + off * (f[v].min(f[near]) - f[near]);
     }
@@ -170,7 +170,7 @@ fn mean_of_sides(anatomy: &Anatomy, f: &mut [f64]) {
     let before = f.to_vec();
     for (f, x) in f.iter_mut().zip(&skin.x) {
         if let Some((i, distance)) = tree.nearest(&plane.image(x))
-            && distance < MIRROR * skin.size
+            && distance < MIRROR * skin.span
         {
             *f = 0.5 * (*f + before[i]);
         }

@@ -126,14 +126,14 @@ fn bettered(
             .collect();
         let far = near
             .iter()
-            .filter(|(step, _)| step.norm() > 0.05 * skin.size);
+            .filter(|(step, _)| step.norm() > 0.05 * skin.span);
         if far.clone().count() < 10 {
             break;
         }
         let sum: Vec3 = far
             .map(|(step, _)| step * step.dot(&plane.normal).signum())
             .sum();
-        let Some(normal) = sum.try_normalize(1e-9 * skin.size) else {
+        let Some(normal) = sum.try_normalize(1e-9 * skin.span) else {
             break;
         };
         plane.normal = normal;
@@ -141,6 +141,6 @@ fn bettered(
         plane.offset = quantile(offsets, 0.5).unwrap_or(plane.offset);
     }
     let distances = partners(&plane).iter().map(|f| f.0).collect();
-    plane.error = quantile(distances, 0.8).unwrap_or(f64::INFINITY) / skin.size;
+    plane.error = quantile(distances, 0.8).unwrap_or(f64::INFINITY) / skin.span;
     plane
 }

@@ -107,7 +107,7 @@ impl Anatomy {
         let diameters: Vec<f64> = known
             .map(|(&ray, &ball)| {
                 if ray.is_finite() {
-                    ray.min(skin.size)
+                    ray.min(skin.span)
                 } else {
                     ball
                 }
@@ -165,7 +165,7 @@ impl Anatomy {
 
     /// Diagonal of the box of the skin that is the body's, without props far away and vertices of no face, metres.
     pub fn size(&self) -> f64 {
-        self.skin.extent
+        self.skin.size
     }
 
     /// For each vertex of the surface as given, whether it is of the body.
@@ -236,6 +236,6 @@ fn depths(skin: &Skin, skeleton: &Skeleton, trunk: &Trunk, diameters: &[f64]) ->
         limb + trunk.share[v].clamp(0.0, 1.0) * (0.5 * diameters[v] - limb)
     };
     let mut depths: Vec<f64> = (0..skin.len()).map(depth).collect();
-    skin.smooth(&mut depths, SMOOTHED * skin.size);
+    skin.smooth(&mut depths, SMOOTHED * skin.span);
     depths
 }

@@ -238,7 +238,7 @@ impl<'a> Finder<'a> {
             let bottom = self
                 .quantile(face, h, 0.0)
                 .or_else(|| self.quantile(own, h, 0.0))?;
-            Some((lo, hi, bottom, (top - bottom).max(1e-9 * skin.size)))
+            Some((lo, hi, bottom, (top - bottom).max(1e-9 * skin.span)))
         };
         let Some((lo, hi, bottom, height)) = bounds() else {
             return;

@@ -41,7 +41,7 @@ impl OnTrunk {
         }
         let front = |v: usize| {
             let [middle, half] = interpolated(&slices, along[v])?;
-            Some(((ahead[v] - middle) / half.max(1e-9 * skin.size)).clamp(-1.0, 1.0))
+            Some(((ahead[v] - middle) / half.max(1e-9 * skin.span)).clamp(-1.0, 1.0))
         };
         Self {
             front: (0..skin.len()).map(|v| front(v).unwrap_or(0.0)).collect(),
@@ -79,8 +79,8 @@ fn bulges(skin: &Skin, mine: &[bool], reach: f64) -> Vec<f64> {
     };
     let usual = quantile(own(), 0.5).unwrap_or(0.0);
     let high = quantile(own(), 0.95).unwrap_or(0.0);
-    let range = (usual, high.max(usual + 1e-9 * skin.size));
+    let range = (usual, high.max(usual + 1e-9 * skin.span));
     let mut round: Vec<f64> = lift.iter().map(|l| smoothstep(range, *l)).collect();
-    skin.smooth(&mut round, 0.01 * skin.size);
+    skin.smooth(&mut round, 0.01 * skin.span);
     round
 }

@@ -35,9 +35,9 @@ pub(super) struct Skin {
     pub island: Vec<u32>,
     pub islands: usize,
     /// Diagonal of the box along the principal axes of its area, m: what lengths are compared with, however the body stands or lies.
-    pub size: f64,
+    pub span: f64,
     /// Diagonal of the box along the character's own axes about z, m: the body's size.
-    pub extent: f64,
+    pub size: f64,
     /// Weights of the bones per vertex: a row sums to one or is empty.
     pub rows: Vec<Vec<(u32, f64)>>,
     /// For each vertex of the surface as given that of the skin, `u32::MAX` where it is none of the body.
@@ -76,8 +76,8 @@ impl Skin {
         let of_given = of_given.map(|&w| new.get(w as usize).copied().unwrap_or(u32::MAX));
         let heading = lattice::heading(surface, skeleton);
         let mut skin = Self {
-            size: 0.0,
-            extent: aabb::diagonal(x.iter().map(|p| heading.to_own(p))).max(f64::MIN_POSITIVE),
+            span: 0.0,
+            size: aabb::diagonal(x.iter().map(|p| heading.to_own(p))).max(f64::MIN_POSITIVE),
             area: vec![0.0; x.len()],
             normal: vec![Vec3::zeros(); x.len()],
             face_area: Vec::new(),
@@ -126,7 +126,7 @@ impl Skin {
         let length = |e: &[u32; 2]| (self.x[e[0] as usize] - self.x[e[1] as usize]).norm();
         let mean = self.edges.iter().map(length).sum::<f64>() / self.edges.len().max(1) as f64;
         // A pass spreads by about one edge, n of them by √n.
-        let wanted = (reach / mean.max(1e-9 * self.size)).powi(2).ceil();
+        let wanted = (reach / mean.max(1e-9 * self.span)).powi(2).ceil();
         let passes = (wanted as usize).clamp(1, PASSES);
         let mut next = values.clone();
         for _ in 0..passes {
@@ -191,7 +191,7 @@ impl Skin {
             .sum();
         let axes = spread.symmetric_eigen().eigenvectors;
         let along = self.x.iter().map(|x| axes.tr_mul(x));
-        self.size = aabb::diagonal(along).max(f64::MIN_POSITIVE);
+        self.span = aabb::diagonal(along).max(f64::MIN_POSITIVE);
     }
 
     fn link(&mut self) {

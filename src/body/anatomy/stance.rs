@@ -64,7 +64,7 @@ impl Stance {
                 .map(|l| (plane.within(&(l.joint - joints)), 1.0)),
         );
         // Two girdles tell better than the shape between them.
-        let mut axis = match spread.sqrt() > 0.15 * skin.size {
+        let mut axis = match spread.sqrt() > 0.15 * skin.span {
             true => girdles,
             false => longest(own().map(|v| (plane.within(&(skin.x[v] - centre)), skin.area[v]))).0,
         };
@@ -89,7 +89,7 @@ impl Stance {
             order.sort_by(|a, b| height(a).total_cmp(&height(b)));
             lead = order.iter().take(2).map(|l| across(l.foot)).sum();
         }
-        (lead.norm() >= 0.005 * skin.size && high > low).then(|| Self {
+        (lead.norm() >= 0.005 * skin.span && high > low).then(|| Self {
             hips: centre + axis * low,
             chest: centre + axis * high,
             ventral: lead.normalize(),
@@ -143,7 +143,7 @@ fn branches(
             continue;
         }
         let area: f64 = list.iter().map(|&b| bones.area[b]).sum();
-        if reach_of(skin, &own, &joint).0 <= REACH * skin.size || area <= LIMB * whole {
+        if reach_of(skin, &own, &joint).0 <= REACH * skin.span || area <= LIMB * whole {
             continue;
         }
         let middle = |chosen: &dyn Fn(usize) -> bool| {

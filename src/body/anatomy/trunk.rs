@@ -137,7 +137,7 @@ fn junctions(skin: &Skin, bones: &Bones) -> Vec<bool> {
         for c in bones.linked(b).filter(|&c| !bones.middle[c]) {
             let list = bones.beyond(c, b);
             let share = skin.share(&bones.marked(&list));
-            if reach_of(skin, &share, &bones.joint(b, c)).0 > REACH * skin.size {
+            if reach_of(skin, &share, &bones.joint(b, c)).0 > REACH * skin.span {
                 let side = usize::from(bones.side[c] > 0.0);
                 sides[side] += list.iter().map(|&b| bones.area[b]).sum::<f64>();
             }
