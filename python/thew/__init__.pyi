@@ -617,9 +617,12 @@ class MRep:
     ) -> MRepFit:
         """The most probable model for a surface or a volume, this one being the template [oguz2005, slides 9 to 14].
 
-        prior: factor on what is expected beside what is seen. held: indices of atoms, or a mask of them, whose hubs stay; the whole is
-        not moved then. weights[n]: how much each vertex of a surface counts, from 0 to 1. family: what is expected instead of the
-        template's neighbourhoods. Raises MRepError, Cancelled."""
+        Several figures are fitted to a surface as one model: all as one, each as one, then atoms and boundaries, with ties where they meet
+        in the template. stages: some of "similarity", "sections" (of a tube, from joint to joint), "atoms", "boundary". prior: factor on
+        what is expected beside what is seen. held: indices of atoms, or a mask of them, whose hubs stay; the whole is not moved then.
+        weights[n]: how much each vertex of a surface counts, from 0 to 1; [k,n] for k figures, None: for the one whose boundary is
+        nearest. family: what is expected instead of the template's neighbourhoods. held and family are of one figure. Raises MRepError,
+        Cancelled."""
 
 @final
 class MRepFit:
@@ -629,15 +632,19 @@ class MRepFit:
     def mrep(self) -> MRep:
         """The model."""
     @property
+    def figures(self) -> list[MRepFit]:
+        """The fits of the figures, each by itself; of one figure itself alone. What is told of stages and of coordinates is told of one."""
+    @property
     def surface(self) -> Surface:
-        """Its boundary, moved onto the target by the last stage."""
+        """Its boundary, moved onto the target by the last stage; of several figures all boundaries, as pieces."""
     @property
     def surface_coordinates(self) -> _Floats:
         """Coordinates (u, v, φ, 1) of the vertices of `surface`, [p,4]."""
     @property
     def posterior(self) -> dict[str, _Floats]:
         """Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, [s]; it falls. A volume has stages
-        "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms"."""
+        "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms". Of several figures "similarity"
+        is the sum of all, and "object", each figure as one, comes after it."""
     @property
     def stages(self) -> dict[str, MRepReport]:
         """How good the fit was at the end of each stage, in their order."""

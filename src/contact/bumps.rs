@@ -10,9 +10,11 @@ use super::skin::SkinPoint;
 use crate::Vec3;
 use crate::aabb;
 
-/// Farther than points and colliders come together in a frame, by so much, points are chosen, in cells.
+/// Farther than points and colliders come together in a frame, by so much, points are chosen, in cells: sway goes on within the frame. Half and
+/// twice as much lay a limb on a floor alike.
 const WIDER: f64 = 0.25;
-/// Flesh behind skin is looked for at least so far in, in cells.
+/// Flesh behind skin is looked for at least so far in, in cells: where skin is thinner than that it has no side. Half and twice as much lay
+/// a limb on a floor alike.
 const INWARD: f64 = 0.1;
 
 /// A point that may come to a collider within a frame.

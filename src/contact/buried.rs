@@ -13,12 +13,13 @@ use crate::body::Body;
 use crate::range::is_kept;
 use std::collections::BTreeMap;
 
-/// Bones less deep than this in something do not lie in it, in sizes.
+/// Bones less deep than this in something do not lie in it, in sizes: a millimetre of a person, less than anybody sees.
 const DEEP: f64 = 5e-4;
 /// Flesh of the same body in which a bone lies is so far from it at rest, in cells, and so many times as far as the bone lies deep.
 const APART: f64 = 1.0;
 const OWN: f64 = 2.0;
-/// A body stands in a room if so much of its bones is inside; and how many points are asked.
+/// A body stands in a room if so much of its bones is inside: hardly more than half of a body lies in what it touches. And how many points are
+/// asked, which tells such a share to a twentieth.
 const WITHIN: f64 = 0.8;
 const ASKED: usize = 64;
 

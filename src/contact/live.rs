@@ -21,11 +21,14 @@ use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Contacts without force are kept while they are nearer than this, in sizes.
+/// Contacts without force are kept while they are nearer than this, in sizes: they push again before they overlap. Half and twice as much give
+/// the same depths.
 const KEPT: f64 = 0.002;
-/// Contacts that pushed are kept while they are nearer than this, in cells.
+/// Contacts that pushed are kept while they are nearer than this, in cells, so that one that opens for a step goes on with its force; depths
+/// are the same at half and twice as much.
 const HELD: f64 = 0.1;
-/// Contacts that the search does not find again are given up when they are deeper than this, in cells.
+/// Contacts that the search does not find again are given up when they are deeper than this, in cells: the search finds what is less deep, so
+/// they are none. Depths are the same at half and twice as much.
 const DEEPEST: f64 = 0.25;
 
 /// Contacts among bodies, and of these with colliders; the order is the same throughout.

@@ -17,20 +17,27 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Farthest outside of the skin that a point is taken up, in cells.
+/// Farthest outside of the skin that a point is taken up, in cells, so that what comes nearer within a step is there already. Twice as much
+/// takes up half as many contacts more, which part no more.
 const MARGIN: f64 = 0.1;
-/// Determinants of cells below this are those of flat ones, in which no place means anything.
+/// Determinants of cells below this are those of flat ones, in which no place means anything: coordinates are then off by fifty times what
+/// points are. Half and twice as much give the same depths.
 pub(crate) const FLAT: f64 = 0.02;
-/// Flesh nearer than this to its own place at rest does not touch itself, in cells.
+/// Flesh nearer than this to its own place at rest does not touch itself, in cells: within a cell nothing can fold onto itself. Half and twice
+/// as much give the same depths.
 const APART: f64 = 0.5;
-/// How many times as far from its own place a point must be as from the skin that it came in through.
+/// How many times as far from its own place a point must be as from the skin that it came in through: once would take flesh that is stretched
+/// for other flesh. Depths are the same at half and twice as much.
 const OWN: f64 = 2.0;
-/// Skin may be shown this many times as far from a point as it is at rest, and by these cells more.
+/// Skin may be shown this many times as far from a point as it is at rest, and by these cells more; what is farther was found through
+/// a cell that is far from its shape at rest. Depths are the same at half and twice as much.
 const STRETCH: f64 = 2.0;
 const MISLED: f64 = 0.25;
-/// Flesh of the same body is not taken up from deeper than this, in cells.
+/// Flesh of the same body is not taken up from deeper than this, in cells: beyond the middle of a cell the way out is the other one. Depths are
+/// the same at half and twice as much.
 const DEEPEST: f64 = 0.5;
-/// Normals that agree more than this are of skin that lies upon skin.
+/// Normals that agree more than this are of skin that lies upon skin: those that meet in a crease look against each other. Depths are the
+/// same at half and twice as much.
 pub(crate) const ALIKE: f64 = 0.3;
 
 /// A point of one skin at a point of another.

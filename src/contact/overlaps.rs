@@ -10,15 +10,20 @@ use crate::Vec3;
 use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
-/// How far outside of itself a point is looked at, in sizes of the body.
+/// How far outside of itself a point is looked at, in sizes of the body: more than rounding, less than [`HAIR`]; half and twice as much give
+/// the same.
 const OUTSIDE: f64 = 1e-6;
-/// Skin that is less than so many times as far from a point at rest as now is its own; from the second on it counts whole.
+/// Skin that is less than so many times as far from a point at rest as now is its own; from the second on it counts whole. The first is what
+/// the word means; the wider the range, the softer skin begins to part, and twice the second keeps a fourth more of an elbow at 148° double.
 const OTHER: [f64; 2] = [1.0, 1.5];
-/// Cosines between the point's inward normal and the skin's outward one: from where on it counts, and whole.
+/// Cosines between the point's inward normal and the skin's outward one: from where on it counts, and whole. Skin that looks the same way is
+/// no other side. With half the second modal flesh keeps 0.39 % double instead of 0.06.
 const FACING: [f64; 2] = [0.0, 0.3];
-/// From how deep on a point counts less, and from where no more, in cells.
+/// From how deep on a point counts less, and from where no more, in cells: what is as deep as flesh is thick has no way out that is meant.
+/// Half or twice as much changes the vertices of an elbow in other flesh by a fifth at most.
 const DEEP: [f64; 2] = [1.0, 3.0];
-/// Skins that are parted are so much farther from each other than they have to, in sizes: they would be seen through each other.
+/// Skins that are parted are so much farther from each other than they have to, in sizes: they would be seen through each other. Half of it
+/// leaves 0.20 % double where it leaves 0.06, twice 0.01.
 const HAIR: f64 = 3e-4;
 
 /// A pair of points of which at least the first is one of the skin.

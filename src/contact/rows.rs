@@ -11,9 +11,11 @@ use super::skin::SkinPoint;
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
-/// How fast what overlaps is parted, sizes of the body per second.
+/// How fast what overlaps is parted, sizes of the body per second: a tenth in a fifth of a second, which is no jump. Half and twice as fast leave
+/// the same depths.
 pub(super) const RECOVERY: f64 = 0.5;
-/// Skin bulges between the points that are looked up: by so much they are kept apart, in cells.
+/// Skin bulges between the points that are looked up: by so much they are kept apart, in cells. With half of it an elbow at 136° keeps 0.07 % of
+/// the size double instead of nothing.
 const BETWEEN: f64 = 0.005;
 /// The largest pressure of a contact, in Young's moduli of the flesh there: where plain skinning folds skin through itself, flesh cannot make up for
 /// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.

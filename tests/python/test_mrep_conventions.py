@@ -119,9 +119,14 @@ def test_what_is_no_number_is_refused_and_what_has_no_coordinates_passes():
 
 
 def test_several_figures_at_once_say_which_to_take():
-    """A fit, coordinates and a lattice are of one figure; a model of several names those it has."""
+    """Coordinates, a lattice and held hubs are of one figure; a model of several names those it has."""
     two = thew.MRep.join([straight(5, 6), straight(5, 6).transformed(translation=(0.0, 2.0, 0.0))], names=["a", "b"])
-    for call in (lambda: two.fit(two.boundary(2)), two.lattice, lambda: two.coordinates([[0.3, 0.0, 0.0]])):
+    held = np.array([0])
+    for call in (
+        lambda: two.fit(two.boundary(2), held=held),
+        two.lattice,
+        lambda: two.coordinates([[0.3, 0.0, 0.0]]),
+    ):
         with pytest.raises(thew.MRepError, match=r"2 figures \(a, b\): take one"):
             call()
     assert two.figures[1].fit(two.figures[1].boundary(2)).report.mean < 1e-3

@@ -7,6 +7,8 @@ use super::evidence::{Evidence, Likelihood};
 use super::folds::Folds;
 use super::medial::Medial;
 use super::prior::Prior;
+use super::sections::Sections;
+use super::ties::{self, Tie};
 use super::unknowns::Unknowns;
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::tall;
@@ -26,7 +28,9 @@ pub(super) struct Posterior<'a> {
     pub unknowns: &'a Unknowns,
     pub medial: &'a Medial,
     pub folds: &'a Folds<'a>,
-    /// Factor on what is expected: prior and medial.
+    /// Where other figures tell hubs to be.
+    pub ties: &'a [Tie],
+    /// Factor on what is expected: prior, medial and ties.
     pub prior: f64,
     pub likelihood: &'a dyn Likelihood,
 }
@@ -35,7 +39,7 @@ pub(super) struct Posterior<'a> {
 pub(super) struct State {
     pub figure: Figure,
     pub evidence: Evidence,
-    /// Of prior and medial.
+    /// Of prior, medial, ties and folds.
     expected: f64,
 }
 
@@ -60,8 +64,8 @@ impl Posterior<'_> {
     pub fn state(&self, figure: Figure) -> State {
         let known = self.expected.energy(&figure, self.unknowns);
         let vectors = vectors(&figure);
-        let expected =
-            self.prior * (known + self.medial.energy(&vectors)) + self.folds.energy(&vectors);
+        let known = known + self.medial.energy(&vectors) + ties::energy(self.ties, &figure);
+        let expected = self.prior * known + self.folds.energy(&vectors);
         let evidence = self.likelihood.evidence(&self.boundary.shape(&figure));
         State {
             figure,
@@ -98,6 +102,10 @@ impl Posterior<'_> {
             self.medial.residuals(&vectors, unknowns, &derivatives),
             self.prior,
         );
+        add(
+            ties::residuals(self.ties, &state.figure, unknowns),
+            self.prior,
+        );
         add(self.folds.residuals(&vectors, unknowns, &derivatives), 1.0);
         let figure = &state.figure;
         self.expected
@@ -105,11 +113,35 @@ impl Posterior<'_> {
         (gradient, hessian)
     }
 
-    /// Steps until nothing more is to be had, `most` at most; `energies` gets the reported one of each figure.
+    /// A damped step of all unknowns, or of sections alone; none where the system has no solution.
+    fn change(
+        &self,
+        figure: &Figure,
+        (gradient, hessian): (&[f64], &Mat<f64>),
+        sections: Option<&Sections>,
+        damping: f64,
+    ) -> Option<Vec<f64>> {
+        let blocked = self.unknowns.blocked(figure, gradient);
+        let Some(sections) = sections else {
+            return solve(hessian, gradient, &blocked, damping);
+        };
+        let ways = sections.ways(figure, self.unknowns, &blocked);
+        let count = ways.ncols();
+        let column = Mat::from_fn(gradient.len(), 1, |i, _| gradient[i]);
+        let gradient = ways.transpose() * &column;
+        let gradient: Vec<f64> = (0..count).map(|i| gradient[(i, 0)]).collect();
+        let hessian = ways.transpose() * (hessian * &ways);
+        let along = solve(&hessian, &gradient, &vec![false; count], damping)?;
+        let change = &ways * Mat::from_fn(count, 1, |i, _| along[i]);
+        Some((0..change.nrows()).map(|i| change[(i, 0)]).collect())
+    }
+
+    /// Steps until nothing more is to be had, `most` at most, of all atoms or of sections alone; `energies` gets the reported one of each
+    /// figure.
     pub fn minimise(
         &self,
         start: Figure,
-        most: usize,
+        (most, sections): (usize, Option<&Sections>),
         energies: &mut Vec<f64>,
         progress: &dyn Progress,
         stage: &str,
@@ -129,10 +161,11 @@ impl Posterior<'_> {
         for k in 0..most {
             step(progress, k as f64 / most as f64, stage)?;
             let (gradient, hessian) = self.derivatives(&state);
-            let blocked = self.unknowns.blocked(&state.figure, &gradient);
+            let slopes = (&gradient[..], &hessian);
             let mut taken = None;
             for _ in 0..TRIES {
-                if let Some(mut change) = solve(&hessian, &gradient, &blocked, damping) {
+                let change = self.change(&state.figure, slopes, sections, damping);
+                if let Some(mut change) = change {
                     self.unknowns.shortened(&mut change);
                     let figure = self.unknowns.moved(&state.figure, &change);
                     let after = figure.legality();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fitting a figure to what was seen: the most probable one, in stages.
 //!
-//! A similarity of the whole, then all atoms at once, then offsets of a finer boundary. What is minimised is minus the logarithm of
+//! A similarity of the whole, sections if they are asked for, then all atoms at once, then offsets of a finer boundary; several figures as
+//! one model in [`several`]. What is minimised is minus the logarithm of
 //! prior times likelihood: [`prior`] (neighbours as in the template, or a family), [`medial`] (spokes upright on the boundary),
 //! [`folds`] (away from them) and the target's.
 //!
@@ -16,6 +17,8 @@ mod medial;
 mod offsets;
 mod prior;
 mod report;
+mod sections;
+mod several;
 mod shown;
 mod similarity;
 mod stages;
@@ -24,6 +27,7 @@ mod surface;
 mod target;
 #[cfg(test)]
 mod tests;
+mod ties;
 mod unknowns;
 mod volume;
 
@@ -39,6 +43,7 @@ use super::volume::Volume;
 use crate::Vec3;
 use crate::progress::{Progress, step};
 use crate::surface::Surface;
+use sections::Sections;
 use stages::Stages;
 use std::sync::Arc;
 use surface::{DEVIATIONS, SurfaceLikelihood};
@@ -50,6 +55,8 @@ use volume::{BLURS, Picture};
 pub struct FitSettings {
     /// Place, turn and size of the whole first.
     pub similarity: bool,
+    /// Then its sections, from joint to joint, of a tube along several bones.
+    pub sections: bool,
     /// Then all atoms.
     pub atoms: bool,
     /// Then a finer boundary.
@@ -66,6 +73,7 @@ impl Default for FitSettings {
     fn default() -> Self {
         Self {
             similarity: true,
+            sections: false,
             atoms: true,
             boundary: true,
             prior: 1.0,
@@ -78,7 +86,7 @@ impl Default for FitSettings {
 /// One stage as it went.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// "similarity", "atoms" or "boundary"; of a volume also "atoms at blur 3" and the like, in voxels (less where the body is thin), before
+    /// "similarity", "sections", "atoms" or "boundary"; of several figures also "object", after "similarity"; of a volume also "atoms at blur 3" and the like, in voxels (less where the body is thin), before
     /// the last "atoms".
     pub name: String,
     /// Energy at its beginning and after each accepted step: they fall.
@@ -179,6 +187,15 @@ impl Figure {
             let energies = stages.similarity(&starts, |figure| Ok(seen(figure)), 0.0, 0.2)?;
             stages.ended("similarity", energies, &report);
         }
+        if let (true, Some(sections)) = (settings.sections, Sections::between_joints(self)) {
+            let (mut likelihood, mut energies) = (seen(&stages.figure), Vec::new());
+            let part = stages.part(0.15, 0.2);
+            for deviation in DEVIATIONS {
+                likelihood.deviation = deviation;
+                stages.steps(&likelihood, (10, Some(&sections)), &mut energies, &part)?;
+            }
+            stages.ended("sections", energies, &report);
+        }
         if settings.atoms {
             let mut likelihood = seen(&stages.figure);
             let mut energies = Vec::new();
@@ -189,25 +206,13 @@ impl Figure {
             }
             stages.ended("atoms", energies, &report);
         }
-        let fine = Boundary::new(&stages.figure, offsets::level(&stages.figure))?;
-        let mut positions = fine.positions(&stages.figure);
-        if settings.boundary {
-            let shape = fine.shape(&stages.figure);
-            let likelihood = SurfaceLikelihood::new(&target, &fine, &shape, self.kind().atoms());
-            let (part, mut energies) = (stages.part(0.8, 1.0), Vec::new());
-            let laid = offsets::minimise(
-                &likelihood,
-                SURFACE_SMOOTH,
-                shape,
-                &fine.triangles,
-                &mut energies,
-                &part,
-            )?;
-            let report = |_: &Figure| Report::new(&target, &fine, &laid);
-            stages.ended("boundary", energies, &report);
-            positions.clone_from(&laid.positions);
+        match settings.boundary {
+            true => {
+                let part = stages.part(0.8, 1.0);
+                stages.laid(&target, &part)
+            }
+            false => stages.unlaid(),
         }
-        Ok(stages.fit(fine, positions, None))
     }
 
     /// Fits the figure to the body in a volume that it lies on, as its template.
@@ -241,6 +246,13 @@ impl Figure {
             let seen = |figure: &Figure| soft.likelihood(&boundary, &boundary.shape(figure), atoms);
             let energies = stages.similarity(&starts, seen, 0.15, 0.3)?;
             stages.ended("similarity", energies, &report);
+        }
+        if let (true, Some(sections)) = (settings.sections, Sections::between_joints(self)) {
+            let soft = Picture::of(volume, softest, f64::INFINITY);
+            let likelihood = soft.likelihood(&boundary, &boundary.shape(&stages.figure), atoms)?;
+            let (part, mut energies) = (stages.part(0.25, 0.3), Vec::new());
+            stages.steps(&likelihood, (20, Some(&sections)), &mut energies, &part)?;
+            stages.ended("sections", energies, &report);
         }
         if settings.atoms {
             // What is blurred by more than this of its thickness is no more to be seen.

@@ -109,7 +109,9 @@ impl Fit {
         const FAR: f64 = 0.1;
         /// The same of a part of a body, beside which lies skin that belongs to it in part.
         const FAR_OF_A_PART: f64 = 0.25;
-        let Some(stage) = self.stages.last().filter(|s| s.name != "similarity") else {
+        let coarse = ["similarity", "object", "sections"];
+        let last = self.stages.last();
+        let Some(stage) = last.filter(|s| !coarse.contains(&&s.name[..])) else {
             return Vec::new();
         };
         let Report { mean, dice, .. } = stage.report;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! First stage: where the whole figure lies, how it is turned and how big it is.
+//! First stage: where the figure lies, or several as one, how it is turned and how big it is.
 
-use super::super::boundary::Boundary;
 use super::super::figure::Figure;
 use super::evidence::Evidence;
 use super::marquardt::{LEAST_DAMPING, Posterior, State, solve};
+use super::start::Similarity;
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::tall;
 use crate::{Mat3, Vec3};
@@ -13,67 +13,79 @@ use faer::Mat;
 /// Displacement 3 in sizes, turn 3, logarithm of the scale: along and about axes that go with the figure, as damping tells axes apart.
 const UNKNOWNS: usize = 7;
 
-/// Derivatives of boundary vertices by the unknowns, and what they turn and grow about.
+/// What everything turns and grows about.
 struct Whole {
     centre: Vec3,
     axes: Mat3,
     size: f64,
-    jacobian: Mat<f64>,
 }
 
 impl Whole {
-    fn new(boundary: &Boundary, figure: &Figure) -> Self {
-        let positions = boundary.positions(figure);
-        let centre = positions.iter().sum::<Vec3>() / positions.len() as f64;
-        let arms = positions.iter().map(|p| (p - centre).norm_squared());
-        let size = (arms.sum::<f64>() / positions.len() as f64).sqrt();
-        let axes = figure.atoms()[0].frame;
+    /// Of all boundaries together, along the axes of the first atom.
+    fn new(boundaries: &[Vec<Vec3>], first: &Figure) -> Self {
+        let positions = || boundaries.iter().flatten();
+        let count = positions().count() as f64;
+        let centre = positions().sum::<Vec3>() / count;
+        let arms = positions().map(|p| (p - centre).norm_squared());
+        Self {
+            centre,
+            axes: first.atoms()[0].frame,
+            size: (arms.sum::<f64>() / count).sqrt(),
+        }
+    }
+
+    /// Derivatives of boundary vertices by the unknowns.
+    fn jacobian(&self, positions: &[Vec3]) -> Mat<f64> {
         let mut jacobian = Mat::zeros(UNKNOWNS, 3 * positions.len());
         for (k, p) in positions.iter().enumerate() {
-            let arm = p - centre;
-            let turns = -arm.cross_matrix() * axes;
+            let arm = p - self.centre;
+            let turns = -arm.cross_matrix() * self.axes;
             for c in 0..3 {
                 jacobian[(6, 3 * k + c)] = arm[c];
                 for axis in 0..3 {
-                    jacobian[(axis, 3 * k + c)] = axes[(c, axis)] * size;
+                    jacobian[(axis, 3 * k + c)] = self.axes[(c, axis)] * self.size;
                     jacobian[(3 + axis, 3 * k + c)] = turns[(c, axis)];
                 }
             }
         }
-        Self {
-            centre,
-            axes,
-            size,
-            jacobian,
+        jacobian
+    }
+
+    /// Gradient and second derivatives of all that is seen.
+    fn derivatives<'a>(
+        &self,
+        seen: impl Iterator<Item = (&'a Vec<Vec3>, &'a Evidence)>,
+    ) -> (Vec<f64>, Mat<f64>) {
+        let (mut gradient, mut hessian) = (vec![0.0; UNKNOWNS], Mat::zeros(UNKNOWNS, UNKNOWNS));
+        for (positions, evidence) in seen {
+            let jacobian = self.jacobian(positions);
+            for (sum, g) in gradient.iter_mut().zip(evidence.gradient(&jacobian)) {
+                *sum += g;
+            }
+            let product = evidence.times(&jacobian);
+            hessian += tall::inner(jacobian.transpose(), product.transpose());
         }
+        (gradient, hessian)
     }
 
-    fn derivatives(&self, evidence: &Evidence) -> (Vec<f64>, Mat<f64>) {
-        let gradient = evidence.gradient(&self.jacobian);
-        let product = evidence.times(&self.jacobian);
-        (
-            gradient,
-            tall::inner(self.jacobian.transpose(), product.transpose()),
-        )
-    }
-
-    fn moved(&self, figure: &Figure, step: &[f64]) -> Figure {
+    fn moved(&self, step: &[f64]) -> Similarity {
         let turn = nalgebra::Rotation3::new(self.axes * Vec3::new(step[3], step[4], step[5]));
-        let turn: &Mat3 = turn.matrix();
+        let turn: Mat3 = *turn.matrix();
         let scale = step[6].exp();
         let shift = self.axes * Vec3::new(step[0], step[1], step[2]) * self.size;
         let shift = self.centre + shift - turn * self.centre * scale;
-        figure.transformed(scale, turn, shift)
+        Similarity { scale, turn, shift }
     }
 }
 
-/// Steps of all atoms at once until nothing more is to be had; `energies` gets the reported one of each figure.
+/// Steps of all figures at once until nothing more is to be had, each with its posterior; `energies` gets the sum of those reported after
+/// each.
 pub(super) fn minimise(
-    posterior: &Posterior<'_>,
-    start: Figure,
+    posteriors: &[Posterior<'_>],
+    start: Vec<Figure>,
     energies: &mut Vec<f64>,
     progress: &dyn Progress,
-) -> Result<Figure, Cancelled> {
+) -> Result<Vec<Figure>, Cancelled> {
     /// Steps at most: each goes half a radius or radian at most, so that they reach fifteen radii, and the first start lies nearer.
     const STEPS: usize = 30;
     /// Dampings tried for a step at most: each is four times the last, so that the eighth leaves a thousandth of it.
@@ -82,13 +94,27 @@ pub(super) fn minimise(
     const LONGEST: f64 = 0.5;
     /// Relative fall that is no more worth a step: atoms do the rest.
     const LITTLE: f64 = 1e-4;
-    let mut state: State = posterior.state(start);
-    energies.push(state.reported());
+    let states = |figures: Vec<Figure>| -> Vec<State> {
+        let each = posteriors.iter().zip(figures);
+        each.map(|(posterior, figure)| posterior.state(figure))
+            .collect()
+    };
+    let energy = |states: &[State]| states.iter().map(State::energy).sum::<f64>();
+    let reported = |states: &[State]| states.iter().map(State::reported).sum::<f64>();
+    let mut now = states(start);
+    energies.push(reported(&now));
     let mut damping = 1e-3;
     for k in 0..STEPS {
         step(progress, k as f64 / STEPS as f64, "placing the model")?;
-        let whole = Whole::new(posterior.boundary, &state.figure);
-        let (gradient, hessian) = whole.derivatives(&state.evidence);
+        let boundaries: Vec<Vec<Vec3>> = (posteriors.iter().zip(&now))
+            .map(|(posterior, state)| posterior.boundary.positions(&state.figure))
+            .collect();
+        let Some(first) = now.first() else {
+            break;
+        };
+        let whole = Whole::new(&boundaries, &first.figure);
+        let seen = boundaries.iter().zip(now.iter().map(|s| &s.evidence));
+        let (gradient, hessian) = whole.derivatives(seen);
         let mut taken = None;
         for _ in 0..TRIES {
             if let Some(mut change) = solve(&hessian, &gradient, &[false; UNKNOWNS], damping) {
@@ -96,8 +122,9 @@ pub(super) fn minimise(
                 if far > LONGEST {
                     change.iter_mut().for_each(|x| *x *= LONGEST / far);
                 }
-                let next = posterior.state(whole.moved(&state.figure, &change));
-                if next.is_below(&state) {
+                let moved = whole.moved(&change);
+                let next = states(now.iter().map(|s| moved.of(&s.figure)).collect());
+                if energy(&next) < energy(&now) && reported(&next) < reported(&now) {
                     taken = Some(next);
                     break;
                 }
@@ -107,13 +134,13 @@ pub(super) fn minimise(
         let Some(next) = taken else {
             break;
         };
-        let fall = 1.0 - next.energy() / state.energy();
-        state = next;
-        energies.push(state.reported());
+        let fall = 1.0 - energy(&next) / energy(&now);
+        now = next;
+        energies.push(reported(&now));
         damping = (damping / 6.0).max(LEAST_DAMPING);
         if fall < LITTLE {
             break;
         }
     }
-    Ok(state.figure)
+    Ok(now.into_iter().map(|state| state.figure).collect())
 }

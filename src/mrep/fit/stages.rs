@@ -9,11 +9,13 @@ use super::folds::Folds;
 use super::marquardt::Posterior;
 use super::medial::Medial;
 use super::prior::Prior;
+use super::sections::Sections;
 use super::surface::{DEVIATIONS, SurfaceLikelihood};
 use super::target::Target;
+use super::ties::Tie;
 use super::unknowns::Unknowns;
 use super::volume::{Levels, Picture};
-use super::{Fit, FitSettings, Report, Stage, similarity};
+use super::{Fit, FitSettings, Report, SURFACE_SMOOTH, Stage, offsets, similarity};
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress};
 
@@ -27,6 +29,8 @@ pub(super) struct Stages<'a> {
     pub boundary: Boundary,
     unknowns: Unknowns,
     medial: Medial,
+    /// Where other figures tell hubs to be.
+    pub ties: Vec<Tie>,
     /// As far as it has come.
     pub figure: Figure,
     stages: Vec<Stage>,
@@ -42,7 +46,7 @@ fn level(figure: &Figure) -> u32 {
 }
 
 /// What is to be better has to be so by more than rounding, or results would depend on it.
-const CLEARLY: f64 = 0.999;
+pub(super) const CLEARLY: f64 = 0.999;
 
 impl<'a> Stages<'a> {
     pub fn new(
@@ -58,6 +62,7 @@ impl<'a> Stages<'a> {
             boundary: Boundary::new(template, level(template))?,
             unknowns: Unknowns::new(template, &settings.held),
             medial: Medial::new(template),
+            ties: Vec::new(),
             figure: template.clone(),
             stages: Vec::new(),
         })
@@ -72,11 +77,11 @@ impl<'a> Stages<'a> {
         }
     }
 
-    fn folds(&self) -> Folds<'_> {
+    pub fn folds(&self) -> Folds<'_> {
         Folds::new(&self.boundary, self.template)
     }
 
-    fn posterior<'b>(
+    pub fn posterior<'b>(
         &'b self,
         likelihood: &'b dyn Likelihood,
         folds: &'b Folds<'b>,
@@ -87,6 +92,7 @@ impl<'a> Stages<'a> {
             unknowns: &self.unknowns,
             medial: &self.medial,
             folds,
+            ties: &self.ties,
             prior: self.settings.prior,
             likelihood,
         }
@@ -130,8 +136,11 @@ impl<'a> Stages<'a> {
         };
         let (part, mut energies) = (self.part(from, to), Vec::new());
         let posterior = self.posterior(&likelihood, &folds);
-        let figure = similarity::minimise(&posterior, start.clone(), &mut energies, &part)?;
-        self.figure = figure;
+        let figures =
+            similarity::minimise(&[posterior], vec![start.clone()], &mut energies, &part)?;
+        if let [figure] = &figures[..] {
+            self.figure = figure.clone();
+        }
         Ok(energies)
     }
 
@@ -145,15 +154,25 @@ impl<'a> Stages<'a> {
         to: f64,
     ) -> Result<(), Cancelled> {
         let part = self.part(from, to);
+        self.steps(likelihood, (most, None), energies, &part)
+    }
+
+    /// Moves all atoms, or sections of them as one each.
+    pub fn steps(
+        &mut self,
+        likelihood: &dyn Likelihood,
+        which: (usize, Option<&Sections>),
+        energies: &mut Vec<f64>,
+        progress: &dyn Progress,
+    ) -> Result<(), Cancelled> {
+        let stage = match which {
+            (_, None) => "fitting the atoms",
+            _ => "fitting sections",
+        };
         let folds = self.folds();
         let posterior = self.posterior(likelihood, &folds);
-        self.figure = posterior.minimise(
-            self.figure.clone(),
-            most,
-            energies,
-            &part,
-            "fitting the atoms",
-        )?;
+        let figure = posterior.minimise(self.figure.clone(), which, energies, progress, stage)?;
+        self.figure = figure;
         Ok(())
     }
 
@@ -212,6 +231,34 @@ impl<'a> Stages<'a> {
             energies,
             report: report(&self.figure),
         });
+    }
+
+    /// Lays a finer boundary onto a surface: the last stage.
+    pub fn laid(mut self, target: &Target<'_>, progress: &dyn Progress) -> Result<Fit, MRepError> {
+        let fine = Boundary::new(&self.figure, offsets::level(&self.figure))?;
+        let shape = fine.shape(&self.figure);
+        let atoms = self.template.kind().atoms();
+        let likelihood = SurfaceLikelihood::new(target, &fine, &shape, atoms);
+        let mut energies = Vec::new();
+        let laid = offsets::minimise(
+            &likelihood,
+            SURFACE_SMOOTH,
+            shape,
+            &fine.triangles,
+            &mut energies,
+            progress,
+        )?;
+        let report = |_: &Figure| Report::new(target, &fine, &laid);
+        self.ended("boundary", energies, &report);
+        let positions = laid.positions.clone();
+        Ok(self.fit(fine, positions, None))
+    }
+
+    /// The fit without that stage.
+    pub fn unlaid(self) -> Result<Fit, MRepError> {
+        let fine = Boundary::new(&self.figure, offsets::level(&self.figure))?;
+        let positions = fine.positions(&self.figure);
+        Ok(self.fit(fine, positions, None))
     }
 
     /// All of it.

@@ -5,14 +5,35 @@ use super::super::figure::Figure;
 use super::super::moments::Moments;
 use crate::{Mat3, Vec3};
 
-/// The figure as it is; with the middle and size of the target; and turned so that its axes lie on those of the target, each
-/// the nearer way round.
+/// A similarity: `x → scale · turn · x + shift`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Similarity {
+    pub scale: f64,
+    pub turn: Mat3,
+    pub shift: Vec3,
+}
+
+impl Similarity {
+    /// The figure moved so.
+    pub fn of(&self, figure: &Figure) -> Figure {
+        figure.transformed(self.scale, &self.turn, self.shift)
+    }
+}
+
+/// The figure as it is, and moved by [`similarities`].
 pub(super) fn candidates(
     figure: &Figure,
     own: Option<Moments>,
     target: Option<Moments>,
 ) -> Vec<Figure> {
-    let mut all = vec![figure.clone()];
+    let moved = similarities(own, target).into_iter().map(|s| s.of(figure));
+    std::iter::once(figure.clone()).chain(moved).collect()
+}
+
+/// To the middle and size of the target; and turned so that the axes of what is moved lie on those of the target, each the nearer way
+/// round.
+pub(super) fn similarities(own: Option<Moments>, target: Option<Moments>) -> Vec<Similarity> {
+    let mut all = Vec::new();
     let (Some(own), Some(target)) = (own, target) else {
         return all;
     };
@@ -20,8 +41,11 @@ pub(super) fn candidates(
     if !(scale.is_finite() && scale > 0.0) {
         return all;
     }
-    let brought =
-        |turn: &Mat3| figure.transformed(scale, turn, target.centre - turn * own.centre * scale);
+    let brought = |turn: &Mat3| Similarity {
+        scale,
+        turn: *turn,
+        shift: target.centre - turn * own.centre * scale,
+    };
     all.push(brought(&Mat3::identity()));
     let ((from, _), (to, spreads)) = (own.axes(), target.axes());
     // Axes that spread alike have no direction.

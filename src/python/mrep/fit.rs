@@ -16,19 +16,28 @@ use std::sync::Arc;
 
 /// What a model is fitted to.
 pub(super) enum Target {
-    Surface(Arc<Surface>, Option<Vec<f64>>),
+    /// With weights by figure.
+    Surface(Arc<Surface>, Option<Vec<Vec<f64>>>),
     Volume(Arc<Volume>),
 }
 
 impl Target {
-    pub fn new(target: &Bound<'_, PyAny>, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+    /// `figures`: how many the model has; of several a surface has weights for each.
+    pub fn new(
+        target: &Bound<'_, PyAny>,
+        weights: Option<&Bound<'_, PyAny>>,
+        figures: usize,
+    ) -> PyResult<Self> {
         if let Ok(surface) = target.cast::<PySurface>() {
             let surface = surface.get().0.clone();
             let n = surface.vertices().len();
-            let weights = weights
-                .map(|w| floats(w, "weights", &[Some(n)]))
-                .transpose()?;
-            return Ok(Self::Surface(surface, weights.map(|w| w.data)));
+            let shape: &[Option<usize>] = match figures {
+                1 => &[Some(n)],
+                _ => &[Some(figures), Some(n)],
+            };
+            let weights = weights.map(|w| floats(w, "weights", shape)).transpose()?;
+            let rows = |w: Vec<f64>| w.chunks(n.max(1)).map(<[f64]>::to_vec).collect();
+            return Ok(Self::Surface(surface, weights.map(|w| rows(w.data))));
         }
         if let Ok(volume) = target.cast::<PyVolume>() {
             if weights.is_some() {
@@ -44,44 +53,54 @@ impl Target {
         )))
     }
 
+    /// The fits, in the order of the figures.
     pub fn fit(
         &self,
-        figure: &Figure,
+        model: &Model,
         settings: &FitSettings,
         progress: &dyn Progress,
-    ) -> Result<Fit, MRepError> {
+    ) -> Result<Vec<Fit>, MRepError> {
         match self {
             Self::Surface(surface, weights) => {
-                figure.fit_surface(surface, weights.as_deref(), settings, progress)
+                model.fit_surface(surface, weights.as_deref(), settings, progress)
             }
-            Self::Volume(volume) => figure.fit_volume(volume, settings, progress),
+            Self::Volume(volume) => {
+                let fit = model.one()?.fit_volume(volume, settings, progress)?;
+                Ok(vec![fit])
+            }
         }
     }
 }
 
 /// Names of the stages.
-const STAGES: [&str; 3] = ["similarity", "atoms", "boundary"];
+const STAGES: [&str; 4] = ["similarity", "sections", "atoms", "boundary"];
+/// Those of a fit that is told none.
+const USUAL: [&str; 3] = ["similarity", "atoms", "boundary"];
 
 pub(super) fn settings(
-    figure: &Figure,
+    model: &Model,
     stages: Option<Vec<String>>,
     prior: f64,
     held: Option<&Bound<'_, PyAny>>,
     family: Option<&PyMRepFamily>,
 ) -> PyResult<FitSettings> {
-    let stages = stages.unwrap_or(STAGES.map(String::from).to_vec());
+    let stages = stages.unwrap_or(USUAL.map(String::from).to_vec());
     if let Some(other) = stages.iter().find(|s| !STAGES.contains(&&s[..])) {
         return Err(input(format!(
-            "stages: there is no '{other}'; there are 'similarity', 'atoms' and 'boundary'"
+            "stages: there is no '{other}'; there are 'similarity', 'sections', 'atoms' and 'boundary'"
         )));
     }
     let has = |name: &str| stages.iter().any(|s| s == name);
     Ok(FitSettings {
         similarity: has("similarity"),
+        sections: has("sections"),
         atoms: has("atoms"),
         boundary: has("boundary"),
         prior,
-        held: held.map_or(Ok(Vec::new()), |held| self::held(figure, held))?,
+        held: match held {
+            None => Vec::new(),
+            Some(held) => self::held(model.one().map_err(IntoPy::into_py)?, held)?,
+        },
         family: family.map(|f| f.statistics.clone()),
     })
 }
@@ -176,16 +195,37 @@ impl PyMRepReport {
 /// A fitted model.
 #[pyclass(name = "MRepFit", module = "thew", frozen)]
 pub(in crate::python) struct PyMRepFit {
-    fit: Fit,
-    name: String,
+    /// One at least.
+    fits: Vec<(String, Fit)>,
     surface: Arc<Surface>,
 }
 
 impl PyMRepFit {
-    pub fn new(fit: Fit, name: String) -> PyResult<Self> {
-        let surface = Surface::new(fit.positions.clone(), fit.boundary.triangles.clone());
-        let surface = Arc::new(surface.map_err(IntoPy::into_py)?);
-        Ok(Self { fit, name, surface })
+    pub fn new(fits: Vec<(String, Fit)>) -> PyResult<Self> {
+        let (mut positions, mut triangles) = (Vec::new(), Vec::new());
+        for (_, fit) in &fits {
+            let first = positions.len() as u32;
+            positions.extend_from_slice(&fit.positions);
+            let own = fit.boundary.triangles.iter();
+            triangles.extend(own.map(|t| t.map(|v| v + first)));
+        }
+        let surface = Arc::new(Surface::new(positions, triangles).map_err(IntoPy::into_py)?);
+        Ok(Self { fits, surface })
+    }
+
+    /// The only figure's.
+    fn one(&self) -> PyResult<&Fit> {
+        match &self.fits[..] {
+            [(_, fit)] => Ok(fit),
+            several => {
+                let names: Vec<&str> = several.iter().map(|(name, _)| &name[..]).collect();
+                Err(input(format!(
+                    "this fit is of {} figures ({}): take one of its `figures`",
+                    several.len(),
+                    names.join(", ")
+                )))
+            }
+        }
     }
 }
 
@@ -194,11 +234,21 @@ impl PyMRepFit {
     /// The model.
     #[getter]
     fn mrep(&self) -> PyResult<PyMRep> {
-        let model = Model::new(vec![(self.name.clone(), self.fit.figure.clone())]);
+        let figures = self.fits.iter();
+        let figures = figures.map(|(name, fit)| (name.clone(), fit.figure.clone()));
+        let model = Model::new(figures.collect());
         model.map(Into::into).map_err(IntoPy::into_py)
     }
 
-    /// Its boundary, moved onto the target by the last stage.
+    /// The fits of the figures, each by itself; of one figure itself alone. What is told of stages and of coordinates is told of one.
+    #[getter]
+    fn figures(&self) -> PyResult<Vec<Self>> {
+        let each = self.fits.iter();
+        each.map(|(name, fit)| Self::new(vec![(name.clone(), fit.clone())]))
+            .collect()
+    }
+
+    /// Its boundary, moved onto the target by the last stage; of several figures all boundaries, as pieces.
     #[getter]
     fn surface(&self) -> PySurface {
         PySurface(self.surface.clone())
@@ -206,16 +256,17 @@ impl PyMRepFit {
 
     /// Coordinates (u, v, φ, 1) of the vertices of `surface`, float64 [p,4].
     #[getter]
-    fn surface_coordinates<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
-        from_coordinates(py, &self.fit.boundary.coordinates)
+    fn surface_coordinates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        Ok(from_coordinates(py, &self.one()?.boundary.coordinates))
     }
 
     /// Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, {stage: float64}; it falls. A
-    /// volume has stages "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms".
+    /// volume has stages "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms". Of several
+    /// figures "similarity" is the sum of all, and "object", each figure as one, comes after it.
     #[getter]
     fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
-        for stage in &self.fit.stages {
+        for stage in &self.one()?.stages {
             let energies: Bound<'_, PyArray1<f64>> = stage.energies.clone().into_pyarray(py);
             out.set_item(&stage.name, energies)?;
         }
@@ -226,7 +277,7 @@ impl PyMRepFit {
     #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
-        for stage in &self.fit.stages {
+        for stage in &self.one()?.stages {
             out.set_item(&stage.name, Py::new(py, PyMRepReport(stage.report))?)?;
         }
         Ok(out)
@@ -234,31 +285,35 @@ impl PyMRepFit {
 
     /// How good it is at the end of the last stage; None without stages.
     #[getter]
-    fn report(&self) -> Option<PyMRepReport> {
-        self.fit
-            .stages
-            .last()
-            .map(|stage| PyMRepReport(stage.report))
+    fn report(&self) -> PyResult<Option<PyMRepReport>> {
+        let last = self.one()?.stages.last();
+        Ok(last.map(|stage| PyMRepReport(stage.report)))
     }
 
     /// What is wrong with the model, a sentence each: a target that is neither slab nor tube as the model is. Empty if it is sound.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.fit.notes(&self.name)
+        let each = self.fits.iter();
+        each.flat_map(|(name, fit)| fit.notes(name)).collect()
     }
 
     /// Values inside and outside of the boundary, of a volume; None of a surface.
     #[getter]
-    fn levels(&self) -> Option<(f64, f64)> {
-        self.fit.levels.map(|l| (l.inside, l.outside))
+    fn levels(&self) -> PyResult<Option<(f64, f64)>> {
+        Ok(self.one()?.levels.map(|l| (l.inside, l.outside)))
     }
 
     fn __repr__(&self) -> String {
-        let report = self
-            .fit
-            .stages
-            .last()
-            .map(|s| PyMRepReport(s.report).__str__());
-        format!("<thew.MRepFit: {}>", report.unwrap_or("no stages".into()))
+        let of = |(name, fit): &(String, Fit)| {
+            let report = fit.stages.last();
+            let report = report.map(|s| PyMRepReport(s.report).__str__());
+            let report = report.unwrap_or("no stages".into());
+            match self.fits.len() {
+                1 => report,
+                _ => format!("{name}: {report}"),
+            }
+        };
+        let all: Vec<String> = self.fits.iter().map(of).collect();
+        format!("<thew.MRepFit: {}>", all.join(" "))
     }
 }

@@ -198,7 +198,7 @@ impl PyMRep {
         text_signature = "(target, rows=3, cols=7)"
     )]
     fn slab_around(target: &Bound<'_, PyAny>, rows: Whole, cols: Whole) -> PyResult<Self> {
-        let seen = fit::Target::new(target, None)?;
+        let seen = fit::Target::new(target, None, 1)?;
         let figure = detached(target.py(), || {
             let figure = match &seen {
                 fit::Target::Surface(surface, _) => Figure::slab_around(surface, rows.0, cols.0),
@@ -591,9 +591,12 @@ impl PyMRep {
 
     /// The most probable model for a Surface or a Volume, this one being the template [oguz2005, slides 9 to 14].
     ///
-    /// stages: some of "similarity", "atoms", "boundary", in this order however they are named. prior: factor on what is expected beside what is seen. held: indices of atoms, or
-    /// a mask of them, whose hubs stay; the whole is not moved then. weights[n]: how much each vertex of a surface counts, from 0 to 1.
-    /// family: an MRepFamily, as what is expected instead of the template's neighbourhoods. Raises MRepError, Cancelled.
+    /// Several figures are fitted to a surface as one model: all as one, each as one, then atoms and boundaries, with ties where they meet
+    /// in the template. stages: some of "similarity", "sections" (of a tube, from joint to joint), "atoms", "boundary", in this order
+    /// however they are named. prior: factor on what is expected beside what is seen. held: indices of atoms, or a mask of them, whose
+    /// hubs stay; the whole is not moved then. weights[n]: how much each vertex of a surface counts, from 0 to 1; [k,n] for k figures,
+    /// None: for the one whose boundary is nearest. family: an MRepFamily, as what is expected instead of the template's neighbourhoods.
+    /// held and family are of one figure. Raises MRepError, Cancelled.
     #[pyo3(
         signature = (target, stages=None, prior=1.0, held=None, weights=None, family=None, progress=None),
         text_signature = "($self, target, stages=('similarity', 'atoms', 'boundary'), prior=1.0, held=None, weights=None, family=None, progress=None)"
@@ -609,15 +612,15 @@ impl PyMRep {
         family: Option<&PyMRepFamily>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<PyMRepFit> {
-        let figure = self.figure()?;
-        let settings = fit::settings(figure, stages.map(|s| s.0), prior, held, family)?;
-        let (py, target) = (target.py(), fit::Target::new(target, weights)?);
-        let name = self.names().swap_remove(0);
+        let (model, names) = (&self.model, self.names());
+        let settings = fit::settings(model, stages.map(|s| s.0), prior, held, family)?;
+        let py = target.py();
+        let target = fit::Target::new(target, weights, names.len())?;
         with_progress(py, progress, |progress| {
-            let fit = target
-                .fit(figure, &settings, progress)
+            let fits = target
+                .fit(model, &settings, progress)
                 .map_err(IntoPy::into_py)?;
-            PyMRepFit::new(fit, name)
+            PyMRepFit::new(names.into_iter().zip(fits).collect())
         })
     }
 

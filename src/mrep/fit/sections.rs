@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Atoms that move together, between the whole figure and each atom alone: the object, and its sections from joint to joint.
+//!
+//! A step of all atoms is looked for among those that move, turn and scale each section as one. Atoms at a joint go half with either
+//! side.
+//!
+//! Source: the scales of [oguz2005, slide 14]. That they are subspaces of the atoms' own steps is ours.
+
+use super::super::figure::{Figure, Kind};
+use super::unknowns::Unknowns;
+use crate::Vec3;
+use crate::mrep::atom::{LOG_RADIUS, TURN};
+use faer::Mat;
+
+/// Of each section: displacement 3 in radii, turn 3, logarithm of the scale.
+const EACH: usize = 7;
+
+/// How much each atom belongs to each section: the shares of an atom sum up to one.
+pub(super) struct Sections(Vec<Vec<f64>>);
+
+impl Sections {
+    /// The figure as one.
+    pub fn whole(figure: &Figure) -> Self {
+        Self(vec![vec![1.0; figure.kind().atoms()]])
+    }
+
+    /// From joint to joint of a tube; none where there is no joint between the ends.
+    pub fn between_joints(figure: &Figure) -> Option<Self> {
+        let Kind::Tube { atoms, .. } = figure.kind() else {
+            return None;
+        };
+        let inner: Vec<usize> = (1..atoms - 1).filter(|i| figure.is_joint(*i)).collect();
+        if inner.is_empty() {
+            return None;
+        }
+        let bounds = [&[0], &inner[..], &[atoms - 1]].concat();
+        let section = |w: &[usize]| {
+            let share = |i: usize| match i {
+                _ if i < w[0] || i > w[1] => 0.0,
+                _ if (i == w[0] && i > 0) || (i == w[1] && i < atoms - 1) => 0.5,
+                _ => 1.0,
+            };
+            (0..atoms).map(share).collect()
+        };
+        Some(Self(bounds.windows(2).map(section).collect()))
+    }
+
+    /// Changes of all unknowns: a column for each way in which a section moves. Those that are `blocked` do not change.
+    pub fn ways(&self, figure: &Figure, unknowns: &Unknowns, blocked: &[bool]) -> Mat<f64> {
+        let mut out = Mat::zeros(unknowns.len(), EACH * self.0.len());
+        for (s, shares) in self.0.iter().enumerate() {
+            let atoms = || figure.atoms().iter().zip(shares).enumerate();
+            let all: f64 = shares.iter().sum();
+            let centre = atoms().map(|(_, (a, w))| a.hub * *w).sum::<Vec3>() / all;
+            let size = atoms().map(|(_, (a, w))| a.reach() * w).sum::<f64>() / all;
+            // Axes that go along with the figure.
+            let own = atoms().find(|(_, (_, w))| **w > 0.0);
+            let Some((_, (first, _))) = own else {
+                continue;
+            };
+            for (i, (atom, &share)) in atoms() {
+                if share == 0.0 {
+                    continue;
+                }
+                let arm = atom.hub - centre;
+                let to_own = atom.frame.transpose() * share;
+                let mut set = |way: usize, row: usize, value: f64| {
+                    let row = unknowns.of(i) + row;
+                    if !blocked[row] {
+                        out[(row, EACH * s + way)] = value;
+                    }
+                };
+                for (k, axis) in first.frame.column_iter().enumerate() {
+                    let moved = to_own * axis * (size / atom.radius);
+                    let turned = to_own * axis.cross(&arm) / atom.radius;
+                    let turn = to_own * axis;
+                    for c in 0..3 {
+                        set(k, c, moved[c]);
+                        set(3 + k, c, turned[c]);
+                        set(3 + k, TURN + c, turn[c]);
+                    }
+                }
+                let grown = to_own * arm / atom.radius;
+                for c in 0..3 {
+                    set(6, c, grown[c]);
+                }
+                set(6, LOG_RADIUS, share);
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixture::{ellipsoid, helix};
+    use super::*;
+    use crate::Mat3;
+
+    #[test]
+    fn shares_of_an_atom_sum_up_to_one_and_joints_part_them() {
+        let straight = helix(7, 5);
+        assert!(Sections::between_joints(&straight).is_none());
+        assert!(Sections::between_joints(&ellipsoid([2.0, 1.0, 0.5], 3, 5, 0.8)).is_none());
+        let knots = straight.knots().to_vec();
+        let joints = vec![knots[0], knots[2], knots[5], knots[6]];
+        let jointed =
+            Figure::tube_with(straight.atoms().to_vec(), Some(knots), joints).expect("a tube");
+        let Some(Sections(shares)) = Sections::between_joints(&jointed) else {
+            panic!("three sections");
+        };
+        assert_eq!(shares.len(), 3);
+        for i in 0..7 {
+            let sum: f64 = shares.iter().map(|s| s[i]).sum();
+            assert!((sum - 1.0).abs() < 1e-15, "{i}");
+        }
+        assert_eq!(shares[1], [0.0, 0.0, 0.5, 1.0, 1.0, 0.5, 0.0]);
+    }
+
+    #[test]
+    fn ways_of_the_whole_are_similarities() {
+        for figure in [ellipsoid([2.0, 1.2, 0.6], 3, 5, 0.8), helix(5, 6)] {
+            let unknowns = Unknowns::new(&figure, &[]);
+            let blocked = vec![false; unknowns.len()];
+            let ways = Sections::whole(&figure).ways(&figure, &unknowns, &blocked);
+            let hubs = figure.atoms().iter().map(|a| a.hub);
+            let centre = hubs.sum::<Vec3>() / figure.atoms().len() as f64;
+            let size = figure.mean_radius();
+            let axes = figure.atoms()[0].frame;
+            for way in 0..EACH {
+                let h = 1e-5;
+                let step: Vec<f64> = (0..unknowns.len()).map(|u| h * ways[(u, way)]).collect();
+                let moved = unknowns.moved(&figure, &step);
+                let (mut turn, mut scale, mut shift) = (Mat3::identity(), 1.0, Vec3::zeros());
+                match way {
+                    0..3 => shift = axes.column(way) * (size * h),
+                    3..6 => {
+                        let about = axes.column(way - 3) * h;
+                        turn = *nalgebra::Rotation3::new(about).matrix();
+                    }
+                    _ => scale = h.exp(),
+                }
+                let wanted =
+                    figure.transformed(scale, &turn, centre - turn * centre * scale + shift);
+                for (a, b) in moved.atoms().iter().zip(wanted.atoms()) {
+                    assert!((a.hub - b.hub).norm() < 10.0 * h * h, "{way}");
+                    assert!((a.frame - b.frame).norm() < 10.0 * h * h, "{way}");
+                    assert!((a.radius - b.radius).abs() < 10.0 * h * h, "{way}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Several figures fitted as one model, from coarse to fine: all of them as one, each as one, sections, atoms, boundaries.
+//!
+//! Each figure has a posterior of its own, with [`ties`] to those that it meets; at every scale one figure after the other is made more
+//! probable while the others stay. A vertex of the surface counts for the figure whose boundary is nearest, told anew at every scale,
+//! unless the caller says for which.
+//!
+//! Source: [oguz2005, slide 14]. That figures take turns and who counts for whom are ours.
+
+use super::super::error::MRepError;
+use super::super::figure::Figure;
+use super::super::model::Model;
+use super::super::moments::{Moments, areas};
+use super::sections::Sections;
+use super::stages::{CLEARLY, Stages};
+use super::surface::{DEVIATIONS, SurfaceLikelihood};
+use super::target::Target;
+use super::ties::{Tie, meeting};
+use super::{Fit, FitSettings, Report, similarity, start};
+use crate::Vec3;
+use crate::progress::{Part, Progress};
+use crate::surface::Surface;
+use rayon::prelude::*;
+
+/// Steps at most for each deviation: objects and sections have few unknowns, atoms as many as in a fit of one figure.
+const COARSE: [usize; 2] = [10, 10];
+const FINE: [usize; 2] = [10, 30];
+
+impl Model {
+    /// Fits all figures to one surface, as its template. `weights[k]` say how much each vertex of the surface counts for figure k, from 0
+    /// to 1; none: for the one whose boundary is nearest. The fits come in the order of the figures.
+    ///
+    /// # Errors
+    /// A figure that folds, or that no vertex counts for; held hubs or a family, which are of one figure; weights that do not fit; a stop
+    /// by the progress.
+    pub fn fit_surface(
+        &self,
+        surface: &Surface,
+        weights: Option<&[Vec<f64>]>,
+        settings: &FitSettings,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Fit>, MRepError> {
+        let count = self.figures().len();
+        if let Some(weights) = weights.filter(|w| w.len() != count) {
+            return Err(MRepError::Length {
+                what: "the list of weights by figure",
+                found: weights.len(),
+                expected: count,
+            });
+        }
+        if let [(_, figure)] = self.figures() {
+            let weights = weights.and_then(|w| w.first()).map(|w| &w[..]);
+            return Ok(vec![
+                figure.fit_surface(surface, weights, settings, progress)?,
+            ]);
+        }
+        if !settings.held.is_empty() || settings.family.is_some() {
+            return Err(MRepError::Names(
+                "held hubs and a family are of one figure: fit the figures one by one, or without them".into(),
+            ));
+        }
+        Several::new(self, surface, weights, settings, progress)?.run()
+    }
+}
+
+/// A fit of several figures under way.
+struct Several<'a> {
+    names: Vec<&'a str>,
+    templates: Vec<&'a Figure>,
+    stages: Vec<Stages<'a>>,
+    /// Where two figures meet in the template: which they are, and their hubs.
+    meetings: Vec<([usize; 2], [usize; 2])>,
+    surface: &'a Surface,
+    weights: Option<&'a [Vec<f64>]>,
+    settings: &'a FitSettings,
+    progress: &'a dyn Progress,
+}
+
+impl<'a> Several<'a> {
+    fn new(
+        model: &'a Model,
+        surface: &'a Surface,
+        weights: Option<&'a [Vec<f64>]>,
+        settings: &'a FitSettings,
+        progress: &'a dyn Progress,
+    ) -> Result<Self, MRepError> {
+        let names = model.figures().iter().map(|(name, _)| &name[..]).collect();
+        let templates: Vec<&Figure> = model.figures().iter().map(|(_, figure)| figure).collect();
+        let pairs = (0..templates.len()).flat_map(|i| (0..i).map(move |j| [j, i]));
+        let meetings = pairs.filter_map(|[i, j]| {
+            let hubs = meeting(templates[i], templates[j])?;
+            Some(([i, j], hubs))
+        });
+        let meetings = meetings.collect();
+        let begin = |figure: &&'a Figure| {
+            settings.check(figure)?;
+            Stages::new(figure, settings, progress)
+        };
+        Ok(Self {
+            names,
+            stages: templates.iter().map(begin).collect::<Result<_, _>>()?,
+            templates,
+            meetings,
+            surface,
+            weights,
+            settings,
+            progress,
+        })
+    }
+
+    fn run(mut self) -> Result<Vec<Fit>, MRepError> {
+        if self.settings.similarity {
+            self.place(0.0, 0.2)?;
+            self.scale("object", |f| Some(Sections::whole(f)), 0.2, 0.35)?;
+        }
+        if self.settings.sections {
+            self.scale("sections", Sections::between_joints, 0.35, 0.5)?;
+        }
+        if self.settings.atoms {
+            self.atoms(0.5, 0.9)?;
+        }
+        self.finish()
+    }
+
+    fn part(&self, from: f64, to: f64) -> Part<'a> {
+        Part {
+            whole: self.progress,
+            from,
+            to,
+        }
+    }
+
+    /// The same share of a scale for each figure.
+    fn turn(&self, k: usize, from: f64, to: f64) -> Part<'a> {
+        let each = (to - from) / self.stages.len() as f64;
+        self.part(from + k as f64 * each, from + (k + 1) as f64 * each)
+    }
+
+    /// The surface made ready for each figure, where they are now.
+    fn targets(&self, figures: &[Figure]) -> Result<Vec<Target<'a>>, MRepError> {
+        let nearest;
+        let weights = match self.weights {
+            Some(weights) => weights,
+            None => {
+                nearest = self.nearest(figures)?;
+                &nearest
+            }
+        };
+        let each = self.names.iter().zip(&self.templates).zip(weights);
+        let made = each.map(|((name, template), weights)| {
+            Target::new(self.surface, Some(weights), template).map_err(|e| match e {
+                MRepError::Target(why) => MRepError::Target(format!("figure '{name}': {why}")),
+                other => other,
+            })
+        });
+        made.collect()
+    }
+
+    /// For each figure which vertices of the surface are nearest to its boundary.
+    fn nearest(&self, figures: &[Figure]) -> Result<Vec<Vec<f64>>, MRepError> {
+        let boundary = |(stages, figure): (&Stages<'_>, &Figure)| {
+            let triangles = stages.boundary.triangles.clone();
+            Surface::new(stages.boundary.positions(figure), triangles)
+                .map_err(|e| MRepError::Target(e.to_string()))
+        };
+        let boundaries = self.stages.iter().zip(figures).map(boundary);
+        let boundaries: Vec<Surface> = boundaries.collect::<Result<_, _>>()?;
+        let owner = |p: &Vec3| {
+            let far = boundaries.iter().map(|b| b.closest_point(*p).distance);
+            let nearest = far.enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+            nearest.map_or(0, |(k, _)| k)
+        };
+        let vertices = self.surface.vertices().par_iter().with_min_len(256);
+        let owners: Vec<usize> = vertices.map(owner).collect();
+        let of = |k: usize| {
+            owners
+                .iter()
+                .map(|o| f64::from(u8::from(*o == k)))
+                .collect()
+        };
+        Ok((0..figures.len()).map(of).collect())
+    }
+
+    /// What the figures cost together, where each has its own target.
+    fn reported(&self, figures: &[Figure], targets: &[Target<'_>]) -> f64 {
+        let each = self.stages.iter().zip(figures).zip(targets);
+        each.map(|((stages, figure), target)| {
+            let seen = seen(stages, target, figure);
+            let folds = stages.folds();
+            let posterior = stages.posterior(&seen, &folds);
+            posterior.state(figure.clone()).reported()
+        })
+        .sum()
+    }
+
+    /// Moves, turns and scales all figures as one, from where they are or where the surface's moments say they are.
+    fn place(&mut self, from: f64, to: f64) -> Result<(), MRepError> {
+        let now: Vec<Figure> = self.templates.iter().map(|f| (*f).clone()).collect();
+        let shapes: Vec<_> = (self.stages.iter().zip(&now))
+            .map(|(stages, figure)| stages.boundary.positions(figure))
+            .collect();
+        let own: Vec<(Vec3, f64)> = (self.stages.iter().zip(&shapes))
+            .flat_map(|(stages, positions)| {
+                let areas = areas(positions, &stages.boundary.triangles);
+                positions.iter().copied().zip(areas).collect::<Vec<_>>()
+            })
+            .collect();
+        let welded = self.surface.welded();
+        let there = areas(&welded.vertices, &welded.triangles);
+        let there = welded.vertices.iter().copied().zip(there);
+        let there: Vec<(Vec3, f64)> = there.collect();
+        let moved = start::similarities(
+            Moments::of_points(own.into_iter()),
+            Moments::of_points(there.into_iter()),
+        );
+        let moved = moved.iter().map(|s| now.iter().map(|f| s.of(f)).collect());
+        let starts = std::iter::once(now.clone()).chain(moved);
+        let mut best: Option<(f64, Vec<Figure>, Vec<Target<'a>>)> = None;
+        let mut refused = None;
+        for figures in starts {
+            let targets = match self.targets(&figures) {
+                Ok(targets) => targets,
+                Err(why) => {
+                    refused.get_or_insert(why);
+                    continue;
+                }
+            };
+            let energy = self.reported(&figures, &targets);
+            let known = best.as_ref().map(|(known, ..)| *known);
+            if known.is_none_or(|known| energy < CLEARLY * known) {
+                best = Some((energy, figures, targets));
+            }
+        }
+        let Some((_, figures, targets)) = best else {
+            return Err(refused.unwrap_or(MRepError::Target("there is nothing to fit".into())));
+        };
+        let mut energies = Vec::new();
+        let placed = {
+            let each = self.stages.iter().zip(&figures).zip(&targets);
+            let likelihoods: Vec<_> = each
+                .map(|((stages, figure), target)| seen(stages, target, figure))
+                .collect();
+            let folds: Vec<_> = self.stages.iter().map(Stages::folds).collect();
+            let each = self.stages.iter().zip(&likelihoods).zip(&folds);
+            let posteriors: Vec<_> = each
+                .map(|((stages, likelihood), folds)| stages.posterior(likelihood, folds))
+                .collect();
+            similarity::minimise(&posteriors, figures, &mut energies, &self.part(from, to))?
+        };
+        let each = self.stages.iter_mut().zip(placed).zip(&targets);
+        for ((stages, figure), target) in each {
+            stages.figure = figure;
+            let boundary = stages.boundary.clone();
+            let report = |f: &Figure| Report::new(target, &boundary, &boundary.shape(f));
+            stages.ended("similarity", energies.clone(), &report);
+        }
+        Ok(())
+    }
+
+    /// Where the others tell the hubs of a figure to be.
+    fn ties(&self, k: usize) -> Vec<Tie> {
+        let met = self.meetings.iter().filter_map(|([a, b], [i, j])| {
+            let (other, hubs) = match k {
+                _ if k == *a => (*b, [*i, *j]),
+                _ if k == *b => (*a, [*j, *i]),
+                _ => return None,
+            };
+            let now = &self.stages[other].figure;
+            Some(Tie::new(
+                hubs,
+                self.templates[k],
+                self.templates[other],
+                now,
+            ))
+        });
+        met.collect()
+    }
+
+    /// Moves what `sections` tells of each figure, one figure after the other; those that have none are left alone.
+    fn scale(
+        &mut self,
+        name: &str,
+        sections: impl Fn(&Figure) -> Option<Sections>,
+        from: f64,
+        to: f64,
+    ) -> Result<(), MRepError> {
+        self.each(name, from, to, |figure| {
+            sections(figure).map(|sections| (COARSE, Some(sections)))
+        })
+    }
+
+    fn atoms(&mut self, from: f64, to: f64) -> Result<(), MRepError> {
+        self.each("atoms", from, to, |_| Some((FINE, None)))
+    }
+
+    fn each(
+        &mut self,
+        name: &str,
+        from: f64,
+        to: f64,
+        which: impl Fn(&Figure) -> Option<([usize; 2], Option<Sections>)>,
+    ) -> Result<(), MRepError> {
+        let targets = self.targets(&self.now())?;
+        for (k, target) in targets.iter().enumerate() {
+            let Some((most, sections)) = which(self.templates[k]) else {
+                continue;
+            };
+            self.stages[k].ties = self.ties(k);
+            let whole = self.turn(k, from, to);
+            let stages = &mut self.stages[k];
+            let boundary = stages.boundary.clone();
+            let mut likelihood = SurfaceLikelihood::new(
+                target,
+                &boundary,
+                &boundary.shape(&stages.figure),
+                stages.figure.kind().atoms(),
+            );
+            let mut energies = Vec::new();
+            for (round, (deviation, most)) in DEVIATIONS.into_iter().zip(most).enumerate() {
+                likelihood.deviation = deviation;
+                let part = Part {
+                    whole: &whole,
+                    from: 0.5 * round as f64,
+                    to: 0.5 * (round + 1) as f64,
+                };
+                stages.steps(&likelihood, (most, sections.as_ref()), &mut energies, &part)?;
+            }
+            let report = |f: &Figure| Report::new(target, &boundary, &boundary.shape(f));
+            stages.ended(name, energies, &report);
+        }
+        Ok(())
+    }
+
+    fn now(&self) -> Vec<Figure> {
+        self.stages.iter().map(|s| s.figure.clone()).collect()
+    }
+
+    /// Lays finer boundaries onto the surface.
+    fn finish(self) -> Result<Vec<Fit>, MRepError> {
+        let targets = self.targets(&self.now())?;
+        let parts: Vec<Part<'_>> = (0..targets.len()).map(|k| self.turn(k, 0.9, 1.0)).collect();
+        let (lays, each) = (self.settings.boundary, self.stages.into_iter());
+        let fits = each
+            .zip(&targets)
+            .zip(parts)
+            .map(|((stages, target), part)| match lays {
+                true => stages.laid(target, &part),
+                false => stages.unlaid(),
+            });
+        fits.collect()
+    }
+}
+
+/// The surface as a figure sees it from where it is.
+fn seen<'b>(
+    stages: &'b Stages<'_>,
+    target: &'b Target<'_>,
+    figure: &Figure,
+) -> SurfaceLikelihood<'b> {
+    let (boundary, atoms) = (&stages.boundary, figure.kind().atoms());
+    SurfaceLikelihood::new(target, boundary, &boundary.shape(figure), atoms)
+}
+
+#[cfg(test)]
+mod tests;

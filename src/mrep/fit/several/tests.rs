@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! A trunk and an arm that is fitted with it.
+
+use super::*;
+use crate::Mat3;
+use crate::mrep::Atom;
+use crate::progress::Silent;
+use nalgebra::Rotation3;
+
+/// Spokes around.
+const AROUND: usize = 8;
+
+/// A straight tube with a joint in its middle.
+fn tube(from: Vec3, to: Vec3, radius: f64, atoms: usize) -> Figure {
+    let b = (to - from).normalize();
+    let side = b.cross(&Vec3::new(0.3, 0.9, 0.2)).normalize();
+    let frame = Mat3::from_columns(&[b, side, b.cross(&side)]);
+    let knots: Vec<f64> = (0..atoms).map(|i| i as f64 / (atoms - 1) as f64).collect();
+    let atom = |s: &f64| {
+        let quarter = std::f64::consts::FRAC_PI_2;
+        Atom::new(from.lerp(&to, *s), radius, frame, quarter, AROUND)
+    };
+    let atoms = knots.iter().map(atom).collect();
+    Figure::tube_with(atoms, Some(knots), vec![0.0, 0.5, 1.0]).expect("a tube")
+}
+
+/// The figure with all atoms behind a place in u turned about the hub there; that one by half.
+fn bent(figure: &Figure, at: f64, angle: f64) -> Figure {
+    let joint = figure.knots().iter().position(|u| (u - at).abs() < 1e-9);
+    let joint = joint.expect("an atom is there");
+    let about = figure.atoms()[joint].hub;
+    let turned = |i: usize, atom: &Atom| {
+        let angle = match i.cmp(&joint) {
+            std::cmp::Ordering::Less => 0.0,
+            std::cmp::Ordering::Equal => 0.5 * angle,
+            std::cmp::Ordering::Greater => angle,
+        };
+        let turn: Mat3 = *Rotation3::new(Vec3::y() * angle).matrix();
+        Atom {
+            hub: about + turn * (atom.hub - about),
+            frame: turn * atom.frame,
+            ..atom.clone()
+        }
+    };
+    let atoms = figure.atoms().iter().enumerate();
+    figure.with_atoms(atoms.map(|(i, atom)| turned(i, atom)).collect())
+}
+
+/// A trunk, and an arm that hangs on it.
+fn model(raised: f64, elbow: f64) -> Model {
+    let trunk = tube(Vec3::new(0.0, 0.0, -1.5), Vec3::new(0.0, 0.0, 1.5), 0.6, 7);
+    let arm = tube(Vec3::new(0.3, 0.0, 1.0), Vec3::new(3.3, 0.0, 1.0), 0.3, 9);
+    let arm = bent(&bent(&arm, 0.0, raised), 0.5, elbow);
+    Model::join(vec![trunk, arm], vec!["trunk".into(), "arm".into()]).expect("two figures")
+}
+
+fn skin(model: &Model) -> Surface {
+    let (vertices, triangles) = model.boundary(1, 0.2, &Silent).expect("a boundary");
+    Surface::new(vertices, triangles).expect("a surface")
+}
+
+fn settings(stages: &[&str]) -> FitSettings {
+    FitSettings {
+        similarity: stages.contains(&"similarity"),
+        sections: stages.contains(&"sections"),
+        atoms: stages.contains(&"atoms"),
+        boundary: stages.contains(&"boundary"),
+        ..FitSettings::default()
+    }
+}
+
+fn fitted(model: &Model, surface: &Surface, stages: &[&str]) -> Vec<Fit> {
+    model
+        .fit_surface(surface, None, &settings(stages), &Silent)
+        .expect("a fit")
+}
+
+fn mean(fit: &Fit, stage: &str) -> f64 {
+    let found = fit.stages.iter().find(|s| s.name == stage);
+    found.expect("the stage").report.mean
+}
+
+#[test]
+fn what_is_moved_as_one_is_found_as_one() {
+    let here = model(0.0, 0.0);
+    let turn: Mat3 = *Rotation3::new(Vec3::new(0.2, -0.3, 0.25)).matrix();
+    let shift = Vec3::new(0.7, -0.4, 0.5);
+    let there = here.transformed(1.3, &turn, shift).expect("moved");
+    let fits = fitted(&here, &skin(&there), &["similarity"]);
+    // The skin that is blended at the shoulder is neither's, which tells by a share of the thickness.
+    for (fit, (_, truth)) in fits.iter().zip(there.figures()) {
+        for (a, b) in fit.figure.atoms().iter().zip(truth.atoms()) {
+            assert!(
+                (a.hub - b.hub).norm() < 0.1 * b.radius,
+                "{}",
+                (a.hub - b.hub).norm()
+            );
+        }
+        let names: Vec<&str> = fit.stages.iter().map(|s| &s.name[..]).collect();
+        assert_eq!(names, ["similarity", "object"]);
+    }
+    // As one, with the same energies for both.
+    assert_eq!(fits[0].stages[0].energies, fits[1].stages[0].energies);
+}
+
+#[test]
+fn each_scale_comes_nearer_and_every_step_lowers_the_energy() {
+    let there = model(0.35, -0.9);
+    let all = ["similarity", "sections", "atoms", "boundary"];
+    let fits = fitted(&model(0.0, 0.0), &skin(&there), &all);
+    for fit in &fits {
+        for stage in &fit.stages {
+            let falls = stage.energies.windows(2).all(|w| w[1] < w[0]);
+            assert!(falls, "{} {:?}", stage.name, stage.energies);
+        }
+        assert!(fit.figure.legality() > 0.0);
+    }
+    let [trunk, arm] = &fits[..] else {
+        panic!("two fits");
+    };
+    // A bent elbow is no matter of the arm as one.
+    assert!(
+        mean(arm, "sections") < 0.5 * mean(arm, "object"),
+        "{} {}",
+        mean(arm, "sections"),
+        mean(arm, "object")
+    );
+    for (fit, radius) in [(trunk, 0.6), (arm, 0.3)] {
+        assert!(mean(fit, "atoms") < 0.05 * radius, "{}", mean(fit, "atoms"));
+        assert!(mean(fit, "boundary") <= mean(fit, "atoms"));
+    }
+    // The shoulder stays in the trunk, where nothing of the arm is to be seen.
+    let (_, truth) = &there.figures()[1];
+    let off = (arm.figure.atoms()[0].hub - truth.atoms()[0].hub).norm();
+    assert!(off < 0.5 * 0.3, "{off}");
+}
+
+#[test]
+fn fits_go_along_with_the_world() {
+    let (here, there) = (model(0.0, 0.0), model(0.3, -0.4));
+    let turn: Mat3 = *Rotation3::new(Vec3::new(1.0, 0.4, -2.0)).matrix();
+    let moved = |model: &Model| model.transformed(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
+    let (vertices, triangles) = there.boundary(1, 0.2, &Silent).expect("a boundary");
+    let skin = |x: Vec<Vec3>| Surface::new(x, triangles.clone()).expect("a surface");
+    let away = vertices
+        .iter()
+        .map(|x| turn * x * 0.01 + Vec3::new(3.0, 1.0, 2.0));
+    let away = skin(away.collect());
+    let stages = ["similarity", "sections", "atoms"];
+    let first = fitted(&here, &skin(vertices), &stages);
+    let second = fitted(&moved(&here).expect("moved"), &away, &stages);
+    for (a, b) in first.iter().zip(&second) {
+        let a = a.figure.transformed(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
+        for (a, b) in a.atoms().iter().zip(b.figure.atoms()) {
+            assert!(
+                (a.hub - b.hub).norm() < 1e-6 * b.radius,
+                "{}",
+                (a.hub - b.hub).norm() / b.radius
+            );
+        }
+    }
+}
+
+#[test]
+fn weights_say_which_skin_is_whose() {
+    let (here, there) = (model(0.0, 0.0), model(0.2, -0.3));
+    let surface = skin(&there);
+    let of_arm = |x: &Vec3| f64::from(u8::from(x.x > 0.6));
+    let arm: Vec<f64> = surface.vertices().iter().map(of_arm).collect();
+    let trunk = arm.iter().map(|w| 1.0 - w).collect();
+    let told = [trunk, arm];
+    let fit = |weights: &[Vec<f64>]| {
+        here.fit_surface(
+            &surface,
+            Some(weights),
+            &settings(&["similarity", "atoms"]),
+            &Silent,
+        )
+    };
+    for fit in fit(&told).expect("a fit") {
+        assert!(mean(&fit, "atoms") < 0.1 * fit.figure.mean_radius());
+    }
+    // Of all or of none.
+    assert!(matches!(fit(&told[..1]), Err(MRepError::Length { .. })));
+    let nothing = [told[0].clone(), vec![0.0; surface.vertices().len()]];
+    let refused = fit(&nothing).expect_err("nothing is the arm's").to_string();
+    assert!(refused.contains("figure 'arm'"), "{refused}");
+    let held = FitSettings {
+        held: vec![0],
+        ..FitSettings::default()
+    };
+    let refused = here.fit_surface(&surface, None, &held, &Silent);
+    assert!(refused.is_err_and(|e| e.to_string().contains("one figure")));
+}
+
+#[test]
+fn one_figure_is_fitted_as_it_is_alone() {
+    let figure = tube(Vec3::zeros(), Vec3::x() * 3.0, 0.4, 7);
+    let one = Model::join(vec![figure.clone()], vec!["one".into()]).expect("a model");
+    let surface = skin(&model(0.0, 0.0));
+    let settings = settings(&["similarity", "atoms"]);
+    let alone = figure.fit_surface(&surface, None, &settings, &Silent);
+    let alone = alone.expect("a fit");
+    let [fit] = &one
+        .fit_surface(&surface, None, &settings, &Silent)
+        .expect("a fit")[..]
+    else {
+        panic!("one fit");
+    };
+    assert_eq!(fit.figure, alone.figure);
+    assert_eq!(fit.stages, alone.stages);
+}

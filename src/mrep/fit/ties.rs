@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! What is expected of how figures lie to each other: where they meet in the template, either predicts the hub of the other.
+//!
+//! The nearest hub j of the other figure, bigger by s = r_j / r̂_j than in the template and turned by R = F_j F̂_jᵀ, predicts
+//! `x_i* = x_j + s R (x̂_i − x̂_j)`, as neighbours within a figure do. Figures whose spheres at these hubs do not touch say nothing.
+//!
+//! Source: the multi-object scale of [oguz2005, slide 14]; that it is told by one hub of either is ours.
+
+use super::super::figure::Figure;
+use super::unknowns::Unknowns;
+use crate::Vec3;
+use faer::Mat;
+
+/// Deviation of a hub from where the other figure has it, in radii: a limb goes farther from where it hangs than an atom does from its
+/// neighbour, whose deviation is 0.2.
+const PLACE: f64 = 0.3;
+
+/// A hub that another figure tells where to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Tie {
+    /// Which atom's.
+    pub atom: usize,
+    /// Where, metres.
+    pub wanted: Vec3,
+    /// How far from there it usually is, metres.
+    pub deviation: f64,
+}
+
+/// Where two figures of a model meet: the nearest hubs, if their spheres touch.
+pub(super) fn meeting(a: &Figure, b: &Figure) -> Option<[usize; 2]> {
+    let all = (0..a.atoms().len()).flat_map(|i| (0..b.atoms().len()).map(move |j| [i, j]));
+    let apart = |[i, j]: [usize; 2]| (a.atoms()[i].hub - b.atoms()[j].hub).norm();
+    let nearest = all.min_by(|p, q| apart(*p).total_cmp(&apart(*q)))?;
+    let reach = a.atoms()[nearest[0]].reach() + b.atoms()[nearest[1]].reach();
+    (apart(nearest) <= reach).then_some(nearest)
+}
+
+impl Tie {
+    /// Of atom `i` of a figure to atom `j` of another, which is there now; both as in the template before.
+    pub fn new(
+        [i, j]: [usize; 2],
+        template: &Figure,
+        other_template: &Figure,
+        other: &Figure,
+    ) -> Self {
+        let (from, before, now) = (
+            &template.atoms()[i],
+            &other_template.atoms()[j],
+            &other.atoms()[j],
+        );
+        let scale = now.reach() / before.reach();
+        let turn = now.frame * before.frame.transpose();
+        Self {
+            atom: i,
+            wanted: now.hub + turn * (from.hub - before.hub) * scale,
+            deviation: PLACE * from.reach() * scale,
+        }
+    }
+
+    /// Differences over the deviation.
+    fn residual(&self, figure: &Figure) -> Vec3 {
+        (figure.atoms()[self.atom].hub - self.wanted) / self.deviation
+    }
+}
+
+/// Minus the logarithm of what is expected.
+pub(super) fn energy(ties: &[Tie], figure: &Figure) -> f64 {
+    let squares = ties.iter().map(|tie| tie.residual(figure).norm_squared());
+    0.5 * squares.sum::<f64>()
+}
+
+/// Residuals, and their derivatives: a column for each.
+pub(super) fn residuals(
+    ties: &[Tie],
+    figure: &Figure,
+    unknowns: &Unknowns,
+) -> (Vec<f64>, Mat<f64>) {
+    let values = ties
+        .iter()
+        .flat_map(|tie| <[f64; 3]>::from(tie.residual(figure)));
+    let mut slopes = Mat::zeros(unknowns.len(), 3 * ties.len());
+    for (k, tie) in ties.iter().enumerate() {
+        let atom = &figure.atoms()[tie.atom];
+        for axis in 0..3 {
+            for c in 0..3 {
+                let slope = atom.frame[(c, axis)] * atom.radius / tie.deviation;
+                slopes[(unknowns.of(tie.atom) + axis, 3 * k + c)] = slope;
+            }
+        }
+    }
+    (values.collect(), slopes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::fixture::helix;
+    use super::*;
+    use crate::Mat3;
+
+    /// Two tubes, the second of which begins where the first ends.
+    fn pair() -> [Figure; 2] {
+        let first = helix(5, 6);
+        let ends = [first.atoms()[4].hub, first.atoms()[0].hub];
+        let second = first.transformed(0.6, &Mat3::identity(), ends[0] - ends[1] * 0.6);
+        [first, second]
+    }
+
+    #[test]
+    fn figures_meet_where_their_hubs_are_nearest() {
+        let [a, b] = pair();
+        assert_eq!(meeting(&a, &b), Some([4, 0]));
+        let far = b.transformed(1.0, &Mat3::identity(), Vec3::repeat(100.0));
+        assert_eq!(meeting(&a, &far), None);
+    }
+
+    #[test]
+    fn a_similarity_of_all_costs_nothing_and_slopes_are_differences() {
+        let [a, b] = pair();
+        let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.0, 0.3)).matrix();
+        let moved = |figure: &Figure| figure.transformed(1.7, &turn, Vec3::new(3.0, -2.0, 1.0));
+        let ties = [Tie::new([4, 0], &a, &b, &moved(&b))];
+        assert!(energy(&ties, &moved(&a)) < 1e-24);
+        // As it was, the hub is elsewhere.
+        let unknowns = Unknowns::new(&a, &[]);
+        let (values, slopes) = residuals(&ties, &a, &unknowns);
+        let halves: f64 = values.iter().map(|v| 0.5 * v * v).sum();
+        assert!(halves > 1.0 && (halves - energy(&ties, &a)).abs() < 1e-9 * halves);
+        for u in 0..unknowns.len() {
+            let at = |h: f64| {
+                let mut step = vec![0.0; unknowns.len()];
+                step[u] = h;
+                residuals(&ties, &unknowns.moved(&a, &step), &unknowns).0
+            };
+            let h = 1e-6;
+            for (k, (after, before)) in at(h).iter().zip(at(-h)).enumerate() {
+                let difference = (after - before) / (2.0 * h);
+                assert!((difference - slopes[(u, k)]).abs() < 1e-6, "{u} {k}");
+            }
+        }
+    }
+}
