@@ -9,6 +9,8 @@ use nalgebra::Rotation3;
 
 /// Spokes around.
 const AROUND: usize = 8;
+/// Over how much of the thinner one's radius figures are blended in the skin: so much of it is neither's.
+const BLEND: f64 = 0.2;
 
 /// A straight tube with a joint in its middle.
 fn tube(from: Vec3, to: Vec3, radius: f64, atoms: usize) -> Figure {
@@ -55,7 +57,7 @@ fn model(raised: f64, elbow: f64) -> Model {
 }
 
 fn skin(model: &Model) -> Surface {
-    let (vertices, triangles) = model.boundary(1, 0.2, &Silent).expect("a boundary");
+    let (vertices, triangles) = model.boundary(2, BLEND, &Silent).expect("a boundary");
     Surface::new(vertices, triangles).expect("a surface")
 }
 
@@ -87,11 +89,10 @@ fn what_is_moved_as_one_is_found_as_one() {
     let shift = Vec3::new(0.7, -0.4, 0.5);
     let there = here.transformed(1.3, &turn, shift).expect("moved");
     let fits = fitted(&here, &skin(&there), &["similarity"]);
-    // The skin that is blended at the shoulder is neither's, which tells by a share of the thickness.
     for (fit, (_, truth)) in fits.iter().zip(there.figures()) {
         for (a, b) in fit.figure.atoms().iter().zip(truth.atoms()) {
             assert!(
-                (a.hub - b.hub).norm() < 0.1 * b.radius,
+                (a.hub - b.hub).norm() < BLEND * b.radius,
                 "{}",
                 (a.hub - b.hub).norm()
             );
@@ -140,7 +141,7 @@ fn fits_go_along_with_the_world() {
     let (here, there) = (model(0.0, 0.0), model(0.3, -0.4));
     let turn: Mat3 = *Rotation3::new(Vec3::new(1.0, 0.4, -2.0)).matrix();
     let moved = |model: &Model| model.transformed(0.01, &turn, Vec3::new(3.0, 1.0, 2.0));
-    let (vertices, triangles) = there.boundary(1, 0.2, &Silent).expect("a boundary");
+    let (vertices, triangles) = there.boundary(2, BLEND, &Silent).expect("a boundary");
     let skin = |x: Vec<Vec3>| Surface::new(x, triangles.clone()).expect("a surface");
     let away = vertices
         .iter()
