@@ -29,7 +29,7 @@ SHORTFALLS = {
     # Its belly hardly moves: 0.7 m/s².
     "m2m_dragon": {"soft parts still", "soft as hard"},
     # Exact flesh turns over 0.4 % of the one's skin and 4 % of the other's, at six and at thirteen g; a frog's thickest part is its skull.
-    # The spider's abdomen goes 0.77 of its thickness, 0.66 to 0.85 at other numbers of cells; exact flesh sways as far.
+    # The spider's abdomen goes a little more than 0.75 of its thickness; exact flesh sways as far.
     "m2m_spider": {"flipped", "buried"},
     "q_frog": {"flipped", "stiffest where thick"},
     # Its belt, which rides: small pieces of it stretch with the skin below.
