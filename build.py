@@ -53,7 +53,7 @@ def main() -> int:
     fuzz.add_argument("--keep", action="store_true", help="inputs that take new branches join fuzz/corpus")
     test = commands.add_parser("test", help="every test, or the suites that are named")
     test.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(checks.SUITES)}; default: all")
-    versions = [b.blender for b in (*environments.BLENDERS, *environments.NEWER_BLENDERS)]
+    versions = [b.blender for b in environments.EVERY_BLENDER]
     test.add_argument("--blender", choices=versions, help="this one only; 5.2 and 5.3 are tried when named")
     test.add_argument(
         "--fast", action="store_true", help="Blender 5.0 only, with as few cases as 4.2 gets (THEW_FAST=1)"
@@ -98,8 +98,7 @@ def dispatch(arguments: argparse.Namespace) -> None:
             suites = _known(arguments.suites, list(checks.SUITES), "suite")
             blenders = environments.BLENDERS[:1] if arguments.fast else environments.BLENDERS
             if arguments.blender:
-                every = (*environments.BLENDERS, *environments.NEWER_BLENDERS)
-                blenders = [b for b in every if b.blender == arguments.blender]
+                blenders = [b for b in environments.EVERY_BLENDER if b.blender == arguments.blender]
             checks.test(suites, blenders, arguments.fast)
 
 

@@ -115,8 +115,9 @@ TOOLS = Environment("tools")
 BLENDERS = [Environment("bpy50", "5.0"), Environment("bpy42", "4.2")]
 #: Tested when asked for by name.
 NEWER_BLENDERS = [Environment("bpy52", "5.2", (3, 13)), Environment("bpy53", "5.3", (3, 13))]
+EVERY_BLENDER = [*BLENDERS, *NEWER_BLENDERS]
 
-_making = {env.name: threading.Lock() for env in (TOOLS, *BLENDERS, *NEWER_BLENDERS)}
+_making = {env.name: threading.Lock() for env in (TOOLS, *EVERY_BLENDER)}
 
 
 def setup(blenders: list[Environment] | None = None) -> None:

@@ -13,7 +13,7 @@ use crate::skeleton::Skeleton;
 use crate::solve::ScalarMatrix;
 use rayon::prelude::*;
 
-/// One tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
+/// Makes one tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
 pub(super) fn regions(
     skeleton: &Skeleton,
     lattice: &Lattice,

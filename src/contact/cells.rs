@@ -15,7 +15,7 @@ use crate::Vec3;
 use crate::body::{corner_frames, corner_volume};
 use smallvec::SmallVec;
 
-/// What J is kept from: a tenth of the volume, flat to the eye. At half of it a cell more of a bent elbow is turned over; at twice of it an
+/// The least J that rows leave a cell: a tenth of the volume, flat to the eye. At half of it a cell more of a bent elbow is turned over; at twice of it an
 /// elbow that has stopped goes on by a sixth more.
 pub(crate) const LEAST: f64 = 0.1;
 /// J below which a cell gets a row: two and a half times what it is kept from, which it does not lose in a step. At half of it one cell more is

@@ -16,13 +16,13 @@ use crate::surface::WindingTree;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Which part of a depth each side goes: then skin lies on skin, and contact does the rest. With half of it an elbow at 136° keeps 0.13 % of
+/// The part of a depth that each side goes: then skin lies on skin, and contact does the rest. With half of it an elbow at 136° keeps 0.13 % of
 /// the size double instead of nothing.
 const EACH: f64 = 0.5;
-/// What is shown moves by so many times the depth at most. With half of it an elbow bent as skin bends, at 148°, keeps 134 vertices in other
+/// The farthest that what is shown moves, in depths. With half of it an elbow bent as skin bends, at 148°, keeps 134 vertices in other
 /// flesh instead of 94; twice as much makes no difference there.
 const FARTHEST: f64 = 1.5;
-/// How often overlaps are parted: what is left of them, further. Once leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep, three
+/// Rounds in which overlaps are parted: what is left of them, further. Once leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep, three
 /// times one; six times part a falling frog by a twelfth more, and an elbow no more.
 const PARTED: usize = 3;
 /// Shares of so much count half: what little overlaps parts little, so that folds come from nothing. Half or twice as much changes depths by a

@@ -13,7 +13,7 @@ use crate::Vec3;
 /// Deeper below a triangle than this, in cells, a vertex is taken to be on the other side of the flesh: half of half a cell, where the way out
 /// is still the near one. Half and twice as much find the same contacts.
 const DEEPEST: f64 = 0.25;
-/// How far outside of a triangle's edges a foot still counts as on it: more than rounding, so that none falls between two.
+/// Distance outside of a triangle's edges at which a foot still counts as on it: more than rounding, so that none falls between two.
 const EDGE: f64 = 1e-9;
 
 /// A vertex as a point of its skin; none where no skin is around it.

@@ -26,7 +26,7 @@ pub(crate) const FLAT: f64 = 0.02;
 /// Flesh nearer than this to its own place at rest does not touch itself, in cells: within a cell nothing can fold onto itself. Half and twice
 /// as much give the same depths.
 const APART: f64 = 0.5;
-/// How many times as far from its own place a point must be as from the skin that it came in through: once would take flesh that is stretched
+/// Least distance of a point from its own place, in distances from the skin that it came in through: once would take flesh that is stretched
 /// for other flesh. Depths are the same at half and twice as much.
 const OWN: f64 = 2.0;
 /// Skin may be shown this many times as far from a point as it is at rest, and by these cells more; what is farther was found through

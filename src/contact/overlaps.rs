@@ -10,7 +10,7 @@ use crate::Vec3;
 use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
-/// How far outside of itself a point is looked at, in sizes of the body: more than rounding, less than [`HAIR`]; half and twice as much give
+/// Distance outside of itself at which a point is looked at, in sizes of the body: more than rounding, less than [`HAIR`]; half and twice as much give
 /// the same.
 const OUTSIDE: f64 = 1e-6;
 /// Skin that is less than so many times as far from a point at rest as now is its own; from the second on it counts whole. The first is what
@@ -19,7 +19,7 @@ const OTHER: [f64; 2] = [1.0, 1.5];
 /// Cosines between the point's inward normal and the skin's outward one: from where on it counts, and whole. Skin that looks the same way is
 /// no other side. With half the second modal flesh keeps 0.39 % double instead of 0.06.
 const FACING: [f64; 2] = [0.0, 0.3];
-/// From how deep on a point counts less, and from where no more, in cells: what is as deep as flesh is thick has no way out that is meant.
+/// Depths from which on a point counts less, and no more, in cells: what is as deep as flesh is thick has no way out that is meant.
 /// Half or twice as much changes the vertices of an elbow in other flesh by a fifth at most.
 const DEEP: [f64; 2] = [1.0, 3.0];
 /// Skins that are parted are so much farther from each other than they have to, in sizes: they would be seen through each other. Half of it

@@ -20,7 +20,7 @@ use crate::skeleton::Pose;
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
 
-/// How often it is looked again, with what has been parted so far; all of it stays to be parted. Once leaves 184 vertices of modal flesh at an
+/// Rounds of looking again, with what has been parted so far; all of it stays to be parted. Once leaves 184 vertices of modal flesh at an
 /// elbow of 120° in other flesh, 1.7 % deep; three times 6, 0.06 % deep, as six times do.
 const ROUNDS: usize = 3;
 

@@ -11,7 +11,7 @@ use super::skin::SkinPoint;
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
-/// How fast what overlaps is parted, sizes of the body per second: a tenth in a fifth of a second, which is no jump. Half and twice as fast leave
+/// Speed at which what overlaps is parted, sizes of the body per second: a tenth in a fifth of a second, which is no jump. Half and twice as fast leave
 /// the same depths.
 pub(super) const RECOVERY: f64 = 0.5;
 /// Skin bulges between the points that are looked up: by so much they are kept apart, in cells. With half of it an elbow at 136° keeps 0.07 % of

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What moved flesh of the forces of contacts.
+//! The part of the forces of contacts that moved flesh.
 
 use super::*;
 use crate::contact::skin::SkinPoint;

@@ -12,19 +12,19 @@ use crate::Vec3;
 use crate::mrep::atom::{LOG_RADIUS, TURN};
 use faer::Mat;
 
-/// Of each section: displacement 3 in radii, turn 3, logarithm of the scale.
+/// Unknowns of each section: displacement 3 in radii, turn 3, logarithm of the scale.
 const EACH: usize = 7;
 
-/// How much each atom belongs to each section: the shares of an atom sum up to one.
+/// Shares of each atom in each section: those of an atom sum up to one.
 pub(super) struct Sections(Vec<Vec<f64>>);
 
 impl Sections {
-    /// The figure as one.
+    /// Takes the figure as one.
     pub fn whole(figure: &Figure) -> Self {
         Self(vec![vec![1.0; figure.kind().atoms()]])
     }
 
-    /// From joint to joint of a tube; none where there is no joint between the ends.
+    /// Parts a tube from joint to joint; none where there is no joint between the ends.
     pub fn between_joints(figure: &Figure) -> Option<Self> {
         let Kind::Tube { atoms, .. } = figure.kind() else {
             return None;

@@ -181,7 +181,7 @@ impl<'a> Several<'a> {
         Ok((0..figures.len()).map(of).collect())
     }
 
-    /// What the figures cost together, where each has its own target.
+    /// Sums what the figures cost, each with its own target.
     fn reported(&self, figures: &[Figure], targets: &[Target<'_>]) -> f64 {
         let each = self.stages.iter().zip(figures).zip(targets);
         each.map(|((stages, figure), target)| {
@@ -257,7 +257,7 @@ impl<'a> Several<'a> {
         Ok(())
     }
 
-    /// Where the others tell the hubs of a figure to be.
+    /// Tells where the others expect the hubs of a figure.
     fn ties(&self, k: usize) -> Vec<Tie> {
         let met = self.meetings.iter().filter_map(|([a, b], [i, j])| {
             let (other, hubs) = match k {

@@ -13,7 +13,7 @@ use faer::Mat;
 /// Displacement 3 in sizes, turn 3, logarithm of the scale: along and about axes that go with the figure, as damping tells axes apart.
 const UNKNOWNS: usize = 7;
 
-/// What everything turns and grows about.
+/// The place and the axes that everything turns and grows about.
 struct Whole {
     centre: Vec3,
     axes: Mat3,
@@ -21,7 +21,7 @@ struct Whole {
 }
 
 impl Whole {
-    /// Of all boundaries together, along the axes of the first atom.
+    /// Measures all boundaries together, along the axes of the first atom.
     fn new(boundaries: &[Vec<Vec3>], first: &Figure) -> Self {
         let positions = || boundaries.iter().flatten();
         let count = positions().count() as f64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is expected of how figures lie to each other: where they meet in the template, either predicts the hub of the other.
+//! Expectations of how figures lie to each other: where they meet in the template, either predicts the hub of the other.
 //!
 //! The nearest hub j of the other figure, bigger by s = r_j / r̂_j than in the template and turned by R = F_j F̂_jᵀ, predicts
 //! `x_i* = x_j + s R (x̂_i − x̂_j)`, as neighbours within a figure do. Figures whose spheres at these hubs do not touch say nothing.
@@ -26,7 +26,7 @@ pub(super) struct Tie {
     pub deviation: f64,
 }
 
-/// Where two figures of a model meet: the nearest hubs, if their spheres touch.
+/// Finds where two figures of a model meet: the nearest hubs, if their spheres touch.
 pub(super) fn meeting(a: &Figure, b: &Figure) -> Option<[usize; 2]> {
     let all = (0..a.atoms().len()).flat_map(|i| (0..b.atoms().len()).map(move |j| [i, j]));
     let apart = |[i, j]: [usize; 2]| (a.atoms()[i].hub - b.atoms()[j].hub).norm();
@@ -36,7 +36,7 @@ pub(super) fn meeting(a: &Figure, b: &Figure) -> Option<[usize; 2]> {
 }
 
 impl Tie {
-    /// Of atom `i` of a figure to atom `j` of another, which is there now; both as in the template before.
+    /// Ties atom `i` of a figure to atom `j` of another, which is there now; both as in the template before.
     pub fn new(
         [i, j]: [usize; 2],
         template: &Figure,

@@ -9,7 +9,7 @@ use nalgebra::Rotation3;
 
 /// Spokes around.
 const AROUND: usize = 8;
-/// Over how much of the thinner one's radius figures are blended in the skin: so much of it is neither's.
+/// The share of the thinner one's radius over which figures are blended in the skin: so much of it is neither's.
 const BLEND: f64 = 0.2;
 
 /// A straight tube with a joint in its middle.
