@@ -44,9 +44,9 @@ use crate::Vec3;
 use crate::progress::{Progress, step};
 use crate::surface::Surface;
 use sections::Sections;
-use stages::Stages;
+use stages::{COARSE, FINE, Stages};
 use std::sync::Arc;
-use surface::{DEVIATIONS, SurfaceLikelihood};
+use surface::SurfaceLikelihood;
 use target::Target;
 use volume::{BLURS, Picture};
 
@@ -188,22 +188,15 @@ impl Figure {
             stages.ended("similarity", energies, &report);
         }
         if let (true, Some(sections)) = (settings.sections, Sections::between_joints(self)) {
-            let (mut likelihood, mut energies) = (seen(&stages.figure), Vec::new());
-            let part = stages.part(0.15, 0.2);
-            for deviation in DEVIATIONS {
-                likelihood.deviation = deviation;
-                stages.steps(&likelihood, (10, Some(&sections)), &mut energies, &part)?;
-            }
+            let mut likelihood = seen(&stages.figure);
+            let part = stages.part(0.2, 0.2);
+            let energies = stages.scale(&mut likelihood, COARSE, Some(&sections), &part)?;
             stages.ended("sections", energies, &report);
         }
         if settings.atoms {
             let mut likelihood = seen(&stages.figure);
-            let mut energies = Vec::new();
-            for (k, deviation) in DEVIATIONS.into_iter().enumerate() {
-                likelihood.deviation = deviation;
-                let from = 0.2 + 0.3 * k as f64;
-                stages.atoms(&likelihood, [10, 30][k], &mut energies, from, from + 0.3)?;
-            }
+            let part = stages.part(0.2, 0.8);
+            let energies = stages.scale(&mut likelihood, FINE, None, &part)?;
             stages.ended("atoms", energies, &report);
         }
         match settings.boundary {
@@ -250,7 +243,7 @@ impl Figure {
         if let (true, Some(sections)) = (settings.sections, Sections::between_joints(self)) {
             let soft = Picture::of(volume, softest, f64::INFINITY);
             let likelihood = soft.likelihood(&boundary, &boundary.shape(&stages.figure), atoms)?;
-            let (part, mut energies) = (stages.part(0.25, 0.3), Vec::new());
+            let (part, mut energies) = (stages.part(0.3, 0.3), Vec::new());
             stages.steps(&likelihood, (20, Some(&sections)), &mut energies, &part)?;
             stages.ended("sections", energies, &report);
         }

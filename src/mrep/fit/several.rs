@@ -12,8 +12,8 @@ use super::super::figure::Figure;
 use super::super::model::Model;
 use super::super::moments::{Moments, areas};
 use super::sections::Sections;
-use super::stages::{CLEARLY, Stages};
-use super::surface::{DEVIATIONS, SurfaceLikelihood};
+use super::stages::{CLEARLY, COARSE, FINE, Stages};
+use super::surface::SurfaceLikelihood;
 use super::target::Target;
 use super::ties::{Tie, meeting};
 use super::{Fit, FitSettings, Report, similarity, start};
@@ -21,10 +21,6 @@ use crate::Vec3;
 use crate::progress::{Part, Progress};
 use crate::surface::Surface;
 use rayon::prelude::*;
-
-/// Steps at most for each deviation: objects and sections have few unknowns, atoms as many as in a fit of one figure.
-const COARSE: [usize; 2] = [10, 10];
-const FINE: [usize; 2] = [10, 30];
 
 impl Model {
     /// Fits all figures to one surface, as its template. `weights[k]` say how much each vertex of the surface counts for figure k, from 0
@@ -315,16 +311,7 @@ impl<'a> Several<'a> {
                 &boundary.shape(&stages.figure),
                 stages.figure.kind().atoms(),
             );
-            let mut energies = Vec::new();
-            for (round, (deviation, most)) in DEVIATIONS.into_iter().zip(most).enumerate() {
-                likelihood.deviation = deviation;
-                let part = Part {
-                    whole: &whole,
-                    from: 0.5 * round as f64,
-                    to: 0.5 * (round + 1) as f64,
-                };
-                stages.steps(&likelihood, (most, sections.as_ref()), &mut energies, &part)?;
-            }
+            let energies = stages.scale(&mut likelihood, most, sections.as_ref(), &whole)?;
             let report = |f: &Figure| Report::new(target, &boundary, &boundary.shape(f));
             stages.ended(name, energies, &report);
         }

@@ -48,6 +48,10 @@ fn level(figure: &Figure) -> u32 {
 /// What is to be better has to be so by more than rounding, or results would depend on it.
 pub(super) const CLEARLY: f64 = 0.999;
 
+/// Steps at most for each deviation: objects and sections have few unknowns, atoms many.
+pub(super) const COARSE: [usize; 2] = [10, 10];
+pub(super) const FINE: [usize; 2] = [10, 30];
+
 impl<'a> Stages<'a> {
     pub fn new(
         template: &'a Figure,
@@ -176,6 +180,27 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
+    /// Goes through the deviations of a surface from coarse to fine, in so many steps at most for each; answers the energies.
+    pub fn scale(
+        &mut self,
+        likelihood: &mut SurfaceLikelihood<'_>,
+        most: [usize; 2],
+        sections: Option<&Sections>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f64>, Cancelled> {
+        let mut energies = Vec::new();
+        for (round, (deviation, most)) in DEVIATIONS.into_iter().zip(most).enumerate() {
+            likelihood.deviation = deviation;
+            let part = Part {
+                whole: progress,
+                from: 0.5 * round as f64,
+                to: 0.5 * (round + 1) as f64,
+            };
+            self.steps(likelihood, (most, sections), &mut energies, &part)?;
+        }
+        Ok(energies)
+    }
+
     /// Has the atoms begin at a fit to the skin that a sharper picture shows, where that is more probable by a soft one than where it has come
     /// to: profiles do not see far.
     pub fn begin_at_skin(
@@ -185,8 +210,6 @@ impl<'a> Stages<'a> {
         from: f64,
         to: f64,
     ) -> Result<(), MRepError> {
-        /// Steps for each deviation.
-        const STEPS: usize = 10;
         let (known, levels) = self.energy_in(soft)?;
         let boundary = self.boundary.clone();
         let shape = boundary.shape(&self.figure);
@@ -199,12 +222,9 @@ impl<'a> Stages<'a> {
         };
         let atoms = self.template.kind().atoms();
         let mut near = SurfaceLikelihood::new(&target, &boundary, &shape, atoms);
-        let (before, mut energies) = (self.figure.clone(), Vec::new());
-        let half = 0.5 * (to - from);
-        for (deviation, from) in DEVIATIONS.into_iter().zip([from, from + half]) {
-            near.deviation = deviation;
-            self.atoms(&near, STEPS, &mut energies, from, from + half)?;
-        }
+        let before = self.figure.clone();
+        let part = self.part(from, to);
+        self.scale(&mut near, COARSE, None, &part)?;
         let after = self.energy_in(soft);
         if !after.is_ok_and(|(energy, _)| energy < CLEARLY * known) {
             self.figure = before;
