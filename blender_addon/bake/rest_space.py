@@ -19,11 +19,12 @@ from ..scene import poses
 from ..scene.reading import Subject
 from .skinning import Probe
 
-#: How often a key is corrected where the armature's map depends on the place.
+#: How often a key is corrected where the armature's map depends on the place. A step that led away each time is a millionth of itself by
+#: then, by `SHORTER`.
 ROUNDS = 12
 #: Below this, of the size, the rest of the way is nobody's concern: Blender evaluates in single precision.
 NEAR = 2e-6
-#: Vertices that are farther away, of the size, are looked for from elsewhere too.
+#: Vertices that are farther away, of the size, are looked for from elsewhere too. From there on baking tells of them.
 LOST = 1e-4
 #: Distances from which they are, of the size: about a segment of a bendy bone, and a few.
 SIDES = (0.01, -0.01, 0.03, -0.03, 0.1, -0.1)

@@ -20,11 +20,11 @@ from ..saved.units import length
 from ..scene.rig_controls import evaluated_controls
 from . import posed
 
-#: What was shown before fades within so many seconds.
+#: What was shown before fades within so many seconds. Of 60 looks a second each takes away about a tenth of it: no jump.
 FADE = 0.15
-#: It is gone where it is no more than this part of the body's size.
+#: It is gone where it is no more than this part of the body's size. Two millimetres of a person: no jump.
 GONE = 1e-3
-#: Distances below this part of the body's size are nobody's concern.
+#: Distances below this part of the body's size are nobody's concern. That is one `STRIDE` of a target.
 THERE = 0.02
 
 

@@ -19,7 +19,8 @@ from ..scene import keyframe_shapes, keyframe_times, modifier
 from ..scene.mesh import basis_positions, key_positions, triangles_of
 from ..scene.writing import baked_keys
 
-#: Lower Energy: how strongly a sculpt is held where the dial stands in the middle, of the flesh's own stiffness.
+#: Lower Energy: how strongly a sculpt is held where the dial stands in the middle, of the flesh's own stiffness. One: neither outweighs the
+#: other there.
 HOLD = 1.0
 
 # adding ---------------------------------------------------------------------------------------------------------------

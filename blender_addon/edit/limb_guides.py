@@ -23,7 +23,7 @@ from ..saved.slider_groups import values_of
 from ..scene import limbs as scene_limbs
 from . import limbs
 
-#: A limb has what follows its bones by so much.
+#: A limb has what follows its bones by so much. More than all other bones together.
 FOLLOWS = 0.5
 #: Skin on a spoke is near to a place on it within this part of its length, however near other skin is.
 NEARBY = 0.2

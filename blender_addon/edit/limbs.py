@@ -22,10 +22,12 @@ from ..scene.reading import armature_of, check_editable
 
 #: A boundary that misses the skin by more than this share of the character's size on the mean does not meet it.
 MISSED = 0.005
-#: A limb has the vertices that follow its bones by so much; of those without coordinates a larger share than `TOLD` is told.
+#: A limb has the vertices that follow its bones by so much; of those without coordinates a larger share than `TOLD` is told. Half: more
+#: than all others together.
 OWN = 0.5
 TOLD = 0.01
-#: A weight that is so near to that of what nobody painted is no paint.
+#: A weight that is so near to that of what nobody painted is no paint. A quarter of a step of colours of eight bits, far above the rounding
+#: of single precision.
 PAINTED = 1e-3
 
 

@@ -18,7 +18,8 @@ from ..saved.units import length
 from ..scene import poses, reading
 from ..scene.mesh import evaluated_positions, modifiers_on
 
-#: A point farther than this part of the body's size from the skin is beside the body.
+#: A point farther than this part of the body's size from the skin is beside the body. About half a metre of a person: who means the body
+#: points nearer.
 BESIDE = 0.25
 
 

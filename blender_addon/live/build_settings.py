@@ -18,7 +18,8 @@ from ..saved.timing import frames_per_second
 from ..scene import colliders, groups, ignored
 from ..scene.bind_pose import BindPose
 
-#: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor.
+#: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor. The default of Young's
+#: Modulus; any other does as well.
 REFERENCE = 20e3
 
 

@@ -216,7 +216,7 @@ def enclose(new: Built) -> Task:
     )
 
 
-#: Places along each bone at which it is asked whether it runs through a cavity.
+#: Places along each bone at which it is asked whether it runs through a cavity. An eighth of a bone apart.
 ALONG = 9
 
 

@@ -17,7 +17,8 @@ from ..saved.units import length
 from ..scene import colliders
 from .build_settings import hashed
 
-#: Skins of so many vertices, and lighter ones, are parted at their folds under the hand: 2 milliseconds a thousand.
+#: Skins of so many vertices, and lighter ones, are parted at their folds under the hand: 2 milliseconds a thousand. Together 40
+#: milliseconds, 25 pictures a second.
 FLUENT = 20_000
 
 

@@ -18,7 +18,7 @@ from .flesh import Flesh
 
 #: Sway goes with the root of the compliance: a mass on a spring that is struck swings as far as its period is long.
 POWER = 0.5
-#: More or less than so many times is not shown before it is simulated.
+#: More or less than so many times is not shown before it is simulated. That is what nine times the stiffness makes.
 MOST = 3.0
 
 

@@ -27,7 +27,8 @@ from ..scene.poses import bone_matrix
 
 #: Modifiers that make vertices, and give new ones what is added to the old ones between which they lie.
 PASSING = {"BEVEL", "EDGE_SPLIT", "MASK", "SOLIDIFY", "SUBSURF", "TRIANGULATE"}
-#: What lies farther from the skin than this part of the body's size is beside the body.
+#: What lies farther from the skin than this part of the body's size is beside the body. About half a metre of a person: clothes, hats and
+#: what hands hold begin nearer.
 BESIDE = 0.25
 #: Constraints that carry an object along with their target.
 CARRYING = {"CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION", "PIVOT"}

@@ -19,7 +19,8 @@ from .flesh import Flesh
 from .resting import CHANGED
 from .session import register
 
-#: Frames that are looked at.
+#: Frames that are looked at. The ends and five between: a change of an action shows in most of its frames, and each look takes one
+#: evaluation.
 SPOTS = 7
 
 

@@ -30,10 +30,11 @@ ALONE = "With this method it touches no other flesh: choose Hyperelastic under A
 #: What the panel says with any other method.
 UNTOUCHABLE = "This method knows no contact: choose Hyperelastic under Advanced."
 
-#: Skins that overlap by less than this part of the body's size lie on each other, for all that can be seen.
+#: Skins that overlap by less than this part of the body's size lie on each other, for all that can be seen. A millimetre of a person; the
+#: core overlooks bones that lie in something by as much.
 VISIBLE = 5e-4
 
-#: So many pairs of parts are named; the rest is counted.
+#: So many pairs of parts are named; the rest is counted. With more it is no sentence any more.
 NAMED = 3
 
 #: So much more of the joints' elastic shape shows that a fold of the skin was parted, 0 to 1.

@@ -7,11 +7,12 @@ import numpy as np
 
 Box = tuple[np.ndarray, np.ndarray]
 
-#: A mesh belongs to the body when it stands nearer than this part of the body's own size.
+#: A mesh belongs to the body when it stands nearer than this part of the body's own size. The same as in the core, where half and twice of
+#: it were tried (`src/body/anatomy/skin.rs`).
 NEAR = 0.5
-#: A mesh larger than so many times all bones together is ground, sky or a cage.
+#: A mesh larger than so many times all bones together is ground, sky or a cage. The same as in the core.
 SURROUNDS = 4.0
-#: So many bones at least tell how large a body is.
+#: So many bones at least tell how large a body is. The same as in the core: two may be a prop's.
 BONES = 3
 
 

@@ -10,7 +10,7 @@ import numpy as np
 #: Blender's colours of weights, from 0 to 1 in equal steps.
 RAMP = np.array([(0.0, 0.0, 0.5), (0.0, 0.625, 0.625), (0.0, 0.75, 0.0), (0.875, 0.875, 0.0), (1.0, 0.0, 0.0)])
 
-#: The weight of the map of stiffness that changes nothing.
+#: The weight of the map of stiffness that changes nothing. The middle between a quarter and four times.
 NEUTRAL = 0.5
 
 

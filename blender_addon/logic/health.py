@@ -104,7 +104,7 @@ def warnings(flesh: Any) -> list[str]:
     return found
 
 
-#: So large a part of the cells may be inverted by the motion for a moment, and nobody sees it.
+#: So large a part of the cells may be inverted by the motion for a moment, and nobody sees it. Of a thousand cells ten.
 FEW = 0.01
 
 #: The cells across from which the panel warns, and how the time to build grows with them.

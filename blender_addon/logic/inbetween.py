@@ -16,7 +16,7 @@ from .errors import Refusal, sentence
 from .keyframes import Key, Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
 from .sentences import plural
 
-#: Points of a curve that is drawn.
+#: Points of a curve that is drawn. Of curves 380 pixels wide one every 1.6 pixels.
 SAMPLES = 240
 
 

@@ -15,7 +15,7 @@ from . import limbs
 
 #: A spoke keeps this share of its length at least, and grows to so many times it at most, in one drag.
 SHORTEST, LONGEST = 0.05, 20.0
-#: Halvings of a way that folds.
+#: Halvings of a way that folds. A way across 4,096 pixels is known to one.
 HALVINGS = 12
 
 

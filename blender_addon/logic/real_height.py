@@ -57,7 +57,7 @@ SIZES = {
 #: Times the largest of its kind up to which a size is taken for that; beyond it is a monster's, or its units say nothing. Animals of
 #: toon libraries are up to five times as long as real ones.
 FAR_OFF = 6.0
-#: Words this long are found inside longer ones, too: `greatwhiteshark`.
+#: Words this long are found inside longer ones, too: `greatwhiteshark`. Shorter ones are found in anything: `cat` in `location`.
 INSIDE = 5
 WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 

@@ -19,7 +19,7 @@ def listed(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-#: So many spans of frames are told one by one.
+#: So many spans of frames are told one by one. More are no sentence.
 SPANS = 3
 
 #: Frames between two touches that are not told apart: in them skins were just about to touch again.
@@ -107,7 +107,8 @@ def modal_lines(flesh: Any, preview: int) -> list[str]:
     return lines
 
 
-#: A preview swings at most so often in a second; a quicker mode is slowed by a whole number.
+#: A preview swings at most so often in a second; a quicker mode is slowed by a whole number. Once a second the eye follows a swing from end
+#: to end.
 VISIBLE = 1.0
 
 

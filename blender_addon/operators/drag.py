@@ -20,7 +20,7 @@ from ..scene.reading import armature_of
 from ..ui import viewing
 from .modal_tool import ModalTool
 
-#: Looks a second.
+#: Looks a second. As often as most screens are redrawn.
 RATE = 60.0
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 

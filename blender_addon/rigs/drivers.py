@@ -31,7 +31,7 @@ AXES = (
     ("SWING", "Swing", "How far the bone points away from its rest direction, whichever way"),
 )
 
-#: A bone that turns less than this, in radians, does not tell an axis.
+#: A bone that turns less than this, in radians, does not tell an axis. A forearm of 30 cm ends a centimetre off then.
 LEAST_TURN = math.radians(2.0)
 
 # drivers --------------------------------------------------------------------------------------------------------------
@@ -91,7 +91,8 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
     return nearest.name
 
 
-#: A rig in this first part of its bone belongs to the joint at the bone's head.
+#: A rig in this first part of its bone belongs to the joint at the bone's head. A third: biceps and calf, whose next joint drives them, are
+#: thickest beyond it.
 NEAR_HEAD = 1.0 / 3.0
 
 

@@ -16,7 +16,7 @@ from ..saved.samples import NEAR
 from . import rigging
 from .rigging import Resolved, blamed, parameters_now
 
-#: Shares of what is set above this are not worth a word.
+#: Shares of what is set above this are not worth a word. They round to 100 %.
 NEARLY = 0.995
 
 

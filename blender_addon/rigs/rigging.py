@@ -27,7 +27,8 @@ from ..scene.reading import armature_of
 from ..scene.rig_controls import animated, broken_drivers, rig_of_path
 from .anchors import Faces, anchor_bone, anchor_face, found_bone, found_face, unmark
 
-#: Stronger fields than this, in N/m3, only tear the flesh apart.
+#: Stronger fields than this, in N/m3, only tear the flesh apart. Over a millimetre it presses with 10 MPa, 500 times the stiffness of flesh
+#: of 20 kPa.
 STRONGEST = 1e10
 
 # resolved rigs --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from .slider_groups import set_values, values_of
 if TYPE_CHECKING:
     from .rigs import ThewRig, ThewRigSample
 
-#: Controls nearer than this are the same.
+#: Controls nearer than this are the same. More than a hundred times the rounding of single precision, in which properties are kept.
 NEAR = 1e-5
 
 _still = 0  # how many of our own edits are under way

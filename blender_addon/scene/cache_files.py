@@ -15,7 +15,8 @@ import bpy
 
 #: The ending of a kept file.
 ENDING = ".thew-cache"
-#: No kept file is larger, bytes: what is larger was not written here.
+#: No kept file is larger, bytes: what is larger was not written here. A hundred seconds at 60 frames a second of 25,000 vertices take 1.8
+#: GB.
 LARGEST = 2**31
 #: What could not be written last, a sentence; "" where all is well.
 trouble = ""

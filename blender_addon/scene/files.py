@@ -16,7 +16,8 @@ from ..logic.errors import Refusal
 
 #: The end of the names of files that are being written, after a dot, the name and the number of the process.
 PART = ".part.blend"
-#: A part to which nothing was added for so many seconds is nobody's any more.
+#: A part to which nothing was added for so many seconds is nobody's any more. A quarter of an hour: what is being written grows all the
+#: time.
 ABANDONED = 900.0
 
 

@@ -13,7 +13,7 @@ from ..logic.errors import sentence
 from ..logic.names import describe
 from .mesh import Groups
 
-#: Vertices with more weight than this are ignored.
+#: Vertices with more weight than this are ignored. Half of what a weight can be.
 HALF = 0.5
 
 

@@ -19,7 +19,7 @@ from ..saved.timing import curve_rate
 from . import keyframe_times, reading
 from .mesh import basis_positions, key_positions, read_groups, triangles_of
 
-#: Vertices with more weight than this are in a group.
+#: Vertices with more weight than this are in a group. Half of what a weight can be.
 HALF = 0.5
 
 

@@ -30,9 +30,9 @@ MARK = "thew_tree"
 LAYOUT = 4
 #: The first that stands behind the Armature modifier.
 PLACED = 3
-#: The same of trees for meshes that ride on a body.
+#: The same of trees for meshes that ride on a body, from 100 on to tell them apart.
 RIDING = 104
-#: Frames nearer than this are one.
+#: Frames nearer than this are one. Blender merges keyframes that are as near.
 SAME_FRAME = 0.01
 
 

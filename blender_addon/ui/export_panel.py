@@ -19,7 +19,7 @@ EXPORTERS = (
 )
 
 
-#: Letters in a line of the menu.
+#: Letters in a line of the menu. Lines of 45 to 75 are read best.
 MENU = 60
 
 

@@ -24,7 +24,7 @@ COLOURS = ((0.95, 0.35, 0.3, 1.0), (0.4, 0.85, 0.4, 1.0), (0.4, 0.6, 1.0, 1.0), 
 AXES, KEYS, NOW = (1.0, 1.0, 1.0, 0.35), (1.0, 1.0, 1.0, 0.15), (1.0, 1.0, 1.0, 0.9)
 #: What the curves stand on, so that grid and mesh do not run through them.
 GROUND = (0.08, 0.08, 0.08, 0.7)
-#: An arrow is as long as the way of so many seconds.
+#: An arrow is as long as the way of so many seconds. A quarter: of who walks at 1.4 m/s a third of a metre, which fits beside him.
 SHOWN = 0.25
 #: Where the curves stand, pixels: left, bottom, width, height.
 BOX = (70.0, 40.0, 380.0, 150.0)
