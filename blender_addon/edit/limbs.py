@@ -20,7 +20,8 @@ from ..scene import limbs as scene_limbs
 from ..scene.mesh import basis_positions, triangles_of
 from ..scene.reading import armature_of, check_editable
 
-#: A boundary that misses the skin by more than this share of the character's size on the mean does not meet it.
+#: A boundary that misses the skin by more than this share of the character's size on the mean does not meet it. Limbs of five known
+#: characters miss theirs by 0.08 to 0.31 %.
 MISSED = 0.005
 #: A limb has the vertices that follow its bones by so much; of those without coordinates a larger share than `TOLD` is told. Half: more
 #: than all others together.

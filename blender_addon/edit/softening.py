@@ -19,7 +19,8 @@ from ..scene.mesh import evaluated_positions
 from ..scene.reading import active_bone, armature_of
 from .posed import BESIDE
 
-#: A patch is at least so large, as a part of the character's longest side.
+#: A patch is at least so large, as a part of the character's longest side. Median edges of nine of ten known characters are 0.003 to 0.026
+#: of it: a patch reaches neighbours.
 LEAST = 0.03
 
 

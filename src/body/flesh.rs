@@ -21,15 +21,15 @@ use crate::surface::Surface;
 use crate::{Vec3, body::transfer::distance_to_bone};
 use rayon::prelude::*;
 
-/// Thin flesh is at most so much stiffer than thick flesh.
+/// Thin flesh is at most so much stiffer than thick flesh. It sways by a hundredth then, which nobody sees.
 pub(super) const FIRMEST: f64 = 100.0;
 /// A bone carries a vertex from this weight on.
 const CARRIES: f64 = 0.15;
 /// How far thickness is smoothed over the skin, as a part of the body's size.
 const SMOOTHED: f64 = 0.03;
-/// Passes of smoothing at most.
+/// Passes of smoothing at most. A pass spreads by an edge, so many by 7.7.
 const PASSES: usize = 60;
-/// Sway is shown up to this part of the thickness, and of [`SKIN`] times the size more.
+/// Sway is shown up to this part of the thickness, and of [`SKIN`] times the size more. Less than all of it, so that no bone is reached.
 const DEPTH: f64 = 0.6;
 const SKIN: f64 = 0.005;
 

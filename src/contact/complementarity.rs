@@ -25,7 +25,7 @@ use std::ops::Range;
 /// depths, and twice as many take half as long again on a floor.
 const SWEEPS: usize = 60;
 const SETTLED: f64 = 1e-4;
-/// A row of which no entry is larger, squared, moves nothing.
+/// A row of which no entry is larger, squared, moves nothing. Entries are shares of one: this is a millionth.
 const STILL: f64 = 1e-12;
 
 /// A force on one node of one body.

@@ -18,7 +18,9 @@ pub(super) const RECOVERY: f64 = 0.5;
 /// the size double instead of nothing.
 const BETWEEN: f64 = 0.005;
 /// The largest pressure of a contact, in Young's moduli of the flesh there: where plain skinning folds skin through itself, flesh cannot make up for
-/// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh.
+/// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh. Half of the first leaves
+/// 102 vertices of an elbow at 148° in other flesh instead of 98, twice 87; where joints are elastic half of the second leaves 76 instead of 62,
+/// twice 54.
 const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
 

@@ -8,7 +8,7 @@ use crate::range::is_sound;
 use crate::surface::Surface;
 use std::sync::Arc;
 
-/// Between skins no more can be kept, in sizes of the body.
+/// Between skins no more can be kept, in sizes of the body. Skins half a body apart do not touch.
 const THICKEST: f64 = 0.5;
 
 /// What keeps flesh from passing through itself.

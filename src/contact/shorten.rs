@@ -6,7 +6,7 @@ use super::narrow::FLAT;
 use super::posed::{Posed, ShownVertices};
 use crate::Vec3;
 
-/// Halvings at most of a correction that would flatten cells.
+/// Halvings at most of a correction that would flatten cells. A sixty-fourth is left at the least, hardly anything.
 const HALVINGS: usize = 6;
 
 /// Shortened displacements of bodies, kept for its memory.

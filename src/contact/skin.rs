@@ -16,9 +16,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Edge of the cubes of which each has one proxy, in cells.
+/// Edge of the cubes of which each has one proxy, in cells. With twice of it skin of an elbow at 136° lies 2.6 % of the size deep in other skin
+/// instead of 0.5; half finds four times as many contacts, and skin lies as deep.
 const PROXY: f64 = 0.2;
-/// Spacing of the grid of depths, in cells.
+/// Spacing of the grid of depths, in cells. Half and twice of it leave the same depths.
 const GRID: f64 = 0.25;
 
 /// A point of a skin: a triangle, and the weights of its corners.

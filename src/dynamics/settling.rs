@@ -18,7 +18,7 @@ use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
 
-/// Seconds that a step of the relaxation lasts.
+/// Seconds that a step of the relaxation lasts. As steps of motion usually last.
 const LASTING: f64 = 1.0 / 240.0;
 /// Radians that a joint turns by in one, and how many steps there are from the rest pose at most.
 const TURN: f64 = 0.04;

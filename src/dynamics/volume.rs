@@ -42,7 +42,7 @@ const FARTHEST: f64 = 0.6;
 /// Cells of which flesh fills less than the first part are not heeded, from the second on they are wholly: with fingers and wrists heeded
 /// hands lose or gain 0.29 of their volume where they bend, without them 0.19; more left out folds knees sharply.
 const FILLED: (f64, f64) = (0.1, 0.4);
-/// The least that bones stretch a piece, so that bones scaled to nothing leave numbers.
+/// The least that bones stretch a piece, so that bones scaled to nothing leave numbers. A thousandth is far below any stretch that is meant.
 const LEAST_STRETCH: f64 = 1e-3;
 
 /// Solves for u.

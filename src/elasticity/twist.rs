@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 /// Half the distance to the skin is the default radius.
 const RADIUS_SHARE: f64 = 0.5;
-/// Points on a ring.
+/// Points on a ring. Eight even points are exact for up to seven waves around.
 const AROUND: usize = 8;
 /// Squared radii of the rings, as shares of the squared radius: Gauss points, exact for cubics in ρ².
 const RINGS: [f64; 2] = [0.211_324_865_405_187_1, 0.788_675_134_594_812_9];

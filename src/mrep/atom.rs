@@ -433,7 +433,7 @@ impl Atom {
 
     /// The atom after a step of its unknowns; angles stay in their range.
     pub(super) fn moved(&self, role: Role, step: &[f64]) -> Self {
-        /// Object angles nearer to the ends of their range than this leave no body between the spokes.
+        /// Object angles nearer to the ends of their range than this leave no body between the spokes. That is 1.1°.
         const NARROWEST: f64 = 0.02;
         let turn = nalgebra::Rotation3::new(Vec3::from_column_slice(&step[TURN..TURN + 3]));
         let widest = match role {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 /// Level of the boundaries whose distances are taken.
 const LEVEL: u32 = 2;
-/// Most nodes of the grid.
+/// Most nodes of the grid. 158 along each side of a cube.
 const MOST: f64 = 4e6;
 /// Figures that overlap by less than this part of the thinner one's mean radius are beside each other.
 const DEEP: f64 = 0.1;

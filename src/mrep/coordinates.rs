@@ -27,11 +27,11 @@ const SHARES: [f64; 2] = [0.25, 0.75];
 const FAN_SHARES: [f64; 4] = [0.1, 0.35, 0.65, 0.9];
 /// Depths of the starts.
 const DEPTHS: [f64; 6] = [0.1, 0.35, 0.65, 0.95, 1.3, 1.8];
-/// Nearer to a cap's hub directions are as good as those of points so far from it.
+/// Nearer to a cap's hub directions are as good as those of points so far from it. Ten thousand times rounding.
 const LEAST_DEPTH: f64 = 1e-12;
 /// Beyond the ends of a piece by this it is still in it: rounding.
 const SEAM: f64 = 1e-12;
-/// The same where no other piece has the point either.
+/// The same where no other piece has the point either. About the root of rounding, to which Newton's steps come where the map is nearly flat.
 const WIDE_SEAM: f64 = 1e-7;
 
 /// A figure made ready for coordinates.

@@ -27,7 +27,7 @@ pub enum Kind {
 
 /// Most atoms in a row: splines through more would be dense matrices of millions of numbers.
 const MOST: usize = 512;
-/// Most spokes around an atom.
+/// Most spokes around an atom. One every 2.8°.
 const MOST_SPOKES: usize = 128;
 
 impl Kind {

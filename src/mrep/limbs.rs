@@ -8,7 +8,7 @@ use super::geodesic::Mesh;
 use super::rings::{Ring, Rings};
 use super::tube::from_ends;
 
-/// Rings from end to end.
+/// Rings from end to end. A limb a sixteenth as long as the body is met by four.
 const LEVELS: usize = 64;
 /// A limb is at least so many times as long as it is wide where it begins; shorter ones are bumps.
 const LEAST_LENGTH: f64 = 0.45;

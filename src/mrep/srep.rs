@@ -34,7 +34,8 @@ struct Point {
 
 /// Rows and columns that elliptical s-reps are read at.
 const GRID: [usize; 2] = [5, 9];
-/// Spokes whose sum is smaller than this share of them point away from each other.
+/// Spokes whose sum is smaller than this share of them point away from each other. About ten times the rounding of single precision, in which files
+/// often are.
 const OPPOSITE: f64 = 1e-6;
 /// Most points along either side of a file.
 const MOST: usize = 512;

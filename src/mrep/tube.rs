@@ -24,9 +24,9 @@ const BRANCH: [f64; 2] = [0.35, 0.2];
 const WITHIN: f64 = 0.8;
 /// Rounds of moving hubs to the middle of the skin around them.
 const ROUNDS: usize = 4;
-/// Mean distances from both ends that are as alike as this do not say which is the thicker end.
+/// Mean distances from both ends that are as alike as this do not say which is the thicker end. Far above rounding, and less than anybody sees.
 const ALIKE: f64 = 1e-4;
-/// Part of the skin that has to hang together.
+/// Part of the skin that has to hang together. More than half: there is one such at most.
 const WHOLE: f64 = 0.6;
 
 impl Figure {

@@ -33,11 +33,11 @@ use rayon::prelude::*;
 use smoothing::{Links, Shares};
 use std::sync::Arc;
 
-/// Rounds that smooth over half the thickness.
+/// Rounds that smooth over half the thickness. They reach √(16 · 0.6) = 3.1 edges at most.
 const NEAR: usize = 16;
-/// Rounds that smooth over the thickness.
+/// Rounds that smooth over the thickness. They reach √(24 · 0.6) = 3.8 edges at most.
 const SLOW: usize = 24;
-/// Weights below this are left out of smoothed ones.
+/// Weights below this are left out of smoothed ones. They move skin by less than a thousandth of what their bone goes.
 const LEAST_WEIGHT: f32 = 1e-3;
 /// Weights of coincident vertices that differ by no more, summed up, are the same.
 const SAME: f64 = 1e-3;

@@ -7,7 +7,7 @@
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// The largest share.
+/// The largest share. What alternates from vertex to vertex is multiplied by −0.2 in a round then, and gone after a few.
 const LARGEST: f64 = 0.6;
 /// Vertices that one task smooths at least.
 const SOME: usize = 2048;

@@ -8,7 +8,7 @@ use crate::sets::DisjointSets;
 use crate::surface::Surface;
 use crate::{Vec3, aabb};
 
-/// Most nodes that are asked for values.
+/// Most nodes that are asked for values. 46 along each side of a cube.
 const MOST: f64 = 1e5;
 /// How far around the figure is looked, in the diagonal of its box.
 const AROUND: f64 = 0.15;

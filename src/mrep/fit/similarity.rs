@@ -90,7 +90,7 @@ pub(super) fn minimise(
     const STEPS: usize = 30;
     /// Dampings tried for a step at most: each is four times the last, so that the eighth leaves a thousandth of it.
     const TRIES: usize = 8;
-    /// Longest step in any unknown.
+    /// Longest step in any unknown. In sizes, radians and logarithms alike: what is linear holds about so far.
     const LONGEST: f64 = 0.5;
     /// Relative fall that is no more worth a step: atoms do the rest.
     const LITTLE: f64 = 1e-4;

@@ -146,7 +146,7 @@ fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
 
 /// Whether points that count lie in one plane, or on one line.
 fn is_flat(points: &[Vec3], counts: &[f64]) -> bool {
-    /// In parts of the whole spread.
+    /// In parts of the whole spread. Far above rounding, 1e-8 in lengths, and thinner than any body.
     const THIN: f64 = 1e-6;
     let whole: f64 = counts.iter().sum();
     let seen = || points.iter().zip(counts);

@@ -18,7 +18,7 @@ const REACH: f64 = 1.5;
 const OWN: f64 = 0.95;
 /// Points that cells have to hold are no farther apart on the skin than this part of its size.
 const SPACING: f64 = 0.01;
-/// The rest ends so far before a disc, in cell sizes.
+/// The rest ends so far before a disc, in cell sizes. Far above rounding, and nothing beside a cell.
 const ASIDE: f64 = 1e-3;
 /// Deepest coordinate of skin that is surely a limb's.
 const SEED_DEPTH: f64 = 1.5;
