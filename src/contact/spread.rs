@@ -10,13 +10,16 @@ use super::overlaps::Overlap;
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
 
-/// How far displacements fade by e, in cells.
+/// How far displacements fade by e, in cells. With half of it modal flesh of an elbow at 136° keeps 168 vertices in other flesh instead of 66, and
+/// what its sharpest edges are sharper than at rest grows from 24° to 36; with twice 43, and at 120° 6 instead of 4.
 const FADE: f64 = 1.0;
-/// Sweeps over the membrane, before each of which the rows are projected.
+/// Sweeps over the membrane, before each of which the rows are projected. With half of them the elbow keeps 114 vertices in other flesh instead of
+/// 66, with twice 44.
 const SWEEPS: usize = 24;
-/// Projections of the rows alone that end it.
+/// Projections of the rows alone that end it. Half and twice of them leave the same.
 const LAST: usize = 6;
-/// By how much of the way to its balance a vertex goes in a sweep.
+/// By how much of the way to its balance a vertex goes in a sweep: what alternates from vertex to vertex is multiplied by −0.4. At half of it the elbow
+/// keeps 124 vertices in other flesh instead of 66; at 0.98, where it would go on to swing, 44.
 const RELAXED: f64 = 0.7;
 
 /// A skin as a membrane.

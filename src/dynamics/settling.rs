@@ -18,12 +18,15 @@ use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
 
-/// Seconds that a step of the relaxation lasts. As steps of motion usually last.
+/// Seconds that a step of the relaxation lasts. As steps of motion usually last. With half of it an elbow at 120° still moves by 5 % of the size when
+/// motion goes on, with twice one at 148° by 0.5 % instead of 0.06.
 const LASTING: f64 = 1.0 / 240.0;
-/// Radians that a joint turns by in one, and how many steps there are from the rest pose at most.
+/// Radians that a joint turns by in one, and how many steps there are from the rest pose at most. Half and twice of both leave elbows at 120° and
+/// 136° the same to 0.12 % of the size; with twice the turn one at 148° came to rest with 171 vertices in other flesh instead of 66.
 const TURN: f64 = 0.04;
 const ON_THE_WAY: usize = 64;
-/// The change in a step, in sizes of the body, at which flesh stands still; and how many steps there are until then at most.
+/// The change in a step, in sizes of the body, at which flesh stands still; and how many steps there are until then at most. Half and twice of both
+/// leave elbows the same to 0.04 % of the size.
 const STILL: f64 = 2e-7;
 const AT_LAST: usize = 300;
 

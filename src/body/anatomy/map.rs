@@ -20,17 +20,22 @@ use super::statistics::{exceeded, smoothstep};
 /// Flesh of hard parts: stiffness is at its greatest there, and of what sway is left a tenth is shown. At 0.05 heads that
 /// hang on soft necks still show 0.5 % of the size.
 pub(super) const FIRM: f64 = 0.02;
-/// The part of the trunk's skin that is deeper than where flesh is 1.
+/// The part of the trunk's skin that is deeper than where flesh is 1. Half and twice of it change the maps of ten known characters by 0.024 on the
+/// mean at most.
 const THICKEST: f64 = 0.1;
-/// How far the map is smoothed over the skin, as a part of the size.
+/// How far the map is smoothed over the skin, as a part of the size. Half and twice of it change the maps of ten known characters by 0.014 on the
+/// mean at most.
 const SMOOTHED: f64 = 0.015;
-/// Thickness over the trunk's median: hard below the first, untouched above the second.
+/// Thickness over the trunk's median: hard below the first, untouched above the second. With half of both a spider's legs have 0.16 instead of 0.10;
+/// with twice a fox's map changes by 0.05 on the mean.
 const THIN: (f64, f64) = (0.18, 0.38);
-/// Way along a limb: soft up to the first, hard from the second on; a knee is at 0.45 of leg and foot.
+/// Way along a limb: soft up to the first, hard from the second on; a knee is at 0.45 of leg and foot. With half of both a horse's map changes by
+/// 0.04 on the mean and somewhere by 0.65; with twice a person's head, hands and feet have 0.23 instead of 0.04, a frog's 0.11 instead of 0.02.
 const ALONG: (f64, f64) = (0.25, 0.55);
 /// The same of rubber.
 const ALONG_TOON: (f64, f64) = (0.5, 0.95);
-/// What ribs and back keep of their flesh: four times the stiffness.
+/// What ribs and back keep of their flesh: four times the stiffness. With half of it a horse's back has 0.41 instead of 0.56; with twice, which is
+/// all, 0.99.
 const KEPT: f64 = 0.5;
 /// What the trunk of a shell keeps whose abdomen cannot be told.
 const KEPT_SHELL: f64 = 0.25;

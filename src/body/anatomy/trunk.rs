@@ -9,22 +9,27 @@ use super::skin::Skin;
 use super::statistics::exceeded;
 use crate::skeleton::Skeleton;
 
-/// Two branches are a pair of limbs when either side has this part of the skin's area and reaches this far, of the size, from
-/// its joint: ears, horns and teeth do not.
+/// Two branches are a pair of limbs when either side has this part of the skin's area and reaches this far, of the size, from its joint: ears, horns
+/// and teeth do not. Half and twice of the area leave the maps of ten known characters the same; half of the reach changes two of them, twice three,
+/// by 0.02 to 0.08 on the mean.
 pub(super) const LIMB: f64 = 0.012;
 pub(super) const REACH: f64 = 0.12;
-/// A bone beyond the junctions is trunk when its mean thickness is this part of the trunk's; where there are no paired limbs
-/// (snakes, worms, fish on a chain), this part.
+/// A bone beyond the junctions is trunk when its mean thickness is this part of the trunk's; where there are no paired limbs (snakes, worms, fish on
+/// a chain), this part. With 0.64 a bull's trunk takes in what changes its map by 0.02 on the mean, and with 0.4 an apatosaurus' head and feet get
+/// 0.35 instead of 0.02; with 0.96 a spider's legs get 0.20 instead of 0.10. Half and twice of the second, which no known character tells, change
+/// none.
 const AS_THICK: f64 = 0.80;
 const AS_THICK_ALONE: f64 = 0.5;
-/// A branch in the plane is trunk when it reaches less than so many half thicknesses; other ones than the two that reach
-/// farthest, neck and tail, less than so many: bones of bellies and ribs.
+/// A branch in the plane is trunk when it reaches less than so many half thicknesses; other ones than the two that reach farthest, neck and tail,
+/// less than so many: bones of bellies and ribs. Half of the first changes none of ten known characters; with twice a man's head and hands have 0.17
+/// instead of 0.02. Half of the second changes a horse's map by 0.04 on the mean, twice none.
 const INSIDE: f64 = 0.5;
 const INSIDE_MORE: f64 = 2.0;
-/// A last cluster is compact when it reaches at most so many mean distances from its own axis.
+/// A last cluster is compact when it reaches at most so many mean distances from its own axis. With half of it heads and hands of a fox and two
+/// people are found no more, and have 0.60 to 0.94 instead of 0.04 at most; twice changes maps by 0.02 on the mean at most.
 const END_LENGTH: f64 = 3.5;
-/// Several bones together are a lump up to this part of the body's volume, one bone at any; where no limbs were found one bone
-/// only up to this part.
+/// Several bones together are a lump up to this part of the body's volume, one bone at any; where no limbs were found one bone only up to this part.
+/// With half of the first a fox's head and feet have 0.14 instead of 0.02, with twice a spider's legs 0.21 instead of 0.10.
 const LUMP_SHARE: f64 = 0.20;
 const END_SHARE: f64 = 0.20;
 
