@@ -8,7 +8,8 @@ use crate::lattice::Cell;
 use crate::{Mat3, Vec3};
 use std::sync::OnceLock;
 
-/// What lies farther beyond a side of a cell than this, in cells, does not come into it within a frame.
+/// What lies farther beyond a side of a cell than this, in cells, does not come into it within a frame. Half of it moves an elbow that folds by 0.06
+/// % of the size, twice not at all.
 const BEYOND: f64 = 0.6;
 
 /// A lattice that is warped to carry the skin as it is shown, where candidates may come into its cells.

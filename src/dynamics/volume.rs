@@ -28,9 +28,11 @@ use crate::{Mat3, Vec3};
 
 /// Steps from u = 0. Four to six leap by up to 3.7 % of the body's size a frame in clips; three by 2 %.
 const STEPS: usize = 3;
-/// κ, what volume costs beside gradients.
+/// κ, what volume costs beside gradients. With half of it an arm bent by 112° loses 1.2 % of its volume instead of 0.6, with twice 0.1, but leaps by
+/// 0.97 % of the size in 8° instead of 0.82.
 const VOLUME: f64 = 4.0;
-/// w of flesh that has more volume than at rest: skin that is stretched may, and what is pressed shall not.
+/// w of flesh that has more volume than at rest: skin that is stretched may, and what is pressed shall not. With half of it a person's elbow at 102°
+/// gains 10 % of a ball as wide as the joint instead of 0.6, with twice it loses 5.5.
 const SWOLLEN: f64 = 0.4;
 /// Over which range of J w passes from one to the other.
 const PASSING: f64 = 0.1;

@@ -13,16 +13,22 @@ use crate::Vec3;
 use crate::sets::DisjointSets;
 use crate::skeleton::Skeleton;
 
-/// A bone counts when it is the first of the bones of this part of the skin's area.
+/// A bone counts when it is the first of the bones of this part of the skin's area. Half of it leaves the maps of ten known characters the same to
+/// 0.001 on the mean; with twice a dragon's changes by 0.02.
 const LEADS: f64 = 0.001;
-/// A bone and its mirror image lie no farther from each other, as a part of the size.
+/// A bone and its mirror image lie no farther from each other, as a part of the size. Half and twice of it leave the maps of ten known characters the
+/// same to 0.001.
 const TWINS: f64 = 0.03;
-/// Parent and child count as if they shared so many times the skin, and stood nearer by as much where they share none.
+/// Parent and child count as if they shared so many times the skin, and stood nearer by as much where they share none. With half of the first the
+/// maps of a fox, a horse and a bull change by 0.02 to 0.09 on the mean, and with twice those of a spider and a dragon by 0.02 and 0.03. Half and
+/// twice of the second change none by 0.001.
 const KIN: f64 = 2.0;
 const KIN_NEARER: f64 = 0.3;
-/// Skin that two bones share counts from this part of the smaller one's area on.
+/// Skin that two bones share counts from this part of the smaller one's area on. Half and twice of it leave the maps of ten known characters the
+/// same.
 const SHARED: f64 = 1e-3;
-/// What an edge between the skins of two bones counts for, of its length squared: low-poly models bind each vertex to one bone.
+/// What an edge between the skins of two bones counts for, of its length squared: low-poly models bind each vertex to one bone. Half of it changes a
+/// dragon's map by 0.004 on the mean, twice a spider's by 0.016.
 const EDGE: f64 = 0.1;
 
 /// Bones by what of the skin they lead.
