@@ -8,7 +8,7 @@ use super::skin::ContactSkin;
 use crate::Vec3;
 use std::collections::BTreeMap;
 
-/// Points are neighbours that are nearer than this at rest, in distances between proxies.
+/// Points are neighbours that are nearer than this at rest, in distances between proxies. Half and twice of it leave the same depths.
 const NEAR: f64 = 2.5;
 /// How many neighbours a way passes at most.
 const PASSED: usize = 24;

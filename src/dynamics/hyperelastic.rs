@@ -59,7 +59,8 @@ use cells::Patches;
 /// The energy of the flesh.
 const MODEL: Model = Model::Yeoh;
 
-/// The largest change of a cell's strain that one linearisation is good for.
+/// The largest change of a cell's strain that one linearisation is good for. Half and twice of it leave an arm whose bones stop suddenly the same;
+/// ten times changes one by 5 % of its sway.
 const TRUSTED: f64 = 0.1;
 
 /// C, without unit. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.85 and 0.63 times as far as exact flesh; at

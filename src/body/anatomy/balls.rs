@@ -12,7 +12,7 @@ use super::statistics::quantile;
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// Points over the skin besides its corners.
+/// Points over the skin besides its corners. Half of them change the map of one of ten known characters, by 0.014 on the mean; twice of them none.
 const POINTS: usize = 24_000;
 /// Times that a ball shrinks at most; most have settled after six.
 const TIMES: usize = 40;

