@@ -15,7 +15,7 @@ use crate::contact::{ContactSkin, Folds};
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
-/// How long folds take to follow the pose's by all but 1/e, seconds.
+/// How long folds take to follow the pose's by all but 1/e, seconds. Less than a frame of film, 0.042 s.
 const FOLLOWED: f64 = 0.025;
 /// Folds that go to nothing and are less than this are none.
 const GONE: f64 = 1e-3;

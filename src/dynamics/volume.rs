@@ -34,13 +34,12 @@ const VOLUME: f64 = 4.0;
 /// w of flesh that has more volume than at rest: skin that is stretched may, and what is pressed shall not. With half of it a person's elbow at 102°
 /// gains 10 % of a ball as wide as the joint instead of 0.6, with twice it loses 5.5.
 const SWOLLEN: f64 = 0.4;
-/// Over which range of J w passes from one to the other. With half of it the elbow gains 3 %, with twice it loses 2; an arm's volume changes by 0.2
-/// %.
+/// Over which range of J w passes from one to the other. With half of it the elbow gains 3 %, with twice it loses 2; the arm's volume changes by
+/// 0.2 %.
 const PASSING: f64 = 0.1;
-/// Below this J w grows, up to [`CRUSHED`] times where nothing is left. With half of it an arm bent by 112° loses 0.7 % of its volume instead of 0.6;
-/// with twice it leaps by 0.95 % of the size in 8° instead of 0.82.
+/// Below this J w grows, up to [`CRUSHED`] times where nothing is left. With half of either the arm loses 0.7 % instead of 0.6; with twice of them it
+/// leaps by 0.95 and 1.07 % of the size instead of 0.82.
 const CRUSHING: f64 = 0.3;
-/// With half of it an arm bent by 112° loses 0.7 % of its volume instead of 0.6; with twice it leaps by 1.07 % of the size in 8° instead of 0.82.
 const CRUSHED: f64 = 3.0;
 /// The farthest that J − 1 counts: what is inside out pushes no harder. With half of it an arm bent by 112° loses 1.1 % of its volume instead of 0.6,
 /// with twice 0.9.

@@ -14,9 +14,10 @@ use rayon::prelude::*;
 
 /// Points over the skin besides its corners. Half of them change the map of one of ten known characters, by 0.014 on the mean; twice of them none.
 const POINTS: usize = 24_000;
-/// Times that a ball shrinks at most; most have settled after six.
+/// Times that a ball shrinks at most; most have settled after six. Ten leave the maps of ten known characters the same.
 const TIMES: usize = 40;
-/// How far thickness is smoothed over the skin, as a part of the size: one slip must not count.
+/// How far thickness is smoothed over the skin, as a part of the size: one slip must not count. Half of it leaves the maps of ten known characters
+/// the same; twice changes one by 0.014 on the mean.
 const SMOOTHED: f64 = 0.012;
 
 /// Diameters of inscribed balls at the skin's vertices, metres; the median where they are unknown. `chords`: what rays inwards

@@ -40,7 +40,7 @@ const KEPT: f64 = 0.5;
 /// What the trunk of a shell keeps whose abdomen cannot be told. No known character needs it.
 const KEPT_SHELL: f64 = 0.25;
 /// From the hips 0 to the chest 1: ribs begin; from the back -1 to the front 1: the belly begins; the rump ends. With half of both places of the ribs
-/// a fox's map changes by 0.06 on the mean, with twice a bull's by 0.02; of those of the belly none by more than 0.003.
+/// a fox's map changes by 0.06 on the mean, with twice a bull's by 0.02; of those of the belly and the rump none by more than 0.008.
 const RIBS: (f64, f64) = (0.50, 0.75);
 const FRONT: (f64, f64) = (-0.5, 0.2);
 const RUMP: (f64, f64) = (0.10, 0.35);
