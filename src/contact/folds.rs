@@ -31,9 +31,11 @@ const FEW: f64 = 0.03;
 /// Ways whose cosine to where a point leaves is less than this part it less. At twice of it an elbow at 136° keeps 0.06 % double instead of
 /// nothing; at half nothing is gained.
 const ASIDE: f64 = 0.25;
-/// Cells of which less than this is left of their volume at rest, somewhere, may fold onto those beside them.
+/// Cells of which less than this is left of their volume at rest, somewhere, may fold onto those beside them. Half and twice of it leave an elbow the
+/// same.
 const PRESSED: f64 = 0.5;
-/// How often folds are spread to the cells around.
+/// How often folds are spread to the cells around. Once leaves skin of an elbow at 148° 2.6 % of the size deep in other skin instead of 1.6; four
+/// times as deep.
 const ROUNDS: usize = 2;
 /// Vertices that one task poses at least.
 const SOME: usize = 512;

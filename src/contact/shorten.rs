@@ -6,7 +6,8 @@ use super::narrow::FLAT;
 use super::posed::{Posed, ShownVertices};
 use crate::Vec3;
 
-/// Halvings at most of a correction that would flatten cells. A sixty-fourth is left at the least, hardly anything.
+/// Halvings at most of a correction that would flatten cells. A sixty-fourth is left at the least, hardly anything. Half and twice of them leave an
+/// elbow the same.
 const HALVINGS: usize = 6;
 
 /// Shortened displacements of bodies, kept for its memory.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Points are neighbours that are nearer than this at rest, in distances between proxies. Half and twice of it leave the same depths.
 const NEAR: f64 = 2.5;
-/// How many neighbours a way passes at most.
+/// How many neighbours a way passes at most. Half and twice of them leave the same depths.
 const PASSED: usize = 24;
 
 /// The proxies of a skin, and which of them lie beside each other.

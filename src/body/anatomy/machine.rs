@@ -9,7 +9,8 @@ use super::skin::Skin;
 
 /// A vertex hangs on one bone from this weight on.
 const RIGID: f64 = 0.99;
-/// A machine's pieces are rigid over this part of its area, and of its trunk's: of known bodies of flesh at most half are.
+/// A machine's pieces are rigid over this part of its area, and of its trunk's: of known bodies of flesh at most half are. With half of it a robot
+/// and ten characters of flesh are told the same.
 const MACHINE: f64 = 0.7;
 /// They hang on so many bones at least: one piece on the one bone that there is is a ball of flesh as well.
 const BONES: usize = 4;

@@ -5,7 +5,8 @@ use super::skin::Skin;
 use super::stance::Stance;
 use super::statistics::{quantile, smoothstep};
 
-/// Slices along the trunk from below its hips to above its chest, and half the width of each.
+/// Slices along the trunk from below its hips to above its chest, and half the width of each. With half of them, or half as wide, an apatosaurus'
+/// trunk has 0.97 of flesh instead of 0.66; twice changes maps by 0.006 on the mean at most.
 const SLICES: usize = 15;
 const FROM: f64 = -0.2;
 const TO: f64 = 1.2;

@@ -11,7 +11,8 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::{Add, Mul};
 
-/// Passes of smoothing at most.
+/// Passes of smoothing at most. A pass spreads by an edge, so many by 7.7. Half and twice of them change the map of one of ten known characters, by
+/// 0.002 on the mean.
 const PASSES: usize = 60;
 /// A piece belongs to the body when it stands nearer than this part of the body's own size: at twice that a thrown spear
 /// would count for the size, at half of it a floating halo or an eye on a stalk of nothing would not.
