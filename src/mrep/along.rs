@@ -13,7 +13,7 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// Least trust in a ray that counts.
+/// Least trust in a ray that counts. With half and twice of it tubes miss limbs of five known characters by no more.
 const LEAST_TRUST: f64 = 0.3;
 /// Relative lengths of spokes that a first tube keeps to.
 const LENGTHS: [f64; 2] = [0.5, 1.6];
@@ -21,9 +21,11 @@ const LENGTHS: [f64; 2] = [0.5, 1.6];
 const ROUNDINGS: [f64; 6] = [0.8, 1.2, 0.5, 0.3, 0.15, 0.02];
 /// So much of the radii is as good as all.
 const ALL: f64 = 0.999;
-/// Hits farther than this many medians are of something else.
+/// Hits farther than this many medians are of something else. With half of it a tube misses a horse's leg by 0.16 % of the size instead of 0.13, with
+/// twice by 0.19.
 const FARTHEST: f64 = 2.5;
-/// Legality of a first tube.
+/// Legality of a first tube. With half of it tubes miss limbs of five known characters by as much; with twice a bull's leg by 0.16 % of the size
+/// instead of 0.31.
 const LEAST_LEGALITY: f64 = 0.2;
 
 /// How far it is along a unit direction to where a ray leaves the skin; `aside` is at right angles to it.

@@ -10,11 +10,14 @@ use super::unknowns::{Derivatives, Unknowns};
 use crate::Vec3;
 use faer::Mat;
 
-/// Relative volume elements above this cost nothing.
+/// Relative volume elements above this cost nothing. With half of it a leg keeps a legality of 0.12 instead of 0.21, with twice 0.39, and is missed
+/// by no more.
 const NEAR: f64 = 0.25;
-/// Deviation of the share of [`NEAR`] that is missing.
+/// Deviation of the share of [`NEAR`] that is missing. With half of it a horse's leg is missed by 0.12 % of the size instead of 0.13, with twice by
+/// 0.22.
 const DEVIATION: f64 = 0.15;
-/// Observations of an atom that all its share of vertices are worth.
+/// Observations of an atom that all its share of vertices are worth. With half of them a horse's leg is missed by 0.16 % of the size instead of 0.13,
+/// with twice by 0.09.
 const PER_ATOM: f64 = 8.0;
 
 /// Where folds are looked for.

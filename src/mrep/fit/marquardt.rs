@@ -15,10 +15,11 @@ use crate::solve::tall;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
-/// No step may bring the legality below this, unless it raises it.
+/// No step may bring the legality below this, unless it raises it. With half of it a horse's leg ends at 0.016 and is missed by 0.124 % of the size
+/// instead of 0.129, with twice at 0.06 and by 0.139.
 pub(super) const LEAST_LEGALITY: f64 = 0.03;
 
-/// Least damping: directions that hardly matter would be moved by rounding.
+/// Least damping: directions that hardly matter would be moved by rounding. Half and twice of it leave fits to limbs the same to 0.001 % of the size.
 pub(super) const LEAST_DAMPING: f64 = 1e-5;
 
 /// What is minimised.
@@ -146,11 +147,13 @@ impl Posterior<'_> {
         progress: &dyn Progress,
         stage: &str,
     ) -> Result<Figure, Cancelled> {
-        /// Share of the legality that one step has to leave: from the brink of a fold no way leads on.
+        /// Share of the legality that one step has to leave: from the brink of a fold no way leads on. Half of it leaves fits to limbs the same to
+        /// 0.002 % of the size; were none to be lost a fox's tail would be missed by 0.5 % instead of 0.1.
         const MOST_LOST: f64 = 0.5;
         /// Damping tried at one place: a thousandfold growth.
         const TRIES: usize = 8;
-        /// Relative fall of the energy that is no more worth a step, twice running.
+        /// Relative fall of the energy that is no more worth a step, twice running. With half and twice of it tubes miss limbs of five known
+        /// characters by no more than 0.001 % of the size more.
         const LITTLE: f64 = 1e-3;
         let mut state = self.state(start);
         let mut legality = state.figure.legality();

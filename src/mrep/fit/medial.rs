@@ -12,7 +12,8 @@ use super::unknowns::{Derivatives, Unknowns};
 use faer::Mat;
 use std::f64::consts::TAU;
 
-/// Cosine that spokes are off on the whole.
+/// Cosine that spokes are off on the whole. With half of it a horse's leg is missed by 0.27 % of the size instead of 0.13; with twice 1.1 % of its
+/// skin have no coordinates.
 const DEVIATION: f64 = 0.25;
 
 /// Where the spokes of a kind of figure end.

@@ -18,9 +18,11 @@ use super::target::Target;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Deviations of the surface from the boundary in radii: steps are made for one after the other, the last is reported.
+/// Deviations of the surface from the boundary in radii: steps are made for one after the other, the last is reported. With half of both limbs of
+/// five known characters are missed by 0.07 to 0.20 % of the size instead of 0.08 to 0.31, with twice by 0.09 to 0.28.
 pub(super) const DEVIATIONS: [f64; 2] = [0.1, 0.03];
-/// Observations that an atom has on the whole, however many vertices there are: neighbours repeat each other.
+/// Observations that an atom has on the whole, however many vertices there are: neighbours repeat each other. With half and twice of them limbs of
+/// five known characters are missed by 0.07 to 0.26 % of the size instead of 0.08 to 0.31.
 pub(super) const PER_ATOM: f64 = 8.0;
 
 /// A surface seen from the boundary of a figure.
