@@ -4,13 +4,13 @@
 
 use super::skin::Exit;
 
-/// How the membrane resists differences around the tube; along it resists them by the mean length over the distance of the hubs.
-/// Around less, as limbs change less along than across.
+/// How the membrane resists differences around the tube; along it resists them by the mean length over the distance of the hubs. Around less, as
+/// limbs change less along than across. Half and twice of it leave fits to limbs of five known characters the same.
 const AROUND: f64 = 0.3;
-/// A ray that is trusted wholly holds the membrane as stiffly as one over this: rays of hubs that are much nearer to each other than
-/// their spokes are long tell no more than few.
+/// A ray that is trusted wholly holds the membrane as stiffly as one over this: rays of hubs that are much nearer to each other than their spokes are
+/// long tell no more than few. Half and twice of it leave fits to limbs of five known characters the same.
 const SLACK: f64 = 0.004;
-/// Stiffer it is not, however near hubs are.
+/// Stiffer it is not, however near hubs are. Half and twice of it leave fits to limbs of five known characters the same.
 const STIFFEST: f64 = 1e3;
 
 /// Lengths everywhere from rays where there are any, `steps` between the hubs: the least of `Σ w (x − told)² + Σ stiffness (x_i − x_j)²`,

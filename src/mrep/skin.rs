@@ -21,9 +21,11 @@ const MOST_MET: usize = 24;
 /// A ray through an edge may slip between its triangles: it is sent again turned by this, radians, far above rounding and far below
 /// what shows.
 const ASIDE: f64 = 1e-10;
-/// Shares of skin from which on it is trusted a little, and wholly.
+/// Shares of skin from which on it is trusted a little, and wholly. With half of both a horse's leg is missed by 0.17 % of the size instead of 0.13,
+/// with twice by 0.14.
 const SHARES: [f64; 2] = [0.25, 0.75];
-/// The same for the cosine at which the ray leaves: what slips along the skin tells little about its distance.
+/// The same for the cosine at which the ray leaves: what slips along the skin tells little about its distance. Half and twice of both change what
+/// limbs of five known characters are missed by by 0.006 % of the size at most.
 const COSINES: [f64; 2] = [0.05, 0.3];
 
 /// Where a ray leaves the body.

@@ -110,7 +110,8 @@ pub struct Fit {
     pub levels: Option<Levels>,
 }
 
-/// How far offsets of a finer boundary are smoothed, in mean radii: what a surface shows is so, what a volume shows is noise in part.
+/// How far offsets of a finer boundary are smoothed, in mean radii: what a surface shows is so, what a volume shows is noise in part. Half of the
+/// first leaves a tube in a superquadric the same, with twice it misses by 0.023 % of the size instead of 0.018.
 const SURFACE_SMOOTH: f64 = 0.03;
 const VOLUME_SMOOTH: f64 = 0.4;
 /// Most blur of a volume, in mean radii.

@@ -31,9 +31,10 @@ pub(super) struct Observation {
     pub radius: f64,
 }
 
-/// Offsets stay below this share of the radius.
+/// Offsets stay below this share of the radius. Half and twice of it leave fits to a superquadric the same.
 const FARTHEST: f64 = 0.5;
-/// Times that the nearest places are looked up anew: offsets are linear between, and move places little after the first.
+/// Times that the nearest places are looked up anew: offsets are linear between, and move places little after the first. Half and twice of them leave
+/// fits to a superquadric the same.
 const ROUNDS: usize = 4;
 
 /// Moves a boundary's vertices onto the target, along the normals of the figure. Offsets may differ by as much as they err over

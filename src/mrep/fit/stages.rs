@@ -48,7 +48,8 @@ fn level(figure: &Figure) -> u32 {
 /// What is to be better has to be so by more than rounding, or results would depend on it.
 pub(super) const CLEARLY: f64 = 0.999;
 
-/// Steps at most for each deviation: objects and sections have few unknowns, atoms many.
+/// Steps at most for each deviation: objects and sections have few unknowns, atoms many. Half and twice of the first leave fits to a superquadric the
+/// same; half of the second changes those to five limbs by 0.002 % of the size at most, twice not at all.
 pub(super) const COARSE: [usize; 2] = [10, 10];
 pub(super) const FINE: [usize; 2] = [10, 30];
 

@@ -84,7 +84,8 @@ impl Unknowns {
 
     /// The step, shortened so that derivatives still mean something over it.
     pub fn shortened(&self, step: &mut [f64]) {
-        /// Longest displacement in r, turn in radians, change of a logarithm or an angle.
+        /// Longest displacement in r, turn in radians, change of a logarithm or an angle. With half of it a horse's leg is missed by 0.17 % of the
+        /// size instead of 0.13, with twice a bull's by 0.32 instead of 0.31.
         const LONGEST: f64 = 0.4;
         let mut far = 0.0_f64;
         for w in self.first.windows(2) {

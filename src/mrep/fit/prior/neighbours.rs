@@ -13,7 +13,8 @@ use super::super::unknowns::Unknowns;
 #[cfg(test)]
 use crate::Vec3;
 
-/// Deviations: place in r, log r, turn in radians, object angle, log η, log ρ.
+/// Deviations: place in r, log r, turn in radians, object angle, log η, log ρ. With half and twice of each limbs of five known characters are missed
+/// by 0.08 to 0.32 % of the size, with these by 0.08 to 0.31.
 const PLACE: f64 = 0.2;
 const RADIUS: f64 = 0.15;
 const FRAME: f64 = 0.25;
