@@ -126,7 +126,7 @@ impl Row {
     /// The tube, around corners as sharp as it can be without losing much of the body.
     fn tube(&self, skin: &Skin<'_>, settings: ChainSettings) -> Result<Figure, MRepError> {
         /// So much of the radii is enough; another corner is rounded for so much more. Half and twice of the second leave tubes along limbs of five
-        /// known characters the same.
+        /// known characters the same. With half and twice of the first they miss them by no more.
         const ENOUGH: f64 = 0.8;
         const BETTER: f64 = 0.02;
         /// By so many radii corners are rounded first, then by this factor more, at most by so many, and so often in all.

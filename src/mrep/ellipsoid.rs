@@ -6,8 +6,8 @@ use super::error::MRepError;
 use super::figure::Figure;
 use crate::{Mat3, Vec3};
 
-/// How much the corners of a square grid are pulled in to lie in the ellipse: a square's border in a circle would have corners of
-/// nearly 180°, which fold.
+/// How much the corners of a square grid are pulled in to lie in the ellipse: a square's border in a circle would have corners of nearly 180°, which
+/// fold. With half and twice of it no slab goes into a superquadric.
 const ROUNDING: f64 = 0.6;
 
 /// A place of an even grid in the unit circle, its border at `reach` and a little beyond at the corners: across the columns, across

