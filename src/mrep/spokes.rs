@@ -17,7 +17,8 @@ const STUMP: f64 = 0.5;
 const ENDS: [f64; 2] = [0.3, 2.0];
 /// Half the angle of the cone of rays beyond an end, radians. Half and twice of it leave fits to limbs of five known characters the same.
 const CONE: f64 = 0.35;
-/// Farther out than this part of the radius no half ellipsoid is taken through a point.
+/// Farther out than this part of the radius no half ellipsoid is taken through a point. Half and twice of it leave fits to limbs of five known
+/// characters the same.
 const FLATTEST: f64 = 0.8;
 /// Legality that a first figure has to have: what a fit keeps.
 const LEAST_LEGALITY: f64 = 0.035;
