@@ -32,6 +32,7 @@ from .bake import baking, finishing, targets
 from .live import contact, jobs, keyframed, shots, whole
 from .live.session import register as fleshes
 from .logic.errors import Refusal, sentence
+from .logic.health import jumped
 from .logic.native import EXPECTED, core
 from .logic.sentences import listed
 from .logic.tasks import finish
@@ -297,7 +298,7 @@ def bake_one(
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
         flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
-        notes = [] if obj.thew.made.rides else contact.notes(flesh)
+        notes = [] if obj.thew.made.rides else [sentence(text) for text in jumped(flesh)] + contact.notes(flesh)
     except EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
     seconds = time.perf_counter() - began

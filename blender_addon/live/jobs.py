@@ -14,6 +14,7 @@ from ..logic.sentences import listed, notes_of, plural
 from ..logic.states import Effect, Event, Mesh, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import rigging
+from ..saved import restarts
 from ..saved.made import reset
 from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading, stack
 from ..scene.bind_pose import BindPose
@@ -44,6 +45,8 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     build_settings = replace(
         build_settings, cells_across=cells_across or build_settings.cells_across, method=method or build_settings.method
     )
+    cuts = set() if had else cuts_of_others(obj, found.armature, scene)
+    build_settings = replace(build_settings, restarts=tuple(sorted({*build_settings.restarts, *cuts})))
     frames = _live_frames(obj, scene) if simulate else None
     if had:
         modifier.adopt(obj)
@@ -62,6 +65,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         active = obj.data.attributes.active
         made.found_attribute = active.name if active else ""
         made.flesh = True
+        restarts.add(settings, cuts)
         register.fleshes[obj.session_uid] = flesh
         register.look_again()
     if not placed:
@@ -72,6 +76,12 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     apply_state(obj)
     settle(obj, flesh, scene)
     return flesh
+
+
+def cuts_of_others(obj, armature, scene) -> set[int]:
+    """The frames in which other flesh on the armature begins anew: a cut is one for all of a character."""
+    others = (other for other in register.objects(scene) if other != obj and reading.armature_of(other) == armature)
+    return set().union(*(restarts.frames(other.thew) for other in others))
 
 
 def simulate(obj, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:

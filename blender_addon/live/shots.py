@@ -36,7 +36,7 @@ from .flesh import Built
 from .session import register
 
 #: The name of the note, and its version.
-NOTE, FORMAT = "blender", 4
+NOTE, FORMAT = "blender", 5
 #: Paths nearer than this part of the size are the same, whatever Blender's version. That is a fifth of a pixel of a body that fills 2,160
 #: lines, and far above the rounding of single precision.
 SAME = 1e-4
@@ -55,6 +55,7 @@ class Note:
     place: list[float]  # where the metres of its clip lie: their origin, and metres per unit
     others: list[str]  # what it can be simulated together with, by name
     begun: list[int]  # run-in, period, whether it travels: of `cycles.Beginning`; frames before the range
+    cuts: list[int]  # frames of the range, from 0, in which its flesh begins anew
     path: list[list[float]]  # see `path_of`
     colliders: list[list]  # of each: its name, what is kept from it in metres, and where its middle goes
 
@@ -76,7 +77,7 @@ class Note:
         try:
             note = Note(**fields)
             path = np.array(note.path, dtype=np.float64)
-            numbers = (note.start, note.end, note.vertices, *note.begun)
+            numbers = (note.start, note.end, note.vertices, *note.begun, *note.cuts)
             good = all(type(each) is int for each in numbers) and len(note.begun) == 4 and note.begun[1] >= 0
             good = good and path.shape == (note.end - note.start + 2, 3) and np.isfinite(path).all()
             place = np.array(note.place, dtype=np.float64)
@@ -156,7 +157,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     note = Note(
         obj.name, first, last, len(character.rest), character.digest.hex(), new.place.metres_per_unit,
         [*place.origin.tolist(), place.metres_per_unit], list(build_settings.others),
-        [plan.begun.preroll, plan.begun.period, int(plan.begun.travels), plan.lead], path_of(maps).tolist(),
+        [plan.begun.preroll, plan.begun.period, int(plan.begun.travels), plan.lead], list(plan.cuts), path_of(maps).tolist(),
         [[thing.name, thing.gap, path.tolist()] for thing, path in contact.things(new, place)],
     )  # fmt: skip
     given = simulating.arguments(new, plan, *plan.posed(new, place), contact.Common(place), **plan.begun.options())
@@ -231,14 +232,20 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             raise Refusal(
                 f"{thing.name} is elsewhere than when {name} was exported: export {describe(obj)} and simulate it again"
             )
+    if (cuts := simulating.cuts(new)) != tuple(note.cuts):
+        own, theirs = (simulating.frames_of(new, each) for each in (cuts, note.cuts))
+        raise Refusal(
+            f"The flesh of {describe(obj)} begins anew in {own}, that of {name} in {theirs}: export it and simulate it again"
+        )
     begun = Beginning(note.begun[0], note.begun[1], bool(note.begun[2]))
     lead = note.begun[3]
     if begun.period >= len(maps) or not 0 <= lead < len(clip) or len(begun.turn(maps)) + lead != len(clip):
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
     new.begun = begun
     new.clip = simulating.played(
-        clip, simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1)
+        clip, simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
     )
+    new.jumps = simulating.jumps(new)
     new.clip_place, new.group_key = note.clip_place, b""
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
 

@@ -224,28 +224,39 @@ def planned(new: Built) -> Plan:
     new.rig_problems.update(lost)
     acting = {index: native for index, native in new.pushing.natives.items() if index not in lost}
     controls = rigging.controls_of(new.rigs, tuple(acting), motion.controls)
-    cuts = tuple(frame - motion.start for frame in new.build_settings.restarts)
-    cuts = tuple(cut for cut in cuts if 0 < cut < len(motion.maps))
-    begun, live = begins(new, controls, PREROLL) if cuts and loops(new) else begins(new, controls)
-    if cuts:
-        begun = cut_apart(new, begun, cuts)
+    found = cuts(new)
+    begun, live = begins(new, controls)
+    opened = begun.period > 0 and (bool(found) or motion.start in new.build_settings.restarts)
+    if opened:
+        begun, live = begins(new, controls, PREROLL)
+    if found:
+        begun = cut_apart(new, begun, found)
     new.jumps = jumps(new)
-    plan = Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders, cuts=cuts)
-    return plan if begun.period else led(new, plan)
+    plan = Plan(acting, controls, begun, live, len(motion.maps) - 1, motion.colliders, cuts=found)
+    plan = plan if begun.period else led(new, plan)
+    if not opened:
+        return plan
+    why = "A loop is not closed where the flesh begins anew."
+    return replace(plan, begun=replace(plan.begun, note=f"{why} {plan.begun.note}".rstrip()))
 
 
-def loops(new: Built) -> bool:
-    """Tells whether the motion may be a loop, by what is chosen."""
-    return new.build_settings.motion_start in (cycles.AUTOMATIC, cycles.CYCLE)
+def cuts(new: Built) -> tuple[int, ...]:
+    """The frames of the range, from 0, in which the flesh begins anew; its first does so anyway."""
+    found = (frame - new.motion.start for frame in new.build_settings.restarts)
+    return tuple(cut for cut in found if 0 < cut < len(new.motion.maps))
 
 
-def cut_apart(new: Built, begun: Beginning, cuts: Sequence[int]) -> Beginning:
+def frames_of(new: Built, found: Sequence[int]) -> str:
+    """Names frames of the range, in words."""
+    named = [str(new.motion.start + cut) for cut in found]
+    return f"{'frame' if len(named) == 1 else 'frames'} {listed(named)}" if named else "no frame"
+
+
+def cut_apart(new: Built, begun: Beginning, found: Sequence[int]) -> Beginning:
     """The same of a motion in parts, of which each begins so."""
-    start, choice = new.motion.start, new.build_settings.motion_start
+    choice = new.build_settings.motion_start
     run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN * new.build_settings.fps)
-    said = [begun.note, f"Begins anew in frame {listed([str(start + cut) for cut in cuts])}."]
-    if choice == cycles.CYCLE:
-        said.insert(0, "A loop is not closed where the flesh begins anew.")
+    said = [begun.note, f"Begins anew in {frames_of(new, found)}."]
     return replace(begun, preroll=run_in, note=" ".join(each for each in said if each))
 
 
@@ -270,7 +281,8 @@ def led(new: Built, plan: Plan, lead: int | None = None) -> Plan:
     if not lead:
         return plan
     run_in = round(cycles.RUN_IN * build_settings.fps)
-    note = f"Moves on from the {plural(lead, 'frame')} before frame {motion.start}."
+    before = "frame" if lead == 1 else plural(lead, "frame")
+    note = f"Moves on from the {before} before frame {motion.start}."
     begun = Beginning(run_in, note=note)
     return replace(plan, lead=lead, begun=cut_apart(new, begun, plan.cuts) if plan.cuts else begun)
 

@@ -92,9 +92,7 @@ def warnings(flesh: Any) -> list[str]:
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
-    if flesh.jumps:  # which throws flesh, so that what follows comes of it
-        which = f"{'frame' if len(flesh.jumps) == 1 else 'frames'} {listed([str(frame) for frame in flesh.jumps])}"
-        found.append(f"Everything jumps in {which}: where that is a cut, press Restart Here")
+    found += jumped(flesh)  # which throws flesh, so that what follows comes of it
     if flesh.limited > FEW * len(flesh.lattice.cells):
         found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
@@ -102,6 +100,14 @@ def warnings(flesh: Any) -> list[str]:
         found.append(f"Flesh is thrown too hard to be exact in {plural(inexact, 'frame')}: raise Steps per Second")
     found += [sentence(text) for text in flesh.defects]
     return found
+
+
+def jumped(flesh: Any) -> list[str]:
+    """What is said where everything is elsewhere than in the frame before; nothing where nothing jumps."""
+    if not flesh.jumps:
+        return []
+    which = f"{'frame' if len(flesh.jumps) == 1 else 'frames'} {listed([str(frame) for frame in flesh.jumps])}"
+    return [f"Everything jumps in {which}: where that is a cut, press Restart Here"]
 
 
 #: So large a part of the cells may be inverted by the motion for a moment, and nobody sees it. Of a thousand cells ten.

@@ -24,8 +24,8 @@ class THEW_OT_restart_here(Quick, bpy.types.Operator):
     bl_idname = "thew.restart_here"
     bl_label = "Restart Here"
     bl_description = (
-        "Let the flesh begin anew in this frame, whatever was before: for a cut, where the character is elsewhere from one "
-        "frame to the next"
+        "Let the flesh begin anew in this frame, whatever was before: for a cut, in the first frame in which the character is "
+        "elsewhere"
     )
     bl_options = {"REGISTER", "UNDO"}
 
@@ -43,13 +43,13 @@ class THEW_OT_restart_here(Quick, bpy.types.Operator):
         new = [each for each in found if frame not in restarts.frames(each.thew)]
         for each in new:
             each.thew.restarts.add().frame = frame
-        return f"The flesh {'begins' if new else 'began already'} anew in frame {frame}."
+        return f"The flesh {'begins' if new else 'already begins'} anew in frame {frame}."
 
 
 class THEW_OT_restart_remove(Quick, bpy.types.Operator):
     bl_idname = "thew.restart_remove"
-    bl_label = "Go On"
-    bl_description = "Let the flesh go on through this frame again"
+    bl_label = "Remove Restart"
+    bl_description = "Take this restart away: the flesh goes on through the frame"
     bl_options = {"REGISTER", "UNDO"}
 
     frame: IntProperty(name="Frame", description="Which frame")
@@ -60,7 +60,10 @@ class THEW_OT_restart_remove(Quick, bpy.types.Operator):
         return obj is not None and len(obj.thew.restarts) > 0
 
     def edit(self, context, obj):
-        for each in with_flesh(obj, context.scene):
+        found = with_flesh(obj, context.scene)
+        if all(self.frame not in restarts.frames(each.thew) for each in found):
+            return f"The flesh does not begin anew in frame {self.frame}."
+        for each in found:
             kept = each.thew.restarts
             for index in reversed(range(len(kept))):
                 if kept[index].frame == self.frame:

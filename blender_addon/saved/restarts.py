@@ -35,4 +35,10 @@ def frames(settings) -> set[int]:
     return {restart.frame for restart in settings.restarts}
 
 
+def add(settings, new: set[int]) -> None:
+    """Lets flesh begin anew in these frames too."""
+    for frame in sorted(new - frames(settings)):
+        settings.restarts.add().frame = frame
+
+
 CLASSES = (ThewRestart,)

@@ -13,7 +13,8 @@ import bpy
 from ..live import riding, target, unseen, updates, validity, whole, work
 from ..live.session import register as fleshes
 from ..logic import contact, modal, native
-from ..logic.health import cost, health, health_beside, health_of_former_bake, shortened
+from ..logic.errors import sentence
+from ..logic.health import cost, health, health_beside, health_of_former_bake, shortened, warnings
 from ..logic.sentences import modal_lines, modal_notes, plural
 from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
@@ -148,7 +149,7 @@ def draw_progress(layout) -> bool:
 # the foldouts -------------------------------------------------------------------------------------------------------
 
 
-def draw_look(layout, _context, obj, width: int) -> None:
+def draw_look(layout, context, obj, width: int) -> None:
     """How the flesh moves."""
     settings = obj.thew
     layout.column().prop(settings, "cells_across")
@@ -157,7 +158,7 @@ def draw_look(layout, _context, obj, width: int) -> None:
         column.prop(settings, number if settings.is_property_set(number) else factor)
     layout.column().prop(settings, "reach")
     layout.column().prop(settings, "motion_start")
-    draw_restarts(layout, settings)
+    draw_restarts(layout, settings, context.scene)
     column = layout.column()
     column.prop(settings, "use_gravity")
     part = column.column()
@@ -259,7 +260,10 @@ def draw_details(layout, context, obj, width: int) -> None:
     notes = [note for note in left if any(name in note for name in plain) or " at a seam" in note]
     flesh = fleshes.known(obj)
     told = health(obj.thew, obj.thew.made, flesh, context.scene.frame_current)
-    notes += [told.text] if told.to_read else []
+    if told.level == "WARNING":
+        notes += [text for text in map(sentence, warnings(flesh)) if text not in obj.thew.made.notes]
+    elif told.to_read:
+        notes.append(told.text)
     notes += obj.thew.made.notes.splitlines()
     if flesh is not None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]

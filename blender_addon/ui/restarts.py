@@ -6,11 +6,13 @@ from __future__ import annotations
 from ..saved.restarts import frames
 
 
-def draw_restarts(layout, settings) -> None:
+def draw_restarts(layout, settings, scene) -> None:
     """A button for the frame that is shown; below it a row for each frame that there is."""
+    first, last = settings.frames(scene)
     column = layout.column(align=True)
     column.operator("thew.restart_here", icon="PLAY")
     for frame in sorted(frames(settings)):
         row = column.row(align=True)
-        row.label(text=f"Begins anew in frame {frame}")
+        where = "" if first <= frame <= last else f", beside frames {first} to {last}"
+        row.label(text=f"Begins anew in frame {frame}{where}")
         row.operator("thew.restart_remove", text="", icon="X").frame = frame

@@ -954,7 +954,7 @@ class Body:
     part of the skin at each vertex is of something hard, 0 to 1, as materials tell it: the anatomy leaves it so much less flesh;
     softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted, so that paint on one place leaves all
     others as they are; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
-    (m): [b], by default E/r² and half the bone's distance to the skin; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
+    (m): [b], by default E/r² of the flesh around each bone, paint included, and half its distance to the skin; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
     3; basis_levels: only 0 is built. Raises InputError, NotBuilt, Cancelled.
     """
 

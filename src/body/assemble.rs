@@ -70,7 +70,12 @@ pub(super) fn body(
 
     step(progress, 0.8, "Tying the flesh to the bones")?;
     let regions = twist::regions(skeleton, lattice, flesh, &material, &weights, options);
-    let twist = twist::energy(lattice, flesh, &regions, &weights);
+    let factors = if options.twist_stiffness.is_none() {
+        &painted[..]
+    } else {
+        &[]
+    };
+    let twist = twist::energy(lattice, flesh, &regions, &weights, factors);
 
     let heading = heading(surface, skeleton);
     let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();

@@ -82,7 +82,7 @@ pub struct BodyOptions {
     pub density: Option<Vec<f64>>,
     /// Factors on Poisson's ratio, one per surface vertex.
     pub poisson: Option<Vec<f64>>,
-    /// Twist stiffness κ per bone, N/m⁴; none = E/r².
+    /// Twist stiffness κ per bone, N/m⁴; none = E/r², E that of the flesh around the bone, painted factors included.
     pub twist_stiffness: Option<Vec<f64>>,
     /// Twist radius r per bone, metres; none = half the bone's distance to the skin.
     pub twist_radius: Option<Vec<f64>>,

@@ -132,6 +132,35 @@ fn paint_changes_stiffness_and_mass() {
 }
 
 #[test]
+fn twist_is_as_firm_as_the_flesh_around_the_bone() {
+    let spin = |bar: &BarOptions| bar.build().twist_matrix().data().to_vec();
+    let plain = spin(&BarOptions::default());
+    let mut bar = BarOptions::default();
+    let vertices = bar.build().surface().vertices().to_vec();
+    // Painted all over it is another material.
+    bar.options.stiffness = Some(vec![4.0; vertices.len()]);
+    for (painted, plain) in spin(&bar).iter().zip(&plain) {
+        assert_relative_eq!(*painted, 4.0 * plain, max_relative = 1e-9);
+    }
+    // Painted at one end it is firm there, and as it was at the other.
+    let ends = |x: &Vec3| if x.z < 0.8 { 4.0 } else { 1.0 };
+    bar.options.stiffness = Some(vertices.iter().map(ends).collect());
+    let (body, plain) = (bar.build(), BarOptions::default().build());
+    let ratio = |v: usize| {
+        let of = |body: &Body| body.twist_matrix().get(v, v).copied().unwrap_or_default();
+        of(&body) / of(&plain)
+    };
+    for (k, wanted) in [(1, 4.0), (7, 1.0)] {
+        assert_relative_eq!(ratio(bar.vertex(1, 1, k)), wanted, max_relative = 1e-6);
+    }
+    // What is given in N/m⁴ stays.
+    bar.options.twist_stiffness = Some(vec![1e6; 2]);
+    let given = spin(&bar);
+    bar.options.stiffness = None;
+    assert_eq!(given, spin(&bar));
+}
+
+#[test]
 fn what_does_not_fit_is_refused_in_a_sentence() {
     let n = BarOptions::default().build().nodes();
     let mut far = BarOptions::default().painted_weights();

@@ -6,7 +6,7 @@ use super::transfer::Field;
 use super::{BodyOptions, TwistLoad};
 use crate::Vec3;
 use crate::elasticity::twist::default_radius;
-use crate::elasticity::{Flesh, Material, TwistRegion};
+use crate::elasticity::{Flesh, Material, Painted, TwistRegion};
 use crate::lattice::Lattice;
 use crate::lattice::cell::place;
 use crate::skeleton::Skeleton;
@@ -81,11 +81,14 @@ pub(super) struct Twist {
     pub cells: Vec<bool>,
 }
 
+/// Integrates the tubes over the flesh that they lie in. `painted` are factors of its cells: the stiffness of a tube goes by that of the
+/// flesh, point by point, and is the same all over where there are none.
 pub(super) fn energy(
     lattice: &Lattice,
     flesh: &dyn Flesh,
     regions: &[TwistRegion],
     weights: &Field,
+    painted: &[Painted],
 ) -> Twist {
     let mut twist = Twist {
         matrix: of_lattice(lattice),
@@ -113,7 +116,7 @@ pub(super) fn energy(
             if follows <= 0.0 {
                 continue;
             }
-            let w = w * follows;
+            let w = w * follows * painted.get(c as usize).map_or(1.0, |p| p.stiffness);
             twist.cells[c as usize] = true;
             let x = place(&lattice.corners(c), shape);
             let mut products = Vec::with_capacity(36);

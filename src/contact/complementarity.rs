@@ -16,15 +16,14 @@
 //! between these ([`super::compliance`]), and is computed for rows that come to push. W may be a little old: what it leaves is found by one solve with A
 //! itself, and corrected.
 
+mod sweeps;
+
 use super::compliance::{Compliance, Flexible};
 use crate::Vec3;
 use nalgebra::DMatrixView;
 use std::ops::Range;
+use sweeps::Way;
 
-/// Sweeps at most, and the change (of the largest force) at which they end. Half as many, or twice the change, leave the same
-/// depths, and twice as many take half as long again on a floor.
-const SWEEPS: usize = 60;
-const SETTLED: f64 = 1e-4;
 /// A row of which no entry is larger, squared, moves nothing. Entries are shares of one: this is a millionth.
 const STILL: f64 = 1e-12;
 
@@ -137,6 +136,7 @@ pub(crate) struct Rows {
     /// W c of rows that have pushed, one after the other; and which parts of `moved` they are of.
     responses: Vec<f64>,
     spans: Vec<Span>,
+    way: Way,
 }
 
 /// The nodes of one body that rows push.
@@ -357,54 +357,6 @@ impl Rows {
         spans
     }
 
-    /// Projected Gauss-Seidel from the forces at hand, in the order of the constraints and back in turn: what comes first in one sweep
-    /// comes last in the next, so that where they end tells less of that order.
-    fn sweep(&mut self) {
-        for sweep in 0..SWEEPS {
-            let (mut largest, mut change) = (0.0_f64, 0.0_f64);
-            for i in 0..self.blocks.len() {
-                let i = match sweep % 2 {
-                    0 => i,
-                    _ => self.blocks.len() - 1 - i,
-                };
-                let Block {
-                    first: j,
-                    friction,
-                    limit,
-                } = self.blocks[i];
-                let row = &self.rows[j];
-                // A row that moves nothing can do nothing.
-                if !(row.own > 0.0 && row.own.is_finite()) {
-                    continue;
-                }
-                let force = self.wanted(j).clamp(0.0, limit);
-                change = change.max(self.set(j, force));
-                largest = largest.max(force);
-                let Some(coefficient) = friction else {
-                    continue;
-                };
-                if force == 0.0 && self.rows[j + 1].force == 0.0 && self.rows[j + 2].force == 0.0 {
-                    continue;
-                }
-                let bound = coefficient * force;
-                let mut across = [0.0; 2];
-                if self.rows[j + 1].own > 0.0 {
-                    across = [1, 2].map(|k| self.wanted(j + k));
-                }
-                let size = across[0].hypot(across[1]);
-                if size > bound {
-                    across = across.map(|t| t * (bound / size));
-                }
-                for (k, force) in across.into_iter().enumerate() {
-                    change = change.max(self.set(j + 1 + k, force));
-                }
-            }
-            if change <= SETTLED * largest {
-                break;
-            }
-        }
-    }
-
     /// `Cᵀ λ` of each body.
     fn push(&self, nodes: &[usize], pushes: &mut Vec<Vec<Vec3>>) {
         pushes.resize_with(nodes.len(), Vec::new);
@@ -429,7 +381,7 @@ impl Rows {
         (moved, pushes): (&mut Vec<Vec<Vec3>>, &mut Vec<Vec<Vec3>>),
     ) {
         self.set_up(constraints, compliances);
-        self.sweep();
+        self.settle();
         self.push(nodes, moved);
         displace(flesh, moved);
         // What A gives in place of W, for the second round.
@@ -443,7 +395,7 @@ impl Rows {
             }
             row.offset += apart;
         }
-        self.sweep();
+        self.settle();
         self.push(nodes, pushes);
         self.push(nodes, moved);
         displace(flesh, moved);

@@ -4,6 +4,7 @@
 mod pieces;
 mod rows;
 mod search;
+mod sweeps;
 
 use super::broad::candidates;
 use super::complementarity::{Constraint, Constraints, Entry, Friction, Rows};

@@ -96,7 +96,7 @@ const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 /// anatomy, where there are region_weights); kind: what that is told of the character, "automatic", "human", "animal", "toon",
 /// "insect" or "robot"; hard[n]: which part of the skin at each vertex is of something hard, 0 to 1, as materials tell it; softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted;
 /// stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
-/// twist_radius (m): [b], by default E/r² and half the bone's distance to the skin; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
+/// twist_radius (m): [b], by default E/r² of the flesh around each bone, paint included, and half its distance to the skin; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
 /// the integrals, 0 to 3.
 #[pyclass(name = "Body", module = "thew", frozen)]
 pub(super) struct PyBody(pub Arc<Body>, CarriedSurfaces);

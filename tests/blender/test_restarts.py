@@ -6,7 +6,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, flesh_of, make_character, part, play, size_of
+from helpers import activate, animate, flesh_of, make_body, make_character, part, play, size_of
+from test_shots import keys_of
 
 CUT, LAST = 11, 20
 
@@ -81,13 +82,70 @@ def test_bakes_and_shots_have_the_cut(cut):
     assert shot.restarts == [CUT - 1]
 
 
-def test_a_loop_is_not_closed_over_a_cut(cut):
-    body, _ = cut
-    body.thew.motion_start = "CYCLE"
-    bpy.ops.thew.restart_here(frame=5)
-    simulated(body)
-    begun = flesh_of(body).begun
+def test_a_clip_comes_back_in_the_frames_it_was_made_for(cut, tmp_path, capsys):
+    # Of a range with frames before it, of which a run-in is made; and to no other cuts.
+    bpy.ops.thew.restart_here(frame=CUT)
+    path, cli = tmp_path / "cut.blend", part("cli")
+    for first, words in ((6, ()), (CUT + 3, ()), (6, ("--frames", "8", str(LAST)))):
+        bpy.context.scene.frame_start = first
+        bpy.ops.wm.save_as_mainfile(filepath=str(path))
+        assert cli.main(["export", str(path), *words]) == 0
+        core = part("logic.native").core()
+        core.Shot.load(tmp_path / "cut.Body.shot.thew").simulate().save(tmp_path / "cut.clip.thew")
+        within, back = (tmp_path / f"{name}.blend" for name in ("within", "back"))
+        assert cli.main(["bake", str(path), *words, "--out", str(within)]) == 0
+        direct = keys_of("Body")
+        clip = ("--clip", str(tmp_path / "cut.clip.thew"))
+        assert cli.main(["bake", str(path), *words, *clip, "--out", str(back)]) == 0
+        assert np.abs(np.diff(direct, axis=0)).max() > 1e-4 and np.array_equal(keys_of("Body"), direct)
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    bpy.data.objects["Body"].thew.restarts[0].frame = CUT + 5
+    other = tmp_path / "other.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(other))
+    capsys.readouterr()
+    assert cli.main(["bake", str(other), *words, *clip]) == 1
+    said = capsys.readouterr()
+    assert f"begins anew in frame {CUT + 5}, that of “cut.clip.thew” in frame {CUT}" in said.out + said.err
+
+
+def test_a_jump_is_told_without_a_window(cut, tmp_path, capsys):
+    path = tmp_path / "cut.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    assert part("cli").main(["bake", str(path)]) == 0
+    assert f"Everything jumps in frame {CUT}: where that is a cut, press Restart Here." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("start", ["CYCLE", "AUTOMATIC"])
+@pytest.mark.parametrize("frame", [1, 5])
+def test_a_loop_is_not_closed_over_a_cut(scene, start, frame):
+    # Nor at its first frame: it begins there as it would after a cut.
+    scene.frame_end = LAST
+    body, rig = make_character()
+    animate(rig, 1, LAST + 1)
+    for curve in part("scene.animation").curves_in(rig.animation_data):
+        curve.modifiers.new("CYCLES")
+    activate(body)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    body.thew.motion_start = start
+    looped = simulated(body)
+    assert flesh_of(body).begun.period == LAST
+    bpy.ops.thew.restart_here(frame=frame)
+    opened, begun = simulated(body), flesh_of(body).begun
     assert begun.period == 0 and "A loop is not closed where the flesh begins anew" in begun.note
+    assert ("Begins anew in frame 5" in begun.note) == (frame == 5)
+    assert np.abs(opened - looped).max() > 1e-3 * size_of(looped[0])
+
+
+def test_flesh_that_comes_later_begins_anew_where_the_rest_of_its_character_does(cut):
+    _, rig = cut
+    bpy.ops.thew.restart_here(frame=CUT)
+    shirt = make_body(rig, name="Shirt", rings=9)
+    activate(shirt)
+    assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
+    assert [restart.frame for restart in shirt.thew.restarts] == [CUT]
+    simulated(shirt)
+    assert flesh_of(shirt).jumps == () and f"Begins anew in frame {CUT}" in flesh_of(shirt).begun.note
 
 
 def test_other_frames_are_left_alone(cut):

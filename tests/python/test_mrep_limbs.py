@@ -104,6 +104,31 @@ def test_a_lattice_along_a_limb_is_sound_and_bones_lie_on_it():
     assert {len(c) for c in lattice.cells} == {4, 6, 8}
 
 
+THIGHS = {
+    "mh_male_heavy": ["LeftUpLeg"],
+    "m2m_human": ["thigh_l"],
+    "sintel_m2m": ["thigh_l"],
+    "Fox": ["b_RightLeg01_019", "b_RightLeg02_020"],
+    "m2m_horse": ["back_leg_upper_l", "back_leg_lower_l"],
+}
+
+
+@pytest.mark.parametrize("name", sorted(THIGHS))
+def test_a_thigh_alone_is_covered(name):
+    # The skin that mostly follows it ends in a rim that reaches into the trunk.
+    c = glb.character(name)
+    mine = c.weights[:, [c.names.index(bone) for bone in THIGHS[name]]].sum(axis=1) > 0.5
+    triangles = c.triangles[mine[c.triangles].all(axis=1)]
+    used, numbered = np.unique(triangles, return_inverse=True)
+    patch = thew.Surface(c.vertices[used], numbered.reshape(-1, 3))
+    for model in (
+        thew.MRep.from_skeleton(c.surface, c.skeleton, c.weights, THIGHS[name]),
+        fitted(c.surface, c.skeleton, c.weights, THIGHS[name]).mrep,
+    ):
+        lattice = model.lattice(c.skeleton, layers=2, covers=patch)
+        assert lattice.check(patch, c.skeleton) == []
+
+
 def whole_arm():
     """The body with an arm of `limb`, and a lattice around all of it with prisms along the arm."""
     surface, skeleton, weights = limb()

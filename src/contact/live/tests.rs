@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::contact::skin::SkinPoint;
+use crate::contact::tests::Shaped;
 
 const TARGET: SkinPoint = SkinPoint {
     triangle: 0,
@@ -44,4 +45,61 @@ fn of_shortened_displacements_as_much_of_the_forces_moved_flesh() {
         assert!((friction - wanted).norm() < 1e-12);
     }
     assert_eq!(moving(&[1.0, 1.0], None, &touch(1), whole), whole);
+}
+
+#[test]
+fn what_touched_is_kept_while_it_is_near_and_was_not_lost_in_the_flesh() {
+    // Bars of 10 cm beside each other along x, with cells of about 5 cm.
+    let here = Shaped::new(|x| *x, 0.0);
+    let proxies = here.skin.proxies();
+    let on = |side: f64| {
+        let inside = move |rest: &Vec3| (rest.x - side).abs() < 1e-9 && rest.y.abs() < 0.02;
+        (0u32..).zip(proxies).filter(move |(_, p)| inside(&p.rest))
+    };
+    let (proxy, first) = on(0.05).find(|(_, p)| p.rest.z > 0.5).unwrap();
+    let across = |p: &Vec3| (p - first.rest).yz().norm();
+    let (_, second) = on(-0.05)
+        .min_by(|a, b| across(&a.1.rest).total_cmp(&across(&b.1.rest)))
+        .unwrap();
+    let contacts = |force: f64| {
+        let mut contacts = Contacts::new(&[ContactOptions::default(); 2], &[]);
+        let live = Live {
+            body: 0,
+            proxy,
+            other: 1,
+            target: second.point,
+            force,
+            friction: Vec3::zeros(),
+            side: 1.0,
+        };
+        contacts.restore(vec![live], Vec::new());
+        contacts
+    };
+    for (force, gap, kept) in [
+        (1.0, 0.004, true),
+        (1.0, 0.01, false),
+        (1.0, -0.008, true),
+        (1.0, -0.02, false),
+        (0.0, 0.002, true),
+        (0.0, 0.0045, false),
+        (0.0, -0.002, true),
+        (0.0, -0.005, false),
+    ] {
+        let there = Shaped::new(|x| x + Vec3::x() * (0.1 + gap), 0.0);
+        let bodies = [here.posed(), there.posed()];
+        let at = Instant {
+            bodies: &bodies,
+            colliders: &[],
+        };
+        let mut touches = Vec::new();
+        contacts(force).add_former(&at, &at, &mut touches);
+        assert_eq!(touches.len(), usize::from(kept), "{force} {gap}");
+        for touch in &touches {
+            assert_eq!((touch.body, touch.proxy, touch.other), (0, proxy, 1));
+            assert!((touch.normal + Vec3::x()).norm() < 1e-9);
+        }
+        // What the search has found again is there once.
+        contacts(force).add_former(&at, &at, &mut touches);
+        assert_eq!(touches.len(), usize::from(kept));
+    }
 }
