@@ -11,7 +11,7 @@ import numpy as np
 
 from . import stack
 
-#: Coordinates beyond this are mistakes: their squares no longer fit into the numbers that Blender draws with.
+#: Coordinates beyond this are mistakes: a volume of their cubes, 1e45, does not fit into single precision, in which Blender works.
 FARTHEST = 1e15
 
 
