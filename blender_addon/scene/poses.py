@@ -192,9 +192,12 @@ class PoseReader:
             )
         world, mesh = raw[-32:].reshape(2, 4, 4).astype(np.float64)
         for obj, matrix in ((self.found.armature, world), (self.found.obj, mesh)):
+            if not np.isfinite(matrix).all():
+                raise Refusal(f"{describe(obj)} is at a place that is not a number at frame {frame}: repair its animation")
             if is_singular(matrix):
                 raise Refusal(
-                    f"{describe(obj)} is scaled to zero or not a number at frame {frame}: repair its animation"
+                    f"{describe(obj)} is scaled to zero at frame {frame}: to hide it, key Disable in Viewports and in Renders, or "
+                    "scale it to a hundredth"
                 )
         maps = bone_maps(world, pose @ self.unrest, mesh, self.mesh_rest)
         return Pose(maps, mesh, rig_controls.evaluated_controls(self.found.obj, depsgraph), raw)
