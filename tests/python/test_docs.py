@@ -14,8 +14,10 @@ METHODS = sorted((ROOT / "docs" / "methods").glob("*.md"))
 ALONE = [
     *METHODS,
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("files", "rigging", "modal-warping")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("files", "python", "rigging", "modal-warping")),
 ]
+#: Pages whose blocks go on from the ones before, as they say.
+IN_ORDER = {"python.md"}
 #: Folders whose files documentation may name by the end of their paths alone.
 TREES = ("src", "tests", "benches", "examples", "blender_addon", "docs", "python", "tools", "demo", "fuzz", "assets")
 
@@ -34,7 +36,7 @@ def blocks(page, language):
 
 @pytest.mark.parametrize("page", ALONE, ids=titled)
 def test_examples_run(page, tmp_path, monkeypatch):
-    """Each block by itself, as it is pasted; those of the README go on from its first, which it says."""
+    """Each block by itself, as it is pasted; of some pages one after the other."""
     found = blocks(page, "python")
     assert found, "the page has an example"
     monkeypatch.chdir(tmp_path)
@@ -42,7 +44,7 @@ def test_examples_run(page, tmp_path, monkeypatch):
     for line, code in found:
         # Empty lines in front, so that an error tells the line of the page.
         exec(compile("\n" * line + code, str(page), "exec"), names)
-        if page.name != "README.md":
+        if page.name not in IN_ORDER:
             names = {"__name__": "page"}
 
 
