@@ -44,6 +44,7 @@ def main() -> int:
         command.add_argument("--fast", action="store_true", help="render with Workbench (OpenGL) rather than Cycles")
     bench = commands.add_parser("bench", help="dist/bench-report.md, docs/benches/history.jsonl")
     bench.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(shows.benches())}; default: all")
+    commands.add_parser("stub", help="docstrings of the typed stub, from the wheel's")
     commands.add_parser("lint", help="formatting, lints, documentation, licences, manifest")
     lines = commands.add_parser("coverage", help="lines of the crate that its tests reach, per module")
     lines.add_argument("words", nargs="*", metavar="WORD", help="passed on to cargo test, after --")
@@ -92,6 +93,8 @@ def dispatch(arguments: argparse.Namespace) -> None:
             coverage.coverage(arguments.words)
         case "fuzz":
             fuzzing.fuzz(arguments.seconds, _known(arguments.targets, fuzzing.targets(), "target"), arguments.keep)
+        case "stub":
+            checks.write_stub()
         case "lint":
             checks.lint()
         case "test":

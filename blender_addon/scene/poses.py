@@ -193,7 +193,9 @@ class PoseReader:
         world, mesh = raw[-32:].reshape(2, 4, 4).astype(np.float64)
         for obj, matrix in ((self.found.armature, world), (self.found.obj, mesh)):
             if not np.isfinite(matrix).all():
-                raise Refusal(f"{describe(obj)} is at a place that is not a number at frame {frame}: repair its animation")
+                raise Refusal(
+                    f"{describe(obj)} is at a place that is not a number at frame {frame}: repair its animation"
+                )
             if is_singular(matrix):
                 raise Refusal(
                     f"{describe(obj)} is scaled to zero at frame {frame}: to hide it, key Disable in Viewports and in Renders, or "

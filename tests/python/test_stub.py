@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import thew
 
+from tools.stub import documented
+
 STUB = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
 CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
 FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
@@ -43,6 +45,12 @@ def test_the_stub_lies_beside_the_module():
     folder = Path(thew.__file__).parent
     assert (folder / "py.typed").is_file()
     assert version("thew") == thew.__version__
+
+
+def test_docstrings_are_those_of_the_module():
+    # `python3 build.py stub` copies them.
+    source = (Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
+    assert documented(source, thew) == source
 
 
 def test_the_same_names_are_public():
