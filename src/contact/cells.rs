@@ -127,6 +127,7 @@ pub(crate) fn rows(
     let (mut held, body) = (0, after.skin.body());
     let pattern = body.pattern();
     for &cell in cells {
+        let mut is_held = false;
         determinants(after, cell, |vertices, j, whole| {
             if j >= NEAR {
                 return;
@@ -156,7 +157,7 @@ pub(crate) fn rows(
                 .sum::<f64>();
             let size = size.sqrt();
             if size.is_nan() || size * before.skin.cell() <= 1e-6 {
-                held += usize::from(j < LEAST);
+                is_held |= j < LEAST;
                 return;
             }
             normal.iter_mut().for_each(|e| e.direction /= size);
@@ -177,6 +178,7 @@ pub(crate) fn rows(
                 force: 0.0,
             });
         });
+        held += usize::from(is_held);
     }
     held
 }

@@ -227,10 +227,15 @@ pub(crate) struct Shaped {
 impl Shaped {
     /// A bar along z whose lattice is moved to `place`, with a sway of this size.
     pub(crate) fn new(place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
+        Self::of(false, place, sway)
+    }
+
+    /// The same of hexahedra or tetrahedra.
+    fn of(hexahedra: bool, place: impl Fn(&Vec3) -> Vec3, sway: f64) -> Self {
         let bar = BarOptions {
             cells_along: 32,
-            cells_across: 2,
             half: 0.05,
+            hexahedra,
             ..BarOptions::default()
         };
         let body = bar.build();

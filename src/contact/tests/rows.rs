@@ -241,3 +241,15 @@ fn friction_ends_with_the_force_that_it_hung_on() {
         assert!(moved[0].norm() < 1e-9);
     }
 }
+
+#[test]
+fn a_cell_that_nothing_can_help_counts_once() {
+    // All flesh in one line: no corner of a hexahedron has a direction in which its volume grows.
+    let line = Shaped::of(true, |x| Vec3::z() * x.z, 0.0);
+    let posed = line.posed();
+    let cells = line.skin.body().lattice().cells().len();
+    let every: Vec<u32> = (0..cells as u32).collect();
+    let mut all = Constraints::default();
+    let held = crate::contact::cells::rows((0, &every), (&posed, &posed), (0.0, 0.03), &mut all);
+    assert_eq!((held, all.rows.len()), (cells, 0));
+}
