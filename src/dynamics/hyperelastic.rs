@@ -110,7 +110,7 @@ pub(super) struct HyperelasticStepper {
     cells: Patches,
     /// Initial guess of the solution: flesh in free flight, one entry per free vertex.
     flight: Vec<Vec3>,
-    /// Whether iterations are tried first, as long as they cost less than factoring.
+    /// True: iterations are tried first, as long as they cost less than factoring.
     automatic: bool,
     /// Drag C/L, 1/m.
     drag: f64,

@@ -25,7 +25,7 @@ pub enum Method {
     /// St. Venant-Kirchhoff elasticity. Every step and every balance is a minimisation by Newton's method. It is the reference
     /// against which the other methods are measured.
     Nonlinear,
-    /// As `Nonlinear`, with stable neo-Hookean flesh, which recovers from flat and inverted shapes.
+    /// The `Nonlinear` method with stable neo-Hookean flesh, which recovers from flat and inverted shapes.
     NeoHookean,
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Start<'a> {
     /// Skinned lattice at the pose.
     pub skinned: &'a SkinnedLattice,
     pub load: &'a Load<'a>,
-    /// Whether to start in static equilibrium; otherwise where the bones alone carry the flesh.
+    /// True: start in static equilibrium; false: start where the bones alone carry the flesh.
     pub settled: bool,
     /// Progress, which can cancel.
     pub progress: &'a dyn Progress,

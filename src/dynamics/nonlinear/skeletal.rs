@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nonlinear statics and implicit steps of a body with a skeleton.
 //!
-//! As in [`super::super::warped`]: backward Euler, held vertices at the pose, gravity less that of the rest shape (the sculpt
-//! sags already), twist energy, and damping relative to flesh that is frozen to its bones during the step:
+//! A step is backward Euler, as in [`super::super::warped`]: held vertices at the pose, gravity less that of the rest shape
+//! (the sculpt sags already), twist energy, and damping relative to flesh that is frozen to its bones during the step:
 //!
 //! ```text
 //! M (v' − v)/h + (α M + β K)(v' − v_skin) + ∇V(q') + Mt p' = t + f_g + F,   p' = x + q' = p + h v'

@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy)]
 pub(in crate::dynamics) struct Shown {
     pub method: Method,
-    /// Whether sway is separate from the joints' own shape.
+    /// True: sway is separate from the joints' own shape.
     pub parted: bool,
     pub joints: f64,
 }

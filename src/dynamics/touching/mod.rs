@@ -41,10 +41,10 @@ pub(super) struct Touching {
     contacts: Contacts,
     /// Creases, which replace the contacts of a single body if requested.
     creases: Option<Creases>,
-    /// Whether the frame's first step is still to come, in parallel with which contact pairs are searched for; and its colliders' span.
+    /// True before the frame's first step, in parallel with which contact pairs are searched for; and the frame's collider span.
     fresh: bool,
     way: Option<Span>,
-    /// Whether the last step was displaced, and the displacements of the free nodes of each body.
+    /// True if the last step was displaced; and the displacements of the free nodes of each body.
     touched: bool,
     moved: Vec<Vec<Vec3>>,
     pushed: Pushed,
