@@ -89,7 +89,7 @@ impl Equilibrium {
     /// [`adjoint`](Self::adjoint) and [`forces_at`](Self::forces_at) ignore contact.
     ///
     /// # Errors
-    /// The method supports no contact; the skin is of another body.
+    /// The method supports no contact; the skin is of another body; a crease method is set.
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             self.touching = None;

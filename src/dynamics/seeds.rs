@@ -2,10 +2,8 @@
 //! Seeds of creases: the places of first self-contact, found in slow motion. `[capell2006, §3.4.1]`
 //!
 //! The bones move slowly from rest to each target pose. Every contact on the way pairs a vertex with one of the triangle that it
-//! meets: the seeds, in order of appearance. During this motion the general search finds contacts and the default response holds
-//! them, neither of which depends on seeds.
-//! meets: the seeds, in order of appearance. On the way contacts are found by the general search and held by the default
-//! response, which does not rest on seeds.
+//! meets: the seeds, in order of appearance. During this motion the general search finds contacts. The
+//! default response, which does not depend on seeds, holds them.
 
 use super::{Simulation, SimulationError};
 use crate::contact::{ContactError, ContactOptions, ContactResponse, PreparedContact};

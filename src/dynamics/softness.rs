@@ -24,7 +24,7 @@ const SPAN: f64 = 17.0;
 const LONGEST: f64 = 10.0;
 /// Upper limit of the displacement, relative to the trunk's thickness.
 const DEEPEST: f64 = 0.5;
-/// Flesh maps that are nowhere above this belong to bodies without soft parts, which yield by its square times as much.
+/// Largest flesh value of a body that counts as without soft parts. Such a body yields by its square times as much as others.
 const HARD: f64 = 0.1;
 /// Smallest flesh value, relative to the softest, that counts: many thin legs do not make a body firm, nor a few ear tips soft.
 const THICK: f64 = 0.6;

@@ -5,7 +5,6 @@
 //! is far away in memory. Here cells are sorted by their vertices' order in the Cuthill-McKee band, and cut into patches.
 //! Each patch computes the derivatives of its own vertices. They are added up patch by patch, so that the sums do not depend on the
 //! threads.
-//! them.
 
 use super::super::SkinnedLattice;
 use super::MODEL;

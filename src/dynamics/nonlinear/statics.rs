@@ -6,7 +6,6 @@
 //! balance of neo-Hookean flesh, and with the load increased in steps, each from the balance before it. The result is the one with
 //! the fewest inverted pieces. Loads beyond the strength of St. Venant-Kirchhoff flesh leave some (a fibre pushes
 //! back most at 58 % of its length).
-//! back most at 58 % of its length).
 
 use super::super::SimulationError;
 use super::potential::{Balancer, Domain, FLOOR, Increment};

@@ -145,7 +145,7 @@ impl Touching {
         self.contacts.buried(&standing, self.entry)
     }
 
-    /// Copies the contacts of another with the same bodies.
+    /// Copies the contacts of `other`, which has the same bodies.
     pub fn follow(&mut self, other: &Self) {
         let (live, pushes) = (other.contacts.live(), other.contacts.pushes());
         self.contacts.restore(live.to_vec(), pushes.to_vec());
@@ -377,7 +377,7 @@ impl Simulation {
     /// change; its surface is [parted](Self::parted).
     ///
     /// # Errors
-    /// The method supports no contact; the skin is of another body.
+    /// The method supports no contact; the skin is of another body; a crease method is set for modal flesh.
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             (self.touching, self.parting) = (None, None);
