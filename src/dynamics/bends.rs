@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Joints' own elastic shape: the balance without loads that a pose bends flesh into, and how it moves inside a frame.
+//! Joints' own elastic shape: the balance without loads at a pose, and its motion within a frame.
 //!
-//! With T(x) where the skeleton carries a lattice vertex and R how it turns it, the balance q_bend adds
-//! `w = q_bend − T(x)` to the skinned shape. [`Bends`] solves for it at poses, once a frame. Inside a frame [`BendMotion`] takes `Rᵀ w`
-//! as linear in time between the frame's ends: w turns along with the bones. Its second difference ẅ per step is an
-//! acceleration that flesh feels as inertia, because `q = q_bend + u` is what has mass and not `T(x) + u`. Left out, firm flesh
+//! With T(x) the carried position of a lattice vertex and R the skeleton's rotation there, the balance q_bend adds
+//! `w = q_bend − T(x)` to the skinned shape. [`Bends`] solves for it at poses, once a frame. Within a frame [`BendMotion`]
+//! interpolates `Rᵀ w` linearly in time between the frame's ends: w turns along with the bones. Its second difference ẅ per step is
+//! an acceleration that the flesh feels as inertia, because `q = q_bend + u` has mass and not `T(x) + u`. Without it, firm flesh
 //! on bending limbs sways 0.6 to 0.8 times as much as exact flesh.
 
 use super::system::System;
@@ -17,32 +17,32 @@ use crate::dynamics::forces::Load;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
 
-/// Balances without loads; the last two are kept, those of a frame's ends as a rule.
+/// Balances without loads. The last two are kept: as a rule those of a frame's ends.
 pub(super) struct Bends {
     method: Method,
-    /// Of methods whose balance is linear.
+    /// System of a method whose balance is linear.
     system: Option<System>,
-    /// Where joints are shown with the volume that bends take from them.
+    /// Solver for the lost volume of bent joints, if joints are shown.
     volume: Option<VolumeBalance>,
     skinned: SkinnedLattice,
     known: [Option<Bend>; 2],
 }
 
-/// The balance without loads at one pose.
+/// Balance without loads at one pose.
 pub(super) struct Bend {
     pose: Pose,
     /// q_bend, `[nodes]`, metres, world axes.
     pub places: Vec<Vec3>,
-    /// T(x), `[nodes]`.
+    /// T(x), `[nodes]`, metres, world axes.
     pub skinned: Vec<Vec3>,
     /// Rᵀ w, `[nodes]`, metres, rest axes.
     pub added: Vec<Vec3>,
-    /// What gives flesh that bones carry its volume back, `[nodes]`, metres, world axes; empty where joints are not shown.
+    /// Displacements that restore the volume of carried flesh, `[nodes]`, metres, world axes; empty if joints are not shown.
     pub volume: Vec<Vec3>,
 }
 
 impl Bends {
-    /// Prepares the balances of a body by a method other than the modal one. `joints`: bent joints are shown.
+    /// Prepares the balances of a body by a method other than the modal one. `joints`: whether bent joints are shown.
     pub fn new(
         body: &Body,
         method: Method,
@@ -55,7 +55,7 @@ impl Bends {
         };
         let system = linear.map(|method| match (method, solver) {
             (Method::Warped, Solver::Automatic | Solver::Iterate) => System::of_balances(body),
-            // One factor serves all poses, or it preconditions.
+            // One factor serves all poses or acts as the preconditioner.
             _ => System::new(body, method, Solver::Factor),
         });
         Ok(Self {
@@ -103,11 +103,11 @@ impl Bends {
     }
 }
 
-/// The motion of w through the steps of a frame.
+/// Motion of w through the steps of a frame.
 pub(super) struct BendMotion {
-    /// Rᵀ w at the frame's ends, `[nodes]`; empty: no frame is under way.
+    /// Rᵀ w at the frame's ends, `[nodes]`; empty between frames.
     ends: [Vec<Vec3>; 2],
-    /// ẇ over the last step, m/s, world axes; none: it is what it will be over the next one, so that nothing jerks.
+    /// ẇ over the last step, m/s, world axes. `None`: the next step's ẇ is used, so that nothing jerks.
     rate: Option<Vec<Vec3>>,
     /// ẇ of the step under way.
     next_rate: Vec<Vec3>,
@@ -115,7 +115,7 @@ pub(super) struct BendMotion {
 }
 
 impl BendMotion {
-    /// Creates one of `nodes` nodes at rest.
+    /// Creates the motion of `nodes` nodes at rest.
     pub fn new(nodes: usize) -> Self {
         let zero = vec![Vec3::zeros(); nodes];
         Self {
@@ -144,8 +144,8 @@ impl BendMotion {
         self.ends.iter_mut().for_each(Vec::clear);
     }
 
-    /// Computes ẅ of a step of `duration` seconds from `from` to `to`, which ends at the part `end` of the frame and takes `part` of
-    /// it, `[nodes]`, m/s², world axes; none between frames.
+    /// Computes ẅ of a step of `duration` seconds from `from` to `to`, `[nodes]`, m/s², world axes. The step ends at `end` of the frame,
+    /// 0 to 1, and covers `part` of it. `None` between frames.
     pub fn accelerate(
         &mut self,
         (from, to): (&SkinnedLattice, &SkinnedLattice),
@@ -167,7 +167,7 @@ impl BendMotion {
         Some(&self.acceleration)
     }
 
-    /// Takes the step that was computed last.
+    /// Accepts the step computed last.
     pub fn advance(&mut self) {
         if self.ends[0].is_empty() {
             return;
@@ -178,12 +178,12 @@ impl BendMotion {
         }
     }
 
-    /// ẇ over the last step, m/s.
+    /// Returns ẇ over the last step, m/s, if known.
     pub fn rate(&self) -> Option<&[Vec3]> {
         self.rate.as_deref()
     }
 
-    /// Sets ẇ over the last step; none: nothing is known of one.
+    /// Sets ẇ over the last step, `None` if unknown, and finishes the frame.
     pub fn set_rate(&mut self, rate: Option<Vec<Vec3>>) {
         self.rate = rate;
         self.end();

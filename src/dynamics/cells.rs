@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The cell form's matrix `m M + s A`, `A = Σ_c R_c S_c R_cᵀ + Mt`, symmetric and positive definite: made for a pose, then
+//! The cell form's matrix `m M + s A`, `A = Σ_c R_c S_c R_cᵀ + Mt`, symmetric and positive definite. It is assembled at a pose, then
 //! factored, or solved by conjugate gradients.
 //!
 //! Conjugate gradients are preconditioned by `P = R_n K₀⁻¹ R_nᵀ`: K₀ is the same matrix at rest, factored once for a pair
-//! (m, s), R_n the skeleton's rotation at each vertex. Where the flesh of a region turns as one, P is the exact inverse
-//! there, so that only bends are left to the iterations. Nothing is taken over from step to step: a step depends on its own
-//! state alone. Where they do not converge the matrix is factored after all.
+//! (m, s), R_n the skeleton's rotation at each vertex. Where the flesh of a region turns as one, P is the exact inverse,
+//! so that only bends are left to the iterations. A step depends on its own state alone; nothing is carried over from earlier
+//! steps. If the iterations do not converge, the matrix is factored.
 
 use super::flesh::{Twist, add_cells};
 use super::system::Linearised;
@@ -15,29 +15,29 @@ use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
 use crate::solve::{Assembly, EnergyTerm, Inverse, Linear, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
-/// From so many 3x3 blocks of a factor on conjugate gradients are no slower than factoring anew at every step, however far the
-/// flesh is bent: `cargo bench --bench warped`, also with `-- 14 40`. At slight bends they are quicker long before.
+/// Number of 3x3 blocks of a factor from which conjugate gradients are no slower than factoring anew at every step, however far the
+/// flesh is bent: `cargo bench --bench warped`, also with `-- 14 40`. At slight bends they are faster much earlier.
 const LARGE: u64 = 1_000_000;
 
-/// When conjugate gradients are done, or given up.
+/// Stopping criteria of conjugate gradients.
 const STOP: Stop = Stop {
     tolerance: 1e-11,
     iterations: 60,
 };
 
-/// The matrix of one body; all buffers allocated once.
+/// Matrix of one body; all buffers are allocated once.
 pub(super) struct CellMatrix {
     now: Inverse,
-    /// Values of `m M + s Mt`, which no pose changes.
+    /// Values of `m M + s Mt`, which do not depend on the pose.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
-    /// The turns that the present matrix was made with, and whether it has further terms.
+    /// Cell rotations of the present matrix, and whether it includes further terms.
     turns: Vec<Mat3>,
     with_terms: bool,
     iterating: Option<Iterating>,
 }
 
-/// The preconditioner of conjugate gradients.
+/// Conjugate gradients and their preconditioner.
 struct Iterating {
     /// K₀.
     rest: SparseCholesky,
@@ -66,7 +66,7 @@ impl CellMatrix {
         Self::with(body, Inverse::by_factor(symbolic)?, iterating)
     }
 
-    /// Creates one for a solution or two at each pose, by sweeps where these cost less than a factor.
+    /// Creates a matrix for one or two solves at each pose, by sweeps where these cost less than a factorisation.
     pub fn swept(body: &Body) -> Result<Self, SolveError> {
         let mut inverse = Inverse::by_sweeps(body.pattern().symbolic())?;
         inverse.set_tolerance(STOP.tolerance);
@@ -88,8 +88,7 @@ impl CellMatrix {
         })
     }
 
-    /// Makes `mass · M + stiffness · A` with further terms ready for [`solve`](Self::solve); nothing is done when nothing has
-    /// changed.
+    /// Prepares `mass · M + stiffness · A` with further terms for [`solve`](Self::solve); does nothing if nothing has changed.
     pub fn prepare(
         &mut self,
         body: &Body,
@@ -111,7 +110,7 @@ impl CellMatrix {
         if same && alone && self.turns == skinned.cell_turns {
             return Ok(());
         }
-        // Not to be trusted again until all has succeeded.
+        // Invalid until everything has succeeded.
         self.scales = None;
         let now = self.now.matrix();
         if !same {
@@ -149,12 +148,12 @@ impl CellMatrix {
         Ok(())
     }
 
-    /// Factors the matrix at the pose, if that is not done yet.
+    /// Factors the matrix at the pose if necessary.
     pub fn factor(&mut self) -> Result<(), SolveError> {
         self.now.factored().map(|_| ())
     }
 
-    /// The matrix with its factors.
+    /// Returns the factored matrix.
     pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
         self.now.factored()
     }
@@ -181,7 +180,7 @@ impl CellMatrix {
         self.now.matrix().solve(x);
     }
 
-    /// Applies an approximate inverse, one substitution: exact where the matrix is factored at every step.
+    /// Applies an approximate inverse by one substitution; it is exact if the matrix is factored at every step.
     pub fn precondition(&mut self, x: &mut [Vec3]) {
         match &mut self.iterating {
             Some(Iterating { rest, turns, .. }) => turned_back(rest, turns, x),
@@ -189,7 +188,7 @@ impl CellMatrix {
         }
     }
 
-    /// Whether [`precondition`](Self::precondition) is less than exact.
+    /// Returns whether [`precondition`](Self::precondition) is only approximate.
     pub fn is_iterating(&self) -> bool {
         self.iterating.is_some()
     }
@@ -211,7 +210,7 @@ impl Preconditioned for Turned<'_> {
     }
 }
 
-/// `R K₀⁻¹ Rᵀ x`.
+/// Computes `R K₀⁻¹ Rᵀ x` in place.
 fn turned_back(rest: &mut SparseCholesky, turns: &[Mat3], x: &mut [Vec3]) {
     for (x, turn) in x.iter_mut().zip(turns) {
         *x = turn.tr_mul(x);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The damping at which flesh comes to rest as flesh does, whatever its size and softness.
+//! Damping with which flesh comes to rest as real flesh does, at any size and softness.
 //!
-//! Rayleigh damping α M + β K takes `λ(ω) = α/2 + β ω²/2` per second from a swing of angular frequency ω. Wanted is that the body's
-//! slowest swing, of frequency ω₀, has fallen to a twentieth after [`SWINGS`] of its own periods or after [`SECONDS`], whichever is sooner:
+//! Rayleigh damping α M + β K damps a swing of angular frequency ω at the rate `λ(ω) = α/2 + β ω²/2`, 1/s. The body's slowest swing,
+//! of frequency ω₀, should fall to a twentieth after [`SWINGS`] of its own periods or after [`SECONDS`], whichever is sooner:
 //!
 //! ```text
 //! λ₀ = ln 20 / min(SECONDS, SWINGS · 2π/ω₀),   β = TREMBLE / ω₀,   α = 2 λ₀ − β ω₀²
 //! ```
 //!
-//! ω₀ is a Rayleigh quotient: of the displacements u that one g along an axis causes, `ω² = (u · M g)/(u · M u)`, the least of the
-//! body's own three axes [rayleigh1877, §88]. Where all flesh yields alike by a part y of a size L, `ω₀² = g/(y L)`: in the middle of the dial
-//! 2.6 Hz at two metres, 8 Hz at twenty centimetres.
+//! ω₀ is a Rayleigh quotient: for the displacements u under one g along an axis, `ω² = (u · M g)/(u · M u)`; the least over the
+//! body's own three axes [rayleigh1877, §88]. If all flesh yields alike by a part y of a size L, `ω₀² = g/(y L)`: at the middle of the
+//! dial 2.6 Hz at two metres, 8 Hz at twenty centimetres.
 
 use super::{Equilibrium, Method, Settings, SimulationError};
 use crate::Vec3;
@@ -19,19 +19,19 @@ use crate::solve::NodeMatrix;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// Swings have fallen to a twentieth after so many seconds; a quarter of a swing passes between a stop and its farthest point, so
-/// that this makes about a second and a quarter.
+/// Time in which swings fall to a twentieth, s. A quarter of a swing passes between a stop and its farthest point, so that this makes
+/// about a second and a quarter.
 const SECONDS: f64 = 1.1;
-/// The same in periods, which is sooner for what swings more than 4.5 times a second.
+/// Number of periods in which swings fall to a twentieth; the sooner limit for swings above 4.5 Hz.
 const SWINGS: f64 = 5.0;
-/// β ω₀, without unit: twice the damping ratio that β gives the slowest swing. Of a body of two metres in the middle of the dial it makes
-/// β 0.004 s, about what a backward Euler step of 1/240 s damps by itself: less would need shorter steps.
+/// β ω₀, dimensionless: twice the damping ratio that β gives the slowest swing. A body of two metres at the middle of the dial gets
+/// β = 0.004 s, about the numerical damping of a backward Euler step of 1/240 s: less would need shorter steps.
 const TREMBLE: f64 = 0.066;
 
-/// Displacements `[nodes]` (m) of a body in its rest pose by one g more along each of its own axes.
+/// Returns displacements `[nodes]` (m) of a body in its rest pose under one additional g along each of its own axes.
 pub(super) fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], SimulationError> {
     let mut balance = Equilibrium::new(body, Method::Warped)?;
-    // With gravity as part of the rest shape the body is in balance without the extra pull.
+    // Gravity is part of the rest shape: the body is in balance without the extra pull.
     let mut along = |pull: Vec3| {
         let forces = weights(body, pull);
         balance.solve(Vec3::zeros(), Some(&forces), None)
@@ -40,13 +40,13 @@ pub(super) fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], Simulation
     Ok([along(x)?, along(y)?, along(z)?])
 }
 
-/// One g along each of a body's own axes, m/s²: what is found with them stays as the body is turned about z.
+/// Returns one g along each of a body's own axes, m/s². Results with them do not depend on a rotation of the body about z.
 fn pulls(body: &Body) -> [Vec3; 3] {
     let (heading, g) = (body.heading(), Settings::default().gravity.norm());
     [Vec3::x(), Vec3::y(), Vec3::z()].map(|axis| heading.to_given(&axis) * g)
 }
 
-/// Forces `[nodes]`, N, of an acceleration.
+/// Returns the forces `[nodes]`, N, of a uniform acceleration.
 fn weights(body: &Body, pull: Vec3) -> Vec<Vec3> {
     let everywhere = vec![pull; body.nodes()];
     let nodes = 0..body.nodes();
@@ -55,7 +55,7 @@ fn weights(body: &Body, pull: Vec3) -> Vec<Vec3> {
         .collect()
 }
 
-/// Angular frequency of the body's slowest swing, rad/s; infinite where nothing yields.
+/// Returns the angular frequency of the body's slowest swing, rad/s; infinite if nothing yields.
 fn slowest_swing(body: &Arc<Body>) -> Result<f64, SimulationError> {
     let mut slowest = f64::INFINITY;
     for (pull, u) in pulls(body).into_iter().zip(deflections(body)?) {
@@ -73,13 +73,13 @@ fn slowest_swing(body: &Arc<Body>) -> Result<f64, SimulationError> {
 }
 
 /// Returns the damping (α in 1/s, β in s) at which the slowest swing of a body falls to a twentieth within about a second and a
-/// quarter, or within five of its periods where these are shorter.
+/// quarter, or within five of its periods if these are shorter.
 ///
-/// Deviation from a constant α and β: both go with the body's own frequency, so that flesh of any size and softness comes to rest
-/// alike. A body without free flesh has that of [`Settings::default`].
+/// Deviation from a constant α and β: both scale with the body's own frequency, so that flesh of any size and softness comes to
+/// rest alike. A body without free flesh gets the damping of [`Settings::default`].
 ///
 /// # Errors
-/// A singular system.
+/// The system is singular.
 pub fn default_damping(body: &Arc<Body>) -> Result<(f64, f64), SimulationError> {
     let omega = slowest_swing(body)?;
     if !(omega > 0.0 && omega.is_finite()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Static equilibrium at a pose, its inverse, and its adjoint. [capell2006, §3.3, eq. 10; §4.2, eq. 20]
 //!
-//! `A q = b − A x + f_g + F + R Q` on the free vertices, bone vertices at their prescribed positions, F forces in world axes
-//! and Q forces in rest axes, which R turns once. A is made and factored once per pose, whatever the [`Solver`] of a
+//! `A q = b − A x + f_g + F + R Q` on the free vertices, with bone vertices at their prescribed positions, F forces in world axes
+//! and Q forces in rest axes, which R turns once. A is assembled and factored once per pose, whatever the [`Solver`] of a
 //! simulation, and serves any number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
@@ -20,9 +20,9 @@ use crate::solve::EnergyTerm;
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// The balances of one body at one pose after another.
+/// Static equilibrium of one body at successive poses.
 ///
-/// Where the flesh is depends on the last pose and on the forces given, never on what was asked before.
+/// The result depends on the last pose and on the forces only, never on earlier solves.
 pub struct Equilibrium {
     body: Arc<Body>,
     method: Method,
@@ -30,17 +30,17 @@ pub struct Equilibrium {
     skinned: SkinnedLattice,
     external: ExternalForces,
     terms: Vec<Arc<dyn EnergyTerm>>,
-    /// Of the linearised methods.
+    /// System of the linearised methods and of the hyperelastic one.
     system: Option<System>,
-    /// What walks to where flesh that touches is.
+    /// Simulation that finds balances with contact.
     touching: Option<Box<Simulation>>,
 }
 
 impl Equilibrium {
-    /// The balances of a body, at first in its rest pose.
+    /// Creates the balances of a body, in its rest pose at first.
     ///
     /// # Errors
-    /// The modal method, whose balance is one of amplitudes; a singular system.
+    /// The method is modal, which balances amplitudes; the system is singular.
     pub fn new(body: &Arc<Body>, method: Method) -> Result<Self, SimulationError> {
         check_method(method)?;
         Ok(Self {
@@ -58,11 +58,10 @@ impl Equilibrium {
         })
     }
 
-    /// Takes a pose; what is asked first of it makes and factors its system.
+    /// Sets the pose; its system is assembled and factored on first use.
     ///
     /// # Errors
-    /// A pose that does not fit the skeleton or leads out of the range of numbers; the balance is then still that of the
-    /// pose before.
+    /// The pose does not fit the skeleton or leads out of the range of numbers; the balance then stays at the previous pose.
     pub fn set_pose(&mut self, pose: &Pose) -> Result<(), SimulationError> {
         if let Err(error) = self.skinned.set(&self.body, self.method, pose) {
             self.skinned.set(&self.body, self.method, &self.pose)?;
@@ -72,12 +71,11 @@ impl Equilibrium {
         Ok(())
     }
 
-    /// Lets further energies of the lattice vertices' positions (world axes) act in balances from now on, as
-    /// [`Simulation::set_terms`](super::Simulation::set_terms): linearised methods take each linearised where the bones carry the
-    /// flesh.
+    /// Sets energy terms of the lattice vertices' positions (world axes) that act in balances, as
+    /// [`Simulation::set_terms`](super::Simulation::set_terms) does. Linearised methods linearise each at the carried shape.
     ///
     /// # Errors
-    /// A term of nodes that are not there, or that couples some that share no cell.
+    /// A term refers to missing nodes or couples nodes that share no cell.
     pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
         check_terms(&self.body, &terms)?;
         if let Some(simulation) = &mut self.touching {
@@ -87,11 +85,11 @@ impl Equilibrium {
         Ok(())
     }
 
-    /// Lets the flesh touch itself, without friction, in balances from now on; none: it passes through itself.
-    /// [`adjoint`](Self::adjoint) and [`forces_at`](Self::forces_at) know nothing of it.
+    /// Sets the contact of the flesh with itself, without friction, for balances; `None`: the flesh passes through itself.
+    /// [`adjoint`](Self::adjoint) and [`forces_at`](Self::forces_at) ignore contact.
     ///
     /// # Errors
-    /// A method that knows no contact, a skin of another body.
+    /// The method supports no contact; the skin is of another body; a crease method is set.
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             self.touching = None;
@@ -108,16 +106,17 @@ impl Equilibrium {
         Ok(())
     }
 
-    /// What touched in the last balance.
+    /// Returns the contacts of the last balance.
     pub fn contacts(&self) -> &[ContactPoint] {
         self.touching.as_ref().map_or(&[], |s| s.contacts())
     }
 
-    /// Displacements `q[nodes]` from rest (m, world axes) at which the flesh is in balance under gravity (m/s²), generalised
-    /// forces in world axes (N, `[nodes]`) and others in rest axes (N, `[nodes]`), which [`turns`](Self::turns) turn.
+    /// Returns the displacements `q[nodes]` from rest (m, world axes) in balance under gravity (m/s²), generalised forces in
+    /// world axes (N, `[nodes]`) and others in rest axes (N, `[nodes]`), which [`turns`](Self::turns) turn.
     ///
     /// # Errors
-    /// Forces of the wrong length or not finite, by index; a singular system; for nonlinear methods no convergence.
+    /// Forces have the wrong length or are not finite (the error gives the index); the system is singular; a nonlinear method does
+    /// not converge.
     pub fn solve(
         &mut self,
         gravity: Vec3,
@@ -127,10 +126,10 @@ impl Equilibrium {
         self.solve_watched(gravity, (forces, rest_forces), &Silent)
     }
 
-    /// [`solve`](Self::solve) with `(forces, rest_forces)`; nonlinear methods ask before each of Newton's steps whether to go on.
+    /// Does what [`solve`](Self::solve) does with `(forces, rest_forces)`; nonlinear methods can be cancelled before each Newton step.
     ///
     /// # Errors
-    /// As [`solve`](Self::solve); a stop by the progress.
+    /// As [`solve`](Self::solve); a cancellation.
     pub fn solve_watched(
         &mut self,
         gravity: Vec3,
@@ -171,12 +170,12 @@ impl Equilibrium {
         Ok(q)
     }
 
-    /// `A⁻ᵀ g` on the free vertices, zero on those that the pose holds: the derivative by forces in world axes `[nodes]` of a
-    /// function of the balance whose derivative by q is `g[nodes]`. By forces in rest axes it is `Rᵀ A⁻ᵀ g`.
+    /// Returns `A⁻ᵀ g` on the free vertices, and zero on held ones. For a function of the balance whose derivative by q is
+    /// `g[nodes]`, this is its derivative by forces in world axes, `[nodes]`. By forces in rest axes it is `Rᵀ A⁻ᵀ g`.
     ///
     /// # Errors
-    /// `g` of another length or not finite, by index; a singular system; a nonlinear method, whose balance is not linear in
-    /// its forces.
+    /// `g` has another length or is not finite (the error gives the index); the system is singular; the method's balance is not linear
+    /// in its forces.
     pub fn adjoint(&mut self, g: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
         check_forces(&self.body, Some(g))?;
         let system = self.system.as_mut();
@@ -197,11 +196,11 @@ impl Equilibrium {
         lost(&adjoint).map_or(Ok(adjoint), Err)
     }
 
-    /// The generalised forces (N, world axes; zero on held vertices) that hold the flesh at displacements `q[nodes]`: the
-    /// inverse of [`solve`](Self::solve) where q has its bone vertices in place.
+    /// Returns the generalised forces (N, world axes; zero on held vertices) that hold the flesh at displacements `q[nodes]`. This
+    /// is the inverse of [`solve`](Self::solve) if q has its bone vertices in place.
     ///
     /// # Errors
-    /// `q` of another length or not finite.
+    /// `q` has another length or is not finite.
     pub fn forces_at(&mut self, gravity: Vec3, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
         check_gravity(gravity)?;
         check_forces(&self.body, Some(q))?;
@@ -239,33 +238,33 @@ impl Equilibrium {
         Ok(forces)
     }
 
-    /// R_i, `[nodes]`: how the skeleton has turned the flesh at each lattice vertex, and rest-axes forces with it.
+    /// Returns R_i, `[nodes]`: the skeleton's rotation of the flesh at each lattice vertex, which also turns rest-axes forces.
     pub fn turns(&self) -> &[Mat3] {
         &self.skinned.turns
     }
 
-    /// Where the bones alone carry the lattice's vertices, `[nodes]`, m.
+    /// Returns the positions to which the bones alone carry the lattice's vertices, `[nodes]`, m.
     pub fn carried_positions(&self) -> &[Vec3] {
         &self.skinned.places
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
     }
 
-    /// The method.
+    /// Returns the method.
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// The pose.
+    /// Returns the current pose.
     pub fn pose(&self) -> &Pose {
         &self.pose
     }
 }
 
-/// The balance of a body at one pose: [`Equilibrium`] for once.
+/// Returns the balance of a body at one pose, by an [`Equilibrium`] of its own.
 ///
 /// # Errors
 /// As [`Equilibrium`].
@@ -285,7 +284,7 @@ pub fn equilibrium(
     balance.solve(gravity, forces, rest_forces)
 }
 
-/// The generalised forces (N, world axes; zero on bone vertices) that hold the flesh at displacements
+/// Returns the generalised forces (N, world axes; zero on bone vertices) that hold the flesh at displacements
 /// `q[nodes]` at a pose: the inverse of [`equilibrium`].
 ///
 /// # Errors
@@ -302,8 +301,8 @@ pub fn equilibrium_forces(
     balance.forces_at(gravity, q)
 }
 
-/// The sway `[nodes]`, metres, of flesh at displacements `q[nodes]`: what is left of them beside the balance without loads at
-/// the pose. It is what a [`Presentation`](crate::present::Presentation) draws apart from the bones' work.
+/// Returns the sway `[nodes]`, metres, of flesh at displacements `q[nodes]`: their difference from the warped balance without
+/// loads at the pose. A [`Presentation`](crate::present::Presentation) draws it separately from the joints' own shape.
 ///
 /// # Errors
 /// As [`Equilibrium`].
@@ -315,8 +314,8 @@ pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, Simu
     Ok(places.map(|((q, bend), x)| (q + x) - (bend + x)).collect())
 }
 
-/// What gives the flesh of bent joints its volume back at a pose, `[nodes]`, metres, world axes:
-/// [`with_joints`](crate::present::Snapshot::with_joints) shows them by it.
+/// Returns the displacements that restore the volume of bent joints at a pose, `[nodes]`, metres, world axes, for
+/// [`with_joints`](crate::present::Snapshot::with_joints).
 ///
 /// # Errors
 /// As [`Equilibrium`].
@@ -324,7 +323,7 @@ pub fn joint_volume(body: &Body, pose: &Pose) -> Result<Vec<Vec3>, SimulationErr
     VolumeBalance::new(body)?.solve(body, pose)
 }
 
-/// The linearised method whose system a method needs.
+/// Returns the linearised method whose system a method needs; `None` for the nonlinear ones.
 fn linear_form(method: Method) -> Option<Method> {
     match method {
         Method::Hyperelastic => Some(Method::Warped),
@@ -332,7 +331,7 @@ fn linear_form(method: Method) -> Option<Method> {
     }
 }
 
-/// Modes cannot take every shape: their balance is that of amplitudes.
+/// Refuses the modal method: modes cannot take every shape, and its balance is one of amplitudes.
 fn check_method(method: Method) -> Result<(), SimulationError> {
     match method {
         Method::Modal => Err(SimulationError::ModalBalance),
@@ -340,7 +339,7 @@ fn check_method(method: Method) -> Result<(), SimulationError> {
     }
 }
 
-/// Positions in balance by a method other than the modal one, as its steps count them.
+/// Returns the positions in balance by a method other than the modal one, as its steps represent them.
 pub(super) fn settled(
     body: &Body,
     method: Method,
@@ -366,7 +365,7 @@ pub(super) fn settled(
     }
 }
 
-/// Positions in balance by a linearised method.
+/// Returns the positions in balance by a linearised method.
 pub(super) fn linearised(
     body: &Body,
     method: Method,
@@ -377,8 +376,8 @@ pub(super) fn linearised(
     balanced(&mut system, body, skinned, load)
 }
 
-/// Positions in balance by a system: one step of Newton's method from the skinned shape, as forces are linear; further terms
-/// are linearised there.
+/// Returns the positions in balance by a system: one Newton step from the skinned shape, exact as forces are linear. Further
+/// terms are linearised there.
 pub(super) fn balanced(
     system: &mut System,
     body: &Body,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can go wrong with motion.
+//! Errors of motion.
 
 use super::{Method, Solver};
 use crate::modal::ModalError;
@@ -9,7 +9,7 @@ use crate::skeleton::SkeletonError;
 use crate::solve::{NewtonError, SolveError};
 
 impl SimulationError {
-    /// What is wrong with one body of a scene.
+    /// Wraps an error with the index of its body; cancellations stay as they are.
     pub(crate) fn in_scene(body: usize, error: Self) -> Self {
         match error {
             Self::Cancelled(_) | Self::InScene { .. } => error,
@@ -20,7 +20,7 @@ impl SimulationError {
         }
     }
 
-    /// Whether motion itself failed, and nothing that was given to it is wrong by itself.
+    /// Returns whether the motion itself failed, rather than an argument being wrong.
     pub(crate) fn is_of_motion(&self) -> bool {
         match self {
             Self::Solve(_) | Self::Newton(_) | Self::NonFinite { .. } => true,
@@ -30,19 +30,19 @@ impl SimulationError {
     }
 }
 
-/// Why a simulation could not be made or go on.
+/// An error in creating or advancing a simulation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SimulationError {
-    /// The caller stopped.
+    /// The caller cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// The system could not be solved.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// The modes could not be made or used.
+    /// The modes could not be computed or used.
     #[error(transparent)]
     Modal(#[from] ModalError),
-    /// Modes that were not made of the body.
+    /// The modes belong to another body.
     #[error(
         "these modes, of {nodes} nodes, are not of this body of {lattice} lattice vertices: make them of it, or of one \
          that differs from it only in how stiff it is"
@@ -53,36 +53,36 @@ pub enum SimulationError {
         /// Lattice vertices of the body.
         lattice: usize,
     },
-    /// No minimum of a nonlinear method's energy; the state before is kept.
+    /// The minimisation of a nonlinear method's energy failed; the previous state is kept.
     #[error(transparent)]
     Newton(#[from] NewtonError),
-    /// Statics of a body that floats.
+    /// A static balance of a body without fixed nodes.
     #[error("no node is fixed: nothing would hold the body against its forces")]
     NoSupport,
-    /// A free node without flesh.
+    /// A free node that belongs to no element with volume.
     #[error("node {node} is free, but no element with volume holds it: fix or remove it")]
     Unattached {
-        /// The node.
+        /// Index of the node.
         node: usize,
     },
-    /// The modal method has a balance of amplitudes only.
+    /// The modal method balances amplitudes only.
     #[error(
         "the method 'modal' balances amplitudes, not lattice vertices: reset a simulation with it, settled, and read \
          its lattice positions"
     )]
     ModalBalance,
-    /// The modal method has no vertices that a term could push.
+    /// The modal method has no vertices for a term to act on.
     #[error(
         "the method 'modal' moves amplitudes, not lattice vertices: further energy terms act with the other methods"
     )]
     ModalTerms,
-    /// An energy term of another body, or one that couples what is apart.
+    /// An energy term of another body, or one that couples nodes without a common cell.
     #[error(
         "energy term {index} does not fit this body: its nodes must be lattice vertices, and those that it couples must \
          share a cell"
     )]
     Term {
-        /// Which of the list.
+        /// Index in the list.
         index: usize,
     },
     /// Derivatives of a balance that is not linear in its forces.
@@ -92,46 +92,46 @@ pub enum SimulationError {
         .method.name()
     )]
     Adjoint {
-        /// Which.
+        /// The method.
         method: Method,
     },
-    /// A method that is not built.
+    /// An unknown method.
     #[error("the method '{name}' is not built; built are: {}", Method::names())]
     Method {
-        /// What was asked for.
+        /// The name supplied.
         name: String,
     },
-    /// A solver that does not exist.
+    /// An unknown solver.
     #[error("there is no solver '{name}'; there are: {}", Solver::names())]
     Solver {
-        /// What was asked for.
+        /// The name supplied.
         name: String,
     },
     /// A setting out of range.
     #[error("{what} must be {range}, not {value}")]
     Setting {
-        /// Which.
+        /// Name of the setting.
         what: &'static str,
-        /// What would be right.
+        /// Description of the valid range.
         range: &'static str,
-        /// What was given.
+        /// The value supplied.
         value: f64,
     },
     /// A pose that does not fit the skeleton.
     #[error(transparent)]
     Pose(#[from] SkeletonError),
-    /// Forces or displacements for another body.
+    /// Forces or displacements of another body.
     #[error("there must be one vector per lattice vertex: {expected}, not {given}")]
     Length {
-        /// Lattice vertices.
+        /// Number of lattice vertices.
         expected: usize,
-        /// What was given.
+        /// Number of vectors supplied.
         given: usize,
     },
-    /// A number that is NaN or infinite came in.
+    /// A vector that is not finite or is too large.
     #[error("the vector at lattice vertex {index} is not finite, or larger than {LARGEST:e}")]
     Vector {
-        /// Where.
+        /// Index of the lattice vertex.
         index: usize,
     },
     /// The motion left the range of numbers; the state before the step is kept.
@@ -140,22 +140,22 @@ pub enum SimulationError {
          that is too large; the state before it is kept"
     )]
     NonFinite {
-        /// Where.
+        /// Index of the lattice vertex.
         vertex: usize,
     },
-    /// Contact with a method that knows none.
+    /// Contact with a method that does not support it.
     #[error("the method '{}' knows no contact: take hyperelastic, warped, warped_vertex, linear or modal", method.name())]
     ContactMethod {
         /// The method.
         method: Method,
     },
-    /// Contact of another body.
+    /// Contact prepared for another body.
     #[error("the skin that was prepared for contact is of another body: prepare this one")]
     ContactBody,
-    /// What cannot touch.
+    /// An error of contact.
     #[error(transparent)]
     Contact(#[from] crate::contact::ContactError),
-    /// A scene of nothing.
+    /// A scene without bodies.
     #[error("a scene needs at least one body")]
     EmptyScene,
     /// The modal method in a scene.
@@ -166,50 +166,50 @@ pub enum SimulationError {
     /// Poses, forces or motions for another number of bodies.
     #[error("there must be one for each body of the scene: {expected}, not {given}")]
     SceneLength {
-        /// Bodies.
+        /// Number of bodies.
         expected: usize,
-        /// What was given.
+        /// Number of entries supplied.
         given: usize,
     },
-    /// Steps that cannot be taken side by side.
+    /// Bodies of a scene with different rates.
     #[error(
         "its rate is {other}, the first body's is {first}: all bodies of a scene take the same steps"
     )]
     SceneRate {
-        /// Of the first body, steps per second.
+        /// Rate of the first body, steps per second.
         first: f64,
-        /// Of this one.
+        /// Rate of this body, steps per second.
         other: f64,
     },
-    /// What is wrong with one body of a scene.
+    /// An error of one body of a scene.
     #[error("body {body} of the scene: {source}")]
     InScene {
-        /// Which.
+        /// Index of the body.
         body: usize,
-        /// What.
+        /// The error.
         source: Box<SimulationError>,
     },
-    /// Advancing before a start.
+    /// An advance before the first reset.
     #[error("the simulation has no pose yet: reset it to one before advancing")]
     NotReset,
-    /// A kept state that does not fit.
+    /// A saved state that does not fit.
     #[error("the saved state is not one of this body: {0}")]
     State(&'static str),
-    /// A kept state of another kind of method.
+    /// A saved state of another kind of method.
     #[error("the saved state has no {section}: it is of another kind of method")]
     StateWithout {
-        /// What the method needs.
+        /// Name of the missing section.
         section: &'static str,
     },
-    /// A kept state with a part that must not be left out.
+    /// A saved state with an unknown section that must not be left out.
     #[error(
         "the saved state has a part '{section}' of version {version} that the method does not know: restore it with the \
          method, the settings and the version of Thew that it was saved with, or reset"
     )]
     StateSection {
-        /// The part's name.
+        /// Name of the section.
         section: String,
-        /// Its version.
+        /// Version of the section.
         version: u32,
     },
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The energies of the linearised methods as terms; displacements are positions.
+//! Energies of the linearised methods as energy terms; displacements are positions.
 //!
-//! [`WarpedCells`] is the cell form of [`super::system`]: its rotations do not depend on the flesh, so that it has an energy. The
-//! vertex form has none, as its matrix is not symmetric. [`Twist`] pulls on both.
+//! [`WarpedCells`] is the cell form of [`super::system`]. It has an energy because its rotations do not depend on the flesh. The
+//! vertex form has no energy, as its matrix is not symmetric. [`Twist`] acts on both.
 
 use super::SkinnedLattice;
 use super::forces::Load;
@@ -11,17 +11,17 @@ use crate::solve::newton::{Forces, Rounded, norm};
 use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
 
-/// `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: flesh that is linear in turned cells, and its net weight.
+/// The term `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: linear flesh in turned cells, and its net weight.
 pub(super) struct WarpedCells<'a> {
     pub body: &'a Body,
-    /// R_c.
+    /// R_c of each cell.
     pub turns: &'a [Mat3],
     pub load: &'a Load<'a>,
 }
 
 impl WarpedCells<'_> {
-    /// Sets `sums[nodes]` to `scale · (b + f_g) − A z`, A and b without the twist: with z = scale · p that is scale times the
-    /// force at p. One pass.
+    /// Sets `sums[nodes]` to `scale · (b + f_g) − A z`, A and b without the twist, in one pass. With z = scale · p this is scale times
+    /// the force at p.
     pub fn forces(&self, scale: f64, z: &[Vec3], sums: &mut [Vec3]) {
         let rest = self.body.lattice().vertices();
         sums.fill(Vec3::zeros());
@@ -30,7 +30,7 @@ impl WarpedCells<'_> {
             for (d, &a) in d.iter_mut().zip(cell.corners) {
                 *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
             }
-            // Stiffness does not feel translations; taking one out keeps far-away characters exact.
+            // Stiffness is invariant to translation; subtracting one keeps characters far from the origin exact.
             let first = d[0];
             d[..cell.corners.len()].iter_mut().for_each(|d| *d -= first);
             let force = cell.multiply(&d);
@@ -98,7 +98,7 @@ impl EnergyTerm for WarpedCells<'_> {
     }
 }
 
-/// Adds `Σ_c R_c S_c R_cᵀ`.
+/// Adds `Σ_c R_c S_c R_cᵀ` to the assembly.
 pub(super) fn add_cells<'a>(
     body: &Body,
     turns: impl Iterator<Item = &'a Mat3>,
@@ -116,7 +116,7 @@ pub(super) fn add_cells<'a>(
     }
 }
 
-/// `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`: what holds flesh against spinning about straight bones.
+/// The term `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`, which keeps flesh from spinning about straight bones.
 pub(super) struct Twist<'a> {
     pub body: &'a Body,
     pub skinned: &'a SkinnedLattice,

@@ -5,8 +5,8 @@
 //! axes*: they belong to the flesh and turn with it, `R_i Q_i` with R_i the skeleton's blended rotation at vertex i.
 //! [capell2006, §4.1, eq. 15, turned once: math.md 9]
 //!
-//! Rest-axes forces are given for the end of a call and go there linearly from those of the call before, so that a control
-//! that moves from frame to frame gives no jolts. They are part of a simulation's state.
+//! Rest-axes forces hold at the end of a call. During the call they vary linearly from those of the previous one, so that a control
+//! that changes from frame to frame gives no jolts. They are part of a simulation's state.
 
 use super::{SimulationError, SkinnedLattice};
 use crate::body::Body;
@@ -15,15 +15,15 @@ use crate::solve::EnergyTerm;
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Generalised forces on the lattice vertices of one body, `[nodes]`, N: in world axes, and in rest axes; none = none.
+/// Generalised forces on the lattice vertices of one body, `[nodes]`, N, in world axes and in rest axes; `None`: zero.
 pub type NodalForces<'a> = (Option<&'a [Vec3]>, Option<&'a [Vec3]>);
 
-/// Forces other than elastic ones, at one instant.
+/// Non-elastic forces at one instant.
 #[derive(Clone, Copy)]
 pub(super) struct Load<'a> {
-    /// Acceleration, m/s².
+    /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
-    /// The gravity that the modelled shape has sagged under already.
+    /// Gravity under which the modelled shape sags already, m/s².
     pub gravity_at_rest: Vec3,
     /// Generalised forces on lattice vertices, world axes, N.
     pub forces: Option<&'a [Vec3]>,
@@ -32,7 +32,7 @@ pub(super) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// No gravity and no forces.
+    /// Load without gravity and forces.
     pub const NONE: Load<'static> = Load {
         gravity: Vec3::new(0.0, 0.0, 0.0),
         gravity_at_rest: Vec3::new(0.0, 0.0, 0.0),
@@ -58,12 +58,12 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The acceleration of flesh that is turned by R, beyond what its sculpt holds up: `g − R g_rest`, m/s².
+    /// Returns the net acceleration of flesh turned by R, `g − R g_rest`, m/s²: gravity less that held up by the rest shape.
     pub fn net_gravity(&self, turn: &Mat3) -> Vec3 {
         self.gravity - turn * self.gravity_at_rest
     }
 
-    /// Adds the weight by [`net_gravity`](Self::net_gravity) of the flesh of each cell at its corners: forces `[nodes]`, N, world
+    /// Adds the weight of each cell's flesh under [`net_gravity`](Self::net_gravity) to its corners: forces `[nodes]`, N, world
     /// axes.
     pub fn add_net_weight(&self, body: &Body, skinned: &SkinnedLattice, forces: &mut [Vec3]) {
         for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
@@ -75,12 +75,12 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Rest-axes forces of a body, and all of its forces in world axes.
+/// Rest-axes forces of a body, and the sum of all its forces in world axes.
 #[derive(Debug)]
 pub(super) struct ExternalForces {
-    /// At present, rest axes.
+    /// Present forces, rest axes, N.
     rest: Vec<Vec3>,
-    /// Scratch: those of one instant, world axes.
+    /// Scratch: forces of one instant, world axes, N.
     world: Vec<Vec3>,
 }
 
@@ -92,22 +92,22 @@ impl ExternalForces {
         }
     }
 
-    /// Those of the present, in rest axes.
+    /// Returns the present forces in rest axes.
     pub fn rest(&self) -> &[Vec3] {
         &self.rest
     }
 
-    /// Whether any act at present.
+    /// Returns whether any force is non-zero at present.
     pub fn any(&self) -> bool {
         self.rest.iter().any(|f| *f != Vec3::zeros())
     }
 
-    /// Makes `end`, or none, those of the present.
+    /// Sets the present forces to `end`; `None`: zero.
     pub fn set(&mut self, end: Option<&[Vec3]>) {
         self.go(end, 1.0);
     }
 
-    /// Goes the part `s` of the way from those of the present to `end`.
+    /// Moves the present forces by the share `s` towards `end`.
     pub fn go(&mut self, end: Option<&[Vec3]>, s: f64) {
         for v in 0..self.rest.len() {
             self.rest[v] = self.between(end, s, v);
@@ -120,7 +120,7 @@ impl ExternalForces {
         self.rest[v] * (1.0 - s) + end * s
     }
 
-    /// All forces in world axes, a part `s` of the way from the present to `end`, at vertices that are turned by `turns`.
+    /// Returns all forces in world axes at vertices turned by `turns`, at the share `s` from the present to `end`.
     pub fn turned<'a>(
         &'a mut self,
         turns: &[Mat3],
@@ -139,7 +139,7 @@ impl ExternalForces {
     }
 }
 
-/// Terms of nodes that are there, coupling none that share no cell.
+/// Checks that terms refer to existing nodes and couple only nodes that share a cell.
 pub(super) fn check_terms(
     body: &Body,
     terms: &[Arc<dyn EnergyTerm>],
@@ -150,7 +150,7 @@ pub(super) fn check_terms(
     }
 }
 
-/// One finite vector per lattice vertex.
+/// Checks that there is one finite vector per lattice vertex.
 pub(super) fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), SimulationError> {
     let Some(forces) = forces else {
         return Ok(());

@@ -3,18 +3,19 @@
 //!
 //! The skeleton carries each lattice vertex to T(x) and turns each cell by R_c, as in skeletally warped linearisation
 //! [capell2006, §3.3]; the flesh adds a displacement u, its **sway**: `p = T(x) + u`. Its energy counts from the carried
-//! shape, `V(u) = Σ_c ∫ W(R_c + ∇u)`, W Yeoh's ([`crate::elasticity::model`]). Near u = 0 that is the warped method
-//! exactly: V'' = A. Beyond, cells turn along with their flesh and not only with the bones, and stiffen as they are
-//! stretched, where warped flesh, softened by centrifugal load and never stiffening, runs away for good. What the bones do
-//! to a joint costs no energy, so that no bend folds a cell: the joints' own elastic shape is the warped balance without
-//! loads, q_bend, to which the sway is added: `q = q_bend + u`. Neglected: that a bent joint is stiffer or softer than a
-//! straight one. Its sag is off by 3 % at 45° and 9 % at 90°; counting the strain of q_bend in the energy makes that 1 and 2 %, but
-//! turns cells over at sharp joints and brings the sway of characters no nearer to exact flesh's. What is left there is that
-//! exact flesh has another q_bend, which moves up to 1.6 times as fast beside folds.
+//! shape, `V(u) = Σ_c ∫ W(R_c + ∇u)`, W Yeoh's ([`crate::elasticity::model`]). Near u = 0 this is exactly the warped method:
+//! V'' = A. Farther away, cells also turn with their flesh and stiffen as they stretch. Warped flesh, softened by centrifugal load
+//! and never stiffening, runs away instead. Bending a joint costs no energy, so no bend folds a cell.
 //!
-//! **Twist.** What holds flesh about straight bones pulls it to where the moved bone has it [capell2002, §4.6]. That pull on the
-//! carried shape is in the balance that makes q_bend; the sway adds what it changes, −Mt u, which is exact, for Mt does not depend on
-//! the pose. Deviation: with Elastic Joints at nothing q_bend is left out, and flesh is held about the blended map T(x) instead.
+//! The joints' own elastic shape is the warped balance without loads, q_bend, to which the sway is added: `q = q_bend + u`.
+//! Neglected is the change of a joint's stiffness with its bend. The sag of a bent joint is off by 3 % at 45° and 9 % at 90°.
+//! Including the strain of q_bend in the energy reduces this to 1 and 2 %, but inverts cells at sharp joints and brings the sway of
+//! characters no nearer to exact flesh's. The remaining difference there is that exact flesh has another q_bend, which moves up to
+//! 1.6 times as fast beside folds.
+//!
+//! **Twist.** The twist energy pulls flesh about straight bones to where the moved bone has it [capell2002, §4.6]. Its pull on the
+//! carried shape is part of the balance q_bend. The sway adds the change, −Mt u, which is exact, as Mt does not depend on
+//! the pose. Deviation: with Elastic Joints 0, q_bend is left out, and flesh is held about the blended map T(x) instead.
 //!
 //! **Steps** are backward Euler, linearised once [capell2002, eq. 16, mended], from the guess u₀ in which the bones carry
 //! the sway rigidly along, `u₀ = R' Rᵀ (p − T(x))`, d = u' − u₀:
@@ -26,15 +27,16 @@
 //! with v_skin, relative damping, its β and gravity as in [`super::warped`], and ẅ the acceleration of q_bend − T(x)
 //! ([`super::bends`]).
 //!
-//! **Drag** is quadratic: before each step `v − v_skin` is multiplied by `1/(1 + h (C/L) |v − v_skin|)`, the solution in closed
-//! form of `v̇ = −(C/L) |v| v`, L the body's [`spread`]. It has no time and no length of its own, so that a body ten times as
-//! large moves alike at √10 times the speed; it is nothing where flesh follows its bones; and it calms flesh that stiffening
-//! alone makes bounce. Cells far from rest take a convex V''. Where a step would strain some cell by more than [`TRUSTED`], one
-//! linearisation is not to be trusted and the step's energy is minimised by the [chord method](crate::solve::chord), which begins
-//! with the step's own matrix.
+//! **Drag** is quadratic. Before each step `v − v_skin` is multiplied by `1/(1 + h (C/L) |v − v_skin|)`, the closed-form
+//! solution of `v̇ = −(C/L) |v| v`, L the body's [`spread`]. It has no time or length scale of its own, so a body ten times as
+//! large moves alike at √10 times the speed. It vanishes for flesh that follows its bones, and it calms flesh that stiffening
+//! alone makes bounce.
+//!
+//! Cells far from rest take a convex V''. If a step would strain some cell by more than [`TRUSTED`], one linearisation is not
+//! accurate enough, and the [chord method](crate::solve::chord) minimises the step's energy, starting with the step's own matrix.
 //!
 //! **Systems** are solved by conjugate gradients on [sweeps](crate::solve::sweeps), as masses keep them well conditioned, or by a
-//! factor where that costs less. A step that contact displaces is factored.
+//! factorisation if that costs less. A step that contact displaces is factored.
 
 mod balance;
 mod cells;
@@ -56,32 +58,32 @@ use crate::solve::{
 };
 use cells::Patches;
 
-/// The energy of the flesh.
+/// Elastic energy of the flesh.
 const MODEL: Model = Model::Yeoh;
 
-/// The largest change of a cell's strain that one linearisation is good for. Half and twice of it leave an arm whose bones stop suddenly the same;
-/// ten times changes one by 5 % of its sway.
+/// Largest change of a cell's strain for which one linearisation is used. At half and twice of it an arm whose bones stop suddenly moves
+/// the same; at ten times one changes by 5 % of its sway.
 const TRUSTED: f64 = 0.1;
 
-/// C, without unit. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.85 and 0.63 times as far as exact flesh; at
-/// half of it 0.96, 0.90 and 0.69, at twice 0.89, 0.77 and 0.54.
+/// Drag coefficient C, dimensionless. An arm of a metre whose bones stop at 1.2, 3 and 12 m/s sways 0.94, 0.85 and 0.63 times as far as
+/// exact flesh; at half of it 0.96, 0.90 and 0.69, at twice 0.89, 0.77 and 0.54.
 const DRAG: f64 = 2.0;
 
-/// When the minimisation of a step that is too much for that stops: what is left is a few percent of the step's change.
+/// Stopping criteria for steps beyond [`TRUSTED`]: the remaining error is a few percent of the step's change.
 const CORRECTED: Chord = Chord {
     tolerance: 0.03,
     stale: 0.3,
     corrections: 24,
 };
 
-/// Bodies of fewer free vertices are factored: at 255 a factor and its substitution take 0.18 ms and iterations 0.10 ms, of fewer
-/// too little is saved to give digits up for.
+/// Bodies with fewer free vertices are factored. At 255, a factorisation with its substitution takes 0.18 ms and iterations 0.10 ms;
+/// below, the saving is too small to give up digits for.
 const FEW: usize = 128;
 
-/// Iterations at most where a step is to be solved by them whatever factoring costs.
+/// Maximum number of iterations with [`Solver::Iterate`], whatever factoring costs.
 const ITERATIONS: usize = 2_000;
 
-/// Forces other than elastic ones on flesh with a sway: gravity, external ones, and the twist's.
+/// Computes the non-elastic forces on flesh with a sway: gravity, external forces, and those of the twist.
 fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out: &mut [Vec3]) {
     out.fill(Vec3::zeros());
     for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
@@ -98,31 +100,31 @@ fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out:
     }
 }
 
-/// Buffers of a step.
+/// Stepper of the hyperelastic method: solver and buffers of a step.
 pub(super) struct HyperelasticStepper {
-    /// Its solver is that of every step.
+    /// Chord and Newton solver; its linear solver serves every step.
     balancer: Balancer,
     /// Values of `m M + (1 + β/h) Mt` in the solver, and m and β/h.
     base: Vec<f64>,
     scales: Option<(f64, f64)>,
     cells: Patches,
-    /// Where the solution starts: flesh in free flight. One entry per free vertex.
+    /// Initial guess of the solution: flesh in free flight, one entry per free vertex.
     flight: Vec<Vec3>,
-    /// Whether iterations are tried first, as long as they cost less than factoring.
+    /// True: iterations are tried first, as long as they cost less than factoring.
     automatic: bool,
-    /// C/L, 1/m.
+    /// Drag C/L, 1/m.
     drag: f64,
     sway: Vec<Vec3>,
     inertia: Vec<Vec3>,
     forces: Vec<Vec3>,
     gradient: Vec<Vec3>,
-    /// One entry per free vertex: right-hand side, then solution.
+    /// Right-hand side, then solution, one entry per free vertex.
     nodes: Vec<Vec3>,
     change: Vec<Vec3>,
     unconverged: usize,
 }
 
-/// The diagonal of the box that has the flesh's moments of inertia, m: a size that does not depend on how the body stands.
+/// Returns the diagonal of the box with the flesh's moments of inertia, m: a size that does not depend on orientation.
 fn spread(body: &Body) -> f64 {
     let (mass, rest) = (body.mass_matrix(), body.lattice().vertices());
     let all = || rest.iter().enumerate().map(|(v, x)| (mass.row_sum(v), x));
@@ -164,8 +166,8 @@ impl HyperelasticStepper {
         })
     }
 
-    /// Makes what all steps of these scales share, and finds out whether iterations on it cost less than its factor: it depends on
-    /// the body and on the scales alone, as every step has to.
+    /// Assembles the matrix that all steps with these scales share, and decides whether iterations cost less than its factorisation.
+    /// The decision depends on the body and the scales alone, so that every step is reproducible.
     fn scale(&mut self, body: &Body, (mass, damping): (f64, f64)) {
         let (pattern, solver) = (body.pattern(), self.balancer.solver());
         let matrix = solver.matrix();
@@ -179,7 +181,7 @@ impl HyperelasticStepper {
         if !self.automatic {
             return;
         }
-        // The matrix at rest, under the weight of all flesh.
+        // The matrix at rest, loaded by the weight of all flesh.
         let still = vec![Vec3::zeros(); body.nodes()];
         let at = Configuration {
             origin: None,
@@ -196,7 +198,7 @@ impl HyperelasticStepper {
         solver.sweep(taken.is_some());
     }
 
-    /// One linearisation at the sway: d on the free nodes.
+    /// Solves one linearisation at the sway: `nodes` then holds d on the free nodes.
     fn solve(
         &mut self,
         body: &Body,
@@ -218,7 +220,7 @@ impl HyperelasticStepper {
         for (flight, &v) in self.flight.iter_mut().zip(pattern.vertex_of_node()) {
             *flight = self.inertia[v as usize] / -mass;
         }
-        // Their Hessians are in the base.
+        // Their Hessians are in `base`.
         let forces = ConstantForces {
             forces: &self.forces,
         };
@@ -255,7 +257,7 @@ impl HyperelasticStepper {
         Ok(())
     }
 
-    /// The sway at the end of the step by the chord method, from the matrix that [`solve`](Self::solve) leaves.
+    /// Computes the sway at the step's end by the chord method, from the matrix that [`solve`](Self::solve) leaves.
     fn minimise(
         &mut self,
         body: &Body,
@@ -286,7 +288,7 @@ impl HyperelasticStepper {
             .correct(domain, increment, sway, &CORRECTED, progress)
         {
             Ok(_) => Ok(()),
-            // The best so far is lower than the guess: good enough to go on from, and counted.
+            // The best point found is lower than the guess: good enough to go on from. The step is counted.
             Err(NewtonError::NotConverged { .. }) => {
                 self.unconverged += 1;
                 Ok(())
@@ -297,7 +299,7 @@ impl HyperelasticStepper {
 }
 
 impl Stepper for HyperelasticStepper {
-    /// In balance, or as near to it as is found: a first pose that folds flesh over is a beginning like any other, and is counted.
+    /// Starts in balance, or at the nearest state found: a first pose that folds flesh is accepted and counted as unconverged.
     fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
         let sway = if start.settled {
             let (sway, left) =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! States as they were laid out before they had sections.
+//! Reader of states from before sections.
 //!
 //! ```text
 //! "thewst01"  nodes: u64   bones: u64   duration: f64   positions, velocities [nodes,3]
@@ -15,7 +15,7 @@ use super::stepper::{POSITIONS, VELOCITIES};
 
 const HEADER: usize = 32;
 
-/// The sections that a state without any amounts to, of a body with so many nodes.
+/// Converts a state without sections to the equivalent sections; `nodes`: number of the body's lattice vertices.
 pub(super) fn read(bytes: &[u8], nodes: usize) -> Result<Sections<'_>, SimulationError> {
     let wrong = SimulationError::State;
     let (header, mut rest) = bytes

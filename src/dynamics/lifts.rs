@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the skin of bent joints is shown, for contact and folds: lifts from the artist's skin in the axes that bones turn.
+//! Lifts of the skin of bent joints from the artist's skin, in axes that turn with the bones, for contact and folds.
 
 use super::SimulationError;
 use super::bends::Bends;
@@ -10,15 +10,15 @@ use crate::skeleton::{BonePoses, Pose};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Vertices that one task turns at least.
+/// Minimum number of vertices for a task.
 const SOME: usize = 512;
 
-/// Lifts at poses; the last two are kept, those of a frame's ends as a rule.
+/// Lifts at poses. The last two are kept: as a rule those of a frame's ends.
 pub(super) struct Lifts {
-    /// How much of the joints' own shape is shown.
+    /// Share of the joints' own shape that is shown.
     share: f64,
     known: [Option<(Pose, Arc<Vec<Vec3>>)>; 2],
-    /// Those where none are shown.
+    /// Empty lifts, for when joints are not shown.
     pub none: Arc<Vec<Vec3>>,
 }
 
@@ -31,7 +31,7 @@ impl Lifts {
         }
     }
 
-    /// Returns what is shown of lifts at a pose, `[vertices]`, metres, in the rest axes of each vertex; empty where joints are not shown.
+    /// Returns the shown lifts at a pose, `[vertices]`, metres, in the rest axes of each vertex; empty if joints are not shown.
     pub fn at(
         &mut self,
         body: &Body,
@@ -64,7 +64,7 @@ fn lifts(
 ) -> Result<Vec<Vec3>, SimulationError> {
     let bones = BonePoses::new(body.skeleton(), pose)?;
     let skin = body.skin();
-    // About a point near the body, as places are computed in f32.
+    // Relative to a point near the body, as positions are computed in f32.
     let heads = pose.maps().iter().zip(body.skeleton().heads());
     let near = heads.map(|(map, head)| map.apply(*head)).next();
     let origin = near.unwrap_or_default().cast::<f32>().into();

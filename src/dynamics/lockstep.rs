@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bodies that are taken through a frame side by side, step by step; often one alone.
+//! Lockstep: one or more bodies advance through a frame together, step by step.
 
 use super::forces::Load;
 use super::stepper::{NodalState, Step, Stepper};
@@ -10,13 +10,13 @@ use crate::contact::Span;
 use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose};
 
-/// What drives one body through a frame.
+/// Motion and forces of one body in a frame.
 #[derive(Clone, Copy)]
 pub(super) struct Drive<'a> {
     pub motion: &'a FrameMotion,
     /// Generalised forces on lattice vertices, N, in world axes, constant over the frame.
     pub forces: Option<&'a [Vec3]>,
-    /// The same in rest axes at the frame's end.
+    /// Generalised forces on lattice vertices, N, in rest axes, at the frame's end.
     pub rest_forces: Option<&'a [Vec3]>,
 }
 
@@ -25,25 +25,25 @@ pub(super) struct InStep<'a> {
     pub stepper: &'a mut dyn Stepper,
     pub nodes: &'a mut NodalState,
     pub step: Step<'a>,
-    /// Where it begins and where it ends.
+    /// Poses at the step's start and end.
     pub poses: (&'a Pose, &'a Pose),
     pub shown: Shown,
 }
 
-/// Where steps lie in a frame, and how long they are.
+/// Position of a step in its frame, and its duration.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    /// The parts of the frame at which one ends, and that it takes.
+    /// End of the step, and its length, as shares of the frame.
     pub end: f64,
     pub part: f64,
-    /// Seconds.
+    /// Duration, s.
     pub duration: f64,
-    /// Whether motion is damped as the settings say; else not at all.
+    /// True: damping as in the settings; false: undamped.
     pub damped: bool,
 }
 
 impl Simulation {
-    /// It where a frame of its motion begins, which lasts `dt` seconds; none: it is at once where the motion ends.
+    /// Borrows this simulation's state at the start of a frame of `dt` seconds; `None`: folds are those of the motion's end at once.
     fn begun<'a>(
         &'a mut self,
         motion: &'a FrameMotion,
@@ -74,7 +74,7 @@ impl Simulation {
         })
     }
 
-    /// Prepares how the joints' own shape moves in a frame, of methods that have it apart.
+    /// Prepares the motion of the joints' own shape in a frame, for the hyperelastic method.
     fn begin_bending(&mut self, motion: &FrameMotion) -> Result<(), SimulationError> {
         let present = self
             .history
@@ -89,7 +89,7 @@ impl Simulation {
         }
     }
 
-    /// How its flesh is shown.
+    /// Returns the display options of its flesh.
     fn shown(&self) -> Shown {
         Shown {
             method: self.method,
@@ -98,7 +98,7 @@ impl Simulation {
         }
     }
 
-    /// It in a step, at whose end [`next`](Self::next) is.
+    /// Borrows this simulation for a step that ends at [`next`](Self::next).
     fn in_step<'a>(
         &'a mut self,
         drive: &Drive<'a>,
@@ -144,8 +144,8 @@ impl Simulation {
     }
 }
 
-/// Contact at the beginning of a frame of `dt` seconds in which colliders go through a span of their motion; none: there are none
-/// in it, and bodies are at once where their motion ends.
+/// Prepares contact for a frame of `dt` seconds in which colliders move through a span of their motions. `span` `None`: no colliders.
+/// `dt` `None`: folds are those of the motions' ends at once.
 pub(super) fn begin(
     bodies: &mut [&mut Simulation],
     touching: &mut Touching,
@@ -159,7 +159,7 @@ pub(super) fn begin(
     touching.begin(&begun, span)
 }
 
-/// One step of all bodies, after which they stand at its end; on an error says of which body.
+/// Takes one step of all bodies, which are then at its end. An error names the body.
 pub(super) fn step_once(
     bodies: &mut [&mut Simulation],
     touching: Option<&mut Touching>,
@@ -206,8 +206,8 @@ pub(super) fn step_once(
     Ok(())
 }
 
-/// Takes bodies through a frame of `dt` seconds in so many equal steps; on an error says of which body. Those that stop by the
-/// progress stand at the end of a step; with an error of one of several bodies the others may be a step ahead of it.
+/// Advances bodies through a frame of `dt` seconds in `steps` equal steps. An error names the body. After a cancellation all bodies
+/// are at the end of a step. After an error of one of several bodies, the others may be a step ahead of it.
 pub(super) fn advance(
     bodies: &mut [&mut Simulation],
     mut touching: Option<&mut Touching>,

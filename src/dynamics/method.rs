@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The methods of motion by name.
+//! Methods of motion and solvers, and their names.
 
 use super::SimulationError;
 use crate::elasticity::Model;
@@ -7,35 +7,35 @@ use crate::elasticity::Model;
 /// A method of motion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
-    /// Hyperelastic flesh carried by the skeleton: the warped method for small motion, and sound for any.
+    /// Hyperelastic flesh carried by the skeleton: equals the warped method for small motion and is robust for any.
     #[default]
     Hyperelastic,
-    /// Skeletally warped linearisation, cell form [capell2006, §3.3]: each cell's linear elasticity in a
-    /// frame that turns with the skeleton there. Flesh that turns fast runs away.
+    /// Skeletally warped linearisation, cell form [capell2006, §3.3]: linear elasticity of each cell in a frame that turns
+    /// with the skeleton at the cell. Flesh that turns fast runs away.
     Warped,
-    /// The same in vertex form, as printed [capell2006, eq. 8]: each vertex's forces in a frame of its own. Not symmetric and
-    /// dearer; for comparison.
+    /// Vertex form of the warped method, as printed [capell2006, eq. 8]: each vertex's forces in a frame of its own. Its matrix is not
+    /// symmetric and it costs more; for comparison.
     WarpedVertex,
-    /// Global linear elasticity in world axes, `f = − S (p − x)`: one frame that never turns. Right for
-    /// small turns only; flesh swells as bones turn. It is the comparison that shows what warping is for.
+    /// Global linear elasticity in world axes, `f = − S (p − x)`: one frame that never turns. Valid for small turns only:
+    /// flesh swells as bones turn. It serves as the comparison that shows the benefit of warping.
     Linear,
     /// Modal warping [choi2003, §4]: a few vibration modes in the rest frame, turned along with the flesh and carried
-    /// by the skeleton. The quickest; small local detail is left out.
+    /// by the skeleton. The fastest method; it leaves out small local detail.
     Modal,
-    /// St. Venant-Kirchhoff elasticity, every step and every balance a minimisation by Newton's method: what the
-    /// others are measured against.
+    /// St. Venant-Kirchhoff elasticity. Every step and every balance is a minimisation by Newton's method. It is the reference
+    /// against which the other methods are measured.
     Nonlinear,
-    /// The same with stable neo-Hookean flesh, which comes back from flat and inverted shapes.
+    /// The `Nonlinear` method with stable neo-Hookean flesh, which recovers from flat and inverted shapes.
     NeoHookean,
 }
 
 impl Method {
-    /// Whether it knows contact; of the modal one the surface alone is parted.
+    /// Returns whether the method supports contact; the modal one only parts its own surface.
     pub fn touches(self) -> bool {
         self.model().is_none()
     }
 
-    /// All methods that are built.
+    /// All available methods.
     pub const ALL: [Self; 7] = [
         Self::Hyperelastic,
         Self::Warped,
@@ -46,7 +46,7 @@ impl Method {
         Self::WarpedVertex,
     ];
 
-    /// The method's name in the interface.
+    /// Returns the method's name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hyperelastic => "hyperelastic",
@@ -59,7 +59,7 @@ impl Method {
         }
     }
 
-    /// The elastic energy of a method that minimises it whole.
+    /// Returns the elastic energy of a method that minimises the whole energy; `None` for the others.
     pub fn model(self) -> Option<Model> {
         match self {
             Self::Hyperelastic | Self::Warped | Self::WarpedVertex | Self::Linear | Self::Modal => {
@@ -70,12 +70,12 @@ impl Method {
         }
     }
 
-    /// Whether its balances are linear in the forces.
+    /// Returns whether the method's balances are linear in the forces.
     pub fn is_linear(self) -> bool {
         matches!(self, Self::Warped | Self::WarpedVertex | Self::Linear)
     }
 
-    /// The names of all methods, for sentences.
+    /// Returns the quoted names of all methods, for messages.
     pub(super) fn names() -> String {
         Self::ALL.map(|m| format!("'{}'", m.name())).join(", ")
     }
@@ -94,24 +94,24 @@ impl std::str::FromStr for Method {
     }
 }
 
-/// The way in which steps of the hyperelastic method and the warped ones solve their systems, whose numbers change.
+/// Solver for the systems of steps of the hyperelastic and the warped methods, whose matrices change from step to step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Solver {
-    /// What is quicker for the body.
+    /// The faster solver for the body.
     #[default]
     Automatic,
     /// A factorisation at every step.
     Factor,
-    /// Iterations: hyperelastic ones by [sweeps](crate::solve::sweeps), warped ones preconditioned by one factorisation in the rest
+    /// Iterations: hyperelastic ones by [sweeps](crate::solve::sweeps), warped ones preconditioned by one factorisation at the rest
     /// pose.
     Iterate,
 }
 
 impl Solver {
-    /// All of them.
+    /// All solvers.
     pub const ALL: [Self; 3] = [Self::Automatic, Self::Factor, Self::Iterate];
 
-    /// The name in the interface.
+    /// Returns the solver's name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Automatic => "auto",
@@ -120,7 +120,7 @@ impl Solver {
         }
     }
 
-    /// The names of all, for sentences.
+    /// Returns the quoted names of all solvers, for messages.
     pub(super) fn names() -> String {
         Self::ALL.map(|s| format!("'{}'", s.name())).join(", ")
     }

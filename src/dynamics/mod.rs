@@ -26,16 +26,15 @@
 //! # }
 //! ```
 //!
-//! A [`Simulation`] holds the only mutable state: positions and velocities of the lattice's vertices and
-//! the pose they stand in. It advances in equal steps that fill a frame (`warped` derives one); static
-//! balance is in [`equilibrium`]. Forces arrive as generalised forces on lattice vertices: nothing here
-//! knows where they come from. Whatever else has an energy of positions acts as an
-//! [energy term](crate::solve::EnergyTerm): [`Simulation::set_terms`].
+//! A [`Simulation`] holds the only mutable state: the positions and velocities of the lattice's vertices and the current pose.
+//! Each frame is filled with equal steps (`warped` derives one). Static balance is in [`equilibrium`]. All forces are generalised
+//! forces on lattice vertices; this module does not depend on their origin. Other energies of positions act as
+//! [energy terms](crate::solve::EnergyTerm): see [`Simulation::set_terms`].
 //!
-//! A method is a `Stepper` (`stepper` has the table): it takes steps and writes what it keeps into sections of the saved state.
+//! Each method is a `Stepper` (`stepper` has the table): it takes steps and writes its state into sections of the saved state.
 //!
-//! Methods built: hyperelastic flesh carried by the skeleton, the default; skeletally warped linearisation in cell form and,
-//! as printed, in vertex form, modal warping, the global linear one for comparison, and fully [`nonlinear`] ones as the
+//! Available methods: hyperelastic flesh carried by the skeleton (default); the skeletally warped linearisation in cell form and,
+//! as printed, in vertex form; modal warping; global linear elasticity for comparison; and fully [`nonlinear`] methods as the
 //! reference, which also serve bodies without a skeleton.
 
 mod bends;
@@ -84,10 +83,10 @@ use crate::Vec3;
 use crate::range::is_place;
 use skinned::SkinnedLattice;
 
-/// Modes that the modal method takes unless some are given.
+/// Number of modes that the modal method computes when the caller supplies none.
 pub const MODES: usize = 32;
 
-/// The first vertex whose position is out of range.
+/// Returns an error that names the first vertex whose position is out of range, or `None`.
 fn lost(positions: &[Vec3]) -> Option<SimulationError> {
     let vertex = positions.iter().position(|p| !is_place(p))?;
     Some(SimulationError::NonFinite { vertex })

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modal warping on a moving skeleton. [choi2003, §4]
 //!
-//! Modes with the bones' vertices fixed, in the rest frame; R_sk and T are the skeleton's blended rotation and map, a
-//! the acceleration of T(x) at all nodes, bones included, R_w the warp rotation exp [Ψq]ₓ:
+//! The modes have the bones' vertices fixed, in the rest frame. R_sk and T are the skeleton's blended rotation and map, a
+//! the acceleration of T(x) at all nodes, bones included, and R_w the warp rotation exp [Ψq]ₓ:
 //!
 //! `q̈ + (ξ + ζΛ) q̇ + Λq = Φᵀ R_wᵀ R_skᵀ (F + f_g) − (MΦ)ᵀ R_wᵀ R_skᵀ a`, `p = T(x + R̃(Ψq) Φq)`.
 //!
-//! a is the mean over a step, the difference of the velocities that T(x) has at its ends along the bones' C¹ motion, so
-//! that frame ends give no impulse. `f_g` is gravity less what the sculpt holds up, by cells as in the other methods
-//! ([`Load::add_net_weight`]): it turns with the skeleton, not with the warp. Amplitudes are those of the motion relative to the
-//! skeleton, and so is their damping.
+//! a is the mean over a step: the difference of the velocities of T(x) at the step's ends along the bones' C¹ motion, so
+//! that frame ends give no impulse. `f_g` is gravity less that held up by the sculpt, by cells as in the other methods
+//! ([`Load::add_net_weight`]): it turns with the skeleton, not with the warp. Amplitudes and their damping are relative to the
+//! skeleton.
 //!
-//! Neglected: forces that the turning of the frames exerts on u itself (Coriolis, Euler and centrifugal forces of the
-//! flesh's own displacement); what the twist energy does as bones turn, its pull being that of the rest pose; how the
-//! skinned shape itself is strained at a bend, which other methods even out.
+//! Neglected: the inertial forces of the turning frames on u itself (Coriolis, Euler and centrifugal forces of the
+//! flesh's own displacement); changes of the twist energy as bones turn, as its pull is that of the rest pose; and the strain of
+//! the skinned shape itself at a bend, which other methods even out.
 
 use super::forces::Load;
 use super::sections::{Kind, Sections, Writer};
@@ -27,14 +27,14 @@ use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use std::sync::Arc;
 
-/// Modes on a skeleton.
+/// Stepper of the modal method.
 pub(super) struct ModalStepper {
     modes: Arc<Modes>,
     damping: Vec<f64>,
     oscillators: Option<Oscillators>,
     state: State,
     next: State,
-    /// Velocities of T(x) at present.
+    /// Present velocities of T(x), `[nodes]`, m/s.
     velocities: Vec<Vec3>,
     /// Scratch: f_g of one instant, and positions.
     weight: Vec<Vec3>,
@@ -43,12 +43,12 @@ pub(super) struct ModalStepper {
     pose: Pose,
 }
 
-/// Amplitudes, then their velocities.
+/// Section of the amplitudes, then their velocities.
 pub(super) const AMPLITUDES: Kind = Kind::required("modal amplitudes", 1);
-/// Velocities of T(x).
+/// Section of the velocities of T(x).
 pub(super) const SKIN_VELOCITIES: Kind = Kind::required("skin velocities", 1);
 
-/// Velocities are finite differences over this part of a step.
+/// Offset of the finite differences for velocities, as a share of a step.
 const INSTANT: f64 = 1e-2;
 
 impl ModalStepper {
@@ -77,7 +77,7 @@ impl ModalStepper {
         })
     }
 
-    /// Velocities of T(x) at `s`, by differences that do not leave the frame.
+    /// Returns the velocities of T(x) at `s` by differences that stay within the frame.
     fn velocity(
         &mut self,
         body: &Body,
@@ -88,7 +88,7 @@ impl ModalStepper {
     ) -> Result<Vec<Vec3>, SimulationError> {
         let d = INSTANT * part;
         let time = INSTANT * step;
-        // Within the frame a central difference, at its ends a one-sided one of the same order.
+        // A central difference within the frame, a one-sided one of the same order at its ends.
         let weights: [(f64, f64); 3] = if s - d < 0.0 {
             [(0.0, -1.5), (d, 2.0), (2.0 * d, -0.5)]
         } else if s + d > 1.0 {
@@ -107,7 +107,7 @@ impl ModalStepper {
             for (v, sum) in sums.iter_mut().enumerate() {
                 let x = body.lattice().vertices()[v];
                 let p = place(body, &self.poses, &self.pose, v, x);
-                // Differences of differences keep the digits of characters far from the origin.
+                // Differences from the first position keep the digits of characters far from the origin.
                 if i == 0 {
                     origin[v] = p;
                 } else {
@@ -120,7 +120,7 @@ impl ModalStepper {
 }
 
 impl Stepper for ModalStepper {
-    /// In balance with its loads when `settled`, else undeformed.
+    /// Starts in balance with the loads if `settled`, else undeformed.
     fn reset(&mut self, start: &Start, _nodes: &mut NodalState) -> Result<(), SimulationError> {
         self.state = State::zero(self.modes.len());
         self.velocities.fill(Vec3::zeros());
@@ -130,7 +130,7 @@ impl Stepper for ModalStepper {
             load.add_net_weight(start.body, now, &mut self.weight);
             let still = vec![Vec3::zeros(); now.places.len()];
             let force = |q: &[f64]| modal_force(&self.modes, q, now, load, &self.weight, &still);
-            // Where there is none the motion begins with the nearest.
+            // Without a balance the motion starts at the nearest state found.
             self.state.q = balance(self.modes.eigenvalues(), &self.state.q, force)?.q;
         }
         Ok(())
@@ -230,7 +230,7 @@ impl Stepper for ModalStepper {
     }
 }
 
-/// The right-hand side of the modes' equation at amplitudes `q`.
+/// Returns the right-hand side of the modes' equation at amplitudes `q`.
 fn modal_force(
     modes: &Modes,
     q: &[f64],

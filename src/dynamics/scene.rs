@@ -13,11 +13,12 @@ use crate::progress::{Paced, Progress};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
 
-/// What the state of a scene begins with.
+/// First bytes of a scene's state.
 const MAGIC: &[u8; 8] = b"thewsc01";
 
-/// Several bodies in motion that touch themselves, as each is asked to, each other, and colliders, which all of them touch. Steps are taken
-/// side by side; what touches pushes both sides alike. A body alone moves by the same bits as its [`Simulation`].
+/// Several bodies in motion with contact between them, with colliders that are shared by all, and with self-contact as each body's
+/// settings ask for. Steps are taken in lockstep; contact forces on both sides are equal and opposite. A scene of one body moves it
+/// bit for bit as its [`Simulation`] does.
 pub struct Scene {
     bodies: Vec<Simulation>,
     contacts: Vec<PreparedContact>,
@@ -26,12 +27,11 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Of simulations, each with how its body touches. Between bodies friction is the geometric mean of both sides', thickness the
-    /// mean; compliance is the largest of all.
+    /// Creates a scene of simulations, each with the contact of its body. Between two bodies, friction is the geometric mean and thickness the
+    /// mean of both sides' values; compliance is the largest of all.
     ///
     /// # Errors
-    /// No body; a method that knows no contact, a skin of another body, the crease methods; bodies whose steps are of different
-    /// lengths.
+    /// The list is empty; a method supports no contact; a skin is of another body; a crease method is set; the bodies' rates differ.
     pub fn new(members: Vec<(Simulation, PreparedContact)>) -> Result<Self, SimulationError> {
         let (mut bodies, contacts): (Vec<Simulation>, Vec<PreparedContact>) =
             members.into_iter().unzip();
@@ -46,7 +46,7 @@ impl Scene {
                 return Err(told(SimulationError::ModalScene));
             }
             body.check_contact(contact).map_err(told)?;
-            // What touches the scene keeps.
+            // The scene keeps the contacts.
             body.set_contact(None).map_err(told)?;
             body.fold_as(contact);
             if body.settings().rate != rate {
@@ -63,22 +63,22 @@ impl Scene {
         })
     }
 
-    /// The bodies, in the order in which they were given.
+    /// Returns the bodies, in the order of [`new`](Self::new).
     pub fn bodies(&self) -> &[Simulation] {
         &self.bodies
     }
 
-    /// What all of them touch besides.
+    /// Returns the colliders, shared by all bodies.
     pub fn colliders(&self) -> &[Arc<Collider>] {
         &self.colliders
     }
 
-    /// Starts at rest at a pose of each body: when `settled`, each in balance by itself, without friction, and then with the
-    /// others, from where they are parted as contact parts what overlaps; else in the skinned shape. `rest_forces`: of each
-    /// body, N, as of [`Simulation::reset`].
+    /// Puts each body at rest at a pose: in equilibrium if `settled`, else in the skinned shape. Each body is settled by itself, without
+    /// friction, and then together with the others, from positions at which contact has parted what overlaps. `rest_forces`: one entry
+    /// per body, N, as in [`Simulation::reset`].
     ///
     /// # Errors
-    /// As of [`Simulation::reset`], naming the body; another number of poses or forces than of bodies. The state stays as it was.
+    /// As [`Simulation::reset`], naming the body; the number of poses or forces is not that of bodies. The previous state stays.
     pub fn reset(
         &mut self,
         poses: &[Pose],
@@ -91,7 +91,7 @@ impl Scene {
         let former = self.state();
         let done = self.reset_all(poses, settled, rest_forces, progress);
         if done.is_err() {
-            // What each was settled with may be there still.
+            // A body may still hold the contact that it was settled with.
             self.bodies.iter_mut().for_each(|body| body.touching = None);
             self.restore(&former)?;
         }
@@ -130,12 +130,11 @@ impl Scene {
         Ok(())
     }
 
-    /// Advances each body to a pose over `dt` seconds, as [`Simulation::advance`] does; `forces`: of each body, in world and in
-    /// rest axes.
+    /// Advances each body to a pose over `dt` seconds, as [`Simulation::advance`] does. `forces`: per body, in world and in rest axes.
     ///
     /// # Errors
-    /// As of [`Simulation::advance`], naming the body; the state before the call stays, and of a stop by the progress that of the step
-    /// before.
+    /// As [`Simulation::advance`], naming the body. The state before the call stays; after a cancellation, that of the previous
+    /// step.
     pub fn advance(
         &mut self,
         poses: &[Pose],
@@ -158,7 +157,7 @@ impl Scene {
     /// Advances each body along a frame's bone motion over `dt` seconds, as [`Simulation::advance_motion`] does.
     ///
     /// # Errors
-    /// As of [`advance`](Self::advance).
+    /// As [`advance`](Self::advance).
     pub fn advance_motions(
         &mut self,
         motions: &[FrameMotion],
@@ -169,7 +168,7 @@ impl Scene {
         self.or_as_before(|scene| scene.go(motions, dt, forces, progress))
     }
 
-    /// Does something after which, if it fails, all is as it was; a stop by the progress keeps the state of the step before.
+    /// Runs `work` and restores the former state if it fails. A cancellation keeps the state of the previous step.
     fn or_as_before(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<(), SimulationError>,
@@ -219,10 +218,10 @@ impl Scene {
         self.bodies.iter_mut().try_for_each(Simulation::take_shape)
     }
 
-    /// Gives the flesh of each body the velocity of its bones, as [`Simulation::move_with`] does.
+    /// Sets the velocities of each body's flesh to those of its bones, as [`Simulation::move_with`] does.
     ///
     /// # Errors
-    /// As of [`Simulation::move_with`], naming the body.
+    /// As [`Simulation::move_with`], naming the body.
     pub fn move_with(&mut self, motions: &[FrameMotion], dt: f64) -> Result<(), SimulationError> {
         self.check(motions.len())?;
         let all = self.bodies.iter_mut().zip(motions).enumerate();
@@ -233,18 +232,18 @@ impl Scene {
         Ok(())
     }
 
-    /// Lets resets put colliders at an entry of their motions.
+    /// Sets the entry of the colliders' motions at which resets put them.
     pub(crate) fn begin_colliders_at(&mut self, entry: usize) {
         self.touching.begin_at(entry);
     }
 
-    /// Lets colliders go so in the next frame, in place of on by one entry.
+    /// Sets the span of the colliders' motions for the next frame, in place of one entry.
     pub(crate) fn set_collider_span(&mut self, span: Span) {
         self.touching.set_span(span);
     }
 
-    /// What touches at present. What two bodies do to each other is there for both of them, equal and opposite; of a body that
-    /// touches itself once.
+    /// Returns the present contacts, sorted by body. A contact between two bodies appears for both, equal and opposite; self-contact
+    /// appears once.
     pub fn contacts(&self) -> Vec<ContactPoint> {
         let (points, count) = (self.touching.points(), self.bodies.len());
         let between = |c: &&ContactPoint| c.other != c.body && (c.other as usize) < count;
@@ -257,8 +256,8 @@ impl Scene {
         all
     }
 
-    /// What pushed the lattice vertices of a body in the last step, contacts and cells near inversion, `[nodes]`, N, world axes; what
-    /// pushes those that hang on bones is not in it. None of a body that is not there.
+    /// Returns the forces that pushed a body's lattice vertices in the last step, `[nodes]`, N, world axes: those of contacts and of cells
+    /// near inversion. Forces on vertices held by bones are not included. `None` if there is no such body.
     pub fn contact_forces(&self, body: usize) -> Option<Vec<Vec3>> {
         let of = self.bodies.get(body)?.body();
         let mut forces = vec![Vec3::zeros(); of.nodes()];
@@ -269,18 +268,18 @@ impl Scene {
         Some(forces)
     }
 
-    /// Of each body the bones that lie in other flesh or in colliders at present, which contact moves out of nothing.
+    /// Returns for each body the bones that lie in other flesh or in colliders at present; contact cannot move them out.
     pub fn buried_bones(&self) -> Vec<Vec<BuriedBone>> {
         let places = self.bodies.iter().map(Simulation::lattice_positions);
         self.touching.buried(&places.collect::<Vec<_>>())
     }
 
-    /// Cells near inversion of a body whose vertices all hang on bones: contact cannot help these.
+    /// Returns the number of cells near inversion whose vertices are all held by bones: contact cannot help these.
     pub fn held_cells(&self, body: usize) -> usize {
         self.touching.held_cells(body)
     }
 
-    /// The state, exactly: after 16 bytes that of each body, with its length in 8, and what touches.
+    /// Returns the exact state: 16 bytes, then the state of each body and of the contacts, each after its length in 8 bytes.
     pub fn state(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend((self.bodies.len() as u64).to_le_bytes());
@@ -294,7 +293,7 @@ impl Scene {
         bytes
     }
 
-    /// Takes back a state that [`state`](Self::state) gave, of these bodies.
+    /// Restores a [`state`](Self::state) of these bodies.
     ///
     /// # Errors
     /// [`SimulationError::State`] and its like; the present state stays.
@@ -318,7 +317,7 @@ impl Scene {
         Ok(())
     }
 
-    /// The part of a state of so many bodies that is of one of them; none of what is no such state.
+    /// Returns the state of one body out of a state of `bodies` bodies; `None` if the bytes are no such state.
     pub(crate) fn state_of(bytes: &[u8], body: usize, bodies: usize) -> Option<&[u8]> {
         parts(bytes, bodies)?[..bodies].get(body).copied()
     }
@@ -331,7 +330,7 @@ impl Scene {
     }
 }
 
-/// Adds the colliders of one body that those before it do not have: each is there as often as in the body that has most of it.
+/// Adds a body's colliders that `known` lacks. A collider appears as often as in the body that has it most often.
 fn add_colliders(known: &mut Vec<Arc<Collider>>, own: &[Arc<Collider>]) {
     let mut met = vec![false; known.len()];
     for collider in own {
@@ -346,7 +345,7 @@ fn add_colliders(known: &mut Vec<Arc<Collider>>, own: &[Arc<Collider>]) {
     }
 }
 
-/// The states of so many bodies, and after them what touches.
+/// Splits a scene's state into the states of `bodies` bodies and, last, that of the contacts.
 fn parts(bytes: &[u8], bodies: usize) -> Option<Vec<&[u8]>> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (count, mut rest) = rest.split_first_chunk::<8>()?;
@@ -364,7 +363,7 @@ fn parts(bytes: &[u8], bodies: usize) -> Option<Vec<&[u8]>> {
     rest.is_empty().then_some(parts)
 }
 
-/// Says of which body an error is.
+/// Names the body in an error.
 fn in_scene((body, error): Failure) -> SimulationError {
     SimulationError::in_scene(body, error)
 }

@@ -6,34 +6,34 @@
 //! name: 16 bytes, ASCII, padded with zeros   version: u32   flags: u32   length: u64   payload: that many bytes
 //! ```
 //!
-//! All numbers are little-endian. Sections may come in any order. Flag 1 says that the state means nothing without the section:
-//! a reader that does not know such a one refuses the state, and skips others. A section changes its version when its payload
-//! changes its meaning.
+//! All numbers are little-endian. Sections may come in any order. Flag 1 marks a section without which the state is meaningless:
+//! a reader that does not know such a section refuses the state, and skips other unknown ones. A section's version changes when the
+//! meaning of its payload does.
 
 use super::SimulationError;
 use crate::Vec3;
 use crate::range::FARTHEST;
 use std::borrow::Cow;
 
-/// What a state of sections begins with.
+/// First bytes of a state with sections.
 pub(super) const MAGIC: &[u8; 8] = b"thewst02";
 
 const NAME: usize = 16;
 const HEADER: usize = NAME + 16;
-/// The flag of sections that must be understood.
+/// Flag of sections that the reader must know.
 const REQUIRED: u32 = 1;
 
-/// What a section is.
+/// Name, version and flag of a section.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
-    /// At most 16 letters.
+    /// ASCII name, at most 16 bytes.
     name: &'static str,
     version: u32,
     required: bool,
 }
 
 impl Kind {
-    /// A section without which the others mean nothing.
+    /// Creates the kind of a section without which the state is meaningless.
     pub const fn required(name: &'static str, version: u32) -> Self {
         assert!(name.len() <= NAME);
         Self {
@@ -44,7 +44,7 @@ impl Kind {
     }
 }
 
-/// A state that is being written.
+/// Writer of a state.
 pub(super) struct Writer {
     bytes: Vec<u8>,
     count: u64,
@@ -86,7 +86,7 @@ impl Writer {
     }
 }
 
-/// A state that is being read; what has been taken is gone.
+/// Reader of a state, holding the sections not yet taken.
 #[derive(Debug, Default)]
 pub(super) struct Sections<'a> {
     left: Vec<Section<'a>>,
@@ -107,7 +107,7 @@ fn wrong(what: &'static str) -> SimulationError {
 const CUT: &str = "it is cut off or too long";
 
 impl<'a> Sections<'a> {
-    /// Parts a state into its sections.
+    /// Splits a state into its sections.
     pub fn read(bytes: &'a [u8]) -> Result<Self, SimulationError> {
         let mut rest = bytes;
         if take(&mut rest, 8)? != MAGIC {
@@ -147,7 +147,7 @@ impl<'a> Sections<'a> {
         Ok(())
     }
 
-    /// Adds a section, as a reader of older layouts finds it.
+    /// Adds a section, for readers of older layouts.
     pub fn add(&mut self, kind: Kind, payload: impl Into<Cow<'a, [u8]>>) {
         self.left.push(Section {
             name: Cow::Borrowed(kind.name),
@@ -157,13 +157,13 @@ impl<'a> Sections<'a> {
         });
     }
 
-    /// Takes a section's numbers, if it is there: all of them finite and not too large.
+    /// Takes a section's numbers, if present. All must be finite and not too large.
     pub fn numbers(&mut self, kind: Kind) -> Result<Option<Vec<f64>>, SimulationError> {
         let Some(i) = self.left.iter().position(|s| s.name == kind.name) else {
             return Ok(None);
         };
         if self.left[i].version != kind.version {
-            // One that may be left out is left for `finish` to skip.
+            // An optional one is left for `finish` to skip.
             return match self.left[i].required {
                 true => Err(self.left[i].unknown()),
                 false => Ok(None),
@@ -175,14 +175,14 @@ impl<'a> Sections<'a> {
         }
         let numbers = payload.chunks_exact(8);
         let numbers: Vec<f64> = numbers.map(|b| f64::from_le_bytes(array(b))).collect();
-        // Shown in f32: what lies farther off could not be.
+        // Displayed in f32, which could not represent anything farther away.
         match numbers.iter().all(|x| x.abs() <= FARTHEST) {
             true => Ok(Some(numbers)),
             false => Err(wrong("it holds numbers that are not finite, or too large")),
         }
     }
 
-    /// Takes a section of so many numbers that must be there.
+    /// Takes a required section of `count` numbers.
     pub fn exactly(&mut self, kind: Kind, count: usize) -> Result<Vec<f64>, SimulationError> {
         match self.numbers(kind)? {
             Some(numbers) if numbers.len() == count => Ok(numbers),
@@ -191,7 +191,7 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// Takes a section of so many vectors that must be there.
+    /// Takes a required section of `count` vectors.
     pub fn vectors(&mut self, kind: Kind, count: usize) -> Result<Vec<Vec3>, SimulationError> {
         let numbers = self.exactly(kind, 3 * count)?;
         Ok(numbers
@@ -200,7 +200,7 @@ impl<'a> Sections<'a> {
             .collect())
     }
 
-    /// Takes a section of so many vectors, if it is there.
+    /// Takes a section of `count` vectors, if present.
     pub fn vectors_if_any(
         &mut self,
         kind: Kind,
@@ -212,7 +212,7 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// After all that is known has been taken: nothing that must be understood may be left.
+    /// Checks that no required section is left after all known ones have been taken.
     pub fn finish(self) -> Result<(), SimulationError> {
         match self.left.iter().find(|s| s.required) {
             Some(section) => Err(section.unknown()),
@@ -230,7 +230,7 @@ impl Section<'_> {
     }
 }
 
-/// The next so many bytes.
+/// Takes the next `count` bytes.
 fn take<'a>(rest: &mut &'a [u8], count: usize) -> Result<&'a [u8], SimulationError> {
     let (taken, left) = rest.split_at_checked(count).ok_or(wrong(CUT))?;
     *rest = left;

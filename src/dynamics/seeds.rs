@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Seeds of creases: where flesh will touch itself first, found in slow motion. `[capell2006, §3.4.1]`
+//! Seeds of creases: the places of first self-contact, found in slow motion. `[capell2006, §3.4.1]`
 //!
-//! The bones go slowly from rest to each target pose. Every contact on the way pairs a vertex with one of the triangle that it
-//! meets: the seeds, in order of appearance. On the way contacts are found by the general search and held by the default
-//! response, which does not rest on seeds.
+//! The bones move slowly from rest to each target pose. Every contact on the way pairs a vertex with one of the triangle that it
+//! meets: the seeds, in order of appearance. During this motion the general search finds contacts. The
+//! default response, which does not depend on seeds, holds them.
 
 use super::{Simulation, SimulationError};
 use crate::contact::{ContactError, ContactOptions, ContactResponse, PreparedContact};
@@ -11,32 +11,32 @@ use crate::progress::{Progress, Silent, step};
 use crate::skeleton::{FrameMotion, Pose};
 use std::collections::BTreeSet;
 
-/// Seconds between looks at what touches.
+/// Time between checks for contacts, s.
 const FRAME: f64 = 1.0 / 24.0;
 
 impl Simulation {
-    /// Pairs of vertices `[s, 2]` at which creases are looked for.
+    /// Returns the pairs of vertices `[s, 2]` at which creases are looked for; empty without a crease method.
     pub fn crease_seeds(&self) -> &[[u32; 2]] {
         let creases = self.touching.as_ref().and_then(|t| t.creases());
         creases.map_or(&[], |c| c.seeds())
     }
 
-    /// Looks for creases at these pairs of vertices from now on, and around what it finds there; without any nothing touches.
-    /// They are no part of a [`state`](Self::state).
+    /// Sets the pairs of vertices at which, and around whose creases, creases are looked for. Without seeds nothing touches.
+    /// They are not part of a [`state`](Self::state).
     ///
     /// # Errors
-    /// A simulation whose contact is no crease method; a pair that is not of two vertices of the skin.
+    /// The simulation's contact is not a crease method; a pair is not of two vertices of the skin.
     pub fn set_crease_seeds(&mut self, seeds: &[[u32; 2]]) -> Result<(), SimulationError> {
         let touching = self.touching.as_mut().ok_or(ContactError::NoCreases)?;
         Ok(touching.set_seeds(seeds)?)
     }
 
-    /// Finds the seeds of creases on the way from rest to each of some poses, `seconds` each, and takes them in place of
-    /// those that there were. The present state stays as it is. `[capell2006, §3.4.1]`
+    /// Finds the seeds of creases on the way from rest to each of some poses, `seconds` each, and replaces the present seeds.
+    /// The state does not change. `[capell2006, §3.4.1]`
     ///
     /// # Errors
-    /// As [`set_crease_seeds`](Self::set_crease_seeds) and [`advance`](Self::advance); a time that is not positive; a stop by the
-    /// progress.
+    /// As [`set_crease_seeds`](Self::set_crease_seeds) and [`advance`](Self::advance); `seconds` is out of its range; a
+    /// cancellation.
     pub fn find_crease_seeds(
         &mut self,
         poses: &[Pose],

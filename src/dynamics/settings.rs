@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a simulation runs: what all methods share.
+//! Settings that all methods of motion share.
 
 use super::{SimulationError, Solver, check_gravity};
 use crate::Vec3;
 use crate::present::Showing;
 use crate::range::is_sound;
 
-/// How a simulation runs.
+/// Settings of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Steps per second at least; a frame holds a whole number of steps.
+    /// Minimum number of steps per second; a frame holds a whole number of steps.
     pub rate: f64,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
-    /// Damping α of all motion relative to the bones, 1/s. Default: what [`default_damping`](super::default_damping) gives a body of two metres as
-    /// soft as the dial's middle.
+    /// Mass damping α of all motion relative to the bones, 1/s. Default: the value of [`default_damping`](super::default_damping) for a
+    /// body of two metres at the middle of the softness dial.
     pub mass_damping: f64,
-    /// Damping β of deformation, s, what the steps themselves damp included. Default: as α.
+    /// Stiffness damping β of deformation, s, including the numerical damping of the steps. Default: as for α.
     pub stiffness_damping: f64,
-    /// Farthest that flesh is shown from its skin, as a part of the body's size; none = no limit.
+    /// Largest distance at which flesh is shown from its skin, relative to the body's size. `None`: unlimited.
     pub max_offset: Option<f64>,
-    /// How steps of the hyperelastic method and the warped ones are solved.
+    /// Solver for the steps of the hyperelastic and the warped methods.
     pub solver: Solver,
-    /// Elastic Joints s, 0 to 1: which part of the joints' own shape is shown in place of the plain skin. 0 is the skin as it is. 1 is,
-    /// with the hyperelastic method, joints that are round and keep their volume; with others, the flesh that bones bend. Sway is shown
-    /// whole.
+    /// Elastic Joints s, 0 to 1: the share of the joints' own shape that is shown in place of the plain skin. 0 shows the plain skin.
+    /// 1 shows, with the hyperelastic method, round joints that keep their volume, and with other methods the flesh that bones
+    /// bend. Sway is always shown in full.
     pub elastic_joints: f64,
 }
 
@@ -43,10 +43,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Refuses what nothing can run with.
+    /// Checks that every setting is in its range.
     ///
     /// # Errors
-    /// A value out of its range.
+    /// A value is out of its range.
     pub fn check(&self) -> Result<(), SimulationError> {
         let check = |what, value: f64, good: bool, range| {
             if good && is_sound(value) {
@@ -89,7 +89,7 @@ impl Settings {
         )
     }
 
-    /// How surfaces are shown.
+    /// Returns the settings with which surfaces are shown.
     pub fn showing(&self) -> Showing {
         Showing {
             elastic_joints: self.elastic_joints,

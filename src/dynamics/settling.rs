@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Balances of flesh that touches, by dynamic relaxation. [contact.md]
+//! Balances of flesh with contact, by dynamic relaxation. [contact.md]
 //!
-//! Solved at once, a fold turns cells over and loses flesh; and where forces of contact are let go of for one solve, flesh falls
-//! through itself. So the body is walked from its rest pose to the one that is asked for, a few degrees at a time, by steps that
-//! each start from rest, without damping and friction. At the pose motion is let run, and stopped whenever its energy begins to fall,
-//! until nothing moves. Where the flesh is then depends on the pose and on the forces alone. Flesh that would not touch is
-//! left in its plain balance, bit for bit.
+//! Solved at once, a fold inverts cells and loses flesh; and if contact forces are dropped for one solve, flesh falls
+//! through itself. The body is therefore walked from its rest pose to the requested one, a few degrees at a time, by steps that
+//! each start from rest, without damping and friction. At the pose, motion runs freely and is stopped whenever its energy begins
+//! to fall, until nothing moves. The result depends on the pose and the forces alone. Flesh that would not touch stays in its plain
+//! balance, bit for bit.
 
 use super::forces::NodalForces;
 use super::lockstep::{self, Drive, Part};
@@ -18,19 +18,19 @@ use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose, Skeleton, polar};
 use crate::solve::NodeMatrix;
 
-/// Seconds that a step of the relaxation lasts. As steps of motion usually last. With half of it an elbow at 120° still moves by 5 % of the size when
+/// Step of the relaxation, s: that of usual motion. With half of it an elbow at 120° still moves by 5 % of the size when
 /// motion goes on, with twice one at 148° by 0.5 % instead of 0.06.
 const LASTING: f64 = 1.0 / 240.0;
-/// Radians that a joint turns by in one, and how many steps there are from the rest pose at most. Half and twice of both leave elbows at 120° and
+/// Turn of a joint in one step, rad, and the maximum number of steps from the rest pose. Half and twice of both leave elbows at 120° and
 /// 136° the same to 0.12 % of the size; with twice the turn one at 148° came to rest with 171 vertices in other flesh instead of 66.
 const TURN: f64 = 0.04;
 const ON_THE_WAY: usize = 64;
-/// The change in a step, in sizes of the body, at which flesh stands still; and how many steps there are until then at most. Half and twice of both
-/// leave elbows the same to 0.04 % of the size.
+/// Change in a step, relative to the body's size, below which flesh is at rest, and the maximum number of steps until then. Half and
+/// twice of both leave elbows the same to 0.04 % of the size.
 const STILL: f64 = 2e-7;
 const AT_LAST: usize = 300;
 
-/// Bodies that come to rest together, often one alone.
+/// Bodies that come to rest together, often just one.
 struct Relaxation<'a, 'b> {
     bodies: &'a mut [&'b mut Simulation],
     touching: &'a mut Touching,
@@ -39,8 +39,7 @@ struct Relaxation<'a, 'b> {
 }
 
 impl Simulation {
-    /// Flesh that is in balance at the present pose as if it passed through itself comes to rest where it does not. On an error
-    /// positions are lost.
+    /// Moves flesh from its balance without contact at the current pose to rest with contact. On an error positions are lost.
     pub(super) fn settle_touching(
         &mut self,
         forces: NodalForces,
@@ -67,7 +66,7 @@ impl Simulation {
     }
 }
 
-/// Lets bodies of which each is at rest come to rest together; on an error says of which body, and positions are lost.
+/// Moves bodies, each at rest by itself, to rest together. An error names the body, and positions are then lost.
 pub(super) fn settle_together(
     bodies: &mut [&mut Simulation],
     touching: &mut Touching,
@@ -90,7 +89,7 @@ pub(super) fn settle_together(
     })
 }
 
-/// Without friction, hence without history.
+/// Does `work` without friction, hence without contact history.
 fn frictionless<T>(touching: &mut Touching, work: impl FnOnce(&mut Touching) -> T) -> T {
     touching.clear();
     touching.set_friction(false);
@@ -134,7 +133,7 @@ impl Relaxation<'_, '_> {
         places.collect()
     }
 
-    /// One body, from its rest pose where it has to be.
+    /// Settles one body, from its rest pose if necessary.
     fn alone(&mut self) -> Result<(), Failure> {
         let poses = self.poses()?;
         let stand = self.motions(&poses, &poses)?;
@@ -148,7 +147,7 @@ impl Relaxation<'_, '_> {
         self.come_to_rest(&poses, &stand, steps)
     }
 
-    /// Whether anything would touch where the bodies stand.
+    /// Returns whether anything would touch at the bodies' positions.
     fn would_touch(&mut self, stand: &[FrameMotion], colliders: bool) -> Result<bool, Failure> {
         let free = self.places();
         self.relax(stand, colliders)?;
@@ -161,8 +160,8 @@ impl Relaxation<'_, '_> {
         Ok(touched)
     }
 
-    /// Tells whether bodies are still so near to places that what was found to touch there holds: boxes are wider by as much as both of
-    /// two bodies can have moved.
+    /// Returns whether all bodies are near enough to `places` for the contact pairs found there to hold: each has moved by at most half
+    /// the margin of the search boxes, so two bodies together by at most all of it.
     fn are_beside(&self, places: &[Vec<Vec3>]) -> bool {
         let mut all = self.bodies.iter().zip(places).enumerate();
         all.all(|(k, (body, places))| {
@@ -171,7 +170,7 @@ impl Relaxation<'_, '_> {
         })
     }
 
-    /// Lets motion run until nothing moves; `begun`: steps that it took to come here.
+    /// Lets motion run until nothing moves; `begun`: number of steps taken before.
     fn come_to_rest(
         &mut self,
         poses: &[Pose],
@@ -208,7 +207,7 @@ impl Relaxation<'_, '_> {
         self.take_shape()
     }
 
-    /// Bends one body from its rest pose, past no collider; gives the number of steps that this took.
+    /// Bends one body from its rest pose, without colliders, and returns the number of steps taken.
     fn bend(&mut self, poses: &[Pose]) -> Result<usize, Failure> {
         let (pose, body) = (&poses[0], &mut *self.bodies[0]);
         let of = body.body.clone();
@@ -238,13 +237,13 @@ impl Relaxation<'_, '_> {
         step(self.progress, done, "settling what touches").map_err(alone)
     }
 
-    /// One step along motions that start in the present poses.
+    /// Takes one step along motions that start in the current poses.
     fn relax(&mut self, motions: &[FrameMotion], colliders: bool) -> Result<(), Failure> {
         self.search(motions, colliders)?;
         self.step(motions)
     }
 
-    /// Looks for what may touch along motions.
+    /// Searches for contact pairs along motions.
     fn search(&mut self, motions: &[FrameMotion], colliders: bool) -> Result<(), Failure> {
         self.take_shape()?;
         let span = self.touching.resting_span();
@@ -277,18 +276,18 @@ fn drives<'a>(forces: &[NodalForces<'a>], motions: &'a [FrameMotion]) -> Vec<Dri
 }
 
 impl Simulation {
-    /// Whether nothing has moved, to speak of, from these places.
+    /// Returns whether the largest movement from these places is below [`STILL`] sizes of the body.
     fn is_still(&self, before: &[Vec3]) -> bool {
         self.moved_from(before) <= STILL * self.body.size()
     }
 
-    /// Largest distance of its vertices from these places, metres.
+    /// Returns the largest distance of the vertices from these places, metres.
     fn moved_from(&self, before: &[Vec3]) -> f64 {
         let moved = before.iter().zip(&self.nodes.positions);
         moved.map(|(a, b)| (a - b).norm()).fold(0.0, f64::max)
     }
 
-    /// Twice the energy of its motion, J.
+    /// Returns twice the kinetic energy, J.
     fn motion_energy(&self) -> f64 {
         let mass = self.body.mass_matrix();
         let now = self.nodes.velocities.iter().enumerate();
@@ -296,7 +295,7 @@ impl Simulation {
     }
 }
 
-/// An error of the first body.
+/// Attributes an error to the first body.
 fn alone(error: impl Into<SimulationError>) -> Failure {
     (0, error.into())
 }
@@ -309,7 +308,7 @@ fn at_rest(pose: &Pose) -> PoseHistory {
     }
 }
 
-/// The largest angle by which a pose turns a bone against its parent, radians.
+/// Returns the largest angle by which a pose turns a bone relative to its parent, rad.
 fn largest_turn(skeleton: &Skeleton, pose: &Pose) -> f64 {
     let turns: Vec<_> = pose.maps().iter().map(|m| polar(&m.linear).0).collect();
     let joints = skeleton.parents().iter().enumerate();

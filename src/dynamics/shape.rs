@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The shape that flesh shows, parted into what the bones make and what it does by itself.
+//! The shape of the flesh, split into the bones' part and its own.
 //!
-//! `q = q_bend + u`: q_bend is the flesh in balance at the pose without any load (no gravity, no forces), u its **sway**. How
-//! much of each is shown is not decided here. For the hyperelastic method the sway is what is simulated, and bent joints are shown as
-//! [`super::volume`] and the body's [`JointShape`](crate::body::JointShape) have them, in place of q_bend. For the other
-//! methods the balance is solved for and taken away.
+//! `q = q_bend + u`: q_bend is the balance at the pose without any load (no gravity, no forces), u the **sway**. The share of
+//! each that is shown is decided elsewhere. The hyperelastic method simulates the sway; bent joints are shown by [`super::volume`]
+//! and the body's [`JointShape`](crate::body::JointShape) in place of q_bend. For the other methods the balance is solved for and
+//! subtracted.
 
 use super::bends::Bends;
 use super::lifts::Lifts;
@@ -15,38 +15,38 @@ use crate::contact::{ContactSkin, Folds};
 use crate::skeleton::Pose;
 use std::sync::Arc;
 
-/// How long folds take to follow the pose's by all but 1/e, seconds. Less than a frame of film, 0.042 s.
+/// Time constant with which folds follow those of the pose, s. Less than a frame of film, 0.042 s.
 const FOLLOWED: f64 = 0.025;
-/// Folds that go to nothing and are less than this are none.
+/// Folds that decay to zero are set to zero below this value.
 const GONE: f64 = 1e-3;
 
-/// Positions of the lattice's vertices and their sway, metres, world axes.
+/// Positions and sway of the lattice's vertices, metres, world axes.
 pub(super) struct Shape {
-    /// q + x, `[nodes]`.
+    /// Positions q + x, `[nodes]`.
     pub places: Vec<Vec3>,
-    /// u, `[nodes]`; empty where nobody wants it.
+    /// Sway u, `[nodes]`; empty if not computed.
     pub sway: Vec<Vec3>,
-    /// What gives the flesh of bent joints its volume back, `[nodes]`, metres, world axes; empty where they are not shown.
+    /// Displacements that restore the volume of bent joints, `[nodes]`, metres, world axes; empty if joints are not shown.
     pub joints: Vec<Vec3>,
-    /// Where the skin lies in itself and more of the joints' elastic shape is shown, `[nodes]`, 0 to 1; empty: nowhere.
+    /// Folds, `[nodes]`, 0 to 1: more of the joints' elastic shape is shown where the skin intersects itself. Empty: all zero.
     pub folds: Vec<f64>,
-    /// What they are next, where they follow the pose or are given; none: the pose's own.
+    /// Folds for the next [`take`](Self::take), if they follow the pose or were set. `None`: those of the pose.
     coming: Option<Vec<f64>>,
-    /// None where nobody wants sway.
+    /// Balances without loads; `None` if sway is not computed.
     bends: Option<Bends>,
     folding: Option<Folding>,
     lifts: Lifts,
 }
 
-/// Finds folds: they depend on the pose alone.
+/// Computes folds, which depend on the pose alone.
 struct Folding {
     folds: Folds,
-    /// Those found last: at the beginning and the end of a frame, as a rule.
+    /// The last two results: as a rule those at the beginning and the end of a frame.
     known: [Option<(Pose, Vec<f64>)>; 2],
 }
 
 impl Shape {
-    /// `share`: which part of the joints' own shape is shown.
+    /// Creates the shape at rest. `share`: share of the joints' own shape that is shown.
     pub fn new(
         body: &Body,
         method: Method,
@@ -72,12 +72,12 @@ impl Shape {
         })
     }
 
-    /// Borrows the balances without loads; none where nobody wants sway.
+    /// Returns the balances without loads; `None` if sway is not computed.
     pub fn bends(&mut self) -> Option<&mut Bends> {
         self.bends.as_mut()
     }
 
-    /// Looks from now on where this skin lies in itself; none: nowhere.
+    /// Sets the skin whose self-intersections are searched for folds; `None`: no folds.
     pub fn fold(&mut self, skin: Option<&Arc<ContactSkin>>) {
         self.folds.clear();
         self.coming = None;
@@ -88,7 +88,7 @@ impl Shape {
         });
     }
 
-    /// The folds at a pose.
+    /// Returns the folds at a pose.
     pub fn folds_at(&mut self, body: &Body, pose: &Pose) -> Result<&[f64], SimulationError> {
         let (Some(folding), Some(bends)) = (&mut self.folding, &mut self.bends) else {
             return Ok(&[]);
@@ -107,7 +107,7 @@ impl Shape {
         Ok(folding.known[0].as_ref().map_or(&[], |(_, folds)| folds))
     }
 
-    /// Computes how far the shown skin of bent joints is from the artist's at a pose, in the rest axes of its vertices.
+    /// Returns the displacements of the shown skin of bent joints from the artist's at a pose, in the rest axes of its vertices.
     pub fn lifts_at(
         &mut self,
         body: &Body,
@@ -119,8 +119,8 @@ impl Shape {
         }
     }
 
-    /// Folds at the end of a frame of `dt` seconds that ends in a pose: they follow the pose's own, so that skin which passes
-    /// quickly through skin does not leap. They are what [`take`](Self::take) takes next.
+    /// Returns the folds at the end of a frame of `dt` seconds that ends in a pose. They follow those of the pose with a time constant,
+    /// so that skin passing quickly through skin does not leap. The next [`take`](Self::take) takes them.
     pub fn follow(
         &mut self,
         body: &Body,
@@ -134,7 +134,7 @@ impl Shape {
         let fold = |v| {
             let (from, to) = (at(&self.folds, v), at(&own, v));
             let fold = from + (to - from) * part;
-            // What goes to nothing comes to nothing.
+            // Decay towards zero ends at zero.
             if to == 0.0 && fold < GONE { 0.0 } else { fold }
         };
         let folds: Vec<f64> = (0..count).map(fold).collect();
@@ -144,7 +144,7 @@ impl Shape {
         Ok(folds)
     }
 
-    /// Folds where a frame stops at a part of it.
+    /// Scales the folds' change back to a `part` of the frame, where the frame stopped.
     pub fn stop(&mut self, part: f64) {
         let count = self.folds.len();
         if let Some(coming) = &mut self.coming {
@@ -156,17 +156,17 @@ impl Shape {
         }
     }
 
-    /// Takes these folds next; none: the pose's own.
+    /// Sets the folds for the next [`take`](Self::take); `None`: those of the pose.
     pub fn set_folds(&mut self, folds: Option<Vec<f64>>) {
         self.coming = folds.filter(|_| self.folding.is_some());
     }
 
-    /// Whether sway is parted off.
+    /// Returns whether sway is computed.
     pub fn is_parted(&self) -> bool {
         !self.sway.is_empty()
     }
 
-    /// Takes up the positions of a simulation that stands in `skinned`, those of `pose`.
+    /// Updates the shape from a simulation's positions; `skinned` is the lattice at `pose`.
     pub fn take(
         &mut self,
         body: &Body,

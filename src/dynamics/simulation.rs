@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A body in motion: its state, and how poses advance it.
+//! A body in motion: its state, and the steps that advance it from pose to pose.
 
 use super::bends::BendMotion;
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
@@ -19,21 +19,21 @@ use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::EnergyTerm;
 use std::sync::Arc;
 
-/// A frame is taken to start with the velocity of the one before while it is at most so much longer.
+/// Upper limit of a frame's duration relative to the previous frame's when the bones' previous velocity is carried over.
 const LONGER: f64 = 2.0;
 
-/// Steps may be so much longer than asked for, relative: film at 23.976 frames per second, 1.001 times as slow as at 24, then
-/// takes as many steps a frame, and looks the same.
+/// Relative excess over the requested step length that is allowed. Film at 23.976 frames per second, 1.001 times as slow
+/// as at 24, then takes as many steps a frame and looks the same.
 const SLACK: f64 = 0.01;
 
-/// A body in motion.
+/// A body in motion: its nodal state, pose history, settings and stepper.
 pub struct Simulation {
     pub(super) body: Arc<Body>,
     pub(super) method: Method,
     pub(super) settings: Settings,
     pub(super) nodes: NodalState,
     pub(super) shape: Shape,
-    /// How the joints' own shape moves.
+    /// Motion of the joints' own shape.
     pub(super) bending: BendMotion,
     pub(super) history: Option<PoseHistory>,
     pub(super) now: SkinnedLattice,
@@ -41,31 +41,31 @@ pub struct Simulation {
     pub(super) external: ExternalForces,
     pub(super) terms: Vec<Arc<dyn EnergyTerm>>,
     pub(super) touching: Option<Box<Touching>>,
-    /// Of the modal method, in place of contacts.
+    /// Parting of the shown surface: the modal method's substitute for contact.
     pub(super) parting: Option<Box<Parting>>,
     pub(super) stepper: Box<dyn Stepper>,
-    /// Steps that had not converged when the last frame began.
+    /// Count of unconverged steps when the last frame began.
     pub(super) unconverged_before: usize,
-    /// Scratch: the pose at the end of the present step.
+    /// Scratch: the pose at the end of the current step.
     pub(super) moving: Pose,
 }
 
-/// Where the bones are and how they came there.
+/// The current pose, the pose before it, and the time between them.
 #[derive(Debug, Clone)]
 pub(super) struct PoseHistory {
-    /// At the start of the last frame.
+    /// Pose at the start of the last frame.
     pub before: Pose,
-    /// At present.
+    /// Current pose.
     pub pose: Pose,
-    /// Seconds between the two.
+    /// Time between the two poses, s; 0 after a reset.
     pub duration: f64,
 }
 
 impl Simulation {
-    /// A simulation of a body, not yet in any pose.
+    /// Creates a simulation of a body, without a pose: [`reset`](Self::reset) sets the first one.
     ///
     /// # Errors
-    /// Settings out of range, by name.
+    /// A setting is out of range; the error names it.
     pub fn new(
         body: Arc<Body>,
         method: Method,
@@ -74,11 +74,11 @@ impl Simulation {
         Self::build(body, method, None, settings)
     }
 
-    /// A simulation of a body of flesh by its modes, not yet in any pose. How stiff it is the modes say: they may be
-    /// [scaled](Modes::scaled) ones.
+    /// Creates a modal simulation of a body with the modes supplied, without a pose. The modes determine the stiffness:
+    /// they may be [scaled](Modes::scaled) ones.
     ///
     /// # Errors
-    /// Modes of another body, or of one without a skeleton; settings out of range, by name.
+    /// The modes belong to another body or to one without a skeleton; a setting is out of range (the error names it).
     pub fn modal(
         body: Arc<Body>,
         modes: Arc<Modes>,
@@ -124,38 +124,37 @@ impl Simulation {
         })
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
     }
 
-    /// The method of motion.
+    /// Returns the method of motion.
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// The modes of the modal method.
+    /// Returns the modes of the modal method; `None` with other methods.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
         self.stepper.modal().map(|(modes, _)| modes)
     }
 
-    /// Amplitudes of the modal method's modes.
+    /// Returns the amplitudes of the modal method's modes; `None` with other methods.
     pub fn amplitudes(&self) -> Option<&[f64]> {
         self.stepper.modal().map(|(_, amplitudes)| amplitudes)
     }
 
-    /// Lets further energies of the lattice vertices' positions (world axes) act from now on, besides those of the flesh: no
-    /// part of a [`state`](Self::state). Linearised methods take each linearised where a step begins, balances where the bones
-    /// carry the flesh; of the hyperelastic method positions are T(x) + u, without the joints' own elastic shape.
+    /// Sets energy terms of the lattice vertices' positions (world axes) that act in addition to the flesh's own energy.
+    /// They are not part of a [`state`](Self::state). Linearised methods linearise each term at the start of a step; balances linearise it
+    /// at the carried shape. The hyperelastic method evaluates terms at T(x) + u, without the joints' own elastic shape.
     ///
     /// # Errors
-    /// The modal method, whose flesh has amplitudes only; a term of nodes that are not there, or that couples some that share
-    /// no cell.
+    /// The method is modal, whose only unknowns are amplitudes; a term refers to missing nodes or couples nodes that share no cell.
     pub fn set_terms(&mut self, terms: Vec<Arc<dyn EnergyTerm>>) -> Result<(), SimulationError> {
         if self.stepper.is_relative() && !terms.is_empty() {
             return Err(SimulationError::ModalTerms);
@@ -165,17 +164,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// Another gravity from now on, which has been checked.
+    /// Sets the gravity of the following steps; the caller has checked it.
     pub(super) fn set_gravity(&mut self, gravity: Vec3) {
         self.settings.gravity = gravity;
     }
 
-    /// Starts at rest at a pose: in static equilibrium when `settled` (with contact one where nothing overlaps, without
-    /// friction), else in the skinned shape. Generalised forces in rest
-    /// axes (N, `[nodes]`; none = none) act from there.
+    /// Puts the body at rest at a pose: in static equilibrium if `settled`, else in the skinned shape. With contact, the
+    /// equilibrium is free of overlap and without friction. `rest_forces`, generalised forces in rest axes (N, `[nodes]`), act from
+    /// then on; `None`: zero.
     ///
     /// # Errors
-    /// A pose that does not fit the skeleton; forces that do not fit the body; a singular system.
+    /// The pose does not fit the skeleton; the forces do not fit the body; the system is singular.
     pub fn reset(
         &mut self,
         pose: &Pose,
@@ -185,10 +184,10 @@ impl Simulation {
         self.reset_watched(pose, settled, rest_forces, &Silent)
     }
 
-    /// [`reset`](Self::reset); nonlinear balances ask before each of Newton's steps whether to go on.
+    /// Does what [`reset`](Self::reset) does, with progress: nonlinear balances can be cancelled before each Newton step.
     ///
     /// # Errors
-    /// As [`reset`](Self::reset); a stop by the progress, which keeps the state as it was.
+    /// As [`reset`](Self::reset); a cancellation, which keeps the previous state.
     pub fn reset_watched(
         &mut self,
         pose: &Pose,
@@ -199,7 +198,7 @@ impl Simulation {
         self.reset_under(pose, settled, (None, rest_forces), progress)
     }
 
-    /// With `(forces, rest_forces)`, the former in world axes and forgotten when it is done.
+    /// Resets with `(forces, rest_forces)`. The former are in world axes and act during the reset only.
     pub(super) fn reset_under(
         &mut self,
         pose: &Pose,
@@ -251,7 +250,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The shape of the present state.
+    /// Updates the shape from the current state.
     pub(super) fn take_shape(&mut self) -> Result<(), SimulationError> {
         match &self.history {
             Some(history) => {
@@ -263,7 +262,7 @@ impl Simulation {
         }
     }
 
-    /// Positions and velocities from amplitudes.
+    /// Computes positions and velocities from amplitudes.
     pub(super) fn show_modes(&mut self) {
         if let Some(history) = &self.history {
             let (now, nodes) = (&self.now, &mut self.nodes);
@@ -271,18 +270,17 @@ impl Simulation {
         }
     }
 
-    /// Advances to a pose over `dt` seconds in `ceil(dt · rate)` equal steps, with generalised forces on the lattice's
-    /// vertices (N, `[nodes]`): `forces` in world axes, constant over the time; `rest_forces` in rest axes at its end, where
-    /// they go linearly from those of the call before, turned along with the flesh at every step.
+    /// Advances to a pose over `dt` seconds in equal steps of at most about `1 / rate`. Generalised forces act on the lattice's
+    /// vertices (N, `[nodes]`). `forces` are in world axes and constant over the time. `rest_forces` are in rest axes and hold at
+    /// its end: they vary linearly from those of the previous call and turn with the flesh at every step.
     ///
-    /// The first time after a reset the flesh sets out with the velocity of its bones. From then on the
-    /// bones start with the mean velocity of the frame before and end with their own: C¹, but half a frame
-    /// behind; where the frames that follow are known, [`advance_motion`](Self::advance_motion) does
-    /// better.
+    /// In the first frame after a reset the flesh starts with the velocity of its bones. In later frames the bones start
+    /// with the mean velocity of the previous frame and end with their own: C¹, but half a frame late. If the following frames are
+    /// known, [`advance_motion`](Self::advance_motion) does better.
     ///
     /// # Errors
-    /// A time or forces that are not finite, a pose that does not fit; motion that is no longer finite:
-    /// then the state before the failing step is kept.
+    /// The time or forces are not finite; the pose does not fit; the motion is no longer finite, and then the state before the
+    /// failing step is kept.
     pub fn advance(
         &mut self,
         pose: &Pose,
@@ -293,10 +291,10 @@ impl Simulation {
         self.advance_watched(pose, dt, (forces, rest_forces), &Silent)
     }
 
-    /// [`advance`](Self::advance) with `(forces, rest_forces)`, with progress.
+    /// Does what [`advance`](Self::advance) does with `(forces, rest_forces)`, with progress.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance); a stop by the progress, which keeps the state of the step before.
+    /// As [`advance`](Self::advance); a cancellation, which keeps the state of the previous step.
     pub fn advance_watched(
         &mut self,
         pose: &Pose,
@@ -308,8 +306,8 @@ impl Simulation {
         self.advance_motion(&motion, dt, forces, progress)
     }
 
-    /// The bones' motion from the present pose to another one in `dt` seconds, with whose velocity the flesh sets out after a
-    /// reset.
+    /// Returns the bones' motion from the current pose to another in `dt` seconds. After a reset it also starts the flesh with the
+    /// velocity of this motion.
     pub(super) fn motion_to(
         &mut self,
         pose: &Pose,
@@ -323,13 +321,13 @@ impl Simulation {
             return Ok(motion);
         }
         let former = FrameMotion::between(skeleton, &history.before, &history.pose)?;
-        // A velocity carried on over a much longer frame would be a wide swing.
+        // A velocity extrapolated over a much longer frame would be a wide swing.
         let ratio = (dt / history.duration).min(LONGER);
         Ok(FrameMotion::following(skeleton, &former, pose, ratio)?)
     }
 
     /// Advances along a frame's bone motion over `dt` seconds, with `(forces, rest_forces)` as in
-    /// [`advance`](Self::advance); it should start in the present pose.
+    /// [`advance`](Self::advance). The motion should start in the current pose.
     ///
     /// # Errors
     /// As [`advance_watched`](Self::advance_watched).
@@ -368,17 +366,17 @@ impl Simulation {
         done.map_err(|(_, error)| error).and(shaped)
     }
 
-    /// Gives the flesh the velocity that it has when it is frozen to its bones at the start of a motion
-    /// that takes `dt` seconds: a character that is carried along does not lag behind at the start.
+    /// Sets the flesh's velocities to those of flesh frozen to its bones at the start of a motion of `dt` seconds.
+    /// A character that is carried along then does not lag behind at the start.
     ///
     /// # Errors
-    /// Before the first reset; a motion of another skeleton.
+    /// The simulation has not been reset; the motion belongs to another skeleton.
     pub fn move_with(&mut self, motion: &FrameMotion, dt: f64) -> Result<(), SimulationError> {
         if self.history.is_none() {
             return Err(SimulationError::NotReset);
         }
         let steps = self.steps(dt);
-        // Amplitudes are relative to the bones: frozen flesh has none.
+        // Amplitudes are relative to the bones: those of frozen flesh stay constant.
         if steps == 0 || !dt.is_finite() || self.stepper.is_relative() {
             return Ok(());
         }
@@ -392,7 +390,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// In how many steps it could advance over a time.
+    /// Checks time and forces, and returns the number of steps that fill the time.
     pub(super) fn steps_to_take(
         &self,
         dt: f64,
@@ -413,44 +411,44 @@ impl Simulation {
         }
     }
 
-    /// A whole number of steps fills the time: the fewest that are no longer than asked for, but for [`SLACK`].
+    /// Returns the fewest equal steps that fill the time, each at most `(1 + SLACK) / rate` long ([`SLACK`]).
     fn steps(&self, dt: f64) -> usize {
         (dt * self.settings.rate / (1.0 + SLACK) - 1e-6)
             .ceil()
             .max(0.0) as usize
     }
 
-    /// Positions of the lattice's vertices `[nodes]`, metres.
+    /// Returns the positions of the lattice's vertices, `[nodes]`, metres.
     pub fn lattice_positions(&self) -> &[Vec3] {
         &self.shape.places
     }
 
-    /// The sway of the lattice's vertices `[nodes]`, metres, world axes: what the flesh does beyond the balance without loads in
-    /// which the bones alone hold it. None where nobody wants it: with elastic joints shown whole other methods than the
-    /// hyperelastic one do not part it off, and the modal one never does.
+    /// Returns the sway of the lattice's vertices, `[nodes]`, metres, world axes: the displacement from the balance without loads
+    /// in which the bones alone hold the flesh. `None` if it is not computed: always with the modal method, and with `elastic_joints`
+    /// 1 for all methods but the hyperelastic one.
     pub fn sway(&self) -> Option<&[Vec3]> {
         (!self.shape.sway.is_empty()).then_some(&self.shape.sway)
     }
 
-    /// Where the skin, as the bones alone carry it, lies in itself, so that what is shown has more of the joints' elastic shape, `[nodes]`, 0
-    /// to 1; none without contact, or where all of that shape is shown.
+    /// Returns the folds at the lattice's vertices, `[nodes]`, 0 to 1: larger where the skin carried by the bones alone intersects
+    /// itself, so that more of the joints' elastic shape is shown there. Empty without contact, or if all of that shape is shown.
     pub fn folds(&self) -> &[f64] {
         &self.shape.folds
     }
 
-    /// What gives the flesh of bent joints its volume back where they are shown, `[nodes]`, metres, world axes; none where they are
-    /// not: with another method than the hyperelastic one, or Elastic Joints at 0.
+    /// Returns the displacements that restore the volume of bent joints where they are shown, `[nodes]`, metres, world axes.
+    /// Empty with methods other than the hyperelastic one, or with `elastic_joints` 0.
     pub fn joint_volume(&self) -> &[Vec3] {
         &self.shape.joints
     }
 
-    /// Velocities of the lattice's vertices `[nodes]`, m/s.
+    /// Returns the velocities of the lattice's vertices, `[nodes]`, m/s.
     pub fn lattice_velocities(&self) -> &[Vec3] {
         &self.nodes.velocities
     }
 
-    /// What there is to show of it: the lattice, and how it is shown at the pose it stands in (amplitudes are shown instead where
-    /// there are any).
+    /// Returns a snapshot for display: the lattice and its presentation at the current pose. A modal simulation is shown from its
+    /// amplitudes instead.
     pub fn snapshot(&self) -> Snapshot {
         let (positions, sway) = (self.lattice_positions(), self.sway());
         let showing = self.settings.showing();
@@ -459,28 +457,28 @@ impl Simulation {
             .with_joints(self.joint_volume())
     }
 
-    /// The pose that the body stands in.
+    /// Returns the current pose; `None` before the first reset.
     pub fn pose(&self) -> Option<&Pose> {
         self.history.as_ref().map(|h| &h.pose)
     }
 
-    /// Where the bones alone carry the lattice's vertices `[nodes]`, metres.
+    /// Returns the positions to which the bones alone carry the lattice's vertices, `[nodes]`, metres.
     pub fn carried_positions(&self) -> &[Vec3] {
         &self.now.places
     }
 
-    /// Steps so far, of the hyperelastic method, whose minimisation stopped short of its tolerance: the flesh goes on from the best
-    /// point that was found. They are no part of a [`state`](Self::state).
+    /// Returns the total number of steps whose minimisation stopped short of its tolerance (hyperelastic method). The
+    /// flesh goes on from the best point found. The count is not part of a [`state`](Self::state).
     pub fn unconverged_steps(&self) -> usize {
         self.stepper.unconverged()
     }
 
-    /// Steps of the last frame that stopped short so.
+    /// Returns the number of steps of the last frame that stopped short of their tolerance.
     pub fn unconverged_in_frame(&self) -> usize {
         self.stepper.unconverged() - self.unconverged_before
     }
 
-    /// Cells that are inverted at present.
+    /// Returns the number of cells that are inverted at present.
     pub fn inverted_cells(&self) -> usize {
         self.body.inverted_cells(&self.shape.places)
     }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the skeleton says at one instant: where flesh frozen to its bones would be, and how it is turned.
+//! The skeleton's action on a lattice at one pose: positions and rotations of flesh frozen to its bones.
 
 use super::{Method, SimulationError, lost};
 use crate::body::Body;
 use crate::skeleton::{BonePoses, Pose};
 use crate::{Mat3, Vec3};
 
-/// The frozen flesh at one pose; buffers allocated once.
+/// Flesh frozen to its bones at one pose; buffers are allocated once.
 #[derive(Debug, Clone)]
 pub(super) struct SkinnedLattice {
-    /// T(x) of each lattice vertex; bone vertices by the full affine map of their bone, held ones that no bone
-    /// dominates as the artist's skin (blended linearly).
+    /// T(x) of each lattice vertex, metres. Bone vertices follow the full affine map of their bone; held ones without a dominant bone
+    /// follow the artist's skin (blended linearly).
     pub places: Vec<Vec3>,
-    /// The blended rotation at each lattice vertex.
+    /// Blended rotation at each lattice vertex.
     pub turns: Vec<Mat3>,
-    /// The skeleton's rotation at each cell, by which its stiffness is warped and its share of gravity turned.
+    /// Skeleton's rotation at each cell, which warps its stiffness and turns its share of gravity.
     pub cell_turns: Vec<Mat3>,
-    /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: what the twist pulls with.
+    /// `Σ_β (Mt_β T_β(x))` of each lattice vertex: the pull of the twist.
     pub twist_loads: Vec<Vec3>,
     poses: BonePoses,
 }
 
 impl SkinnedLattice {
-    /// Those of the rest pose.
+    /// Creates the lattice at the rest pose.
     pub fn new(body: &Body) -> Result<Self, SimulationError> {
         let k = body.nodes();
         let rest = Pose::rest(body.skeleton().len());
@@ -37,7 +37,7 @@ impl SkinnedLattice {
         Ok(skinned)
     }
 
-    /// Takes a pose.
+    /// Sets the pose.
     pub fn set(&mut self, body: &Body, method: Method, pose: &Pose) -> Result<(), SimulationError> {
         self.poses.set(body.skeleton(), pose)?;
         let rest = body.lattice().vertices();
@@ -67,25 +67,25 @@ impl SkinnedLattice {
         lost(&self.places).map_or(Ok(()), Err)
     }
 
-    /// The bones as they stand.
+    /// Returns the bones at the present pose.
     pub fn bones(&self) -> &BonePoses {
         &self.poses
     }
 
-    /// Where the bones of `pose`, which these frames are of, carry a point of the flesh around a lattice vertex.
+    /// Returns the position to which bones carry a point of the flesh around a lattice vertex; `pose` must be the present pose.
     pub fn place(&self, body: &Body, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
         place(body, &self.poses, pose, v, x)
     }
 
-    /// Where flesh at `p` of lattice vertex `v` would be at the later frames `to` if it were frozen to its
-    /// bones.
+    /// Returns the position to which flesh at `p` of lattice vertex `v` moves if it is frozen to its bones up to the later pose of
+    /// `to`.
     pub fn carry(&self, to: &SkinnedLattice, v: usize, p: Vec3) -> Vec3 {
         to.places[v] + to.turns[v] * self.turns[v].tr_mul(&(p - self.places[v]))
     }
 }
 
-/// Where bones carry a rest point of the flesh around a lattice vertex: by the map of the one that holds the vertex,
-/// as the artist's skin where it is held by no single one, blended as rigid motions where it is free.
+/// Returns the position to which bones carry a rest point of the flesh around a lattice vertex: by the map of the bone that holds
+/// the vertex, as the artist's skin if several bones hold it, and by blended rigid motions if it is free.
 pub(super) fn place(body: &Body, poses: &BonePoses, pose: &Pose, v: usize, x: Vec3) -> Vec3 {
     let weights = body.region_weights().row(v);
     match body.bone_of_vertex()[v] {

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One number that says how soft a body is, and one dial that sets it.
+//! A measure of a body's softness, and a dial that sets it.
 //!
-//! What an artist means by soft is how far flesh yields where there is much of it, as a part of the character's size, by one g
-//! sideways. The dial s, 0 to 1, asks for
+//! Softness here is the displacement of flesh, where there is much of it, under one g sideways, relative to the character's size.
+//! The dial s, 0 to 1, requests the displacement
 //!
 //! `y = softmin(1.8 % · 17^(2 s − 1) · min(L, 10 T), T/2)`, `softmin(a, b) = a b / √(a² + b²)`,
 //!
-//! L the body's size, T the median thickness of its trunk: no flesh yields by more than half of how thick it is, and a snake is
+//! L the body's size, T the median thickness of its trunk. No flesh yields by more than half of its thickness, and a snake is
 //! no softer for being long. y grows with s throughout. As flesh of one body yields in proportion to 1/E, [`softened`] finds E by
-//! one measurement; it means the same on a mouse and on a whale, whatever is painted. A body without any soft part (a robot)
-//! yields by a hundredth of y: the dial is of flesh, and what little sways must not grow because nothing else does.
+//! one measurement. The dial means the same on a mouse and on a whale, whatever is painted. A body without any soft part (a robot)
+//! yields by a hundredth of y: the dial is for flesh, and a small sway must not grow because nothing else moves.
 
 use super::SimulationError;
 use super::damping::deflections;
 use crate::body::Body;
 use std::sync::Arc;
 
-/// What flesh yields in the middle of the dial, as a part of the body's size.
+/// Displacement at the middle of the dial, relative to the body's size.
 const MIDDLE: f64 = 0.018;
-/// What either half of the dial multiplies or divides that by.
+/// Factor by which each half of the dial multiplies or divides [`MIDDLE`].
 const SPAN: f64 = 17.0;
-/// A body counts as no longer than so many thicknesses of its trunk; of people it is 5 to 12, of beasts 5 to 15, of snakes 50.
+/// Upper limit of a body's length in thicknesses of its trunk; people have 5 to 12, beasts 5 to 15, snakes 50.
 const LONGEST: f64 = 10.0;
-/// The part of the trunk's thickness that flesh yields by at most.
+/// Upper limit of the displacement, relative to the trunk's thickness.
 const DEEPEST: f64 = 0.5;
-/// Where the map of flesh is nowhere above this, nothing of a body is soft, and it yields by this squared of what others do.
+/// Largest flesh value of a body that counts as without soft parts. Such a body yields by its square times as much as others.
 const HARD: f64 = 0.1;
-/// Flesh counts from this part of the softest on: many thin legs do not make a body firm, nor a few ear tips soft.
+/// Smallest flesh value, relative to the softest, that counts: many thin legs do not make a body firm, nor a few ear tips soft.
 const THICK: f64 = 0.6;
-/// The part of the vertices with such flesh that yields less than what counts.
+/// Quantile of the displacements of such vertices that is compared with the dial's.
 const QUANTILE: f64 = 0.9;
 
-/// Returns how far each vertex of the body's surface is moved by one g along the body's own axes in the rest pose, the farthest of
+/// Returns the displacement of each vertex of the body's surface under one g along the body's own axes in the rest pose, the largest of
 /// the three, m.
 fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
     let embedding = body.embedding();
@@ -44,18 +44,18 @@ fn yields(body: &Arc<Body>) -> Result<Vec<f64>, SimulationError> {
     Ok(farthest)
 }
 
-/// The farthest that a vertex of the body's surface is moved by one g along z or either of its own horizontal axes in the rest pose,
-/// as a part of the body's size.
+/// Returns the largest displacement of a vertex of the body's surface under one g along z or either of its own horizontal axes in the
+/// rest pose, relative to the body's size.
 ///
 /// # Errors
-/// A singular system.
+/// The system is singular.
 pub fn softness(body: &Arc<Body>) -> Result<f64, SimulationError> {
     let farthest = yields(body)?.into_iter().fold(0.0, f64::max);
     let size = body.size();
     Ok(if size > 0.0 { farthest / size } else { 0.0 })
 }
 
-/// The yield that the dial asks for, metres, of a body of this size whose trunk is so thick.
+/// Returns the displacement that the dial requests, m, for a body of this size and trunk thickness `thick`, both in m.
 fn asked(dial: f64, size: f64, thick: f64) -> f64 {
     let free = MIDDLE * SPAN.powf(2.0 * dial - 1.0) * size.min(LONGEST * thick);
     match thick.is_finite() {
@@ -64,10 +64,10 @@ fn asked(dial: f64, size: f64, thick: f64) -> f64 {
     }
 }
 
-/// The same body, as soft as a dial between 0 and 1 says. A body without free flesh stays as it is.
+/// Returns the same body with the softness of a dial between 0 and 1. A body without free flesh stays unchanged.
 ///
 /// # Errors
-/// A dial out of range; a singular system.
+/// The dial is out of range; the system is singular.
 pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
     if !(0.0..=1.0).contains(&dial) {
         return Err(SimulationError::Setting {

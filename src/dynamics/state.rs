@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Exact states as bytes: sections for the pose history, for what the stepper keeps and, where any act, for forces in rest
-//! axes.
+//! Exact states as bytes: sections for the pose history, for the stepper's state and, if any act, for forces in rest axes.
 
 use super::sections::{Kind, MAGIC, Sections, Writer};
 use super::simulation::PoseHistory;
@@ -8,19 +7,20 @@ use super::{Simulation, SimulationError, legacy};
 use crate::Mat3;
 use crate::skeleton::{Affine, Pose};
 
-/// Duration, then the maps of the pose before and of the present one: 12 numbers a bone, matrix by columns and translation.
+/// Duration, then the maps of the previous and of the current pose: 12 numbers a bone, matrix by columns and translation.
 pub(super) const POSES: Kind = Kind::required("pose history", 1);
 pub(super) const REST_FORCES: Kind = Kind::required("rest forces", 1);
-/// How much more of the joints' elastic shape is shown at each lattice vertex, 0 to 1.
+/// Extra share of the joints' elastic shape at each lattice vertex, 0 to 1.
 const FOLDS: Kind = Kind::required("folds", 1);
 /// ẇ of the joints' own elastic shape over the last step, m/s.
 const BENDING: Kind = Kind::required("bending", 1);
 
 impl Simulation {
-    /// The state, exactly: `120 + 48 nodes + 192 bones` bytes, `32 + 24 nodes` more with the hyperelastic method once it has moved,
-    /// with the modal method `120 + 16 modes + 24 nodes + 192 bones`; 40
-    /// and all for bones less before the first reset, `32 + 24 nodes` more while forces in rest axes act, `32 + 96 contacts` while
-    /// flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, 40 more with colliders. Crease seeds are no part of it.
+    /// Returns the exact state. Its length in bytes is `120 + 48 nodes + 192 bones`, with the modal method
+    /// `120 + 16 modes + 24 nodes + 192 bones`. Before the first reset it is shorter by 40 and the bones' part. It is longer by
+    /// `32 + 24 nodes` with the hyperelastic method after the first step, `32 + 24 nodes` while forces in rest axes act,
+    /// `32 + 96 contacts` while flesh touches, `32 + 8 nodes` while its skin folds, `32 + 40 creases` with the crease methods, and 40
+    /// with colliders. Crease seeds are not part of it.
     pub fn state(&self) -> Vec<u8> {
         let mut state = Writer::new();
         if let Some(history) = &self.history {
@@ -45,7 +45,7 @@ impl Simulation {
         state.finish()
     }
 
-    /// Takes back a state that [`state`](Self::state) gave, of this body; those of versions before sections too.
+    /// Restores a [`state`](Self::state) of this body, including those of versions without sections.
     ///
     /// # Errors
     /// [`SimulationError::State`] and its like; the present state stays.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The interface that every method of motion implements, and the table of the implementations.
 //!
-//! A [`Simulation`](super::Simulation) keeps the pose history, the forces and positions and velocities of all nodes; a
-//! [`Stepper`] advances these from one pose to the next. A method whose state is something else (amplitudes) keeps it itself,
-//! shows it as positions, and writes it into sections of its own.
+//! A [`Simulation`](super::Simulation) keeps the pose history, the forces, and the positions and velocities of all nodes. A
+//! [`Stepper`] advances these from one pose to the next. A method with another state (amplitudes) keeps that state itself,
+//! converts it to positions for display, and saves it in sections of its own.
 
 use super::forces::Load;
 use super::hyperelastic::HyperelasticStepper;
@@ -29,17 +29,17 @@ pub(super) struct NodalState {
     pub velocities: Vec<Vec3>,
 }
 
-/// A pose to be at rest in.
+/// Pose, loads and options of a reset.
 pub(super) struct Start<'a> {
     pub body: &'a Body,
     pub method: Method,
     pub pose: &'a Pose,
-    /// Those of the pose.
+    /// Skinned lattice at the pose.
     pub skinned: &'a SkinnedLattice,
     pub load: &'a Load<'a>,
-    /// In static equilibrium, else as the bones alone carry the flesh.
+    /// True: start in static equilibrium; false: start where the bones alone carry the flesh.
     pub settled: bool,
-    /// The progress, asked whether to go on.
+    /// Progress, which can cancel.
     pub progress: &'a dyn Progress,
 }
 
@@ -47,33 +47,33 @@ pub(super) struct Start<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Step<'a> {
     pub body: &'a Body,
-    /// h, s.
+    /// Step size h, s.
     pub duration: f64,
-    /// α, 1/s.
+    /// Mass damping α, 1/s.
     pub mass_damping: f64,
-    /// β, s.
+    /// Stiffness damping β, s.
     pub stiffness_damping: f64,
     pub motion: &'a FrameMotion,
-    /// Where on the motion the step ends, and which part of it it takes.
+    /// End of the step on the motion, 0 to 1, and the share of the motion that the step covers.
     pub end: f64,
     pub part: f64,
     pub from: &'a SkinnedLattice,
     pub to: &'a SkinnedLattice,
-    /// How the joints' own elastic shape accelerates, `[nodes]`, m/s², of methods that have it apart; none: not at all.
+    /// Acceleration of the joints' own elastic shape, `[nodes]`, m/s², for methods that keep it separate; `None`: zero.
     pub bending: Option<&'a [Vec3]>,
-    /// What acts at the step's end.
+    /// Load at the step's end.
     pub load: Load<'a>,
-    /// Asked whether to go on.
+    /// Progress, which can cancel.
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> Step<'a> {
-    /// β of a backward Euler step, s: what the step itself damps, as a stiffness damping of β = h would to first order, is taken out.
+    /// Returns β of a backward Euler step, s, less the numerical damping of the step itself, which equals β = h to first order.
     pub fn implicit_stiffness_damping(&self) -> f64 {
         (self.stiffness_damping - self.duration).max(0.0)
     }
 
-    /// The same under other forces in world axes; none: under those that it has.
+    /// Returns the step with other forces in world axes; `None` keeps its own.
     pub fn under<'b>(&self, forces: Option<&'b [Vec3]>) -> Step<'b>
     where
         'a: 'b,
@@ -86,7 +86,7 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Takes the steps of a method.
+/// A method of motion, as the steps that it takes.
 pub(super) trait Stepper: Send + Sync {
     /// Puts the flesh at rest at a pose.
     fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
@@ -105,7 +105,7 @@ pub(super) trait Stepper: Send + Sync {
         Ok(())
     }
 
-    /// Before the first of the steps of `step` seconds, each a `part` of a frame's motion.
+    /// Prepares for the steps of a frame: each lasts `step` seconds and covers a `part` of the frame's motion.
     fn begin(
         &mut self,
         _body: &Body,
@@ -116,40 +116,40 @@ pub(super) trait Stepper: Send + Sync {
         Ok(())
     }
 
-    /// Takes one step. On an error the state before it stays.
+    /// Takes one step. On an error the previous state stays.
     fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError>;
 
-    /// The same in two parts, between which contact displaces it; none where the method knows no contact.
+    /// Returns the interface for steps in two parts, between which contact displaces them; `None` without contact.
     fn in_parts(&mut self) -> Option<&mut dyn StepInParts> {
         None
     }
 
-    /// Brings positions and velocities up to date in a pose, where the state is something else.
+    /// Updates positions and velocities at a pose, for methods that keep another state.
     fn show(&self, _body: &Body, _now: &SkinnedLattice, _pose: &Pose, _nodes: &mut NodalState) {}
 
-    /// The modes and their amplitudes, of a method that moves by them.
+    /// Returns the modes and their amplitudes; `None` for methods other than the modal one.
     fn modal(&self) -> Option<(&Arc<Modes>, &[f64])> {
         None
     }
 
-    /// Steps so far whose minimisation stopped short of its tolerance.
+    /// Returns the total number of steps whose minimisation stopped short of its tolerance.
     fn unconverged(&self) -> usize {
         0
     }
 
-    /// Whether the state is relative to the bones: flesh that is frozen to them then has no motion.
+    /// Returns whether the state is relative to the bones: the state of flesh frozen to them is then constant.
     fn is_relative(&self) -> bool {
         false
     }
 
-    /// Writes all that the next steps depend on, besides what the simulation itself keeps.
+    /// Writes all that the next steps depend on, except what the simulation itself saves.
     fn save(&self, nodes: &NodalState, state: &mut Writer) {
         state.vectors(POSITIONS, &nodes.positions);
         state.vectors(VELOCITIES, &nodes.velocities);
     }
 
-    /// Takes back what [`save`](Self::save) wrote, the last to look at a state: it calls [`finish`](Sections::finish) before
-    /// anything changes. On an error nothing has changed.
+    /// Restores the output of [`save`](Self::save). It reads a state last, and calls [`finish`](Sections::finish) before anything
+    /// changes. On an error nothing has changed.
     fn restore(
         &mut self,
         nodes: &mut NodalState,
@@ -164,24 +164,24 @@ pub(super) trait Stepper: Send + Sync {
     }
 }
 
-/// A step that can be displaced before it is taken.
+/// A step that contact can displace before it is taken.
 pub(super) trait StepInParts: Send {
-    /// Finds where the step ends. Changes no state.
+    /// Computes the end of the step. Changes no state.
     ///
     /// # Errors
     /// As [`Stepper::step`].
     fn propose(&mut self, step: &Step, nodes: &NodalState) -> Result<(), SimulationError>;
 
-    /// Where it ends, `[nodes]`, and how the flesh gives way to forces during it.
+    /// Returns the positions at the step's end and the compliance of the flesh during the step.
     ///
     /// # Errors
-    /// A singular system.
+    /// The system is singular.
     fn proposal(&mut self, step: &Step) -> Result<Proposal<'_>, SimulationError>;
 
-    /// Takes the step that was proposed, its free nodes displaced.
+    /// Takes the proposed step; `displaced` holds displacements of its free nodes, metres.
     ///
     /// # Errors
-    /// Positions that are out of range: the state before the step stays.
+    /// Positions are out of range: the state before the step stays.
     fn accept(
         &mut self,
         step: &Step,
@@ -190,21 +190,21 @@ pub(super) trait StepInParts: Send {
     ) -> Result<(), SimulationError>;
 }
 
-/// What contact needs to know of a step.
+/// Positions and compliance of a proposed step, for contact.
 pub(super) struct Proposal<'a> {
-    /// `[nodes]`, metres, as the method counts them.
+    /// `[nodes]`, metres, in the method's own representation.
     pub positions: &'a [Vec3],
-    /// The step's matrix, and what its inverse is multiplied by to give displacements of forces.
+    /// The step's matrix, and the factor that turns its inverse into displacements per force.
     pub factored: Factored<'a>,
 }
 
-/// A step's matrix, which is factored at the latest when contact asks for its inverse.
+/// A step's matrix, factored at the latest when contact needs its inverse.
 pub(super) struct Factored<'a> {
     pub solver: Factor<'a>,
     pub scale: f64,
 }
 
-/// A factored matrix, or one that is factored when it is first needed.
+/// A factored matrix, or one to be factored on first use.
 pub(super) enum Factor<'a> {
     Made(&'a mut SparseCholesky),
     Pending(&'a mut Inverse),
@@ -227,11 +227,11 @@ impl Flexible for Factored<'_> {
     }
 }
 
-/// The sections of nodal states.
+/// Sections of nodal states.
 pub(super) const POSITIONS: Kind = Kind::required("positions", 1);
 pub(super) const VELOCITIES: Kind = Kind::required("velocities", 1);
 
-/// The stepper of a method; `modes` are those of the modal one, none to have [`MODES`] made.
+/// Returns the stepper of a method. `modes` are for the modal method; `None`: [`MODES`] modes are computed.
 pub(super) fn stepper(
     body: &Arc<Body>,
     method: Method,

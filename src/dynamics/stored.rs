@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Methods and settings as plain data, for files: methods and solvers by name, numbers checked as anywhere else.
+//! Methods and settings as plain data for files: methods and solvers by name, numbers with the usual checks.
 
 use super::{Method, Settings};
 use crate::Vec3;

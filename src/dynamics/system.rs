@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Elastic forces of the linearised methods, and the sparse systems of their stiffness. [capell2006, §3.3]
 //!
-//! **Cell form**: `f = Σ_c − R_c S_c (R_cᵀ p − x)`, with R_c the skeleton's blended rotation at cell c, known
+//! **Cell form**: `f = Σ_c − R_c S_c (R_cᵀ p − x)`, R_c the skeleton's blended rotation at cell c, known
 //! before the step. It is symmetric, has no ghost forces, and is linear in p: `f = b − A p` with
 //! `A = Σ R_c S_c R_cᵀ + Mt`, `b = Σ R_c S_c x + Σ_β Mt_β T_β(x)`, Mt_β the twist's Hessian of bone β. Its matrix is in
-//! [`super::cells`]; with all R_c = 1 it is the global linear method.
+//! [`super::cells`]. All R_c = 1 gives the global linear method.
 //!
 //! **Vertex form**, as printed: [`super::vertex`].
 //!
-//! **Further terms** are linearised where the step finds the flesh, convex: their Hessian is added to the matrix, their force to
-//! the right-hand side. They are not damped.
+//! **Further terms** are linearised at the start of the step, with convex Hessians. Their Hessians are added to the matrix, their
+//! forces to the right-hand side. They are not damped.
 
 use super::cells::CellMatrix;
 use super::flesh::WarpedCells;
@@ -21,16 +21,16 @@ use crate::body::Body;
 use crate::solve::{Configuration, EnergyTerm, NodeMatrix, SolveError, SparseCholesky};
 use std::sync::Arc;
 
-/// The sparse system `m M + s A` on the free vertices of one body; all buffers allocated once.
+/// Sparse system `m M + s A` on the free vertices of one body; all buffers are allocated once.
 pub(super) struct System {
     form: Form,
-    /// One entry per free vertex: right-hand side, then solution.
+    /// Right-hand side, then solution, one entry per free vertex.
     pub nodes: Vec<Vec3>,
-    /// One entry per lattice vertex.
+    /// Scratch, one entry per lattice vertex.
     sums: Vec<Vec3>,
 }
 
-/// Further terms where they are linearised, and what their Hessians are multiplied by.
+/// Further energy terms, the positions at which they are linearised, and the factor of their Hessians.
 #[derive(Clone, Copy)]
 pub(super) struct Linearised<'a> {
     pub terms: &'a [Arc<dyn EnergyTerm>],
@@ -61,7 +61,7 @@ enum Form {
 }
 
 impl System {
-    /// The system of a linearised method.
+    /// Creates the system of a linearised method.
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
         let form = match method {
             Method::WarpedVertex => Form::Vertices(Box::new(VertexMatrix::new(body, solver)?)),
@@ -70,7 +70,7 @@ impl System {
         Ok(Self::of(form, body))
     }
 
-    /// The system of the cell form, for a balance or two at each of many poses.
+    /// Creates the system of the cell form for one or two balances at each of many poses.
     pub fn of_balances(body: &Body) -> Result<Self, SolveError> {
         Ok(Self::of(
             Form::Cells(Box::new(CellMatrix::swept(body)?)),
@@ -86,7 +86,7 @@ impl System {
         }
     }
 
-    /// Makes `mass · M + stiffness · A` with further terms ready for solving; nothing is done when nothing has changed.
+    /// Prepares `mass · M + stiffness · A` with further terms for solving; does nothing if nothing has changed.
     pub fn prepare(
         &mut self,
         body: &Body,
@@ -103,7 +103,7 @@ impl System {
 
     /// Sets the right-hand side to `scale · (b + f_g + forces) − A z`, on the free vertices.
     ///
-    /// With z = scale · p that is scale times the force at p.
+    /// With z = scale · p this is scale times the force at p.
     pub fn set_forces(
         &mut self,
         body: &Body,
@@ -143,10 +143,10 @@ impl System {
         }
     }
 
-    /// Solves what was prepared: right-hand side in `nodes`, solution in its place.
+    /// Solves the prepared system in place: `nodes` holds the right-hand side, then the solution.
     ///
     /// # Errors
-    /// Where iterations do not converge, and factoring instead fails too.
+    /// Iterations do not converge and factoring fails too.
     pub fn solve(&mut self, body: &Body, further: &Linearised) -> Result<(), SolveError> {
         match &mut self.form {
             Form::Cells(cells) => cells.solve(&mut self.nodes),
@@ -154,10 +154,10 @@ impl System {
         }
     }
 
-    /// What was prepared, factored; of the vertex form, the symmetric matrix that it is preconditioned by.
+    /// Returns the factored matrix; for the vertex form, that of its symmetric preconditioner.
     ///
     /// # Errors
-    /// A singular matrix.
+    /// The matrix is singular.
     pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
         match &mut self.form {
             Form::Cells(cells) => cells.factored(),
@@ -165,7 +165,7 @@ impl System {
         }
     }
 
-    /// As [`solve`](Self::solve), with the transposed matrix and no further terms.
+    /// Solves the transposed system without further terms, as [`solve`](Self::solve) does.
     ///
     /// # Errors
     /// As [`solve`](Self::solve).

@@ -2,20 +2,19 @@
 //! Skeletally warped linearisation in vertex form, as printed. [capell2006, §3.3, eq. 8; signs: errata]
 //!
 //! `f_i = − Σ_j R_i S_ij (R_iᵀ (x_j + q_j − c_i) − x_j)`, j over held vertices too: each vertex sees all of the flesh around it
-//! in its own frame. With `A_ij = R_i S_ij R_iᵀ` that is linear, but A is not symmetric (bends of 60° make it so by some
-//! percent), and the forces between two vertices do not cancel. Twist is as in the cell form ([`super::system`]), and what the
-//! sculpt holds up, `f_g = m_i g − R_i m_i g_rest`, is turned with the vertex as all forces at rest are (m_i its share of mass).
+//! in its own frame. With `A_ij = R_i S_ij R_iᵀ` this is linear, but A is not symmetric (by some percent at bends of 60°),
+//! and the forces between two vertices do not cancel. Twist is as in the cell form ([`super::system`]). Gravity less that of the
+//! rest shape, `f_g = m_i g − R_i m_i g_rest`, turns with the vertex as all forces at rest do (m_i its share of mass).
 //!
-//! `c_i = p'_i − R_i x_i`, with p'_i the skinned position, drops out: a row of S sums to zero, so that S does not feel where
-//! a frame is. Forces are therefore taken relative to the vertex itself, which keeps characters far from the origin exact.
+//! `c_i = p'_i − R_i x_i`, with p'_i the skinned position, drops out: rows of S sum to zero, so S does not depend on a frame's
+//! origin. Forces are therefore computed relative to the vertex itself, which keeps characters far from the origin exact.
 //!
-//! **Solved** by GMRES preconditioned by the cell form's matrix, which differs from A only where the skeleton bends; the
+//! **Solved** by GMRES preconditioned by the cell form's matrix, which differs from A only where the skeleton bends. The
 //! transposed system has the same preconditioner, which is symmetric. The alternative is faer's sparse LU with its symbolic
-//! part reused, which `cargo bench --bench warped` measures beside it: a balance at a strong bend costs about the same by
-//! both (LU 0.8 to 1.5 times GMRES at 350 to 1,000 vertices), but in steps mass brings A and its preconditioner together,
-//! and GMRES adds half to two thirds of what LU takes. It also needs no second kind of factor, allocates nothing after the
-//! first steps, and grows with the body as the substitutions do. Many balances at one pose are the one case where LU would
-//! do better.
+//! part reused, which `cargo bench --bench warped` measures beside it. A balance at a strong bend costs about the same by
+//! both (LU 0.8 to 1.5 times GMRES at 350 to 1,000 vertices). In steps, mass brings A and its preconditioner together,
+//! and GMRES adds half to two thirds of the time of LU. GMRES also needs no second kind of factor, allocates nothing after the
+//! first steps, and scales with the body as the substitutions do. LU would be better only for many balances at one pose.
 
 use super::cells::CellMatrix;
 use super::forces::Load;
@@ -26,25 +25,25 @@ use crate::solve::krylov::{Gmres, Preconditioned, Stop};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
-/// When GMRES is done, or given up.
+/// Stopping criteria of GMRES.
 const STOP: Stop = Stop {
     tolerance: 1e-12,
     iterations: 512,
 };
 
-/// Iterations with the preconditioner that factors nothing at a pose.
+/// Maximum number of iterations with the preconditioner that is not factored at the pose.
 const FEW: usize = 60;
 
-/// The vertex form of one body.
+/// Matrices and solver of the vertex form of one body.
 pub(super) struct VertexMatrix {
     /// S at all vertices, and m_i.
     stiffness: BlockMatrix,
     shares: Vec<f64>,
-    /// M, Mt and S between free vertices: one pattern.
+    /// M, Mt and S between free vertices, in one pattern.
     mass: ScalarMatrix,
     twist: ScalarMatrix,
     between: BlockMatrix,
-    /// `m M + s A` in that pattern, and what it was made with.
+    /// `m M + s A` in that pattern, and its m and s.
     matrix: BlockMatrix,
     scales: Option<(f64, f64)>,
     turns: Vec<Mat3>,
@@ -77,13 +76,13 @@ impl VertexMatrix {
         })
     }
 
-    /// The symmetric matrix of the cell form, which it is preconditioned by, with its factors.
+    /// Returns the factored symmetric matrix of the cell form, which preconditions the vertex form.
     pub fn factored(&mut self) -> Result<&mut SparseCholesky, SolveError> {
         self.preconditioner.factored()
     }
 
-    /// Makes `mass · M + stiffness · A` ready for [`solve`](Self::solve), and further terms in its preconditioner; nothing
-    /// is done when nothing has changed.
+    /// Prepares `mass · M + stiffness · A` for [`solve`](Self::solve), with further terms in its preconditioner; does nothing if
+    /// nothing has changed.
     pub fn prepare(
         &mut self,
         body: &Body,
@@ -113,7 +112,7 @@ impl VertexMatrix {
         Ok(())
     }
 
-    /// Elastic forces and gravity, without the twist: `scale · (b + f_g) − A z`, on every vertex.
+    /// Computes elastic forces and gravity, without the twist: `scale · (b + f_g) − A z`, at every vertex.
     pub fn forces(
         &self,
         body: &Body,
@@ -137,7 +136,7 @@ impl VertexMatrix {
         }
     }
 
-    /// Solves in place with the matrix, or its transpose, and further terms applied; one entry per free vertex.
+    /// Solves in place with the matrix or its transpose, plus further terms; one entry per free vertex.
     pub fn solve(
         &mut self,
         x: &mut [Vec3],
@@ -176,7 +175,7 @@ impl VertexMatrix {
     }
 }
 
-/// The vertex form's matrix, preconditioned by the cell form's.
+/// Vertex form's matrix, preconditioned by the cell form's.
 struct Helped<'a> {
     matrix: &'a BlockMatrix,
     preconditioner: &'a mut CellMatrix,
@@ -184,7 +183,7 @@ struct Helped<'a> {
     exactly: bool,
     body: &'a Body,
     further: &'a Linearised<'a>,
-    /// One entry per vertex where there are further terms: what they act on, and their product.
+    /// Input and product of further terms, one entry per vertex; empty without further terms.
     whole: (Vec<Vec3>, Vec<Vec3>),
 }
 

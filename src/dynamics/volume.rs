@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Flesh that gives way to its own volume where bones bend it: the lattice's part of a joint's shape.
+//! The lattice's part of a joint's shape: displacements that restore the volume of flesh where bones bend it.
 //!
-//! Bones carry lattice vertices to T(x), which costs flesh some of its volume on the inner side of a joint and adds some on the outer.
-//! The displacements u that put it back minimise, over the pieces c of flesh,
+//! Bones carry lattice vertices to T(x). Flesh then loses some volume on the inner side of a joint and gains some on the outer.
+//! The displacements u that restore it minimise, over the pieces c of flesh,
 //!
 //! ```text
 //! Σ V_c [ ½ |∇u|² / s_c² + φ_c ψ(J_c) ],   ψ'(J) = κ w(J) (J − 1),   J_c = det ∇(T + u) / s_c³
 //! ```
 //!
-//! with V_c the flesh in a piece and s_c how much bones stretch it. A bend itself costs nothing, so nothing pulls the outer side in.
-//! T loses more in large cells than the skin by dual quaternions does, about what smoothing takes from that; where flesh fills little of
-//! a cell, as a finger does, it tells nothing of what the skin loses, and φ_c, from 0 to 1, leaves it out. With ∇ of dual quaternions
-//! at the middle of each cell's flesh in place of ∇T thin limbs in large cells swell less too, but the outer side of twelve joints of
-//! humans reached 0.81 of that at rest in place of 0.90, and the sharpest folds had 71° in place of 63.
+//! with V_c the volume of flesh in a piece and s_c the bones' stretch of it. A bend itself costs nothing, so nothing pulls the outer side
+//! in. T loses more volume in large cells than the skin by dual quaternions does, about as much as smoothing removes. In a cell that
+//! flesh hardly fills (a finger) T does not represent the skin's loss, and φ_c, from 0 to 1, leaves it out. With ∇ of dual
+//! quaternions at the middle of each cell's flesh in place of ∇T thin limbs in large cells swell less too, but the outer side of
+//! twelve joints of humans reached 0.81 of that at rest in place of 0.90, and the sharpest folds had 71° in place of 63.
 //!
-//! u is what [`STEPS`] steps of Gauss and Newton, not damped, make of u = 0, which is 0 at held vertices: the same for a pose
-//! whatever came before, and smooth in it, where a minimum that is searched for to its end pops from one fold to another.
-//! One step assembles and factors a matrix of the lattice's pattern, which is positive definite as long as bones hold the flesh.
+//! u is the result of [`STEPS`] undamped Gauss-Newton steps from u = 0; it is 0 at held vertices. The result depends on the pose alone
+//! and is smooth in it. A minimum searched for until convergence pops from one fold to another. Each step assembles and factors a
+//! matrix of the lattice's pattern, which is positive definite as long as bones hold the flesh.
 
 use super::skinned::place;
 use super::{SimulationError, lost};
@@ -26,39 +26,39 @@ use crate::skeleton::{BonePoses, Pose};
 use crate::solve::SparseCholesky;
 use crate::{Mat3, Vec3};
 
-/// Steps from u = 0. Four to six leap by up to 3.7 % of the body's size a frame in clips; three by 2 %.
+/// Gauss-Newton steps from u = 0. Four to six leap by up to 3.7 % of the body's size a frame in clips; three by 2 %.
 const STEPS: usize = 3;
-/// κ, what volume costs beside gradients. With half of it an arm bent by 112° loses 1.2 % of its volume instead of 0.6, with twice 0.1, but leaps by
-/// 0.97 % of the size in 8° instead of 0.82.
+/// κ, weight of volume against gradients. With half of it an arm bent by 112° loses 1.2 % of its volume instead of 0.6, with twice 0.1, but
+/// leaps by 0.97 % of the size in 8° instead of 0.82.
 const VOLUME: f64 = 4.0;
-/// w of flesh that has more volume than at rest: skin that is stretched may, and what is pressed shall not. With half of it a person's elbow at 102°
-/// gains 10 % of a ball as wide as the joint instead of 0.6, with twice it loses 5.5.
+/// w of flesh with more volume than at rest: stretched skin may gain volume, compressed skin must not lose it. With half of it a person's
+/// elbow at 102° gains 10 % of a ball as wide as the joint instead of 0.6, with twice it loses 5.5.
 const SWOLLEN: f64 = 0.4;
-/// Over which range of J w passes from one to the other. With half of it the elbow gains 3 %, with twice it loses 2; the arm's volume changes by
-/// 0.2 %.
+/// Range of J over which w passes from 1 to [`SWOLLEN`]. With half of it the elbow gains 3 %, with twice it loses 2; the arm's volume
+/// changes by 0.2 %.
 const PASSING: f64 = 0.1;
-/// Below this J w grows, up to [`CRUSHED`] times where nothing is left. With half of either the arm loses 0.7 % instead of 0.6; with twice of them it
+/// J below which w grows, up to [`CRUSHED`] times at J = 0. With half of either the arm loses 0.7 % instead of 0.6; with twice of them it
 /// leaps by 0.95 and 1.07 % of the size instead of 0.82.
 const CRUSHING: f64 = 0.3;
 const CRUSHED: f64 = 3.0;
-/// The farthest that J − 1 counts: what is inside out pushes no harder. With half of it an arm bent by 112° loses 1.1 % of its volume instead of 0.6,
-/// with twice 0.9.
+/// Upper limit of |J − 1| in the pressure: inverted flesh pushes no harder. With half of it an arm bent by 112° loses 1.1 % of its volume
+/// instead of 0.6, with twice 0.9.
 const FARTHEST: f64 = 0.6;
-/// Cells of which flesh fills less than the first part are not heeded, from the second on they are wholly: with fingers and wrists heeded
-/// hands lose or gain 0.29 of their volume where they bend, without them 0.19; more left out folds knees sharply.
+/// Shares of a cell filled by flesh at which φ leaves 0 and reaches 1. With fingers and wrists included, hands lose or gain 0.29 of their
+/// volume where they bend, without them 0.19; with more left out, knees fold sharply.
 const FILLED: (f64, f64) = (0.1, 0.4);
-/// The least that bones stretch a piece, so that bones scaled to nothing leave numbers. A thousandth is far below any stretch that is meant.
+/// Smallest stretch of a piece by bones, so that bones scaled to zero give finite numbers. A thousandth is far below any intended stretch.
 const LEAST_STRETCH: f64 = 1e-3;
 
-/// Solves for u.
+/// Solver for u.
 pub(super) struct VolumeBalance {
     /// φ of each cell.
     heeded: Vec<f64>,
     bones: BonePoses,
     solver: SparseCholesky,
-    /// Downhill, then a step, of each free node.
+    /// Negative gradient, then step, of each free node.
     nodes: Vec<Vec3>,
-    /// The gradient by all lattice vertices.
+    /// Gradient by all lattice vertices.
     gradient: Vec<Vec3>,
 }
 
@@ -74,7 +74,7 @@ impl VolumeBalance {
         })
     }
 
-    /// Returns u `[nodes]`, metres, world axes, of a body in a pose.
+    /// Returns u `[nodes]`, metres, world axes, of a body at a pose.
     pub fn solve(&mut self, body: &Body, pose: &Pose) -> Result<Vec<Vec3>, SimulationError> {
         let (pose, scale) = pose.unscaled();
         self.bones.set(body.skeleton(), &pose)?;
@@ -103,13 +103,13 @@ impl VolumeBalance {
     }
 }
 
-/// T(x) of lattice vertices, `[nodes]`.
+/// Returns T(x) of the lattice vertices, `[nodes]`.
 fn places(body: &Body, bones: &BonePoses, pose: &Pose) -> Vec<Vec3> {
     let rest = body.lattice().vertices().iter().enumerate();
     rest.map(|(v, x)| place(body, bones, pose, v, *x)).collect()
 }
 
-/// ∇T of each piece where the bones carry lattice vertices to `places`.
+/// Returns ∇T of each piece if the bones carry the lattice vertices to `places`.
 fn carried(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
     let elements = body.elements();
     let mut all = Vec::new();
@@ -125,7 +125,7 @@ fn carried(body: &Body, places: &[Vec3]) -> Vec<Mat3> {
     all
 }
 
-/// Stretch of each cell by the bones: the cube root of by how much they multiply its volume.
+/// Returns the stretch of each cell by the bones: the cube root of the factor by which they multiply its volume.
 fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
     let volumes: Vec<f64> = pose
         .maps()
@@ -145,7 +145,7 @@ fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
     (0..body.elements().len()).map(stretch).collect()
 }
 
-/// Measures how much the volume of each cell is heeded, φ.
+/// Returns φ of each cell, from the share of the cell that flesh fills.
 fn heeded(body: &Body) -> Vec<f64> {
     let (lattice, elements) = (body.lattice(), body.elements());
     let of = |(e, cell): (usize, &Cell)| {
@@ -160,7 +160,7 @@ fn heeded(body: &Body) -> Vec<f64> {
     lattice.cells().iter().enumerate().map(of).collect()
 }
 
-/// Flesh that bones carry.
+/// Flesh carried by bones at a pose.
 struct Carried<'a> {
     body: &'a Body,
     /// ∇T of each piece.
@@ -171,7 +171,7 @@ struct Carried<'a> {
 }
 
 impl Carried<'_> {
-    /// Computes the gradient of the energy at u by all lattice vertices, and adds the matrix of Gauss and Newton's step.
+    /// Computes the energy's gradient at u by all lattice vertices, and adds the Gauss-Newton matrix to `solver`.
     fn linearise(
         &self,
         u: &[Vec3],
@@ -220,7 +220,7 @@ impl Carried<'_> {
     }
 }
 
-/// ψ' at a volume over that at rest, and what Gauss and Newton take for its derivative.
+/// Returns ψ' at a relative volume J, and its derivative as the Gauss-Newton step takes it.
 fn pressure(j: f64) -> (f64, f64) {
     let swollen = 0.5 * (1.0 + ((j - 1.0) / PASSING).tanh());
     let crushed = ((CRUSHING - j) / CRUSHING).clamp(0.0, 1.0);
@@ -229,7 +229,7 @@ fn pressure(j: f64) -> (f64, f64) {
     (stiffness * (j - 1.0).clamp(-FARTHEST, FARTHEST), stiffness)
 }
 
-/// The derivative of the determinant.
+/// Returns the derivative of the determinant: the cofactor matrix.
 fn cofactors(f: &Mat3) -> Mat3 {
     let (a, b, c) = (f.column(0), f.column(1), f.column(2));
     Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])

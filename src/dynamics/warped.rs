@@ -2,22 +2,22 @@
 //! One implicit step of skeletally warped linearised dynamics. [capell2006, §3.3; capell2002, eq. 16]
 //!
 //! Backward Euler from (p, v) to (p', v'), p' = p + h v', with the forces `b − A p'` of [`super::system`]
-//! taken in the pose at the step's end:
+//! evaluated at the pose of the step's end:
 //!
 //! ```text
 //! M (v' − v)/h + α M (v' − v_skin) + β A (v' − v_skin) = b − A p' + f_g + F
 //! ```
 //!
 //! **Damping is relative**: v_skin carries the flesh rigidly along with its bones during the step, as a
-//! finite motion, not a velocity: `v_skin = (T'(x) + R' Rᵀ (p − T(x)) − p) / h`. Flesh that is frozen to its
-//! bones therefore feels no drag at all, however far it turns in a step. β is the damping that is asked for less h: backward Euler
-//! itself damps, to first order in h, as a stiffness damping of h does.
+//! finite motion, not a velocity: `v_skin = (T'(x) + R' Rᵀ (p − T(x)) − p) / h`. Flesh frozen to its bones therefore has no drag,
+//! however far it turns in a step. β is the requested damping less h, as backward Euler itself damps, to first order in h, like a
+//! stiffness damping of h.
 //!
 //! **Bones**: positions `p' = T'(x)` and velocities `(p' − p)/h` of held vertices are known; their columns
 //! move to the right-hand side. [capell2002, §4.3]
 //!
-//! Neglected: the turn of the mass matrix with the flesh is none in world axes, so inertia is exact for
-//! the interpolated motion; R' is the skeleton's, not the flesh's own.
+//! The mass matrix does not turn with the flesh in world axes, so inertia is exact for the interpolated motion. Neglected: R' is the
+//! skeleton's, not the flesh's own.
 
 use super::stepper::{Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper};
 use super::system::{Linearised, System};
@@ -26,10 +26,10 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::solve::{NodeMatrix, SolveError};
 
-/// Buffers of a step.
+/// Stepper of the linearised methods: system and buffers of a step.
 pub(super) struct LinearisedStepper {
     system: System,
-    /// Per lattice vertex: what A acts on, what M acts on, the next positions and velocities.
+    /// One entry per lattice vertex each: operand of A, operand of M, next positions, next velocities.
     elastic: Vec<Vec3>,
     inertial: Vec<Vec3>,
     positions: Vec<Vec3>,
@@ -82,7 +82,7 @@ impl StepInParts for LinearisedStepper {
                 self.inertial[v] = velocities[v] + skin * (h * alpha);
             }
         }
-        // Free vertices before the step, held ones at its end.
+        // Free vertices at the start of the step, held ones at its end.
         let further = Linearised {
             terms: step.load.terms,
             positions: &self.positions,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What each vertex of a carried surface takes from the skin beside it: how much of its sway it shows ([`crate::body::FleshMap`] says it
-//! of the body's own), and how far bent joints lift it.
+//! Properties that each vertex of a carried surface takes from the nearest skin: the share of its sway that it shows
+//! ([`crate::body::FleshMap`] for the body's own surface), and its lift at bent joints.
 
 use crate::Vec3;
 use crate::kernel::SwayBound;
 use crate::lattice::Embedding;
 use crate::surface::Surface;
 
-/// The bounds of points around a surface: those of the nearest corner of the nearest triangle, so that layers sway alike.
+/// Returns the bounds of points around a surface: those of the nearest corner of the nearest triangle, so that layers sway alike.
 pub(super) fn around(
     embedding: &Embedding,
     lattice: &[Vec3],
@@ -27,7 +27,7 @@ pub(super) fn around(
     (0..embedding.len()).map(bound).collect()
 }
 
-/// A point of the body's own surface: three vertices and their shares.
+/// A point of the body's own surface: three vertices and their barycentric coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Follows {
     corners: [u32; 3],
@@ -35,7 +35,7 @@ pub(super) struct Follows {
 }
 
 impl Follows {
-    /// What the point has of vectors of the vertices.
+    /// Interpolates vectors of the vertices at the point.
     pub fn of(&self, vectors: &[[f32; 3]]) -> [f32; 3] {
         let mut sum = [0.0; 3];
         for (&v, share) in self.corners.iter().zip(self.shares) {
@@ -46,12 +46,12 @@ impl Follows {
     }
 }
 
-/// The nearest points of a surface to embedded ones.
+/// Returns the nearest points of a surface to embedded ones.
 pub(super) fn nearest(embedding: &Embedding, lattice: &[Vec3], surface: &Surface) -> Vec<Follows> {
     let welded = surface.welded();
     let follow = |i: usize| {
         let closest = surface.closest_point(embedding.place(i, lattice));
-        // The triangle as given has the corners of the welded one, but for their order.
+        // The source triangle has the corners of the welded one, in another order.
         let t = closest.triangle as usize;
         let given = surface.triangles()[welded.source[t] as usize];
         let corner = |w: u32| {

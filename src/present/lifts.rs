@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far bent joints lift a body's own skin at the instants shown last: its surfaces show the same instant one after the other, and a
-//! velocity that of the instant before.
+//! Cache of the lifts of a body's own skin at bent joints. The surfaces of a body show the same instant one after the other, and
+//! velocities also need the instant before.
 
 use crate::body::JointShape;
 use crate::kernel::LocalMaps;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Instants that are kept.
+/// Number of instants kept.
 const KEPT: usize = 3;
 
 type Lifts = Arc<Vec<[f32; 3]>>;
 
-/// What was computed last, newest first.
+/// The last results, newest first.
 #[derive(Default)]
 pub(super) struct KnownLifts(Mutex<Vec<Known>>);
 
@@ -28,14 +28,14 @@ impl std::fmt::Debug for KnownLifts {
 }
 
 impl KnownLifts {
-    /// Returns [`JointShape::lifts`] of a body's skin.
+    /// Returns [`JointShape::lifts`] of a body's skin, from the cache if possible.
     pub fn at(&self, joints: &JointShape, maps: &LocalMaps, u: &[[f32; 3]]) -> Lifts {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &&Known| known.maps == *maps && known.u == u;
         if let Some(known) = known.iter().find(same) {
             return known.lifts.clone();
         }
-        // Others may look in the meantime.
+        // Other threads may read in the meantime.
         drop(known);
         let lifts = Arc::new(joints.lifts(maps, u));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

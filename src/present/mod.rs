@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is shown of a state: the one way from a lattice, a sway or amplitudes to vertices on a screen.
+//! Display of states: the only path from a lattice, a sway or amplitudes to vertices on a screen.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `surface` | one carried surface: embedding, skin, bounds of its sway, packed for the kernels when first shown |
-//! | `surfaces` | the surfaces that are shown of one body, by [`SurfaceId`] |
-//! | `bounds` | what vertices of other surfaces take from the skin beside them |
-//! | `lifts` | the skin of bent joints at the instants shown last |
-//! | `snapshot` | a state as it is kept to be shown: the lattice and the pose in f32, and what an artist chose about it |
-//! | `stored` | a body and what it carries as a file |
+//! | `surface` | one carried surface: embedding, skin, bounds of its sway, packed for the kernels on first use |
+//! | `surfaces` | the shown surfaces of one body, by [`SurfaceId`] |
+//! | `bounds` | properties that vertices of other surfaces take from the nearest skin |
+//! | `lifts` | cache of the skin of bent joints at the last instants |
+//! | `snapshot` | a state for display: the lattice and the pose in f32, and the artist's options |
+//! | `stored` | a body and its carried surfaces as a file |
 //! | `warped` | surfaces under modes and a pose |
-//! | `parted` | modal flesh whose surface parts where it overlaps |
-//! | `presenter` | all of it: positions, offsets, velocities of any surface, in any [`Target`] |
+//! | `parted` | modal flesh whose surface is parted where it overlaps |
+//! | `presenter` | all of the above: positions, offsets, velocities of any surface, in any [`Target`] |
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));

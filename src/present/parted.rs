@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modal flesh whose surface parts where it overlaps: what is shown is looked at, and what parts it is added to it.
+//! Parting of modal flesh: overlaps of the shown surface are found, and displacements that part them are added.
 
 use super::{Instant, Posed, PresentError, Presenter, SurfaceId, Target};
 use crate::Vec3;
@@ -7,8 +7,8 @@ use crate::contact::{Parted, Parting};
 use crate::kernel::LocalPositions;
 
 impl Presenter {
-    /// What parts the body's own surface as modes show it, on a lattice that is where they have it, with colliders at an entry of
-    /// their motions. A function of what it is given alone.
+    /// Returns the displacements that part the body's own surface as shown by modes. `lattice` holds the nodes under the same modes, and
+    /// colliders are at an entry of their motions. The result depends on the arguments alone.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
@@ -22,7 +22,7 @@ impl Presenter {
         let (own, at) = (SurfaceId::OWN, Instant::Modal(posed, max_offset));
         let origin = self.near(own, at)?;
         let mut shown = vec![0.0; 3 * self.vertices(own)?];
-        // About an origin near the body, so that places far from the world's keep their digits.
+        // Relative to an origin near the body, so that positions far from the world's keep their digits.
         self.positions(own, at, &Target::WORLD.about(origin), &mut shown)?;
         let origin = Vec3::from(origin.map(f64::from));
         let place = |p: &[f32]| Vec3::new(p[0].into(), p[1].into(), p[2].into()) + origin;
@@ -34,7 +34,7 @@ impl Presenter {
     }
 }
 
-/// Adds displacements of vertices to what is shown of the body's own surface.
+/// Adds displacements of vertices to the shown positions of the body's own surface.
 pub(super) fn add(id: SurfaceId, moves: &[(u32, Vec3)], target: &Target, out: &mut [f32]) {
     if id != SurfaceId::OWN {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The one place where states become vertices: any surface of a body, by lattice or by modes, in any space.
+//! Conversion of states to vertices: any surface of a body, by lattice or by modes, in any space.
 
 use super::lifts::KnownLifts;
 use super::parted::add;
@@ -9,7 +9,7 @@ use crate::modal::{DeformOptions, Modes};
 use crate::progress::{Progress, Silent, step};
 use std::sync::Arc;
 
-/// Shows a body and what it carries.
+/// Presenter of a body and its carried surfaces.
 #[derive(Debug)]
 pub struct Presenter {
     surfaces: CarriedSurfaces,
@@ -18,7 +18,7 @@ pub struct Presenter {
 }
 
 impl Presenter {
-    /// By lattices.
+    /// Creates a presenter of lattices.
     pub fn new(surfaces: impl Into<CarriedSurfaces>) -> Self {
         Self {
             surfaces: surfaces.into(),
@@ -27,7 +27,7 @@ impl Presenter {
         }
     }
 
-    /// By amplitudes of the body's modes too, where there are any.
+    /// Creates a presenter of lattices and, if `modes` are supplied, of their amplitudes.
     pub fn with_modes(
         surfaces: impl Into<CarriedSurfaces>,
         modes: Option<Arc<Modes>>,
@@ -42,28 +42,28 @@ impl Presenter {
         }
     }
 
-    /// The body and its surfaces.
+    /// Returns the body and its surfaces.
     pub fn surfaces(&self) -> &CarriedSurfaces {
         &self.surfaces
     }
 
-    /// What shows surfaces by amplitudes.
+    /// Returns the presenter of amplitudes; `None` without modes.
     pub fn warp(&self) -> Option<&WarpPresenter> {
         self.warp.as_ref()
     }
 
-    /// Number of vertices of a surface.
+    /// Returns the number of vertices of a surface.
     ///
     /// # Errors
-    /// A surface that the body does not carry.
+    /// The body does not carry the surface.
     pub fn vertices(&self, id: SurfaceId) -> Result<usize, PresentError> {
         Ok(self.surfaces.get(id)?.vertices())
     }
 
-    /// Positions `[n · 3]` of a surface at an instant, metres, or what the target makes of them.
+    /// Computes the positions `[n · 3]` of a surface at an instant, mapped by the target from metres in world axes.
     ///
     /// # Errors
-    /// A surface that the body does not carry, a lattice of another one, an output of another length.
+    /// The body does not carry the surface; the lattice is of another body; the output has another length.
     pub fn positions(
         &self,
         id: SurfaceId,
@@ -96,11 +96,11 @@ impl Presenter {
         }
     }
 
-    /// Positions `[frames · n · 3]` at many instants; where a graphics device shows them, one is brought back while the next is
-    /// computed.
+    /// Computes the positions `[frames · n · 3]` at many instants. A graphics device transfers one frame while it computes the
+    /// next.
     ///
     /// # Errors
-    /// As [`positions`](Self::positions); a stop by the progress.
+    /// As [`positions`](Self::positions); a cancellation.
     pub fn all_positions(
         &self,
         id: SurfaceId,
@@ -141,9 +141,9 @@ impl Presenter {
         Ok(())
     }
 
-    /// What is added to the artist's skin `[n · 3]`, metres, world axes, or what the target makes of that:
-    /// [`positions`](Self::positions) less the skin, without the rounding of positions far from the world's origin. Nothing
-    /// where the lattice is shown as it is.
+    /// Computes the offsets from the artist's skin `[n · 3]`, mapped by the target from metres in world axes: [`positions`](Self::positions)
+    /// less the skin, without the rounding of positions far from the world's origin. Zero if the lattice is shown without a
+    /// presentation.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
@@ -180,8 +180,8 @@ impl Presenter {
         }
     }
 
-    /// How fast what is shown moves `[n · 3]`, m/s, world axes, or what the target makes of that: from one instant to another,
-    /// `seconds` later.
+    /// Computes the velocities of the shown surface `[n · 3]`, mapped by the target from m/s in world axes: the difference of two
+    /// instants, `seconds` apart.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
@@ -193,13 +193,13 @@ impl Presenter {
         target: &Target,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
-        // About an origin near the body, so that differences of positions far from the world's keep their digits.
+        // Relative to an origin near the body, so that differences of positions far from the world's keep their digits.
         let share = target.about(self.near(id, from)?).times(seconds.recip());
         self.positions(id, to, &share, out)?;
         self.positions(id, from, &share.times(-1.0).added(), out)
     }
 
-    /// A point near a surface.
+    /// Returns a point near a surface.
     pub(super) fn near(&self, id: SurfaceId, at: Instant<'_>) -> Result<[f32; 3], PresentError> {
         Ok(match at {
             Instant::Lattice(lattice, _) => lattice.origin,
@@ -210,10 +210,10 @@ impl Presenter {
         })
     }
 
-    /// The largest distance of a surface's vertex from its skin, metres, before `max_offset` limits it.
+    /// Returns the largest distance of a surface's vertex from its skin, metres, before `max_offset` limits it.
     ///
     /// # Errors
-    /// As [`positions`](Self::positions), for an output `[n · 3]` whose numbers do not matter.
+    /// As [`positions`](Self::positions), for `scratch` `[n · 3]`, which is overwritten.
     pub fn max_deviation(
         &self,
         id: SurfaceId,

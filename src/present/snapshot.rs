@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A state as it is kept to be shown: the lattice and the pose in f32 about local origins, and what an artist chose about it.
-//! Nothing else turns f64 into what kernels take.
+//! A state for display: the lattice and the pose in f32 about local origins, and the artist's options.
+//! No other code converts f64 to the kernels' input.
 
 use super::Posed;
 use crate::Vec3;
@@ -9,17 +9,17 @@ use crate::kernel::{Lifts, LocalMaps, LocalPositions, Present};
 use crate::range::FARTHEST;
 use crate::skeleton::Pose;
 
-/// What an artist chooses about what is shown.
+/// Display options that an artist sets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Showing {
     /// Share of the joints' own shape in place of the artist's skin, 0 to 1.
     pub elastic_joints: f64,
-    /// Farthest from the skin, as a part of the body's size; none = no limit.
+    /// Largest distance from the skin, relative to the body's size; `None`: unlimited.
     pub max_offset: Option<f64>,
 }
 
 impl Default for Showing {
-    /// The flesh as it is.
+    /// Shows the flesh unchanged.
     fn default() -> Self {
         Self {
             elastic_joints: 1.0,
@@ -29,29 +29,29 @@ impl Default for Showing {
 }
 
 impl Showing {
-    /// How far flesh is shown from its skin at a pose, metres; none = no limit. It is a part of the pose's size.
+    /// Returns the largest distance of flesh from its skin at a pose, metres: `max_offset` times the pose's size. `None`: unlimited.
     pub fn limit(&self, body: &Body, pose: &Pose) -> Option<f64> {
         self.max_offset.map(|part| part * body.size_in(pose))
     }
 }
 
-/// A pose at which surfaces are shown, and how.
+/// Pose and options with which surfaces are shown.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Presentation {
     maps: LocalMaps,
     sway: Option<Vec<[f32; 3]>>,
     elastic_joints: f32,
-    /// Where bent joints are shown: what gives their flesh its volume back, `[nodes]`, metres, world axes, and their share. The lattice's
-    /// own bend is then not shown.
+    /// Displacements that restore the volume of bent joints, `[nodes]`, metres, world axes, and their share; `None` if joints are not
+    /// shown. If they are, the lattice's own bend is not.
     joints: Option<(Vec<[f32; 3]>, f32)>,
-    /// Where the skin folds into itself and more of the joints' elastic shape is shown, `[nodes]`, 0 to 1.
+    /// Folds, `[nodes]`, 0 to 1: more of the joints' elastic shape is shown where the skin folds into itself.
     folds: Option<Vec<f32>>,
-    /// Metres.
+    /// Largest distance from the skin, metres; infinite: unlimited.
     max_offset: f32,
 }
 
 impl Presentation {
-    /// For lattice positions in `lattice` with a sway `[nodes]` (m, world axes; none: all is shown as the bones' work).
+    /// Creates a presentation of lattice positions with a sway `[nodes]` (m, world axes; `None`: all is shown as the joints' own shape).
     pub fn new(
         body: &Body,
         pose: &Pose,
@@ -71,7 +71,7 @@ impl Presentation {
         }
     }
 
-    /// Memory, bytes.
+    /// Returns the memory in use, bytes.
     pub fn bytes(&self) -> usize {
         let sway = self.sway.as_ref().map_or(0, |s| size_of_val(s.as_slice()));
         let folds = self.folds.as_ref().map_or(0, |f| size_of_val(f.as_slice()));
@@ -82,7 +82,7 @@ impl Presentation {
         size_of::<Self>() + self.maps.bytes() + sway + joints + folds
     }
 
-    /// Whether it is of so many bones and lattice vertices, and sound.
+    /// Returns whether it fits `bones` bones and `nodes` lattice vertices, with all values in range.
     pub(crate) fn fits(&self, bones: usize, nodes: usize) -> bool {
         let sound = |sway: &Vec<[f32; 3]>| {
             let mut all = sway.iter().flatten();
@@ -103,18 +103,18 @@ impl Presentation {
             && self.max_offset > 0.0
     }
 
-    /// Where the skin folds into itself, how much more of the joints' elastic shape is shown, `[nodes]`; none: nowhere.
+    /// Returns the folds `[nodes]`, the extra share of the joints' elastic shape where the skin folds into itself; `None`: zero.
     pub fn folds(&self) -> Option<&[f32]> {
         self.folds.as_deref()
     }
 
-    /// The pose and what gives the flesh of bent joints its volume back; none where they are not shown.
+    /// Returns the pose and the displacements that restore the volume of bent joints; `None` if joints are not shown.
     pub(super) fn joints(&self) -> Option<(&LocalMaps, &[[f32; 3]])> {
         let (u, _) = self.joints.as_ref()?;
         Some((&self.maps, u))
     }
 
-    /// For the kernel, with how far the skin of bent joints is from the artist's.
+    /// Returns the kernel's input, with the lifts of bent joints from the artist's skin.
     pub(super) fn present<'a>(
         &'a self,
         lattice: &'a LocalPositions,
@@ -132,23 +132,23 @@ impl Presentation {
         }
     }
 
-    /// Whether the lattice's own shape is all that is shown, of flesh that is the same everywhere.
+    /// Returns whether the lattice's own shape is shown unchanged.
     pub(super) fn is_plain(&self) -> bool {
         self.sway.is_none() && self.elastic_joints == 1.0 && self.max_offset == f32::INFINITY
     }
 }
 
-/// A lattice as it is kept to be shown.
+/// A lattice for display.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
-    /// Where its vertices are.
+    /// Positions of the lattice's vertices.
     pub lattice: LocalPositions,
-    /// How it is shown at the pose it stands in; none: as the lattice has it.
+    /// Presentation at the current pose; `None`: the lattice is shown unchanged.
     pub presentation: Option<Presentation>,
 }
 
 impl Snapshot {
-    /// Lattice positions `[nodes]` (m) with their sway (see [`Presentation::new`]) at a pose; without one, as the lattice has it.
+    /// Creates a snapshot of lattice positions `[nodes]` (m) with their sway (see [`Presentation::new`]) at a pose; `None`: shown unchanged.
     pub fn new(
         body: &Body,
         positions: &[Vec3],
@@ -164,8 +164,8 @@ impl Snapshot {
         }
     }
 
-    /// The same with folds `[nodes]`, 0 to 1: where the skin lies in itself, so that more of the joints' elastic shape is shown. None
-    /// of them: as it is.
+    /// Sets folds `[nodes]`, 0 to 1: where the skin intersects itself, more of the joints' elastic shape is shown. Changes nothing if
+    /// all are zero.
     pub fn with_folds(mut self, folds: &[f64]) -> Self {
         if let Some(presentation) = &mut self.presentation
             && folds.iter().any(|&f| f > 0.0)
@@ -175,8 +175,8 @@ impl Snapshot {
         self
     }
 
-    /// The same with bent joints shown, whose flesh `volume[nodes]` (m, world axes) gives its volume back, in place of the lattice's own
-    /// bend. None of it: as it is.
+    /// Shows bent joints, with displacements `volume[nodes]` (m, world axes) that restore their volume, in place of the lattice's own
+    /// bend. Changes nothing if it is empty.
     pub fn with_joints(mut self, volume: &[Vec3]) -> Self {
         if let Some(presentation) = &mut self.presentation
             && !volume.is_empty()
@@ -188,32 +188,32 @@ impl Snapshot {
         self
     }
 
-    /// Displacements `[nodes]` (m) as the lattice has them.
+    /// Creates a snapshot of displacements `[nodes]` (m), shown unchanged.
     pub fn displaced(body: &Body, displacements: &[Vec3]) -> Self {
         let rest = body.lattice().vertices();
         let positions: Vec<Vec3> = displacements.iter().zip(rest).map(|(q, x)| q + x).collect();
         Self::new(body, &positions, None, None, Showing::default())
     }
 
-    /// To be shown.
+    /// Returns the instant to show.
     pub fn instant(&self) -> Instant<'_> {
         Instant::Lattice(&self.lattice, self.presentation.as_ref())
     }
 }
 
-/// One instant, to be shown.
+/// One instant to show.
 #[derive(Debug, Clone, Copy)]
 pub enum Instant<'a> {
-    /// A lattice, and how it is shown; without that, as it is.
+    /// A lattice and its presentation; `None`: the lattice is shown unchanged.
     Lattice(&'a LocalPositions, Option<&'a Presentation>),
-    /// Amplitudes and a pose, and how far flesh is shown from its skin, a part of the body's size.
+    /// Amplitudes and a pose, and the largest distance of flesh from its skin, relative to the body's size.
     Modal(Posed<'a>, Option<f64>),
-    /// The same, with what is added to vertices of the body's own surface, metres, world axes, so that it [parts](super::Presenter::parted).
+    /// `Modal` plus displacements of vertices of the body's own surface, metres, world axes, which [part](super::Presenter::parted) it.
     Parted(Posed<'a>, Option<f64>, &'a [(u32, Vec3)]),
 }
 
 impl<'a> Instant<'a> {
-    /// Without what parts it, and that.
+    /// Splits off the displacements that part the surface.
     pub(super) fn unparted(self) -> (Self, &'a [(u32, Vec3)]) {
         match self {
             Self::Parted(posed, max_offset, moves) => (Self::Modal(posed, max_offset), moves),

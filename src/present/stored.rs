@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A body and the surfaces that it carries as plain data, in the file of a body.
+//! A body and its carried surfaces as plain data, in the file of a body.
 
 use super::{CarriedSurface, CarriedSurfaces};
 use crate::body::{StoredBody, WIDE};

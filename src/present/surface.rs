@@ -10,22 +10,22 @@ use crate::skeleton::SkinWeights;
 use crate::surface::Surface;
 use std::sync::{Arc, OnceLock};
 
-/// A surface in the lattice of a body, with its skin; what the kernels need is packed when it is first shown.
+/// A surface embedded in the lattice of a body, with its skin; data for the kernels is packed on first use.
 #[derive(Debug)]
 pub struct CarriedSurface {
     embedding: Arc<Embedding>,
     skin: Arc<SkinWeights>,
-    /// How much of its sway each vertex shows; none: all of it.
+    /// Share of its sway that each vertex shows; `None`: all of it.
     bounds: Option<Vec<SwayBound>>,
     engine: OnceLock<Result<CpuEmbedding, KernelError>>,
     skinned: OnceLock<SkinnedSurface>,
-    /// Of another surface than the body's own: which points of that its vertices follow.
+    /// Points of the body's own surface that the vertices of another surface follow.
     follows: OnceLock<Vec<Follows>>,
     is_own: bool,
 }
 
 impl CarriedSurface {
-    /// The body's own.
+    /// Creates the body's own surface.
     pub fn own(body: &Body) -> Self {
         let bounds = body.flesh().map(|map| map.bounds(body.size()));
         let own = Self::made(body.embedding().clone(), body.skin().clone(), bounds);
@@ -35,7 +35,7 @@ impl CarriedSurface {
         }
     }
 
-    /// Another one. Its skin, around which `max_offset` limits it, is blended with the weights of the lattice around it; it
+    /// Embeds another surface. Its skin, around which `max_offset` limits it, is blended with the weights of the surrounding lattice. It
     /// sways as the nearest skin of the body does.
     pub fn new(body: &Body, surface: &Surface) -> Self {
         let embedding = body.lattice().embed_surface(surface);
@@ -43,7 +43,7 @@ impl CarriedSurface {
         Self::stored(body, Arc::new(embedding), Arc::new(skin))
     }
 
-    /// One whose embedding in the lattice, and whose skin, is known.
+    /// Creates a surface from its known embedding in the lattice and skin.
     pub(crate) fn stored(body: &Body, embedding: Arc<Embedding>, skin: Arc<SkinWeights>) -> Self {
         let own = body.flesh().map(|map| map.bounds(body.size()));
         let rest = body.lattice().vertices();
@@ -67,31 +67,31 @@ impl CarriedSurface {
         }
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub fn vertices(&self) -> usize {
         self.embedding.len()
     }
 
-    /// The embedding of its vertices in the lattice.
+    /// Returns the embedding of its vertices in the lattice.
     pub fn embedding(&self) -> &Arc<Embedding> {
         &self.embedding
     }
 
-    /// Bones and weights of its vertices.
+    /// Returns the bones and weights of its vertices.
     pub fn skin(&self) -> &SkinWeights {
         &self.skin
     }
 
-    /// The kernel that carries it along with the lattice of its body.
+    /// Returns the kernel that carries it along with the lattice of its body.
     ///
     /// # Errors
-    /// An embedding in another lattice.
+    /// The embedding is in another lattice.
     pub(super) fn engine(&self, body: &Body) -> Result<&CpuEmbedding, KernelError> {
         let pack = || CpuEmbedding::new(&self.embedding, body.nodes());
         self.engine.get_or_init(pack).as_ref().map_err(Clone::clone)
     }
 
-    /// Its skin, packed for the kernel that shows flesh on it.
+    /// Returns its skin, packed for the kernel that shows flesh on it.
     pub(super) fn skinned(&self, body: &Body) -> &SkinnedSurface {
         self.skinned.get_or_init(|| {
             let free = || vec![SwayBound::NONE; self.vertices()];
@@ -100,7 +100,7 @@ impl CarriedSurface {
         })
     }
 
-    /// How far bent joints lift its vertices, where they lift those of the body's own surface so: as the nearest skin is.
+    /// Returns the lifts of its vertices at bent joints, taken from the nearest skin, from those of the body's own surface.
     pub(super) fn lifted(&self, body: &Body, own: &Arc<Vec<[f32; 3]>>) -> Arc<Vec<[f32; 3]>> {
         if self.is_own {
             return own.clone();
@@ -110,7 +110,7 @@ impl CarriedSurface {
         Arc::new(follows.iter().map(|f| f.of(own)).collect())
     }
 
-    /// Its vertices at rest, metres.
+    /// Returns its vertices at rest, metres.
     pub(super) fn rest(&self, body: &Body) -> Vec<Vec3> {
         let nodes = body.lattice().vertices();
         let place = |i| self.embedding.place(i, nodes);

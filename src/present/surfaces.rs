@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The surfaces that are shown of one body.
+//! The shown surfaces of one body.
 
 use super::{CarriedSurface, PresentError};
 use crate::body::Body;
 use crate::surface::Surface;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Which surface of a body: its own, or one that it was made to carry.
+/// Identifies a surface of a body: its own, or one that it carries.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SurfaceId(usize);
 
 impl SurfaceId {
-    /// The body's own.
+    /// The body's own surface.
     pub const OWN: Self = Self(0);
 
-    /// By its number: 0 is the body's own, others in the order in which they were carried.
+    /// Creates the id of a number: 0 is the body's own surface, others follow in the order in which they were added.
     pub const fn new(number: usize) -> Self {
         Self(number)
     }
 
-    /// Its number.
+    /// Returns the number.
     pub const fn number(self) -> usize {
         self.0
     }
@@ -31,8 +31,8 @@ impl std::fmt::Display for SurfaceId {
     }
 }
 
-/// A body and the surfaces that it carries, its own first. Clones share them: a surface that one of them takes up is known
-/// to all. Surfaces are added and never change, so an id means the same for good.
+/// A body and its carried surfaces, its own first. Clones share them: a surface added to one is added to all. Surfaces are
+/// added and never change, so an id stays valid.
 #[derive(Debug, Clone)]
 pub struct CarriedSurfaces {
     body: Arc<Body>,
@@ -40,13 +40,13 @@ pub struct CarriedSurfaces {
 }
 
 impl CarriedSurfaces {
-    /// The body with its own surface alone.
+    /// Creates the list with the body's own surface only.
     pub fn new(body: Arc<Body>) -> Self {
         let own = CarriedSurface::own(&body);
         Self::of(body, vec![Arc::new(own)])
     }
 
-    /// A body with surfaces embedded in its lattice.
+    /// Creates the list of surfaces embedded in the lattice of a body.
     pub(crate) fn of(body: Arc<Body>, all: Vec<Arc<CarriedSurface>>) -> Self {
         Self {
             body,
@@ -54,18 +54,18 @@ impl CarriedSurfaces {
         }
     }
 
-    /// The surfaces that there are now, carried by a body of the same lattice and skin: softer or firmer flesh.
+    /// Returns a copy of the present surfaces for a body of the same lattice and skin, with softer or firmer flesh.
     #[must_use]
     pub fn carried_by(&self, body: Arc<Body>) -> Self {
         Self::of(body, self.list())
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
     }
 
-    /// Makes the body carry another surface (clothes, eyes).
+    /// Adds another surface (clothes, eyes) and returns its id.
     pub fn carry(&self, surface: &Surface) -> SurfaceId {
         let carried = Arc::new(CarriedSurface::new(&self.body, surface));
         let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
@@ -73,16 +73,16 @@ impl CarriedSurfaces {
         SurfaceId(all.len() - 1)
     }
 
-    /// A surface by its id.
+    /// Returns a surface by its id.
     ///
     /// # Errors
-    /// [`PresentError::Surface`]: there is none.
+    /// [`PresentError::Surface`]: the id is unknown.
     pub fn get(&self, id: SurfaceId) -> Result<Arc<CarriedSurface>, PresentError> {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         all.get(id.0).cloned().ok_or(PresentError::Surface { id })
     }
 
-    /// All of them, by id.
+    /// Returns all surfaces, by id.
     pub(crate) fn list(&self) -> Vec<Arc<CarriedSurface>> {
         let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         all.clone()

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Amplitudes and a pose.
 pub type Posed<'a> = (&'a [f64], &'a Pose);
 
-/// Shows the surfaces of a body by its modes; each is made ready when it is first asked for.
+/// Presenter of the surfaces of a body by its modes; each surface is prepared on first use.
 pub struct WarpPresenter {
     surfaces: CarriedSurfaces,
     modes: Arc<Modes>,
@@ -29,7 +29,7 @@ impl std::fmt::Debug for WarpPresenter {
 }
 
 impl WarpPresenter {
-    /// For modes of the body.
+    /// Creates a presenter by modes of the body.
     pub fn new(surfaces: CarriedSurfaces, modes: Arc<Modes>, options: DeformOptions) -> Self {
         Self {
             surfaces,
@@ -39,15 +39,15 @@ impl WarpPresenter {
         }
     }
 
-    /// How surfaces are shown.
+    /// Returns the options of the deformers.
     pub fn options(&self) -> &DeformOptions {
         &self.options
     }
 
-    /// What shows a surface.
+    /// Returns the deformer of a surface.
     ///
     /// # Errors
-    /// A surface that the body does not carry; modes that cannot be shown in single precision.
+    /// The body does not carry the surface; the modes cannot be represented in single precision.
     pub fn surface(&self, id: SurfaceId) -> Result<Arc<Deformer>, PresentError> {
         let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(deformer) = ready.get(&id) {
@@ -62,11 +62,11 @@ impl WarpPresenter {
         Ok(deformer)
     }
 
-    /// Positions `[frames · vertices · 3]`, metres, of a surface under amplitudes and poses, none farther from its skin than
-    /// `max_offset`, a part of the body's size.
+    /// Computes the positions `[frames · vertices · 3]`, metres, of a surface under amplitudes and poses. No vertex is farther from its
+    /// skin than `max_offset`, relative to the body's size.
     ///
     /// # Errors
-    /// As [`surface`](Self::surface); amplitudes or poses of other modes or skeletons, an output of another length.
+    /// As [`surface`](Self::surface); amplitudes or poses are of other modes or skeletons; the output has another length.
     pub fn positions(
         &self,
         id: SurfaceId,
@@ -81,8 +81,8 @@ impl WarpPresenter {
         })
     }
 
-    /// What the modes add to the skin of a surface, `[vertices · 3]`, metres, none farther than `max_offset`, a part of the body's
-    /// size.
+    /// Computes the modes' offsets from the skin of a surface, `[vertices · 3]`, metres, limited to `max_offset`, relative to the
+    /// body's size.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
@@ -103,7 +103,7 @@ impl WarpPresenter {
         })
     }
 
-    /// The same in world axes, as the difference of two positions in f32: bits that bakes of before have.
+    /// Computes offsets in world axes as the difference of two positions in f32, bit for bit as earlier bakes have them.
     fn between(
         &self,
         id: SurfaceId,
@@ -127,7 +127,7 @@ impl WarpPresenter {
         Ok(())
     }
 
-    /// The largest distance of a surface's vertex from its skin, metres, without a limit.
+    /// Returns the largest distance of a surface's vertex from its skin, metres, without a limit.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What stands before the content of a file; the table is in [`crate::store`]'s docs.
+//! Header of a file; the table is in [`crate::store`]'s docs.
 
 use super::{StoreError, VERSION, unread};
 use std::io::{self, BufRead};
 use std::path::Path;
 
-/// The first bytes.
+/// First bytes of a file.
 pub(super) const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";
-/// The longest name of a kind.
+/// Maximum length of a kind's name, bytes.
 const KIND: usize = 16;
-/// All of it, bytes.
+/// Length of the header, bytes.
 pub(super) const HEADER: usize = 8 + 4 + KIND + 8 + 4;
 
-/// What stands before the content.
+/// Header of a file.
 pub(super) struct Header(pub [u8; HEADER]);
 
 impl Header {
-    /// Of the content, bytes.
+    /// Returns the length of the content, bytes.
     pub fn length(&self) -> u64 {
         long(&self.0[28..36])
     }
 
-    /// Sees that the checksum is that of the content, and then that this is what was asked for.
+    /// Checks that the checksum is that of the content, and then that the kind is the requested one.
     pub fn check(
         &self,
         path: &Path,
@@ -48,7 +48,7 @@ impl Header {
     }
 }
 
-/// Of a kind and its content; none for what is no kind.
+/// Returns the header of a kind and its content; `None` if the kind's name is invalid.
 pub(super) fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
     if kind.is_empty() || kind.len() > KIND || !kind.bytes().all(|b| b.is_ascii_graphic()) {
         return None;
@@ -58,13 +58,13 @@ pub(super) fn header(kind: &str, content: &[u8]) -> Option<[u8; HEADER]> {
     h[8..12].copy_from_slice(&VERSION.to_le_bytes());
     h[12..12 + kind.len()].copy_from_slice(kind.as_bytes());
     h[28..36].copy_from_slice(&(content.len() as u64).to_le_bytes());
-    // Bytes at hand can always be read.
+    // Bytes in memory can always be read.
     let sum = checksum(&h, &mut &*content).ok()?;
     h[36..40].copy_from_slice(&sum.to_le_bytes());
     Some(h)
 }
 
-/// Of the header without the checksum's own place, and the content.
+/// Returns the checksum of the header, without the checksum itself, and the content.
 pub(super) fn checksum(header: &[u8; HEADER], content: &mut dyn BufRead) -> io::Result<u32> {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&header[..36]);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Texts in files. A [`String`] that lies about its length takes that much memory before it is read (bincode 2), and ends the
-//! process where there is not as much; a sequence of bytes, which is written alike, takes what it finds.
+//! Texts in files. bincode 2 allocates the declared length of a [`String`] before it reads it; a false length ends the process if
+//! there is not enough memory. A sequence of bytes has the same format and allocates only what is read.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
-/// The bytes of a [`String`], read one by one.
+/// A [`String`] that is read byte by byte.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Text(pub String);
 
@@ -22,13 +22,13 @@ pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
     Text::deserialize(deserializer).map(|text| text.0)
 }
 
-/// Reads a field that is a list of them.
+/// Reads a field that is a list of [`Text`]s.
 pub(crate) fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let texts = Vec::<Text>::deserialize(deserializer)?;
     Ok(texts.into_iter().map(|text| text.0).collect())
 }
 
-/// Reads a field that is texts by name.
+/// Reads a field that is a map of [`Text`]s by name.
 pub(crate) fn named_texts<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeMap<String, String>, D::Error> {

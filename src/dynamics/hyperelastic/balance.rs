@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sway in balance at a pose, and the forces that hold one.
+//! Static balance of the sway at a pose, and the forces that hold a sway.
 
 use super::super::forces::Load;
 use super::super::nonlinear::{Balancer, Domain, FLOOR, Increment};
@@ -11,7 +11,7 @@ use crate::elasticity::{Elastic, Tangent};
 use crate::progress::Progress;
 use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError};
 
-/// The elastic energy, from where the skeleton carries the flesh, or from rest.
+/// Returns the elastic energy, relative to the carried shape, or to rest if `skinned` is `None`.
 pub(super) fn elastic<'a>(
     body: &'a Body,
     skinned: Option<&'a SkinnedLattice>,
@@ -26,11 +26,11 @@ pub(super) fn elastic<'a>(
     }
 }
 
-/// The share of the forces that balance which may be left where the search for a balance comes to a halt: the energy of
-/// flesh that a pose has folded has kinks at which Newton's method goes back and forth, and this is less than anybody sees.
+/// Share of the balancing forces that may remain when the search for a balance stalls. The energy of flesh that a pose has
+/// folded has kinks at which Newton's method goes back and forth. A residual of this size is invisible.
 const LEFT: f64 = 1e-3;
 
-/// The sway of the flesh in balance at a pose.
+/// Returns the sway of the flesh in balance at a pose.
 pub(in super::super) fn balance(
     body: &Body,
     skinned: &SkinnedLattice,
@@ -44,7 +44,7 @@ pub(in super::super) fn balance(
     }
 }
 
-/// Tells whether what was found is as good as a balance.
+/// Returns whether the residual is small enough to accept the result as a balance.
 fn is_near(error: &NewtonError) -> bool {
     let NewtonError::NotConverged {
         residual, wanted, ..
@@ -55,10 +55,10 @@ fn is_near(error: &NewtonError) -> bool {
     residual * Newton::default().tolerance <= LEFT * wanted
 }
 
-/// The sway nearest to balance that is found at a pose, and why it is not one.
+/// Returns the sway nearest to balance found at a pose, and the error if it did not converge.
 ///
 /// # Errors
-/// As [`balance`], but for no convergence.
+/// As [`balance`], except for missing convergence.
 pub(in super::super) fn nearest_balance(
     body: &Body,
     skinned: &SkinnedLattice,
@@ -92,7 +92,7 @@ pub(in super::super) fn nearest_balance(
     }
 }
 
-/// The forces (N; zero on held vertices) that hold the flesh at a sway.
+/// Returns the forces (N; zero on held vertices) that hold the flesh at a sway.
 pub(in super::super) fn forces_at(
     body: &Body,
     skinned: &SkinnedLattice,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The cells of a body in patches of neighbours, whose energies steps linearise side by side.
+//! Patches of neighbouring cells, whose energies are linearised in parallel.
 //!
-//! A lattice has its cells in the order in which they were cut: summed up in that order, every block of a matrix of a few megabytes
-//! comes from far away. Here cells go in the order of their vertices in the band of Cuthill and McKee, and are cut into patches.
-//! Each patch has the derivatives of its own vertices, which are added up patch by patch, so that the sums do not depend on who made
-//! them.
+//! A lattice has its cells in the order in which they were cut. Summed in this order, every block of a matrix of a few megabytes
+//! is far away in memory. Here cells are sorted by their vertices' order in the Cuthill-McKee band, and cut into patches.
+//! Each patch computes the derivatives of its own vertices. They are added up patch by patch, so that the sums do not depend on the
+//! threads.
 
 use super::super::SkinnedLattice;
 use super::MODEL;
@@ -15,25 +15,25 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Cells of a patch. A man of 12,421 cells then has 1.44 times as many blocks in all patches as in the matrix, 1.60 times with half as
-/// many, 1.27 times with twice as many; of 1,094 cells 1.05, 1.14 and 1.01 times.
+/// Number of cells in a patch. A man of 12,421 cells then has 1.44 times as many blocks in all patches as in the matrix, 1.60 times with
+/// half as many cells, 1.27 times with twice as many; of 1,094 cells 1.05, 1.14 and 1.01 times.
 const PATCH: usize = 512;
-/// From this many patches on several threads take part: waking them costs about as much as a patch.
+/// Number of patches from which several threads are used: waking them costs about as much as a patch.
 const SEVERAL: usize = 4;
-/// No block: one of its two vertices is held.
+/// Index of a missing block: one of its two vertices is held.
 const NONE: u32 = u32::MAX;
 
-/// All cells.
+/// All cells of a body, in patches.
 pub(super) struct Patches(Vec<Patch>);
 
-/// Some cells that are neighbours.
+/// A patch of neighbouring cells.
 struct Patch {
-    /// Their numbers in the lattice.
+    /// Indices of the cells in the lattice.
     cells: Vec<u32>,
-    /// The cells, corners numbered as in `vertices`.
+    /// The cells, with corners as indices into `vertices`.
     elements: Elements,
     vertices: Vec<u32>,
-    /// Where blocks go, and which of these blocks each pair of corners has.
+    /// Slots of the patch's blocks in the matrix, and the block of each pair of corners.
     slots: Vec<Slot>,
     blocks_of_pairs: Vec<u32>,
     turns: Vec<Mat3>,
@@ -65,7 +65,7 @@ impl Patches {
         Self(patches.map(|c| Patch::new(body, c, &starts)).collect())
     }
 
-    /// Adds first and second derivative of the energy at a sway, from where the skeleton carries the flesh.
+    /// Adds first and second derivatives of the energy at a sway, relative to the carried shape.
     pub fn linearise(
         &mut self,
         (skinned, sway): (&SkinnedLattice, &[Vec3]),
@@ -88,7 +88,7 @@ impl Patches {
         }
     }
 
-    /// The largest norm of a cell's displacement gradient at displacements of the vertices.
+    /// Returns the largest norm of a cell's displacement gradient, for displacements of the vertices.
     pub fn steepest(&mut self, displacements: &[Vec3]) -> f64 {
         let steepest = |patch: &mut Patch| {
             patch.take(displacements);
@@ -100,7 +100,7 @@ impl Patches {
 }
 
 impl Patch {
-    /// Of a body's `cells`, whose pairs of corners begin at `starts`.
+    /// Creates the patch of a body's `cells`; `starts` has the first pair of corners of each cell of the body.
     fn new(body: &Body, cells: &[u32], starts: &[usize]) -> Self {
         let (elements, pattern) = (body.elements(), body.pattern());
         let corners = cells.iter().flat_map(|&c| elements.corners(c as usize));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nonlinear elasticity at rest and in motion: what the linearised and modal methods are measured against.
+//! Nonlinear elasticity, static and dynamic: the reference for the linearised and modal methods.
 //!
-//! One code for tetrahedra and lattices, all flesh being [`Elements`](crate::elasticity::Elements): [`equilibrium`] of forces,
-//! [`NonlinearSimulation`] for bodies without a skeleton, and for those with one the methods
+//! One code serves tetrahedra and lattices, as all flesh is [`Elements`](crate::elasticity::Elements). It provides static
+//! [`equilibrium`], [`NonlinearSimulation`] for bodies without a skeleton, and for those with one the methods
 //! [`Nonlinear`](super::Method::Nonlinear) and [`NeoHookean`](super::Method::NeoHookean) of [`Simulation`](super::Simulation).
 //! All minimise an energy by Newton's method ([`crate::solve::newton`]).
 
@@ -20,7 +20,7 @@ pub use statics::{Balance, equilibrium};
 
 use crate::solve::Newton;
 
-/// When a step's minimisation stops.
+/// Stopping criteria for a step's minimisation.
 const STEP: Newton = Newton {
     tolerance: 1e-9,
     iterations: 60,

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What nonlinear statics and implicit steps minimise, the incremental potential \[martin2011\].
+//! The incremental potential, which nonlinear statics and implicit steps minimise \[martin2011\].
 //!
-//! Over the displacements q of the free nodes, the held ones in place, with d = q − q₀ from a first guess q₀:
+//! For displacements q of the free nodes, with held ones in place and d = q − q₀ from a first guess q₀:
 //!
 //! ```text
 //! Φ(q) = V(q) + ½ dᵀ (m M + (1 + k) Mt + k K) d − dᵀ (f − M z − (K + Mt) w) + Σ further terms (q)
 //! ```
 //!
-//! V is the elastic energy, Mt the twist's Hessian, K the stiffness frozen at q₀ (positive semi-definite, so that it only
-//! takes energy out), f the forces other than elastic ones at q₀, z what M acts on there, w what K does, and Mt, which is damped as all
-//! that is elastic. Statics has m = k = 0; backward Euler has `m = 1/h² + α/h`, `k = β/h`. What is quadratic counts from the guess, so nothing depends on how far
-//! away the body is; it is one term, [`Quadratic`], whose rows are summed in one pass. Further terms are not damped.
+//! V is the elastic energy, Mt the twist's Hessian, and f the non-elastic forces at q₀. K is the stiffness frozen at q₀ (positive
+//! semi-definite, so that it only dissipates energy). z is the vector that M acts on in the linear term; w is that for K and for
+//! Mt, which is damped like all elastic terms. Statics has m = k = 0; backward Euler has `m = 1/h² + α/h`, `k = β/h`. Quadratic
+//! terms count from the guess, so nothing depends on the body's distance from the origin. They form one term, [`Quadratic`],
+//! whose rows are summed in one pass. Further terms are not damped.
 
 use crate::elasticity::{Elastic, Model};
 use crate::progress::Progress;
@@ -23,44 +24,44 @@ use crate::solve::{
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Where Hessians are made convex, their eigenvalues are at least this share of the shear modulus.
+/// Lower bound of the eigenvalues of Hessians that are made convex, relative to the shear modulus.
 pub(in super::super) const FLOOR: f64 = 1e-3;
 
-/// A body as its equations see it; the matrices have one pattern.
+/// Matrices and elastic energy of a body; the matrices share one pattern.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Domain<'a> {
-    /// The elastic energy V.
+    /// Elastic energy V.
     pub elastic: Elastic<'a>,
     pub pattern: &'a Pattern,
     pub mass: &'a ScalarMatrix,
     pub twist: Option<&'a ScalarMatrix>,
 }
 
-/// All but the elastic energy, one vector per node each.
+/// All terms but the elastic energy, one vector per node each.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Increment<'a> {
     /// m, 1/s².
     pub mass: f64,
     /// z, m/s².
     pub inertia: &'a [Vec3],
-    /// k, without unit.
+    /// k, dimensionless.
     pub damping: f64,
     /// w, m.
     pub lag: &'a [Vec3],
     /// f, N.
     pub forces: &'a [Vec3],
-    /// Further terms.
+    /// Further energy terms.
     pub terms: &'a [Arc<dyn EnergyTerm>],
-    /// What displacements count from for them.
+    /// Origin of the further terms' displacements.
     pub origin: &'a [Vec3],
 }
 
-/// Finds minima of Φ; buffers allocated once.
+/// Minimiser of Φ; buffers are allocated once.
 pub(in super::super) struct Balancer {
     solver: Inverse,
     /// Values of `m M + (1 + k) Mt + k K` in the solver.
     assembled: Vec<f64>,
-    /// Values of the matrix that the solver has taken up, while quadratic terms are assembled in their place.
+    /// Values of the matrix that the solver holds, while quadratic terms are assembled in their place.
     taken: Vec<f64>,
     /// `m M + (1 + k) Mt`.
     scalar: ScalarMatrix,
@@ -78,7 +79,7 @@ impl Balancer {
         Self::with(Inverse::by_factor(pattern.symbolic())?, pattern, nodes)
     }
 
-    /// Creates one that solves with `solver`.
+    /// Creates a minimiser that uses `solver`.
     pub fn with(mut solver: Inverse, pattern: &Pattern, nodes: usize) -> Result<Self, SolveError> {
         let zero = vec![Vec3::zeros(); nodes];
         let free = vec![Vec3::zeros(); pattern.vertex_of_node().len()];
@@ -96,7 +97,7 @@ impl Balancer {
         })
     }
 
-    /// Minimises from the guess in `q`; the held nodes of it stay. On an error `q` is the best point so far.
+    /// Minimises from the guess in `q`, whose held nodes stay. On an error `q` is the best point found.
     pub fn balance(
         &mut self,
         domain: Domain,
@@ -109,8 +110,8 @@ impl Balancer {
         self.go_on(domain, increment, q, options, progress)
     }
 
-    /// Minimises from the guess in `q` by the [chord method](crate::solve::chord) with the matrix that [`solver`](Self::solver) has taken up;
-    /// else as [`balance`](Self::balance).
+    /// Minimises from the guess in `q` by the [chord method](crate::solve::chord), with the matrix that [`solver`](Self::solver)
+    /// holds; otherwise as [`balance`](Self::balance).
     pub fn correct(
         &mut self,
         domain: Domain,
@@ -125,12 +126,12 @@ impl Balancer {
         })
     }
 
-    /// The solver, for systems of the same pattern.
+    /// Returns the solver, for systems of the same pattern.
     pub fn solver(&mut self) -> &mut Inverse {
         &mut self.solver
     }
 
-    /// Minimises from `q`, where the guess that increments count from is another.
+    /// Minimises from `q`, with increments counted from the stored guess.
     fn go_on(
         &mut self,
         domain: Domain,
@@ -185,8 +186,8 @@ impl Balancer {
         outcome
     }
 
-    /// As [`balance`](Self::balance), for St. Venant-Kirchhoff flesh with a detour: first to the balance of neo-Hookean flesh,
-    /// which is not drawn to where pieces are inverted, and from there on.
+    /// Minimises as [`balance`](Self::balance) does, for St. Venant-Kirchhoff flesh with a detour: first to the balance of neo-Hookean
+    /// flesh, which does not favour inverted pieces, and on from there.
     pub fn balance_by_detour(
         &mut self,
         domain: Domain,
@@ -207,7 +208,7 @@ impl Balancer {
         self.go_on(domain, increment, q, options, progress)
     }
 
-    /// Everything that does not change during the minimisation. Gives the size of the linear terms and of their rounding.
+    /// Prepares everything that is constant during the minimisation. Returns the norm of the linear terms and of their rounding.
     fn prepare(&mut self, domain: Domain, increment: Increment) -> (f64, f64) {
         let (mass, pattern) = (domain.mass, domain.pattern);
         if self.scalar.nnz() != mass.nnz() {
@@ -270,7 +271,7 @@ impl Balancer {
             *linear = increment.forces[v] - inertia - drag;
             let size = increment.forces[v].norm() + inertia.norm() + drag.norm();
             sizes += size * size;
-            // What positions are off by, the quadratic terms feel.
+            // Rounding of positions enters through the quadratic terms.
             let own: f64 = scalar.data()[scalar.row_range(v)]
                 .iter()
                 .map(|s| s.abs())
@@ -281,7 +282,7 @@ impl Balancer {
     }
 }
 
-/// `½ dᵀ (m M + (1 + k) Mt + k K) d − dᵀ b` of the increments d of free nodes.
+/// The term `½ dᵀ (m M + (1 + k) Mt + k K) d − dᵀ b` of the increments d of free nodes.
 struct Quadratic<'a> {
     pattern: &'a Pattern,
     /// `m M + (1 + k) Mt`.
@@ -296,7 +297,7 @@ struct Quadratic<'a> {
 }
 
 impl Quadratic<'_> {
-    /// `(m M + (1 + k) Mt + k K) d` of a node.
+    /// Returns `(m M + (1 + k) Mt + k K) d` at a node.
     fn row(&self, v: usize, d: &[Vec3]) -> Vec3 {
         let mut sum = self.scalar.row_times(v, d);
         if let Some((factor, k)) = self.frozen {
@@ -307,7 +308,7 @@ impl Quadratic<'_> {
         sum
     }
 
-    /// Each free node with its b.
+    /// Iterates over the free nodes with their b.
     fn free(&self) -> impl Iterator<Item = (usize, &Vec3)> {
         let nodes = self.pattern.vertex_of_node().iter();
         nodes.map(|&v| v as usize).zip(self.linear)

@@ -3,9 +3,9 @@
 //!
 //! An implicit step minimises the incremental potential of [`super::potential`]. Backward Euler over h is
 //! `M (v' − v)/h + C v' = f − ∇V(q')`, `q' = q + h v'`. The implicit midpoint rule is backward Euler over h/2 to the midpoint m,
-//! and from there as far again: `q' = 2m − q`, `v' = 2 v_m − v`; of second order, and without damping of its own.
+//! extrapolated by as much again: `q' = 2m − q`, `v' = 2 v_m − v`. It is of second order and has no numerical damping.
 //!
-//! Damping `C = αM + βK` acts on the velocities of all nodes, K the stiffness at the start of the step, projected to be
+//! Damping `C = αM + βK` acts on the velocities of all nodes. K is the stiffness at the start of the step, projected to be
 //! positive semi-definite.
 
 use super::super::{SimulationError, lost};
@@ -18,32 +18,32 @@ use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NodeMatrix, Outcome, Pattern, ScalarMatrix};
 use std::sync::Arc;
 
-/// How steps are taken.
+/// Time integration scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Integrator {
-    /// First order; damps motion, the more the longer the step.
+    /// First order; numerical damping grows with the step.
     #[default]
     BackwardEuler,
     /// Second order, without numerical damping.
     Midpoint,
 }
 
-/// How a [`NonlinearSimulation`] runs.
+/// Settings of a [`NonlinearSimulation`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NonlinearSettings {
-    /// The elastic energy.
+    /// Elastic energy.
     pub model: Model,
-    /// How steps are taken.
+    /// Time integration scheme.
     pub integrator: Integrator,
-    /// Step, s.
+    /// Step size, s.
     pub step: f64,
-    /// α, 1/s.
+    /// Mass damping α, 1/s.
     pub mass_damping: f64,
-    /// β, s.
+    /// Stiffness damping β, s.
     pub stiffness_damping: f64,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
-    /// When a step's minimisation stops.
+    /// Stopping criteria for a step's minimisation.
     pub newton: Newton,
 }
 
@@ -61,7 +61,7 @@ impl Default for NonlinearSettings {
     }
 }
 
-/// A body in nonlinear motion, some of its nodes held.
+/// A body in nonlinear motion with some nodes held.
 pub struct NonlinearSimulation {
     elements: Arc<Elements>,
     mass: ScalarMatrix,
@@ -74,16 +74,16 @@ pub struct NonlinearSimulation {
     next: Vec<Vec3>,
     inertia: Vec<Vec3>,
     lag: Vec<Vec3>,
-    /// Gravity at every node.
+    /// Acceleration of gravity at every node.
     weights: Vec<Vec3>,
 }
 
 impl NonlinearSimulation {
-    /// A body at rest in its rest shape: elements, mass matrix (kg, within the elements' pattern), positions at rest
-    /// `[nodes]` (m), and which nodes are held (none need be).
+    /// Creates a body at rest in its rest shape from elements, mass matrix (kg, within the elements' pattern), rest positions
+    /// `[nodes]` (m), and flags of held nodes (optional).
     ///
     /// # Errors
-    /// Arrays of another length or not finite, a free node in no element, settings out of range.
+    /// Arrays have another length or are not finite; a free node is in no element; a setting is out of range.
     pub fn new(
         elements: Arc<Elements>,
         mass: ScalarMatrix,
@@ -121,7 +121,7 @@ impl NonlinearSimulation {
             let (what, range) = ("gravity", "finite");
             return Err(SimulationError::Setting { what, range, value });
         }
-        // A lumped matrix has the diagonal only; the solver looks for every pair.
+        // A lumped matrix has the diagonal only; the solver needs every pair.
         let mut whole: ScalarMatrix = zeros(elements.nodes(), elements.all_corners());
         for row in 0..mass.rows() {
             for i in mass.row_range(row) {
@@ -147,20 +147,20 @@ impl NonlinearSimulation {
         })
     }
 
-    /// Displacements `[nodes]`, m.
+    /// Returns the displacements `[nodes]`, m.
     pub fn displacements(&self) -> &[Vec3] {
         &self.displacements
     }
 
-    /// Velocities `[nodes]`, m/s.
+    /// Returns the velocities `[nodes]`, m/s.
     pub fn velocities(&self) -> &[Vec3] {
         &self.velocities
     }
 
-    /// Takes another state, `[nodes]` each.
+    /// Sets displacements and velocities, `[nodes]` each.
     ///
     /// # Errors
-    /// Arrays of another length or not finite; the present state then stays.
+    /// Arrays have another length or are not finite; the present state then stays.
     pub fn set_state(
         &mut self,
         displacements: &[Vec3],
@@ -177,11 +177,11 @@ impl NonlinearSimulation {
         check(&self.elements, &self.next, &self.fixed, &[vectors])
     }
 
-    /// One step under gravity and `forces[nodes]` (N, world axes, constant), with the held nodes at the displacements `held[nodes]` at its end
-    /// (none = they stay; entries of free nodes are not read).
+    /// Takes one step under gravity and `forces[nodes]` (N, world axes, constant). `held[nodes]` are the displacements of held nodes at the
+    /// step's end (`None`: they stay; entries of free nodes are not read).
     ///
     /// # Errors
-    /// Arrays of another length or not finite, no convergence, a stop by the progress; the state then stays.
+    /// Arrays have another length or are not finite; the minimisation does not converge; a cancellation. The state then stays.
     pub fn step(
         &mut self,
         forces: &[Vec3],
@@ -195,7 +195,7 @@ impl NonlinearSimulation {
         }
         let settings = self.settings;
         let whole = settings.step;
-        // Of the whole step, the part that is backward Euler.
+        // Share of the step that is backward Euler.
         let part = match settings.integrator {
             Integrator::BackwardEuler => 1.0,
             Integrator::Midpoint => 0.5,
@@ -211,7 +211,7 @@ impl NonlinearSimulation {
                     let way = way * part;
                     (q + way, inertia, way * (settings.stiffness_damping / h))
                 }
-                // The guess is to stay: nothing is inverted that was not before.
+                // The guess is the present position: it inverts nothing new.
                 (false, _) => (q, -velocity / h, Vec3::zeros()),
             };
         }
@@ -260,7 +260,7 @@ impl NonlinearSimulation {
         Ok(outcome)
     }
 
-    /// Kinetic and elastic energy, J.
+    /// Returns the kinetic plus elastic energy, J.
     pub fn energy(&self) -> f64 {
         let kinetic: f64 = (0..self.velocities.len())
             .map(|v| 0.5 * self.velocities[v].dot(&self.mass.row_times(v, &self.velocities)))

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nonlinear statics and implicit steps of a body with a skeleton.
 //!
-//! As in [`super::super::warped`]: backward Euler, held vertices follow the pose, gravity less what the modelled shape has
-//! sagged under, twist energy, and damping relative to flesh that is frozen to its bones during the step:
+//! A step is backward Euler, as in [`super::super::warped`]: held vertices at the pose, gravity less that of the rest shape
+//! (the sculpt sags already), twist energy, and damping relative to flesh that is frozen to its bones during the step:
 //!
 //! ```text
 //! M (v' − v)/h + (α M + β K)(v' − v_skin) + ∇V(q') + Mt p' = t + f_g + F,   p' = x + q' = p + h v'
 //! ```
 //!
-//! with K the stiffness of the carried flesh, projected to be positive semi-definite, and β less h, which backward Euler damps by itself. Newton's method starts from the
-//! carried flesh: moved rigidly with its bones, it is no more deformed than before. Where that does not converge or inverts
-//! pieces, it starts again by way of neo-Hookean flesh, then from the skinned shape.
+//! with K the stiffness of the carried flesh, projected to be positive semi-definite, and β reduced by h, the numerical damping of
+//! backward Euler. Newton's method starts from the carried flesh: moved rigidly with its bones, it is no more deformed than
+//! before. If this does not converge or inverts pieces, it starts again by way of neo-Hookean flesh, then from the skinned
+//! shape.
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
@@ -42,7 +43,7 @@ fn domain(body: &Body, model: Model) -> Domain<'_> {
     }
 }
 
-/// Forces other than elastic ones on flesh at displacements `q`: twist, gravity, external ones.
+/// Computes the non-elastic forces on flesh at displacements `q`: twist, gravity, external ones.
 fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
     out.copy_from_slice(&skinned.twist_loads);
     load.add_net_weight(body, skinned, out);
@@ -58,7 +59,7 @@ fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, q: &[Vec3], out: &m
     }
 }
 
-/// The forces (N; zero on held vertices) that hold the flesh at displacements `q`.
+/// Returns the forces (N; zero on held vertices) that hold the flesh at displacements `q`.
 pub(in super::super) fn forces_at(
     body: &Body,
     model: Model,
@@ -79,8 +80,8 @@ pub(in super::super) fn forces_at(
     forces
 }
 
-/// Positions in balance at a pose: from the warped balance; where that fails or leaves flesh inverted, from the skin by way
-/// of neo-Hookean flesh, and along the way of the bones from rest. The one with the fewest inverted pieces counts.
+/// Returns the positions in balance at a pose. The search starts from the warped balance. If that fails or leaves flesh inverted, it
+/// starts from the skin by way of neo-Hookean flesh, and then follows the bones from rest. The result has the fewest inverted pieces.
 pub(in super::super) fn settled(
     body: &Body,
     (method, model): (Method, Model),
@@ -169,18 +170,18 @@ pub(in super::super) fn settled(
     lost(&p).map_or(Ok(p), Err)
 }
 
-/// Where a step's minimisation starts.
+/// Initial guess of a step's minimisation.
 #[derive(Clone, Copy, PartialEq)]
 enum Attempt {
-    /// From the carried flesh.
+    /// The carried flesh.
     Carried,
-    /// From there by way of neo-Hookean flesh.
+    /// The carried flesh, by way of neo-Hookean flesh.
     Detour,
-    /// From the skinned shape.
+    /// The skinned shape.
     Skinned,
 }
 
-/// Buffers of a step.
+/// Stepper of the nonlinear methods: solver and buffers of a step.
 pub(in super::super) struct NonlinearStepper {
     model: Model,
     balancer: Balancer,

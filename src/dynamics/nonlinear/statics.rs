@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nonlinear static equilibrium of any body of [`Elements`]: tetrahedra or cells of a lattice.
 //!
-//! Newton's method from the prescribed positions of the fixed nodes at full load. Under compression St. Venant-Kirchhoff
-//! flesh has minima with inverted pieces; where the first try ends in one, or does not converge, two more follow: from the
-//! balance of neo-Hookean flesh, and with the load brought up in steps, each from the balance before it. The one with the
-//! fewest inverted pieces is the answer. Loads beyond what St. Venant-Kirchhoff flesh can bear leave some (a fibre pushes
+//! Newton's method starts from the prescribed positions of the fixed nodes at full load. Under compression St. Venant-Kirchhoff
+//! flesh has minima with inverted pieces. If the first try ends in one or does not converge, two more follow: from the
+//! balance of neo-Hookean flesh, and with the load increased in steps, each from the balance before it. The result is the one with
+//! the fewest inverted pieces. Loads beyond the strength of St. Venant-Kirchhoff flesh leave some (a fibre pushes
 //! back most at 58 % of its length).
 
 use super::super::SimulationError;
@@ -15,24 +15,24 @@ use crate::progress::{Part, Progress};
 use crate::solve::matrix::zeros;
 use crate::solve::{Newton, NewtonError, Outcome, Pattern, ScalarMatrix};
 
-/// A body in balance.
+/// Static balance of a body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Balance {
     /// Displacements `[nodes]`, m.
     pub displacements: Vec<Vec3>,
-    /// How the last minimisation went.
+    /// Outcome of the last minimisation.
     pub outcome: Outcome,
-    /// Pieces that are inverted or flat; zero unless the load is too much for the model.
+    /// Number of inverted or flat pieces; zero unless the load is too large for the model.
     pub inverted: usize,
 }
 
-/// Displacements at which elastic forces balance `forces[nodes]` (N, constant, world axes), with the `fixed` nodes at their
-/// `prescribed[nodes]` displacements (m; none = zero; those of other nodes are the start of the search). `rest[nodes]` are the
-/// positions at rest, m.
+/// Returns the displacements at which elastic forces balance `forces[nodes]` (N, constant, world axes), with the `fixed` nodes at
+/// their `prescribed[nodes]` displacements (m; `None`: zero). Entries of free nodes are the initial guess. `rest[nodes]` are the
+/// rest positions, m.
 ///
 /// # Errors
-/// Arrays of another length or not finite, no fixed node, a free node that no element with volume holds, no convergence, a
-/// part that nothing holds, a stop by the progress.
+/// Arrays have another length or are not finite; no node is fixed; no element with volume holds a free node; nothing holds a part of
+/// the body; Newton's method does not converge; a cancellation.
 #[allow(clippy::too_many_arguments)]
 pub fn equilibrium(
     elements: &Elements,
@@ -132,7 +132,7 @@ impl Balance {
     }
 }
 
-/// Of two balances the one with fewer inverted pieces, the first when they are equal.
+/// Returns the balance with fewer inverted pieces, or the first if they are equal.
 pub(super) fn better(
     first: Result<Balance, NewtonError>,
     second: Result<Balance, NewtonError>,
@@ -147,10 +147,10 @@ pub(super) fn better(
 
 /// Shortest part of a path that is tried before giving up.
 const SHORTEST: f64 = 1.0 / 256.0;
-/// Parts that invert flesh are shortened down to this.
+/// Length down to which parts that invert flesh are shortened.
 const CAREFUL: f64 = 1.0 / 32.0;
 
-/// Follows a balance along a path from 0 to 1: `solve(from, to, q)` takes `q` in balance at `from` to balance at `to`. Parts
+/// Follows a balance along a path from 0 to 1: `solve(from, to, q)` takes `q` from balance at `from` to balance at `to`. Parts
 /// that fail are halved.
 pub(super) fn follow(
     elements: &Elements,
@@ -181,12 +181,12 @@ pub(super) fn follow(
     }
 }
 
-/// Whether a shorter part may do what a long one could not.
+/// Returns whether a shorter part may succeed after this error.
 fn retry(error: &NewtonError) -> bool {
     !matches!(error, NewtonError::Cancelled(_) | NewtonError::Solve(_))
 }
 
-/// One entry per node, finite, and each free node in an element with volume.
+/// Checks that arrays have one finite entry per node and that each free node is in an element with volume.
 pub(super) fn check(
     elements: &Elements,
     rest: &[Vec3],

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One body as contact sees it: where its flesh is shown before and after each step.
+//! One body in contact: the displayed positions of its flesh before and after each step.
 //!
-//! The balance without loads, to which sway is added where flesh is shown, is solved for once a frame; during it what it adds to
-//! the skinned shape turns along with the bones. How far bent joints are lifted from the artist's skin is known at a frame's ends, and
-//! goes from one to the other in the axes of the bones.
+//! The balance without loads, to which sway is added where flesh is shown, is solved for once a frame. During the frame, its
+//! displacement from the skinned shape turns along with the bones. The lifts of bent joints from the artist's skin are known at
+//! the frame's ends; between them they are interpolated in the axes of the bones.
 
 use crate::contact::{ContactSkin, Lifts, Posed, ShownVertices};
 use crate::dynamics::shape::Shape;
@@ -13,17 +13,17 @@ use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// How the flesh of a simulation is shown.
+/// Display options of a simulation's flesh.
 #[derive(Clone, Copy)]
 pub(in crate::dynamics) struct Shown {
     pub method: Method,
-    /// Whether sway is parted from what the bones do.
+    /// True: sway is separate from the joints' own shape.
     pub parted: bool,
     pub joints: f64,
 }
 
 impl Shown {
-    /// The share of the lattice's own bend that is shown.
+    /// Returns the share of the lattice's own bend that is shown.
     fn bend(&self) -> f64 {
         match (self.parted, self.method) {
             (true, Method::Hyperelastic) => 0.0,
@@ -33,38 +33,38 @@ impl Shown {
     }
 }
 
-/// A body where a frame begins.
+/// State of a body at the beginning of a frame, and its motion in the frame.
 pub(in crate::dynamics) struct Begun<'a> {
     pub shown: Shown,
-    /// How the bones carry it.
+    /// Skinned lattice at the present pose.
     pub skinned: &'a SkinnedLattice,
     pub positions: &'a [Vec3],
     pub shape: &'a Shape,
     pub motion: &'a FrameMotion,
-    /// [`Shape::folds`] at its end.
+    /// [`Shape::folds`] at the frame's end.
     pub folds: Vec<f64>,
-    /// [`Shape::lifts_at`] where it begins and ends.
+    /// [`Shape::lifts_at`] at the frame's beginning and end.
     pub lifts: [Arc<Vec<Vec3>>; 2],
 }
 
-/// What contact keeps of one body.
+/// Contact state of one body.
 pub(super) struct TouchingBody {
     pub skin: Arc<ContactSkin>,
-    /// What the balance without loads adds to the skinned shape, in rest axes.
+    /// Displacement of the balance without loads from the skinned shape, in rest axes, `[nodes]`, metres.
     bend: Vec<Vec3>,
-    /// How its vertices were turned when the frame began.
+    /// Rotations of the lattice's vertices at the frame's beginning.
     begun: Vec<Mat3>,
-    /// At the end of the frame.
+    /// Skinned lattice at the frame's end.
     end: SkinnedLattice,
-    /// Folds where the frame begins and ends; empty: there are none.
+    /// Folds at the frame's beginning and end; empty: zero.
     folds: [Vec<f64>; 2],
-    /// Lifts of bent joints there; empty: there are none.
+    /// Lifts of bent joints at the frame's beginning and end; empty: zero.
     lifts: [Arc<Vec<Vec3>>; 2],
     pub before: Lattice,
     pub after: Lattice,
 }
 
-/// A lattice as contact sees it.
+/// Displayed lattice for contact, at one time.
 #[derive(Default)]
 pub(super) struct Lattice {
     base: Vec<Vec3>,
@@ -101,8 +101,7 @@ impl Lattice {
         }
     }
 
-    /// Takes folds and lifts a part of the way from where a frame begins to where it ends: lifts in the axes of the bones as they
-    /// stand there.
+    /// Interpolates folds and lifts at the share `s` of the frame; lifts are in the axes of the bones there.
     fn share(
         &mut self,
         (folds, [from, to]): (&[Vec<f64>; 2], &[Arc<Vec<Vec3>>; 2]),
@@ -150,7 +149,7 @@ impl TouchingBody {
         })
     }
 
-    /// Before the first step of a frame: `before` is where the flesh is, `after` where the bones would carry it in the frame.
+    /// Prepares for a frame: `before` is the present flesh, `after` the flesh carried by the bones to the frame's end.
     pub fn begin(&mut self, begun: &Begun) -> Result<(), SimulationError> {
         let (now, shape, shown) = (begun.skinned, begun.shape, begun.shown);
         for (v, bend) in self.bend.iter_mut().enumerate() {
@@ -182,7 +181,7 @@ impl TouchingBody {
         Ok(())
     }
 
-    /// Takes up where the flesh is as a step begins.
+    /// Sets `before` to the flesh at the start of a step.
     pub fn set_before(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.before.set(of, step.from, &self.bend, positions);
@@ -190,7 +189,7 @@ impl TouchingBody {
         self.before.share((&self.folds, &self.lifts), at, step.from);
     }
 
-    /// Takes up where a step would end.
+    /// Sets `after` to the flesh at the proposed end of a step.
     pub fn set_after(&mut self, shown: Shown, step: &Step, positions: &[Vec3]) {
         let of = (&*self.skin, shown);
         self.after.set(of, step.to, &self.bend, positions);
@@ -198,12 +197,12 @@ impl TouchingBody {
             .share((&self.folds, &self.lifts), step.end, step.to);
     }
 
-    /// How a lattice vertex has turned from where the frame began to where a step ends.
+    /// Returns the rotation of a lattice vertex from the frame's beginning to a step's end.
     pub fn turn(&self, step: &Step, v: usize) -> Mat3 {
         step.to.turns[v] * self.begun[v].transpose()
     }
 
-    /// What pushed the free nodes in the last step, N, turned along to the step's end, of all `[nodes]`.
+    /// Computes the last step's contact forces on all `[nodes]`, N, turned along to the step's end, from those on the free nodes.
     pub fn turn_along(&self, step: &Step, pushes: &[Vec3], turned: &mut Vec<Vec3>) {
         turned.clear();
         turned.resize(step.body.nodes(), Vec3::zeros());
@@ -215,7 +214,7 @@ impl TouchingBody {
     }
 }
 
-/// Folds a part of the way from where a frame begins to where it ends; empty: there are none at both.
+/// Interpolates folds at the share `s` of a frame; empty if both ends are empty.
 fn fold([from, to]: &[Vec<f64>; 2], s: f64, folds: &mut Vec<f64>) {
     folds.clear();
     let count = from.len().max(to.len());

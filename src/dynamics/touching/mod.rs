@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contact in the steps of bodies that are taken side by side, often of one alone: what touches, and what it displaces.
+//! Contact in the lockstep of one or more bodies: contact state, search and displacements.
 
 mod body;
 mod state;
@@ -21,37 +21,37 @@ use body::TouchingBody;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// One for each body; that of a body alone is not allocated.
+/// One entry for each body; that of a single body is not allocated.
 type Each<T> = SmallVec<[T; 1]>;
 
-/// Which body could not take a step, and why.
+/// Index of the body that could not take a step, and the error.
 pub(super) type Failure = (usize, SimulationError);
 
 /// Contact of some bodies with themselves, with each other and with colliders.
 pub(super) struct Touching {
     bodies: Vec<TouchingBody>,
-    /// How each of them touches.
+    /// Contact options of each body.
     options: Vec<ContactOptions>,
     colliders: Vec<Arc<Collider>>,
-    /// Where the motions of colliders go in the next frame; none: on by one entry.
+    /// Span of the colliders' motions for the next frame; `None`: one entry onwards.
     span: Option<Span>,
-    /// The entry of their motions at which they are after a reset, and that at which they are.
+    /// Entries of the colliders' motions after a reset and at present.
     first: usize,
     entry: usize,
     contacts: Contacts,
-    /// In place of the contacts of a body alone, where that is asked for.
+    /// Creases, which replace the contacts of a single body if requested.
     creases: Option<Creases>,
-    /// Whether the frame's first step is still to come, beside which what may touch is searched for, and how colliders go in it.
+    /// True before the frame's first step, in parallel with which contact pairs are searched for; and the frame's collider span.
     fresh: bool,
     way: Option<Span>,
-    /// Whether the last step was displaced, and by how much the free nodes of each body.
+    /// True if the last step was displaced; and the displacements of the free nodes of each body.
     touched: bool,
     moved: Vec<Vec<Vec3>>,
     pushed: Pushed,
 }
 
-/// What pushed in the last step, N, of each body at all lattice vertices, turned along to the end of the present one; and the forces
-/// there with those that act besides.
+/// Contact forces of the last step, N, for each body at all lattice vertices, turned along to the end of the present step; and their
+/// sums with the external forces there.
 #[derive(Default)]
 struct Pushed {
     pushes: Vec<Vec<Vec3>>,
@@ -59,7 +59,7 @@ struct Pushed {
 }
 
 impl Touching {
-    /// Of one body.
+    /// Creates the contact of one body.
     pub fn new(contact: &PreparedContact) -> Result<Self, SimulationError> {
         let mut touching = Self::of(
             std::slice::from_ref(contact),
@@ -69,7 +69,7 @@ impl Touching {
         Ok(touching)
     }
 
-    /// Of bodies among each other, with colliders for all of them.
+    /// Creates the contact of bodies among each other, with colliders for all of them.
     pub fn of(
         contacts: &[PreparedContact],
         colliders: Vec<Arc<Collider>>,
@@ -104,12 +104,12 @@ impl Touching {
         self.contacts.held_cells(body)
     }
 
-    /// Whether the last step was displaced.
+    /// Returns whether the last step was displaced.
     pub fn has_touched(&self) -> bool {
         self.touched
     }
 
-    /// Balances are frictionless.
+    /// Switches friction on or off; balances are frictionless.
     pub fn set_friction(&mut self, on: bool) {
         let frictionless = |o: &ContactOptions| ContactOptions {
             friction: if on { o.friction } else { 0.0 },
@@ -119,19 +119,19 @@ impl Touching {
         self.contacts.set_options(&options);
     }
 
-    /// What pushed the free nodes of a body in the last step, N; nothing where nothing did.
+    /// Returns the contact forces on the free nodes of a body in the last step, N; empty if there were none.
     pub fn pushes(&self, body: usize) -> &[Vec3] {
         self.contacts.pushes().get(body).map_or(&[], |p| p)
     }
 
-    /// Lets nothing touch, as after a reset.
+    /// Removes all contacts, as after a reset.
     pub fn clear(&mut self) {
         self.contacts.restore(Vec::new(), Vec::new());
         self.restore_creases(Vec::new());
     }
 
-    /// Lets bodies stand where their lattices are, as after a reset: colliders are at the [first](Self::begin_at) entry of their
-    /// motions, and those that enclose a body are rooms of it.
+    /// Resets contact for bodies at `places`: colliders are at the [first](Self::begin_at) entry of their motions, and a collider that
+    /// encloses a body becomes a room of it.
     pub fn stand(&mut self, places: &[&[Vec3]]) {
         self.clear();
         self.set_entry(self.first);
@@ -139,24 +139,24 @@ impl Touching {
         self.contacts.find_rooms(&standing, self.first);
     }
 
-    /// Of each body the bones that lie in other flesh or in colliders.
+    /// Returns for each body the bones that lie in other flesh or in colliders.
     pub fn buried(&self, places: &[&[Vec3]]) -> Vec<Vec<BuriedBone>> {
         let standing = standing(&self.bodies, &self.options, places);
         self.contacts.buried(&standing, self.entry)
     }
 
-    /// Takes up what touches of another that has the same bodies.
+    /// Copies the contacts of `other`, which has the same bodies.
     pub fn follow(&mut self, other: &Self) {
         let (live, pushes) = (other.contacts.live(), other.contacts.pushes());
         self.contacts.restore(live.to_vec(), pushes.to_vec());
     }
 
-    /// The crease method, where it takes the place of contacts.
+    /// Returns the crease method, if it replaces contacts.
     pub fn creases(&self) -> Option<&Creases> {
         self.creases.as_ref()
     }
 
-    /// Looks for creases at these pairs of vertices from now on.
+    /// Sets the pairs of vertices at which creases are looked for.
     pub fn set_seeds(&mut self, seeds: &[[u32; 2]]) -> Result<(), ContactError> {
         let creases = self.creases.as_mut().ok_or(ContactError::NoCreases)?;
         creases.set_seeds(seeds, &self.bodies[0].skin)
@@ -168,17 +168,17 @@ impl Touching {
         }
     }
 
-    /// How the flesh of a body touches, and its skin, prepared.
+    /// Returns the prepared skin and the contact options of a body.
     pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactOptions) {
         (&self.bodies[body].skin, self.options[body])
     }
 
-    /// Lets resets put colliders at an entry of their motions.
+    /// Sets the entry of the colliders' motions at which resets put them.
     pub fn begin_at(&mut self, entry: usize) {
         self.first = entry;
     }
 
-    /// Returns where colliders stay while bodies come to rest after a reset.
+    /// Returns the constant span at which colliders stay while bodies come to rest after a reset.
     pub fn resting_span(&self) -> Span {
         Span::between(self.first, self.first)
     }
@@ -189,12 +189,12 @@ impl Touching {
         self.span = None;
     }
 
-    /// Lets the colliders go so in the next frame.
+    /// Sets the span of the colliders' motions for the next frame.
     pub fn set_span(&mut self, span: Span) {
         self.span = Some(span);
     }
 
-    /// The way of the colliders in the frame that begins, after which they are at its end.
+    /// Returns the colliders' span in the frame that begins, and moves them to its end.
     pub fn next_span(&mut self) -> Span {
         let next = Span::between(self.entry, self.entry + 1);
         let span = self.span.take().unwrap_or(next);
@@ -202,7 +202,7 @@ impl Touching {
         span
     }
 
-    /// Before the first step of a frame, in which colliders go through a span of their motion; none: there are none in it.
+    /// Prepares for a frame in which colliders move through a span of their motions; `None`: no colliders.
     pub fn begin(&mut self, begun: &[Begun], span: Option<&Span>) -> Result<(), SimulationError> {
         for (body, begun) in self.bodies.iter_mut().zip(begun) {
             body.begin(begun)?;
@@ -212,14 +212,14 @@ impl Touching {
         Ok(())
     }
 
-    /// Takes one step of all bodies; on an error says of which. Bodies before that one have taken the step.
+    /// Takes one step of all bodies. An error names the body; those before it have taken the step.
     pub fn step(&mut self, bodies: &mut [InStep]) -> Result<(), Failure> {
         if !self.fresh {
             for (seen, body) in self.bodies.iter_mut().zip(&*bodies) {
                 seen.set_before(body.shown, &body.step, &body.nodes.positions);
             }
         }
-        // Under the forces of the step before contacts are found where they are, and flesh is not strained to be pushed back.
+        // The proposal includes the last step's contact forces: contacts are then found in place, and flesh is not strained to be pushed back.
         let mut pushed = std::mem::take(&mut self.pushed);
         let any = self.load(bodies, &mut pushed);
         let mut steps = Each::with_capacity(bodies.len());
@@ -233,7 +233,7 @@ impl Touching {
         done
     }
 
-    /// What pushed in the last step; false: nothing did.
+    /// Computes the contact forces of the last step and the loads with them; returns false if there were none.
     fn load(&self, bodies: &[InStep], pushed: &mut Pushed) -> bool {
         let pushes = self.contacts.pushes();
         let Pushed { pushes: all, loads } = pushed;
@@ -253,7 +253,7 @@ impl Touching {
         !pushes.is_empty()
     }
 
-    /// Takes one step of all bodies under what pushed.
+    /// Takes one step of all bodies under the last step's contact forces.
     fn take(
         &mut self,
         bodies: &mut [InStep],
@@ -278,7 +278,7 @@ impl Touching {
         Ok(())
     }
 
-    /// Proposes the steps; beside the first ones of a frame what may touch in that is searched for.
+    /// Proposes the steps. In parallel with the first ones of a frame, the frame's contact pairs are searched for.
     fn propose(&mut self, bodies: &mut [InStep], steps: &[Step]) -> Result<(), Failure> {
         let fresh = std::mem::take(&mut self.fresh);
         let all = self.bodies.iter().zip(&self.options).zip(&*bodies);
@@ -292,7 +292,7 @@ impl Touching {
         });
         let swept: Each<Swept> = swept.collect();
         let (contacts, span) = (&mut self.contacts, self.way.as_ref());
-        // This thread asks the progress.
+        // Only this thread checks for cancellation.
         rayon::in_place_scope(|scope| {
             if fresh {
                 scope.spawn(|_| contacts.begin(&swept, span));
@@ -306,7 +306,7 @@ impl Touching {
         })
     }
 
-    /// Proposes the steps, and finds by how much the free nodes of each body are displaced where they end; false: nothing touches.
+    /// Proposes the steps and computes the displacements of each body's free nodes at their ends; returns false without contact.
     fn displaced(
         &mut self,
         bodies: &mut [InStep],
@@ -362,7 +362,7 @@ fn standing<'a>(
     standing.collect()
 }
 
-/// What takes the steps of a body in parts.
+/// Returns the stepper of a body that takes steps in parts, and the body's nodal state.
 fn in_parts<'a>(
     body: &'a mut InStep,
 ) -> Result<(&'a mut dyn StepInParts, &'a mut NodalState), SimulationError> {
@@ -373,11 +373,11 @@ fn in_parts<'a>(
 }
 
 impl Simulation {
-    /// Lets the flesh touch itself and colliders from now on; none: it passes through all. Modal flesh moves as without; its
-    /// surface is [parted](Self::parted).
+    /// Sets the contact of the flesh with itself and with colliders; `None`: it passes through all. The motion of modal flesh does not
+    /// change; its surface is [parted](Self::parted).
     ///
     /// # Errors
-    /// A method that knows no contact, a skin of another body.
+    /// The method supports no contact; the skin is of another body; a crease method is set for modal flesh.
     pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
         let Some(contact) = contact else {
             (self.touching, self.parting) = (None, None);
@@ -392,7 +392,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Refuses what [`set_contact`](Self::set_contact) does.
+    /// Checks what [`set_contact`](Self::set_contact) refuses.
     pub(super) fn check_contact(&self, contact: &PreparedContact) -> Result<(), SimulationError> {
         let method = self.method;
         if !method.touches() {
@@ -407,7 +407,7 @@ impl Simulation {
         }
     }
 
-    /// Shows more of the joints' elastic shape where the skin lies in itself, if contact is to part it there.
+    /// Enables folds, which show more of the joints' elastic shape where the skin intersects itself, if contact is to part it there.
     pub(super) fn fold_as(&mut self, contact: &PreparedContact) {
         let options = contact.options();
         let bends = self.method != Method::Hyperelastic && self.settings.elastic_joints == 1.0;
@@ -416,21 +416,22 @@ impl Simulation {
         self.shape.fold(folds.then_some(contact.skin()));
     }
 
-    /// Lets resets put colliders at an entry of their motions.
+    /// Sets the entry of the colliders' motions at which resets put them.
     pub(crate) fn begin_colliders_at(&mut self, entry: usize) {
         if let Some(touching) = &mut self.touching {
             touching.begin_at(entry);
         }
     }
 
-    /// Lets colliders go so in the next frame, in place of on by one entry.
+    /// Sets the span of the colliders' motions for the next frame, in place of one entry.
     pub(crate) fn set_collider_span(&mut self, span: Span) {
         if let Some(touching) = &mut self.touching {
             touching.set_span(span);
         }
     }
 
-    /// What parts the surface as a presenter shows it at present; none of another method than the modal one, and without contact.
+    /// Returns the parting of the surface as a presenter shows it at present; `None` for methods other than the modal one, or without
+    /// contact.
     ///
     /// # Errors
     /// As [`Presenter::positions`].
@@ -445,20 +446,19 @@ impl Simulation {
         presenter.parted(parting, posed, &lattice, entry).map(Some)
     }
 
-    /// What touches at present, and with which forces; nothing with the modal method, whose surface alone is
-    /// [parted](Self::parted).
+    /// Returns the present contacts with their forces; empty with the modal method, which only [parts](Self::parted) its surface.
     pub fn contacts(&self) -> &[ContactPoint] {
         self.touching.as_ref().map_or(&[], |t| t.points())
     }
 
-    /// Bones that lie in other flesh or in colliders at present, which contact moves out of nothing.
+    /// Returns the bones that lie in other flesh or in colliders at present; contact cannot move them out.
     pub fn buried_bones(&self) -> Vec<BuriedBone> {
         let buried = |t: &Touching| t.buried(&[self.lattice_positions()]).pop();
         let touching = self.touching.as_deref();
         touching.and_then(buried).unwrap_or_default()
     }
 
-    /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
+    /// Returns the number of cells near inversion whose vertices are all held by bones: contact cannot help these.
     pub fn held_cells(&self) -> usize {
         self.touching.as_ref().map_or(0, |t| t.held_cells(0))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a saved state keeps of contact.
+//! Contact in saved states.
 
 use super::Touching;
 use crate::Vec3;
@@ -7,18 +7,18 @@ use crate::contact::{ContactSkin, Crease, Live};
 use crate::dynamics::SimulationError;
 use crate::dynamics::sections::{Kind, Sections, Writer};
 
-/// Of each contact: body, point, other body, triangle, weights of its corners, force, friction, side.
+/// Per contact: body, point, other body, triangle, weights of its corners, force, friction, side.
 const CONTACTS: Kind = Kind::required("contacts", 2);
-/// What contacts and cells pushed the free nodes with, one body after the other, N.
+/// Forces of contacts and cells on the free nodes, one body after the other, N.
 const PUSHES: Kind = Kind::required("contact pushes", 1);
-/// The entry of the colliders' motions at which they are.
+/// Present entry of the colliders' motions.
 const COLLIDERS: Kind = Kind::required("colliders", 1);
-/// Of each collider, of which bodies it is a room: 1, of others 0.
+/// Per collider, a flag for each body: 1 if it is a room of the body, else 0.
 const ROOMS: Kind = Kind::required("rooms", 1);
-/// Of each element of the collision list, in order of entry: vertex, triangle, weights of its corners.
+/// Per element of the collision list, in order of entry: vertex, triangle, weights of its corners.
 const CREASES: Kind = Kind::required("creases", 1);
 
-/// What was read of a state.
+/// Contact state read from a saved state.
 #[derive(Default)]
 pub(in crate::dynamics) struct Kept {
     live: Vec<Live>,
@@ -53,7 +53,7 @@ impl Touching {
         }
     }
 
-    /// Reads what [`save`](Self::save) wrote; changes nothing.
+    /// Reads the output of [`save`](Self::save); changes nothing.
     pub fn read(&self, state: &mut Sections) -> Result<Kept, SimulationError> {
         let mut kept = Kept::default();
         if self.creases.is_some() {
@@ -98,7 +98,7 @@ impl Touching {
         Ok(kept)
     }
 
-    /// Takes up what was read.
+    /// Applies what [`read`](Self::read) returned.
     pub fn take_up(&mut self, kept: Kept) {
         self.contacts.restore(kept.live, kept.pushes);
         self.contacts.set_rooms(kept.rooms);
@@ -107,7 +107,7 @@ impl Touching {
     }
 }
 
-/// Records of so many numbers each; none where one of them is none, or a part of one is left.
+/// Splits numbers into records of a fixed length; `None` if a record is invalid or incomplete.
 fn records<T>(
     numbers: &[f64],
     length: usize,
