@@ -130,9 +130,9 @@ pub(crate) struct Rows {
     /// Entries of all rows, each with the position of its node in `moved`.
     entries: Vec<(Entry, usize)>,
     parts: Vec<Part>,
-    /// W Cᵀ λ of the nodes that rows push.
+    /// `W Cᵀ λ` at the nodes that rows push.
     moved: Vec<f64>,
-    /// W c of rows that have pushed, one after the other; and which parts of `moved` they are of.
+    /// `W c` of the rows that have pushed, one after the other; and the parts of `moved` that they belong to.
     responses: Vec<f64>,
     spans: Vec<Span>,
     way: Way,

@@ -26,8 +26,8 @@ pub(crate) const FLAT: f64 = 0.02;
 /// Distance at rest below which flesh does not touch itself, in cells: within a cell nothing can fold onto itself. Half and twice the value give the
 /// same depths.
 const APART: f64 = 0.5;
-/// Least distance of a point from its own place, in distances from the skin that it came in through: once would take flesh that is stretched
-/// for other flesh. Depths are the same at half and twice as much.
+/// Least distance of a point from its own rest position, over its depth below the skin that it came through. A ratio of one would take stretched
+/// flesh for other flesh. Half and twice the value give the same depths.
 const OWN: f64 = 2.0;
 /// Farthest that skin may be shown from a point: this multiple of their distance at rest, plus this many cells. Skin farther away was found through a
 /// cell that is far from its rest shape. Half and twice the value give the same depths.

@@ -277,7 +277,7 @@ impl Posed<'_> {
     }
 
     /// Adds the derivatives of a displayed point with respect to the sway of lattice vertices, times `factor`: one matrix per vertex. Returns the
-    /// largest [`Bound::held_back`] of its corners.
+    /// largest `Bound::held_back` of its corners.
     pub fn add_slopes(&self, point: &SkinPoint, factor: f64, slopes: &mut Slopes) -> f64 {
         let embedding = self.skin.body().embedding();
         let corners = self.skin.corners(point.triangle);

@@ -47,7 +47,7 @@ pub(crate) struct Proxy {
     pub rest: Vec3,
     /// Vertex of the given surface with the largest weight: the vertex that reports name.
     pub vertex: u32,
-    /// The skin that it stands for, m².
+    /// Area of skin that the proxy stands for, m².
     pub area: f64,
 }
 
