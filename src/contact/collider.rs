@@ -58,7 +58,7 @@ pub(super) enum Motion {
 pub enum ColliderMotion {
     /// No motion.
     Still,
-    /// Affine maps that carry its vertices, one an entry.
+    /// Affine maps that carry its vertices, one per entry.
     Carried(Vec<Affine>),
     /// Positions of its vertices, `[entries][n]`, metres.
     Deforming(Vec<Vec<Vec3>>),
