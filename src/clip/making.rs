@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Builds clips: computes modes, prepares contact, simulates frames.
+//! Construction of clips: modes, prepared contact, simulated frames.
 
 use super::bodies::{Bodies, Drive};
 use super::resumable::{ResumableRun, go_on};

@@ -118,7 +118,7 @@ pub struct Clip {
     /// Modes of the modal method.
     modes: Option<Arc<Modes>>,
     contact: Option<PreparedContact>,
-    /// Parts the surface with the modal method, which has no contacts.
+    /// Parting of the surface with the modal method, in place of contacts.
     parting: Option<Parting>,
     presenter: Presenter,
     settings: ClipSettings,

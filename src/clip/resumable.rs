@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Simulates bodies through poses that do not repeat, at once or in parts.
+//! Simulation of bodies through poses that do not repeat, at once or in parts.
 
 use super::bodies::{Bodies, Drive};
 use super::forces::AtFrame;
@@ -18,7 +18,7 @@ pub(super) struct ResumableRun {
     pub begun: usize,
     /// Number of frames since then.
     pub frames: usize,
-    /// The last poses: all, at most [`START`].
+    /// The last poses: all of them up to [`START`], then that number.
     pub poses: Vec<Pose>,
     /// Forces at these poses.
     pub forces: Vec<AtFrame>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the points that may come into cells within a frame.
+//! Search for points that may come into cells within a frame.
 //!
 //! Boxes are swept from the flesh at the start to the position at the end to which its bones carry it, less the mean motion of all flesh, and
 //! slightly enlarged. Cells that share a vertex are no pairs, nor are cells that lie beside each other as at rest. Points that stay beyond one side
@@ -192,8 +192,8 @@ fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
 /// Affine map that carries the surroundings of a cell back to rest: posed origin, matrix, rest origin; `None` for a flat cell.
 type Back = Option<(Vec3, Mat3, Vec3)>;
 
-/// Compares the relative position of two cells of one body at both ends of a frame with that at rest. A cell does not come into another beside which
-/// it lies as at rest.
+/// Relative positions of cells of one body at both ends of a frame, compared with those at rest. A cell does not come into another beside which it
+/// lies as at rest.
 struct Moved<'a> {
     body: &'a ContactSkin,
     path: &'a Path,

@@ -62,7 +62,7 @@ impl BonePoint {
     }
 }
 
-/// Returns for each bone the next bone above it that holds flesh, skipping helpers.
+/// Returns for each bone the next bone above it that holds flesh; helper bones without flesh are skipped.
 pub(super) fn bones_above(body: &Body, points: &[BonePoint]) -> Vec<Option<u32>> {
     let parents = body.skeleton().parents();
     let mut holds = vec![false; parents.len()];

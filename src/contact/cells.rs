@@ -18,8 +18,8 @@ use smallvec::SmallVec;
 /// Least J that rows leave a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
 /// value an elbow that has stopped goes on by a sixth more.
 pub(crate) const LEAST: f64 = 0.1;
-/// J below which a cell gets a row: two and a half times the bound, which no step removes. At half the value one more cell is inverted as a frog
-/// falls.
+/// J below which a cell gets a row: two and a half times the bound. No cell loses that much in a step. At half the value one more cell is inverted as
+/// a frog falls.
 pub(super) const NEAR: f64 = 0.25;
 
 /// Distance up to which a point is near a cell, in its local coordinates: about the distance between the displayed skin and the skin that the lattice

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds where the artist's skin, or that of bent joints, lies in itself at a pose.
+//! Folds: places where the artist's skin, or that of bent joints, lies in itself at a pose.
 //!
 //! Real flesh could not have the bend that skinning gives there, and no contact can make up for it. The displayed skin then has more of the joints'
 //! elastic shape, enough to part the skins. Folds depend on the pose alone and vanish as skin and skin come apart.
@@ -22,7 +22,7 @@ const EACH: f64 = 0.5;
 /// Farthest displacement of the displayed skin, in depths. With half the value an elbow bent as skin bends, at 148°, keeps 134 vertices in other
 /// flesh instead of 94; twice the value makes no difference there.
 const FARTHEST: f64 = 1.5;
-/// Rounds in which overlaps are parted, each for the remaining ones. One round leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep,
+/// Rounds in which overlaps are parted; each parts those that remain. One round leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep,
 /// three rounds one. Six rounds part a falling frog by a twelfth more, and an elbow no more.
 const PARTED: usize = 3;
 /// Share that counts half: small overlaps part little, so that folds grow from zero. Half or twice the value changes depths by a twentieth.
@@ -38,7 +38,7 @@ const ROUNDS: usize = 2;
 /// Least number of vertices per task.
 const SOME: usize = 512;
 
-/// Finds the folds of one skin.
+/// Search for folds of one skin.
 pub(crate) struct Folds {
     skin: Arc<ContactSkin>,
     bounding: Bounding,

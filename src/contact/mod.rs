@@ -3,8 +3,8 @@
 //! often one, several in scenes.
 //!
 //! Each step of motion is first taken without contact. `broad` finds the candidates once a frame; `narrow` finds the points of the displayed skin
-//! that lie in other flesh. Each is a unilateral row with friction; cells near inversion are rows of the same problem (`cells`). `complementarity`
-//! solves it on the factor that the step already has, and the step is displaced. Overlaps of any origin are parted slowly.
+//! that lie in other flesh. Each such point is a unilateral row with friction; cells near inversion are rows of the same problem (`cells`).
+//! `complementarity` solves it on the factor that the step already has, and the step is displaced. Overlaps of any origin are parted slowly.
 //!
 //! Modal flesh has no step in which contact could act. Its surface alone is parted at each instant (`parting`): `overlaps` finds what overlaps on the
 //! displayed surface, and `spread` displaces the skin smoothly until it parts.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the points that lie in other flesh, and the skin there, by a search in the rest shape. [contact.md; mcadams2011]
+//! Search for points in other flesh, and for the skin there, in the rest shape. [contact.md; mcadams2011]
 //!
 //! A point in a posed cell has a position in that cell at rest. There its depth and the nearest point of the skin are known, whatever the pose. Flesh
 //! that is where it was modelled lies only at its own position, so that a sculpt never touches itself. Cells are first warped by the difference
@@ -55,8 +55,8 @@ pub(crate) struct Touch {
     pub side: f64,
 }
 
-/// Returns the displacement of each lattice vertex with which the lattice carries the displayed skin, `[nodes]`, metres. Only vertices of `cells` are
-/// set.
+/// Returns the displacement of each lattice vertex with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the vertices of
+/// `cells`.
 pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
     let lattice = body.skin.body().lattice().cells();
     let nodes = body.base.len();

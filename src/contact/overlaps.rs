@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds points of a posed skin in other flesh of their body, with the skin there, from the displayed surface alone.
+//! Search for points of a posed skin in other flesh of their body, and for the skin there, on the displayed surface alone.
 //!
 //! A point lies in other flesh where the winding number of the posed skin just outside of it is that of flesh. Its partner is the nearest other skin
 //! that faces it and that it is behind. Skin that is about as near at rest is its own. Borderline pairs count less, so that nothing jumps when a pair

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parts overlaps at one instant on the surface alone, for flesh whose motion no contact can act on.
+//! Parting of overlaps at one instant on the surface alone, for flesh whose motion no contact can act on.
 //!
 //! The lattice tells where flesh may have come into other flesh (`broad`), the displayed surface where it has (`overlaps`). Both sides then yield by
 //! half, and the skin around follows (`spread`); out of colliders skin goes all the way. The result depends on one instant alone: no history, no
@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// flesh, 1.7 % deep. Three rounds leave 6, 0.06 % deep, as do six.
 const ROUNDS: usize = 3;
 
-/// Parts the surface of a body.
+/// A body prepared for parting its surface.
 #[derive(Debug)]
 pub struct Parting {
     skin: ContactSkin,

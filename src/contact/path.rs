@@ -9,8 +9,8 @@ use crate::aabb;
 use crate::lattice::Cell;
 use rayon::prelude::*;
 
-/// Margin of the boxes around cells, in cells of the body. Half and twice the value leave a limb on a floor the same, and an elbow that folds to 0.2
-/// % of the size.
+/// Margin of the boxes around cells, in cells of the body. With half and twice the value a limb on a floor stays the same, and a folding elbow to
+/// within 0.2 % of the size.
 pub(crate) const BOXES_WIDER: f64 = 0.1;
 /// Least number of points per task.
 const SOME: usize = 256;

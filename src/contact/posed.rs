@@ -336,7 +336,7 @@ impl Bound {
         slope * f64::from(self.0.share)
     }
 
-    /// Returns the inverse square of the bound's slope, which the bound takes from growing sway: 1 to 100.
+    /// Returns the inverse square of the bound's slope, the factor by which the bound holds back growing sway: 1 to 100.
     fn held_back(&self, sway: &Vec3, fold: &Vec3) -> f64 {
         let (_, along) = self.shrink(self.both(sway, fold).norm());
         (along * along).max(1e-2).recip()

@@ -17,9 +17,9 @@ pub enum ContactResponse {
     /// Contacts push and never pull, with friction; cells are kept from inversion.
     #[default]
     Complementarity,
-    /// Uses the crease method as printed: seeds, fronts, and equalities that also pull `[capell2006, §3.4]`. For comparison.
+    /// The crease method as printed: seeds, fronts, and equalities that also pull `[capell2006, §3.4]`. For comparison.
     Creases,
-    /// Uses the crease method but releases every constraint that would pull.
+    /// The crease method with every constraint released that would pull.
     ReleasedCreases,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Shortens displacements by contact that would flatten cells.
+//! Shortening of displacements by contact that would flatten cells.
 
 use super::cells;
 use super::narrow::FLAT;

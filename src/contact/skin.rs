@@ -45,7 +45,7 @@ pub(crate) struct Proxy {
     pub point: SkinPoint,
     /// Position at rest, metres.
     pub rest: Vec3,
-    /// Vertex of the given surface with the largest weight: the vertex that reports name.
+    /// Vertex of the given surface with the largest weight; reports name this vertex.
     pub vertex: u32,
     /// Area of skin that the proxy stands for, m².
     pub area: f64,

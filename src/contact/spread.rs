@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Displaces a skin smoothly so that pairs of its points part; the effect is local.
+//! Smooth displacements of a skin that part pairs of its points, without effect far away.
 //!
 //! The skin is a membrane on springs: a displacement d that is left alone fades by ∇²d = d/ℓ². Pairs are unilateral rows on it, `n·(d_x − d_y) ≥
 //! depth`, projected one after the other between sweeps over the membrane. The numbers of sweeps and projections are fixed, so that the result is a

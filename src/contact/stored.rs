@@ -25,7 +25,7 @@ impl<'a> StoredContact<'a> {
         }
     }
 
-    /// Builds the contact.
+    /// Builds the contact from its stored form.
     ///
     /// # Errors
     /// Stored colliders that are not valid.

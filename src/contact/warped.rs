@@ -8,8 +8,8 @@ use crate::lattice::Cell;
 use crate::{Mat3, Vec3};
 use std::sync::OnceLock;
 
-/// Distance beyond a face of a cell, in cells, from which a point does not come into it within a frame. Half the value moves an elbow that folds by
-/// 0.06 % of the size, twice not at all.
+/// Distance beyond a face of a cell, in cells, from which a point does not come into it within a frame. Half the value moves a folding elbow by 0.06
+/// % of the size, twice the value not at all.
 const BEYOND: f64 = 0.6;
 
 /// A lattice warped to carry the displayed skin, where candidates may come into its cells.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Distances from points of a skin in other flesh to points in none.
 //!
-//! On the way between the two the other flesh ends: nothing is deeper in it than this way is long. The depth of skin that enters other flesh point by
-//! point therefore begins at zero, whichever skin is found to be nearest.
+//! On the way between the two the other flesh ends, so nothing is deeper in it than this way is long. Skin that enters other flesh point by point
+//! therefore begins at depth zero, whichever skin is found to be nearest.
 
 use super::skin::ContactSkin;
 use crate::Vec3;

@@ -126,7 +126,8 @@ impl Shot {
     /// Checks its restarts and, if it has any, its contact.
     ///
     /// # Errors
-    /// Restarts that do not ascend or lie outside its frames; a cycle with any.
+    /// Restarts that do not ascend or lie outside its frames; a cycle with any; with restarts a crease method, or a collider whose motion ends before
+    /// the poses do.
     pub fn check(&self) -> Result<(), ClipError> {
         self.parts().map(drop)
     }
