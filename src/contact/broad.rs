@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Search for points that may come into cells within a frame.
 //!
-//! Boxes are swept from the flesh at the start to the position at the end to which its bones carry it, less the mean motion of all flesh, and
-//! slightly enlarged. Cells that share a vertex are no pairs, nor are cells that lie beside each other as at rest. Points that stay beyond one side
-//! of a cell at both ends of the frame do not come into it.
+//! Boxes are swept over the frame, from the flesh at the start to where its bones carry it by the end, and slightly enlarged. The mean motion of all
+//! flesh is subtracted. Cells that share a vertex are not paired, nor are cells that lie beside each other as at rest. Points that stay beyond one
+//! side of a cell at both ends of the frame do not come into it.
 
 use super::boxes::{Boxes, meet, union};
 use super::path::Path;

@@ -441,7 +441,7 @@ fn found(live: &[Live], of: (u32, u32, u32)) -> Option<&Live> {
     Some(&live[at])
 }
 
-/// Returns the part of a touch's force and friction that moved the flesh; displacements were shortened to `parts`, and the rest moved nothing.
+/// Returns the part of a touch's force and friction that moved the flesh. Displacements were shortened to `parts`, and the rest moved nothing.
 /// `former`: contacts whose forces were in the proposed step, which moved the flesh in full.
 fn moving(
     parts: &[f64],

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Displayed flesh at one instant: the artist's skin and the offset that the flesh adds to it. [math.md 16]
 //!
-//! With q = base + u the lattice, u its sway, E the embedding, s₀ the share of the lattice's own bend and f folds, a vertex is shown at `skin + s₀
-//! bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin`. Here skin is the artist's or that of bent joints ([`crate::kernel::present`]
-//! computes the same for frames, in f32). Contacts are found on the displayed skin and push the sway: their rows are its derivatives with respect to
-//! u.
+//! Let q = base + u be the lattice, u its sway, E the embedding, s₀ the share of the lattice's own bend, f folds, and skin the artist's or that of
+//! bent joints. A vertex is shown at `skin + s₀ bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin` ([`crate::kernel::present`] computes
+//! the same for frames, in f32). Contacts are found on the displayed skin and push the sway: their rows are its derivatives with respect to u.
 
 use super::skin::{ContactSkin, SkinPoint};
 use crate::kernel::SwayBound;
