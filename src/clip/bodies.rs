@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bodies that a run takes through its frames side by side: one alone, or those of a scene.
+//! The bodies of a run, advanced side by side: one alone, or those of a scene.
 
 use super::forces::AtFrame;
 use super::frame::FrameShape;
@@ -10,10 +10,10 @@ use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
 
-/// What drives one body: one pose per frame, and the forces at each of them; none = none.
+/// Input of one body: one pose per frame, and the forces at each; `None`: no forces.
 pub(super) type Drive<'a> = (&'a [Pose], Option<&'a dyn FrameForces>);
 
-/// Bodies in motion. One alone has whatever method and contact it may have.
+/// Bodies in motion. A body alone may have any method and contact.
 pub(super) enum Bodies {
     Alone(Box<Simulation>),
     Together(Box<Scene>),
@@ -27,7 +27,7 @@ impl Bodies {
         }
     }
 
-    /// Lets resets put colliders at an entry of their motions.
+    /// Sets the entry of their motions at which resets put colliders.
     pub fn begin_colliders_at(&mut self, entry: usize) {
         match self {
             Self::Alone(simulation) => simulation.begin_colliders_at(entry),
@@ -35,7 +35,7 @@ impl Bodies {
         }
     }
 
-    /// Settles each at a pose, under forces.
+    /// Settles each body at a pose, under forces.
     pub fn reset(
         &mut self,
         poses: &[Pose],
@@ -61,7 +61,7 @@ impl Bodies {
         }
     }
 
-    /// Advances through a frame of `dt` seconds, in which colliders go through a span, to forces at its end.
+    /// Advances through a frame of `dt` seconds to forces at its end; colliders go through a span of their motions.
     pub fn advance(
         &mut self,
         motions: &[FrameMotion],
@@ -98,7 +98,7 @@ impl Bodies {
         }
     }
 
-    /// What touches each at present.
+    /// Returns the present contacts of each body.
     pub fn contacts(&self) -> Vec<FrameContacts> {
         match self {
             Self::Alone(simulation) => vec![FrameContacts {
@@ -126,7 +126,7 @@ impl Bodies {
         }
     }
 
-    /// Keeps the present frame of each.
+    /// Appends the present frame of each body.
     pub fn keep(&self, frames: &mut [Vec<ClipFrame>]) {
         let bodies = self.all().iter().zip(self.contacts());
         for ((body, contacts), frames) in bodies.zip(frames) {
@@ -139,7 +139,7 @@ impl Bodies {
         }
     }
 
-    /// Something of each, by its number; an error says of which, if there are several.
+    /// Computes a value for each body, by its index. An error names the body if there are several.
     pub fn each<T>(
         &self,
         of: impl Fn(usize, &Simulation) -> Result<T, ClipError>,

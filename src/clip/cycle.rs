@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The steady state of a cycle: it is run through until it repeats, up to how far a pass leads ([`Period`]). Bodies of a scene
-//! repeat together.
+//! Steady state of a cycle: passes are simulated until they repeat, up to the rigid motion of a pass ([`Period`]). Bodies of a scene repeat together.
 
 use super::bodies::{Bodies, Drive};
 use super::forces::AtFrame;
@@ -16,12 +15,13 @@ use crate::skeleton::{FrameMotion, Pose};
 use nalgebra::Isometry3;
 use std::sync::Arc;
 
-/// The state repeats when no lattice vertex is off by more than this share of its body's size.
+/// Largest displacement of a lattice vertex between passes, in sizes of its body, at which the state repeats.
 const REPEATS: f64 = 1e-4;
-/// Seconds of motion after which no more passes are begun.
+/// Seconds of motion after which no further pass begins.
 const LONGEST: f64 = 15.0;
 
-/// Of each body the frames of one pass, and the largest distance of a lattice vertex between the end and the beginning.
+/// Simulates passes until they repeat. Returns for each body the frames of one pass and the largest distance of a lattice vertex between its end and
+/// its beginning, metres.
 pub(super) fn simulate(
     mut bodies: Bodies,
     given: &[Drive],
@@ -87,7 +87,7 @@ pub(super) fn simulate(
     Ok(passes.into_iter().map(|p| (p.frames, p.gap)).collect())
 }
 
-/// What drives bodies through pass after pass.
+/// Poses and forces that drive bodies through pass after pass.
 struct Turns<'a> {
     given: &'a [Drive<'a>],
     period: Period,
@@ -111,18 +111,18 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// Those of all at pose `i`.
+    /// Returns the poses of all bodies at pose `i`.
     fn poses(&self, i: isize) -> Vec<Pose> {
         let all = self.given.iter();
         all.map(|(poses, _)| self.period.pose(poses, i)).collect()
     }
 
-    /// How the bones of all move from there to the next.
+    /// Returns the motions of all bones from pose `i` to the next.
     fn motions(&self, bodies: &Bodies, i: isize) -> Result<Vec<FrameMotion>, ClipError> {
         bodies.each(|k, body| self.period.interval(body.body(), self.given[k].0, i))
     }
 
-    /// The forces on all at a frame of a pass.
+    /// Returns the forces on all bodies at a frame of a pass.
     fn forces(&self, bodies: &Bodies, i: usize) -> Result<Vec<AtFrame>, ClipError> {
         bodies.each(|k, _| self.schedules[k].at(i))
     }
@@ -131,7 +131,7 @@ impl<'a> Turns<'a> {
 /// One body in the present pass.
 #[derive(Clone, Default)]
 struct Pass {
-    /// Where its lattice was at the beginning.
+    /// Lattice vertices at the beginning of the pass, `[nodes]`, metres.
     begin: Vec<Vec3>,
     frames: Vec<ClipFrame>,
     first_sway: Option<Vec<Vec3>>,
@@ -147,7 +147,7 @@ impl Pass {
         self.frames.clear();
     }
 
-    /// Keeps the present frame, moved home from where the pass happens.
+    /// Stores the present frame, moved by `home` from the place of the pass to that of the first.
     fn keep(
         &mut self,
         body: &Simulation,
@@ -167,7 +167,7 @@ impl Pass {
         self.frames.push(frame);
     }
 
-    /// How far the end is from the beginning, taken back by how far the pass led, metres.
+    /// Returns the largest distance of a lattice vertex between the end and the beginning, after removing the motion of the pass, metres.
     fn end(&mut self, body: &Simulation, back: &Isometry3<f64>) -> f64 {
         let end = turned(back, body.lattice_positions());
         let pairs = self.begin.iter().zip(&end);
@@ -175,7 +175,7 @@ impl Pass {
         self.gap
     }
 
-    /// The last pose is the first of the next pass: the same shape, moved on.
+    /// Appends the last pose, which is the first of the next pass: the same shape, moved on.
     fn close(&mut self, body: &Simulation, pose: Pose, last: &Isometry3<f64>) {
         let Some(first) = self.frames.first() else {
             return;
@@ -205,7 +205,7 @@ fn turned(by: &Isometry3<f64>, points: &[Vec3]) -> Vec<Vec3> {
     points.iter().map(turn).collect()
 }
 
-/// Vectors turned along.
+/// Rotates vectors.
 fn swung(by: &Isometry3<f64>, vectors: &[Vec3]) -> Vec<Vec3> {
     vectors.iter().map(|v| by.rotation * v).collect()
 }

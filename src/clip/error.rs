@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can go wrong with clips.
+//! Errors of clips.
 
 use crate::contact::ContactError;
 use crate::dynamics::SimulationError;
@@ -9,149 +9,149 @@ use crate::present::PresentError;
 use crate::progress::Cancelled;
 use crate::skeleton::SkeletonError;
 
-/// Why a clip could not be simulated or read.
+/// Reasons why a clip could not be simulated or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ClipError {
-    /// The caller stopped.
+    /// The caller cancelled the simulation.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// The clip is being extended by the work that asks for more.
+    /// The clip is already being extended by the calling work.
     #[error("the clip cannot be extended: {0}")]
     InUse(#[from] InUse),
-    /// What is asked of contact cannot be had.
+    /// The settings of contact are invalid.
     #[error(transparent)]
     Contact(ContactError),
-    /// A setting or a pose is wrong.
+    /// A setting or a pose is invalid.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// The motion failed at a frame.
     #[error("frame {frame}: {source}")]
     Frame {
-        /// The frame, from 0.
+        /// Frame, from 0.
         frame: usize,
-        /// What went wrong.
+        /// Cause.
         source: SimulationError,
     },
-    /// A pose that does not fit the skeleton.
+    /// A pose does not fit the skeleton.
     #[error("pose {frame}: {source}")]
     Pose {
-        /// The frame, from 0.
+        /// Frame, from 0.
         frame: usize,
-        /// What is wrong.
+        /// Cause.
         source: SkeletonError,
     },
-    /// Forces at a frame cannot be had.
+    /// The forces at a frame could not be computed.
     #[error("forces at frame {frame}: {sentence}")]
     Forces {
-        /// The frame, from 0.
+        /// Frame, from 0.
         frame: usize,
-        /// What is wrong.
+        /// Cause, as a sentence.
         sentence: String,
     },
-    /// Nothing to simulate.
+    /// The list of poses is empty.
     #[error("there are no poses: a clip needs at least one frame")]
     NoPoses,
-    /// An impossible frame rate.
+    /// The frame rate is out of its range.
     #[error("frames per second must lie between 0.1 and 10000, not {0}")]
     Fps(f64),
-    /// A run-in without end.
+    /// The run-in is too long.
     #[error("the run-in may last 100000 frames at most, not {0}")]
     Preroll(usize),
-    /// A cycle that is to go on.
+    /// A cyclic clip cannot be extended.
     #[error("a cyclic clip repeats and cannot be extended: simulate all its poses together")]
     CyclicExtension,
-    /// Frames that do not part a clip.
+    /// Restarts do not ascend or lie outside of the clip.
     #[error(
         "the flesh cannot begin anew in frame {restart}: restarts ascend and lie between 1 and the last frame, {last}",
         last = frames.saturating_sub(1)
     )]
     Restarts {
-        /// The first frame that does not.
+        /// First invalid restart.
         restart: usize,
-        /// How many frames there are.
+        /// Number of frames.
         frames: usize,
     },
-    /// A cycle that is to begin anew.
+    /// A cyclic clip cannot have restarts.
     #[error("a cyclic clip has no cuts: give no restarts, or let it not be cyclic")]
     CyclicRestart,
-    /// Bodies of a scene that begin anew in different frames.
+    /// Bodies of a scene have different restarts.
     #[error(
         "body {body} of the scene begins anew in other frames than the first: give all the same restarts"
     )]
     SceneRestarts {
-        /// Which.
+        /// Index of the first body that differs.
         body: usize,
     },
-    /// A clip of a scene that is to go on by itself.
+    /// A clip of a scene cannot be extended alone.
     #[error(
         "a clip that was simulated together with others cannot be extended alone: extend all clips of the scene together \
          (extend_scene)"
     )]
     SceneExtension,
-    /// Bodies of a scene whose frames do not go together.
+    /// Bodies of a scene differ in a number that they must share.
     #[error(
         "body {body} of the scene has {given} {what}, the first {expected}: all bodies of a scene share them"
     )]
     SceneFrames {
-        /// Which.
+        /// Index of the body.
         body: usize,
-        /// Of what.
+        /// Name of the number.
         what: &'static str,
-        /// What it has.
+        /// Value of this body.
         given: f64,
-        /// What the first body has.
+        /// Value of the first body.
         expected: f64,
     },
-    /// A scene of which some bodies are cycles.
+    /// Some bodies of a scene are cycles, others are not.
     #[error(
         "body {body} of the scene {}: all bodies of a scene repeat, or none does",
         if *.cyclic { "is a cycle, but the first is not" } else { "is no cycle, but the first is" }
     )]
     SceneCycle {
-        /// Which.
+        /// Index of the body.
         body: usize,
-        /// Whether it is one.
+        /// Whether this body is a cycle.
         cyclic: bool,
     },
-    /// Cycles that do not repeat together.
+    /// The cycles of a scene do not repeat together.
     #[error(
         "body {body} of the scene does not end as the others do: in a loop all bodies end in their first poses, all \
          moved alike, or none does"
     )]
     SceneEnds {
-        /// Which.
+        /// Index of the body.
         body: usize,
     },
-    /// More or fewer than a scene has bodies.
+    /// The number of clips or lists differs from the number of bodies of the scene.
     #[error(
         "the scene has {expected} bodies, but there are {given} {what}: give one of each body, in the order of the scene"
     )]
     SceneCount {
-        /// Of what.
+        /// Name of the items.
         what: &'static str,
-        /// So many.
+        /// Number of items.
         given: usize,
-        /// Bodies.
+        /// Number of bodies.
         expected: usize,
     },
-    /// Clips that were not made together, or lie in another order.
+    /// The clips do not belong to one scene, or are in another order.
     #[error(
         "clip {clip} is not the one of that body of the scene of clip 0, or has other frames: give all clips of one scene, in \
          its order"
     )]
     SceneOrder {
-        /// Which.
+        /// Index of the clip.
         clip: usize,
     },
-    /// What is wrong with one body of a scene.
+    /// An error of one body of a scene.
     #[error("body {body} of the scene: {source}")]
     InScene {
-        /// Which.
+        /// Index of the body.
         body: usize,
-        /// What.
+        /// Cause.
         source: Box<ClipError>,
     },
-    /// A surface that the body does not carry.
+    /// The body does not carry the surface.
     #[error(transparent)]
     Present(PresentError),
     /// The embedding does not fit.
@@ -179,7 +179,7 @@ impl From<PresentError> for ClipError {
 }
 
 impl ClipError {
-    /// What went wrong at a frame; a stop by the caller is the frame's fault no more than any other's.
+    /// Adds the frame to an error, except to a cancellation.
     pub(super) fn at(frame: usize, source: SimulationError) -> Self {
         match source {
             SimulationError::Cancelled(stop) => stop.into(),

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! External forces on the flesh in the course of a clip: one set per frame, in rest axes, linear in between.
+//! External forces on the flesh during a clip: one set per frame, in rest axes, linear in between.
 //!
-//! Where they come from (rigs and their controls) a clip does not know. It asks for a frame's forces when it comes to it.
+//! A clip does not know their source (rigs and their controls). It requests a frame's forces when it reaches that frame.
 
 use super::ClipError;
 use crate::Vec3;
 use crate::range::all_sound;
 use std::sync::Arc;
 
-/// Forces at the frames of a clip, in rest axes: they turn along with the flesh.
+/// Forces at the frames of a clip, in rest axes: they turn with the flesh.
 pub trait FrameForces: Sync {
-    /// Writes those at a frame to `out[nodes]`, which comes as zeros: generalised forces on the lattice's vertices, N. Frames
-    /// count from 0 with the poses that come together with these forces. The same frame must give the same forces.
+    /// Writes the forces at a frame to `out[nodes]`, which is zero on entry: generalised forces on the lattice vertices, N. Frames count from 0 with
+    /// the poses that are passed along with these forces. The same frame must give the same forces.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
+    /// A sentence about the problem.
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String>;
 }
 
-/// One array `[nodes]` per frame.
+/// Stores one array `[nodes]` per frame.
 impl FrameForces for Vec<Vec<Vec3>> {
     fn write(&self, frame: usize, out: &mut [Vec3]) -> Result<(), String> {
         let Some(forces) = self.get(frame) else {
@@ -35,21 +35,24 @@ impl FrameForces for Vec<Vec<Vec3>> {
     }
 }
 
-/// The forces at one frame; none where none act.
+/// Forces at one frame, `[nodes]`, N; `None`: no forces.
 pub(super) type AtFrame = Option<Arc<[Vec3]>>;
 
-/// Forces at poses in a row: those of the first are known, those of the others asked for.
+/// Forces at consecutive poses: known for the first ones, requested for the others.
 #[derive(Clone, Copy)]
 pub(super) struct ForceSchedule<'a> {
     pub known: &'a [AtFrame],
     pub new: Option<&'a dyn FrameForces>,
     pub nodes: usize,
-    /// The clip's frame at the first pose.
+    /// Frame of the clip at the first pose.
     pub first: usize,
 }
 
 impl ForceSchedule<'_> {
-    /// Those at a pose.
+    /// Returns the forces at a pose.
+    ///
+    /// # Errors
+    /// [`ClipError::Forces`]: the source fails or returns numbers that are not finite.
     pub fn at(&self, i: usize) -> Result<AtFrame, ClipError> {
         if let Some(known) = self.known.get(i) {
             return Ok(known.clone());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One frame of a clip: the lattice, and what its surfaces are shown by.
+//! One frame of a clip: its lattice, and the data that show its surfaces.
 
 use crate::Vec3;
 use crate::contact::{BuriedBone, ContactPoint, Parted};
@@ -14,43 +14,43 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug, Clone)]
 pub(super) struct ClipFrame {
     pub lattice: Arc<LocalPositions>,
-    /// How it is shown.
+    /// Data that show it; `None` with the modal method.
     pub presentation: Option<Arc<Presentation>>,
-    /// Cells that are inverted, and those of them that the bones alone invert, where that is known.
+    /// Number of inverted cells; and of cells that the bones alone invert, where known.
     pub inverted: u32,
     pub folded: Option<u32>,
-    /// Steps on the way to it that ended short of their tolerance.
+    /// Steps that led to it and ended short of their tolerance.
     pub unconverged: u32,
-    /// Of the modal method, instead of the presentation.
+    /// Data of the modal method, in place of the presentation.
     pub modal: Option<Arc<ModalFrame>>,
     pub contacts: FrameContacts,
-    /// What parts the surface of the modal method, once somebody has looked.
+    /// Parting of the surface with the modal method, computed on first use.
     pub parted: Arc<OnceLock<Parted>>,
 }
 
-/// A lattice where a frame shows it, world axes.
+/// Displayed lattice of a frame, world axes.
 pub(super) struct FrameShape<'a> {
     /// Positions, metres.
     pub positions: &'a [Vec3],
-    /// What of them is sway.
+    /// Part of them that is sway, metres.
     pub sway: Option<&'a [Vec3]>,
     /// [`Simulation::joint_volume`].
     pub joints: &'a [Vec3],
 }
 
-/// What touches in a frame of a clip.
+/// Contacts in a frame of a clip.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrameContacts {
-    /// Where, and with which forces.
+    /// Contact points with their forces.
     pub points: Arc<[ContactPoint]>,
-    /// Cells near inversion whose vertices all hang on bones: contact cannot help these.
+    /// Number of cells near inversion whose vertices are all held by bones: contact cannot help these.
     pub held_cells: u32,
-    /// Bones that lie in other flesh or in colliders, which contact moves out of nothing.
+    /// Bones that lie in other flesh or in colliders. Contact cannot move them.
     pub buried: Arc<[BuriedBone]>,
 }
 
 impl FrameContacts {
-    /// The same moved along.
+    /// Returns a copy moved rigidly.
     pub(super) fn moved(&self, by: &Isometry3<f64>) -> Self {
         let moved = |c: &ContactPoint| ContactPoint {
             point: by.rotation * c.point + by.translation.vector,
@@ -70,7 +70,7 @@ impl FrameContacts {
     }
 }
 
-/// What the modal method shows of a frame.
+/// Displayed data of a frame of the modal method.
 #[derive(Debug)]
 pub(super) struct ModalFrame {
     pub amplitudes: Vec<f64>,
@@ -78,7 +78,7 @@ pub(super) struct ModalFrame {
 }
 
 impl ModalFrame {
-    /// The same flesh at another pose.
+    /// Returns the same flesh at another pose.
     pub fn at(&self, pose: Pose) -> Self {
         Self {
             amplitudes: self.amplitudes.clone(),
@@ -88,7 +88,7 @@ impl ModalFrame {
 }
 
 impl ClipFrame {
-    /// What there is to show of it, by modes no farther from the skin than `max_offset`, a part of the body's size.
+    /// Returns the data that show the frame. With modes `max_offset` limits the distance from the skin, as a part of the body's size.
     pub fn instant(&self, max_offset: Option<f64>) -> Instant<'_> {
         let Some(modal) = &self.modal else {
             return Instant::Lattice(&self.lattice, self.presentation.as_deref());
@@ -100,7 +100,7 @@ impl ClipFrame {
         }
     }
 
-    /// A frame of a simulation whose lattice is shown somewhere, at a pose, and what touches in it.
+    /// Builds a frame of a simulation from its displayed lattice, its pose and its contacts.
     pub fn new(
         simulation: &Simulation,
         contacts: FrameContacts,

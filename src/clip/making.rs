@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a clip comes to be: modes found, contact made ready, frames simulated.
+//! Construction of clips: modes, prepared contact, simulated frames.
 
 use super::bodies::{Bodies, Drive};
 use super::resumable::{ResumableRun, go_on};
@@ -15,16 +15,16 @@ use crate::progress::{Part, Progress};
 use crate::skeleton::Pose;
 use std::sync::{Arc, RwLock};
 
-/// Which modes the modal method takes.
+/// Modes that the modal method uses.
 pub(crate) enum ModesOf {
-    /// So many of the lowest ones; none: the usual number, or as many as there are.
+    /// This number of the lowest modes; `None`: the usual number, or as many as there are.
     Lowest(Option<usize>),
     These(Arc<Modes>),
 }
 
-/// What a clip is made with besides its settings.
+/// Inputs of a clip other than its settings.
 pub(crate) struct Ways<'a> {
-    /// None with other methods than the modal one.
+    /// `None` with other methods than the modal one.
     pub modes: Option<ModesOf>,
     pub show: DeformOptions,
     pub contact: Option<&'a Contact>,
@@ -41,15 +41,13 @@ impl Ways<'_> {
 }
 
 impl Clip {
-    /// Simulates a body over poses at equal distances in time, with forces at each of them (none = none) that are linear in
-    /// between.
+    /// Simulates a body over poses at equal distances in time. `forces` act at each pose and are linear in between; `None`: no forces.
     ///
-    /// Frame 0 is the static equilibrium at the first pose under its forces (after the run-in, if any; in a cycle the state
-    /// that repeats), moving along with its bones. In the run-in a frame has the forces of the one that it reflects; the
-    /// forces of a cycle repeat with its poses.
+    /// Frame 0 is the static equilibrium at the first pose under its forces, moving along with its bones. After a run-in it is the state reached
+    /// there, in a cycle the state that repeats. All of the run-in has the forces of frame 0. The forces of a cycle repeat with its poses.
     ///
     /// # Errors
-    /// Poses of another skeleton and forces that cannot be had, by frame; settings out of range; a stop by the progress.
+    /// Poses of another skeleton and forces that cannot be computed, by frame; settings out of range; cancellation by the progress.
     pub fn simulate(
         body: impl Into<CarriedSurfaces>,
         poses: &[Pose],
@@ -61,12 +59,12 @@ impl Clip {
         Self::made(body.into(), ways, (poses, forces), settings, progress)
     }
 
-    /// Simulates a body that touches: as [`simulate`](Self::simulate), with contact. Modal flesh moves as without; its surface is
-    /// parted in each frame that is shown.
+    /// Simulates a body with contact, otherwise as [`simulate`](Self::simulate). Modal flesh moves as without contact; its surface is parted in each
+    /// frame that is shown.
     ///
     /// # Errors
-    /// As [`simulate`](Self::simulate); a method that knows no contact, regions of another surface, options out of range, colliders
-    /// whose motion ends before the poses do.
+    /// As [`simulate`](Self::simulate); a method without contact, regions of another surface, options out of range, colliders whose motion ends
+    /// before the poses do.
     pub fn simulate_touching(
         body: impl Into<CarriedSurfaces>,
         contact: &Contact,
@@ -82,7 +80,7 @@ impl Clip {
         Self::made(body.into(), ways, (poses, forces), settings, progress)
     }
 
-    /// Finds so many modes of a body and simulates them.
+    /// Computes the `count` lowest modes of a body and simulates them.
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate); a body without free flesh.
@@ -105,7 +103,7 @@ impl Clip {
         Self::made(body.into(), ways, (poses, forces), settings, progress)
     }
 
-    /// Simulates the modes of a body of flesh: as [`simulate`](Self::simulate), with the modal method.
+    /// Simulates given modes of a body, otherwise as [`simulate`](Self::simulate) with the modal method.
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate); modes of another body.
@@ -128,7 +126,7 @@ impl Clip {
         Self::made(body.into(), ways, (poses, forces), settings, progress)
     }
 
-    /// Finds the modes, makes contact ready, and simulates.
+    /// Computes the modes, prepares contact, and simulates.
     ///
     /// # Errors
     /// As [`simulate_touching`](Self::simulate_touching).
@@ -202,7 +200,7 @@ impl Clip {
     }
 }
 
-/// What a run makes of each body: its frames, what is needed to go on, and of a cycle how far its end is from its beginning, metres.
+/// Result of a run for each body: its frames, the state to extend it from, and for a cycle the distance between end and beginning, metres.
 type Made = (Vec<ClipFrame>, Option<ResumableRun>, Option<f64>);
 
 /// Takes bodies through their poses, once or until they repeat.
@@ -225,7 +223,7 @@ pub(super) fn run(
         .collect())
 }
 
-/// A simulation that has not begun.
+/// Builds a simulation at its start.
 pub(super) fn fresh(
     body: &Arc<Body>,
     modes: Option<&Arc<Modes>>,
@@ -240,7 +238,7 @@ pub(super) fn fresh(
     Ok(simulation)
 }
 
-/// What parts the surface of modal flesh that touches.
+/// Prepares the parting of the surface of modal flesh with contact; `None` for others.
 pub(super) fn parting(contact: Option<&PreparedContact>, modal: bool) -> Option<Parting> {
     contact.filter(|_| modal).map(Parting::new)
 }

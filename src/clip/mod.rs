@@ -27,13 +27,12 @@
 //! # }
 //! ```
 //!
-//! Every frame's lattice is kept (12 bytes a vertex), so frames are looked up, never raced: whatever the
-//! order in which they are visited, they show the same. A [`Clip`] may be read from several threads while
-//! it is extended by one.
+//! The clip stores the lattice of every frame (12 bytes a vertex). Frames are looked up, so that each shows the same in whatever order they are
+//! visited. Several threads may read a [`Clip`] while one extends it.
 //!
-//! Bones move C¹ between frames with knowledge of the frames around. The last intervals of a clip lack that knowledge, so
-//! [`Clip::extend`] makes them again: a clip that is made in two parts is, bit for bit, the clip made
-//! in one. [`Clip::save`] writes it with its body to one file; what [`Clip::load`] reads shows and goes on as the saved one.
+//! Bones move C¹ between frames, which takes knowledge of the frames around. The last intervals of a clip lack that knowledge, so [`Clip::extend`]
+//! simulates them again: a clip simulated in two parts is, bit for bit, the clip simulated in one. [`Clip::save`] writes the clip with its body to
+//! one file. A clip from [`Clip::load`] shows the same frames and can be extended as the saved one.
 
 mod bodies;
 mod cycle;
@@ -73,30 +72,30 @@ pub use scene::SceneMember;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Most frames of run-in: each is kept as a pose.
+/// Largest number of frames of run-in: each is stored as a pose.
 const LONGEST_PREROLL: usize = 100_000;
 
-/// Texts by name that travel with a clip through files: what it does not know itself, such as its rigs.
+/// Named texts that travel with a clip through files: data that the clip itself does not know, such as its rigs.
 pub type Texts = BTreeMap<String, String>;
 
-/// How a clip is simulated.
+/// Settings of a simulated clip.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ClipSettings {
     /// Frames per second, `fps / fps_base` of the scene.
     pub fps: f64,
-    /// The method of motion.
+    /// Method of motion.
     pub method: Method,
     /// Steps, gravity and damping.
     pub simulation: Settings,
-    /// Frames of run-in before the first: the joints come from a standstill and reach the first pose with its velocity,
-    /// while the whole travels on. Without it the clip starts in static equilibrium.
+    /// Frames of run-in before the first. In the run-in the joints come from a standstill and reach the first pose with its velocity, while the
+    /// character as a whole travels on. Without run-in the clip starts in static equilibrium.
     pub preroll: usize,
-    /// The poses are a cycle: the clip is the steady state that repeats with them.
+    /// Whether the poses are a cycle: the clip is then the steady state that repeats with them.
     pub cyclic: bool,
 }
 
 impl ClipSettings {
-    /// Refuses what nothing can run with.
+    /// Checks the ranges of all settings.
     ///
     /// # Errors
     /// A frame rate or a run-in out of its range; settings of the simulation.
@@ -116,23 +115,23 @@ impl ClipSettings {
 pub struct Clip {
     body: Arc<Body>,
     membership: Membership,
-    /// Of the modal method.
+    /// Modes of the modal method.
     modes: Option<Arc<Modes>>,
     contact: Option<PreparedContact>,
-    /// Of the modal method, in place of contacts.
+    /// Parting of the surface with the modal method, in place of contacts.
     parting: Option<Parting>,
     presenter: Presenter,
     settings: ClipSettings,
     frames: RwLock<Vec<ClipFrame>>,
-    /// What is needed to go on; locked by whoever extends.
+    /// State from which the clip can be extended; locked while it is extended.
     run: Exclusive<Option<ResumableRun>>,
     loop_gap: Option<f64>,
     texts: Texts,
 }
 
 impl Clip {
-    /// Appends frames for the poses that follow, with forces at each of them. The last two frames so far are made again, now that it
-    /// is known where the bones go from there, fewer than six as a whole: the clip is then the same as if simulated at once.
+    /// Appends frames for the poses that follow, with forces at each of them. The last two frames are simulated again, now that the poses after them
+    /// are known; a clip of fewer than six frames is simulated again as a whole. The clip then equals one simulated at once.
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles cannot be extended, and clips of a scene only
@@ -146,7 +145,7 @@ impl Clip {
         self.append_alone((poses, forces), false, progress)
     }
 
-    /// Appends frames that begin anew: as a clip of their own, settled in their first pose or run in to it, whatever was before. It
+    /// Appends frames that start afresh, like a clip of their own: settled in their first pose or run in to it, regardless of the frames before. It
     /// serves cuts, where a character is elsewhere from one frame to the next. Colliders go on along their motions.
     ///
     /// # Errors
@@ -172,81 +171,81 @@ impl Clip {
         Self::append(&[self], &[new], anew, progress)
     }
 
-    /// Its body, which has not begun.
+    /// Returns a new simulation of its body, at its start.
     fn again(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
         let simulation = fresh(&self.body, modes, contact, self.settings)?;
         Ok(Bodies::Alone(Box::new(simulation)))
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> usize {
         self.read().len()
     }
 
-    /// No frames; never true of a clip that was simulated.
+    /// Returns whether there are no frames; never true for a simulated clip.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
     }
 
-    /// The body and what it carries.
+    /// Returns the body with its carried surfaces.
     pub fn surfaces(&self) -> &CarriedSurfaces {
         self.presenter.surfaces()
     }
 
-    /// The modes of the modal method.
+    /// Returns the modes of the modal method; `None` with other methods.
     pub fn modes(&self) -> Option<&Arc<Modes>> {
         self.modes.as_ref()
     }
 
-    /// How it touches.
+    /// Returns the settings of contact; `None` without contact.
     pub fn contact(&self) -> Option<&Contact> {
         self.contact.as_ref().map(PreparedContact::contact)
     }
 
-    /// The same with texts that travel with it.
+    /// Replaces the texts that travel with the clip.
     pub fn with_texts(self, texts: Texts) -> Self {
         Self { texts, ..self }
     }
 
-    /// Texts that travel with it, by name.
+    /// Returns the texts that travel with the clip, by name.
     pub fn texts(&self) -> &Texts {
         &self.texts
     }
 
-    /// How it was simulated.
+    /// Returns the settings of the simulation.
     pub fn settings(&self) -> ClipSettings {
         self.settings
     }
 
-    /// Number of inverted cells in each frame.
+    /// Returns the number of inverted cells in each frame.
     pub fn inverted_cells(&self) -> Vec<u32> {
         self.read().iter().map(|f| f.inverted).collect()
     }
 
-    /// Number of cells that the bones alone invert in each frame, which nothing that the flesh does undoes: with the modal method those of the
-    /// skin's own map, with others those of the joints' elastic shape; none where sway is not parted from that.
+    /// Returns the number of cells in each frame that the bones alone invert, whatever the flesh does. With the modal method these are cells of the
+    /// skin's own map, with others cells of the joints' elastic shape. `None` where sway is not separated from that shape.
     pub fn folded_cells(&self) -> Option<Vec<u32>> {
         self.read().iter().map(|f| f.folded).collect()
     }
 
-    /// Number of steps in each frame, of the hyperelastic method, that ended short of their tolerance: the flesh went on from the best
-    /// point that was found.
+    /// Returns the number of steps in each frame, with the hyperelastic method, that ended short of their tolerance. The flesh went on from the best
+    /// point found.
     pub fn unconverged_steps(&self) -> Vec<u32> {
         self.read().iter().map(|f| f.unconverged).collect()
     }
 
-    /// Of a cycle: the largest distance, metres, between a lattice vertex at its end and at its beginning.
+    /// Returns the largest distance between a lattice vertex at the end and at the beginning of a cycle, metres; `None` for other clips.
     pub fn loop_gap(&self) -> Option<f64> {
         self.loop_gap
     }
 
-    /// Bytes that the frames take.
+    /// Returns the memory of the frames, bytes.
     pub fn bytes(&self) -> usize {
         let frames = self.read();
         let points: usize = frames.iter().map(|f| f.lattice.points.len()).sum();

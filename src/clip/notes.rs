@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What contact cannot part in a clip, as sentences: bones that lie in something, and bones that fold what they alone hold.
+//! Sentences about what contact cannot part in a clip: bones that lie in something, and bones that fold flesh that they alone hold.
 
 use super::{Clip, ClipFrame};
 use crate::body::{Body, corner_frames, corner_volume};
 use crate::contact::{BuriedBone, ContactPoint, LEAST_DETERMINANT};
 use std::collections::BTreeMap;
 
-/// What overlaps by less than this part of the body's size is not seen.
+/// Depth of an overlap below which it is invisible, in sizes of the body.
 const VISIBLE: f64 = 5e-4;
-/// So many pairs of each kind are named, those first that are there longest, and so many spans of frames.
+/// Number of pairs named of each kind, the longest lasting first; and the largest number of spans of frames listed.
 const NAMED: usize = 4;
 const SPANS: usize = 3;
-/// And so many bones that lie in one thing.
+/// Number of bones named that lie in one thing.
 const PARTS: usize = 3;
 
-/// Where something was found.
+/// Frames and depth of one finding.
 #[derive(Default)]
 struct Found {
     frames: Vec<usize>,
-    /// Metres.
+    /// Largest depth, metres.
     deepest: f64,
 }
 
@@ -31,11 +31,11 @@ impl Found {
     }
 }
 
-/// What lies in one thing.
+/// Bones and other parts that lie in one thing.
 #[derive(Default)]
 struct Inside {
     found: Found,
-    /// How deep each of them does at most, metres.
+    /// Largest depth of each part, metres.
     parts: BTreeMap<String, f64>,
 }
 
@@ -46,7 +46,7 @@ impl Inside {
         *deepest = deepest.max(depth);
     }
 
-    /// Those that lie deepest, and how many others there are.
+    /// Names the deepest parts and counts the others.
     fn parts(&self) -> String {
         let mut all: Vec<(&String, f64)> = self.parts.iter().map(|(p, d)| (p, *d)).collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -61,7 +61,8 @@ impl Inside {
 }
 
 impl Clip {
-    /// What contact cannot part, a sentence each: bones alone hold it. Frames count from 0. Nothing in clips without contact.
+    /// Returns a sentence for each overlap that contact cannot part because bones alone hold it. Frames count from 0. Empty for clips without
+    /// contact.
     pub fn contact_notes(&self) -> Vec<String> {
         let mut inside: BTreeMap<String, Inside> = BTreeMap::new();
         let mut folded: BTreeMap<Vec<u32>, Found> = BTreeMap::new();
@@ -110,7 +111,7 @@ impl Clip {
         [longest(inside), longest(folded)].concat()
     }
 
-    /// What touches and what is touched, in words; parts of the body itself in one order.
+    /// Names both sides of a contact; two parts of the body itself are sorted.
     fn parts(&self, contact: &ContactPoint) -> [String; 2] {
         let part = self.bone_at(contact.vertex);
         match contact.other as usize {
@@ -123,7 +124,7 @@ impl Clip {
         }
     }
 
-    /// What a bone lies in, in words.
+    /// Names what a bone lies in.
     fn other(&self, buried: &BuriedBone) -> String {
         match buried.other as usize {
             own if own == self.body_index() => self.bone(buried.partner),
@@ -131,7 +132,7 @@ impl Clip {
         }
     }
 
-    /// Another body of the scene or a collider, in words.
+    /// Names another body of the scene or a collider.
     fn thing(&self, other: usize) -> String {
         let names = self.body_names();
         match names.get(other) {
@@ -141,7 +142,7 @@ impl Clip {
         }
     }
 
-    /// The bone that holds the flesh at a vertex of the surface.
+    /// Names the bone that holds the flesh at a vertex of the surface.
     fn bone_at(&self, vertex: u32) -> String {
         let held = self.body.bone_of_vertex();
         if vertex as usize >= self.body.embedding().len() {
@@ -163,7 +164,7 @@ impl Clip {
     }
 }
 
-/// Of each cell near inversion that hangs on bones alone, these, ascending.
+/// Returns the bones of each cell near inversion that depends on bones alone, ascending.
 fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
     let (rest, held) = (body.lattice().vertices(), body.bone_of_vertex());
     let mut found = Vec::new();
@@ -187,7 +188,7 @@ fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
     found
 }
 
-/// The sentences of those that are there longest, given with how many frames each is there, and how many more there are.
+/// Returns the sentences of the longest-lasting findings and a count of the others. Each comes with its number of frames.
 fn longest(mut all: Vec<(usize, String)>) -> Vec<String> {
     all.sort_by_key(|(frames, _)| std::cmp::Reverse(*frames));
     let more = all.len().saturating_sub(NAMED);
@@ -196,7 +197,7 @@ fn longest(mut all: Vec<(usize, String)>) -> Vec<String> {
     sentences.chain(more).collect()
 }
 
-/// "frame 5", "frames 3 to 9 and 12", or how many of which.
+/// Formats frames: "frame 5", "frames 3 to 9 and 12", or a count with the range.
 fn spans(frames: &[usize]) -> String {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for &frame in frames {
@@ -220,7 +221,7 @@ fn spans(frames: &[usize]) -> String {
     format!("frames {}", listed(&words.collect::<Vec<_>>()))
 }
 
-/// "a, b and c".
+/// Joins words: "a, b and c".
 fn listed(words: &[String]) -> String {
     match words {
         [all @ .., last] if !all.is_empty() => format!("{} and {last}", all.join(", ")),

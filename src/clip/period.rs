@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A cycle's poses without end.
+//! Poses of a cycle, continued without end.
 //!
-//! A cycle may travel: when the last pose is the first moved rigidly as a whole by D, each pass happens D further. When the last
-//! pose is the first, or the first moved so, it counts once; otherwise the first follows the last after one frame. Bodies of a scene
-//! repeat together, all by the same D.
+//! A cycle may travel. When the last pose is the first moved rigidly as a whole by D, each pass happens D further. A last pose that equals the first,
+//! or the first moved by D, counts once. Otherwise the first pose follows the last after one frame. Bodies of a scene repeat together, all by the
+//! same D.
 
 use super::ClipError;
 use crate::Vec3;
@@ -12,26 +12,26 @@ use crate::body::Body;
 use crate::skeleton::{Affine, FrameMotion, Pose};
 use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
 
-/// A rigid motion leads to a pose if no bone is off by more than this share of the body's size.
+/// Largest deviation of a bone, in sizes of the body, at which a rigid motion still leads to a pose.
 const SAME: f64 = 1e-3;
-/// Who is so many times as far from the beginning at the end as it goes in any frame goes on from there.
+/// Least ratio of the distance from the last pose to the first to the largest step, at which a body travels on from its end.
 const LEAP: f64 = 1.5;
 
-/// When cycles of some bodies repeat, and where.
+/// Length of a cycle of some bodies, and the rigid motion of a pass.
 pub(super) struct Period {
-    /// Poses of a pass, at least.
+    /// Poses of a pass, without the closing one.
     pub frames: usize,
-    /// Whether there is one more, with which the next pass begins.
+    /// Whether one more pose closes the pass; the next pass begins with it.
     pub closes: bool,
-    /// How far a pass leads.
+    /// Rigid motion D of a pass.
     step: Isometry3<f64>,
 }
 
 impl Period {
-    /// Of bodies with as many poses each.
+    /// Finds the period of bodies that have the same number of poses.
     ///
     /// # Errors
-    /// A body that ends otherwise than the first.
+    /// A body that does not end as the others do.
     pub fn of(bodies: &[(&Body, &[Pose])]) -> Result<Self, ClipError> {
         let (frames, whole) = (bodies[0].1.len(), Isometry3::identity());
         let own = |&(body, poses): &(&Body, &[Pose])| match poses {
@@ -43,7 +43,7 @@ impl Period {
         };
         let stays = |body: &(&Body, &[Pose])| leads(&whole, body);
         let step = own(&bodies[0]).filter(|step| bodies.iter().all(|body| leads(step, body)));
-        // Wherever one stiff thing goes it looks as if it led on. Of a body alone it is taken to.
+        // A single stiff body always seems to travel on. A body on its own is taken to.
         let travels = || bodies.len() == 1 || bodies.iter().any(leaps);
         if let Some(step) = step
             && (bodies.iter().all(stays) || travels())
@@ -54,7 +54,7 @@ impl Period {
                 step,
             });
         }
-        // What stands still ends in its first pose however long it is.
+        // A body that stands still ends in its first pose in any case.
         let moves = |&(_, poses): &(&Body, &[Pose])| poses.iter().any(|pose| *pose != poses[0]);
         let ends = |body| moves(body) && (stays(body) || own(body).is_some() && leaps(body));
         match bodies
@@ -70,7 +70,8 @@ impl Period {
         }
     }
 
-    /// The entry of the motion of colliders at a frame of a pass: in a cycle whose end is its beginning moved on, the one there.
+    /// Returns the entry of the colliders' motion at a frame of a pass: in a cycle that closes the frame itself, otherwise the frame modulo the
+    /// length.
     pub fn entry(&self, i: usize) -> usize {
         match self.closes {
             true => i,
@@ -78,7 +79,7 @@ impl Period {
         }
     }
 
-    /// Where pass number `pass` happens.
+    /// Returns the rigid motion from the first pass to pass number `pass`.
     pub fn moved(&self, pass: isize) -> Isometry3<f64> {
         let one = if pass < 0 {
             self.step.inverse()
@@ -88,7 +89,7 @@ impl Period {
         (0..pass.abs()).fold(Isometry3::identity(), |sum, _| sum * one)
     }
 
-    /// Pose `i` of a body with these poses.
+    /// Returns pose `i` of a body, continued over all passes.
     pub fn pose(&self, poses: &[Pose], i: isize) -> Pose {
         let n = self.frames as isize;
         let (pass, i) = (i.div_euclid(n), i.rem_euclid(n));
@@ -103,10 +104,10 @@ impl Period {
         })
     }
 
-    /// How its bones move from there to the next.
+    /// Returns the motion of the bones from pose `i` to the next.
     ///
     /// # Errors
-    /// Poses that have no motion between them.
+    /// Poses without a motion between them.
     pub fn interval(
         &self,
         body: &Body,
@@ -126,7 +127,7 @@ impl Period {
     }
 }
 
-/// The rigid motion that takes all bones from one pose to the other, if there is one.
+/// Returns the rigid motion that takes all bones from one pose to another; `None` if no such motion exists.
 fn rigid_step(body: &Body, from: &Pose, to: &Pose) -> Option<Isometry3<f64>> {
     let (a, b) = (from.maps().first()?, to.maps().first()?);
     let turn = b.linear * a.linear.try_inverse()?;
@@ -140,19 +141,19 @@ fn rigid_step(body: &Body, from: &Pose, to: &Pose) -> Option<Isometry3<f64>> {
     is_led(body, from, to, &by).then_some(by)
 }
 
-/// Whether it is farther from the last pose to the first than from any to the next.
+/// Returns whether the way from the last pose to the first exceeds [`LEAP`] times the largest step.
 fn leaps(&(body, poses): &(&Body, &[Pose])) -> bool {
     let way = |from: &Pose, to: &Pose| farthest(body, from, to, &Isometry3::identity());
     let steps = poses.windows(2).map(|pair| way(&pair[0], &pair[1]));
     way(&poses[poses.len() - 1], &poses[0]) > LEAP * steps.fold(0.0, f64::max)
 }
 
-/// Whether a rigid motion takes all bones from one pose to the other.
+/// Returns whether a rigid motion takes all bones from one pose to another.
 fn is_led(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> bool {
     farthest(body, from, to, by) < SAME * size(body)
 }
 
-/// How far any bone of a pose that is moved so is from another, metres.
+/// Returns the largest distance between bones of a pose moved by a rigid motion and those of another, metres.
 fn farthest(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> f64 {
     let (size, rest) = (size(body), body.lattice().vertices());
     let off = |bone: usize| {
@@ -168,7 +169,7 @@ fn farthest(body: &Body, from: &Pose, to: &Pose, by: &Isometry3<f64>) -> f64 {
     bones.map(off).fold(0.0, f64::max)
 }
 
-/// The diagonal of a body at rest, metres.
+/// Returns the diagonal of a body's lattice at rest, metres.
 pub(super) fn size(body: &Body) -> f64 {
     aabb::diagonal(body.lattice().vertices())
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bodies driven through poses that do not repeat, in one go or in parts.
+//! Simulation of bodies through poses that do not repeat, at once or in parts.
 
 use super::bodies::{Bodies, Drive};
 use super::forces::AtFrame;
@@ -11,24 +11,24 @@ use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose};
 use std::sync::Arc;
 
-/// What is needed to go on where the clip of one body ends.
+/// State needed to extend the clip of one body.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ResumableRun {
-    /// The clip's frame in which it began.
+    /// Frame of the clip at which the run began.
     pub begun: usize,
-    /// Frames since then.
+    /// Number of frames since then.
     pub frames: usize,
-    /// The last poses: all while there are at most [`START`], then as many.
+    /// The last poses: all of them up to [`START`], then that number.
     pub poses: Vec<Pose>,
-    /// The forces at them.
+    /// Forces at these poses.
     pub forces: Vec<AtFrame>,
-    /// The exact state, of a scene that of all its bodies, at the first frame whose motion depends on poses to come, once there
-    /// are more than [`START`].
+    /// Exact state at the first frame whose motion depends on later poses, once there are more than [`START`] frames. In a scene it is the state of
+    /// all bodies.
     pub state: Arc<[u8]>,
 }
 
 impl ResumableRun {
-    /// A run that begins in a frame of its clip.
+    /// Returns an empty run that begins at a frame of its clip.
     pub fn at(begun: usize) -> Self {
         Self {
             begun,
@@ -36,28 +36,28 @@ impl ResumableRun {
         }
     }
 
-    /// Frames of its clip so far.
+    /// Returns the number of frames of its clip.
     pub fn end(&self) -> usize {
         self.begun + self.frames
     }
 }
 
-/// Frames from the last on of which the motion depends on poses to come, itself included.
+/// Number of last frames whose motion depends on later poses; the last frame counts.
 pub(super) const OPEN: usize = FrameMotion::STENCIL + 1;
 
-/// Frames up to which a clip is started again when it is extended: more than how it starts depends on, and as many as the
-/// first open frame's motion does.
+/// Number of frames up to which a clip is simulated again from its start when it is extended. It is more than the start depends on, and as many as
+/// the motion of the first open frame depends on.
 pub(super) const START: usize = OPEN + FrameMotion::STENCIL;
 
 /// One body of a run.
 struct Track<'a> {
-    /// All that are known, those of the run-in before them.
+    /// All known poses, preceded by those of the run-in.
     poses: Vec<Pose>,
     forces: ForceSchedule<'a>,
 }
 
-/// Simulates the poses that follow with bodies that have not begun; gives the frames of each and, in front of them, those made again,
-/// and what is needed to go on from there.
+/// Simulates the poses that follow, with bodies at their start. Returns for each body the new frames, preceded by those simulated again, and the
+/// state to continue from.
 pub(super) fn go_on(
     runs: &[ResumableRun],
     mut bodies: Bodies,
@@ -66,7 +66,7 @@ pub(super) fn go_on(
     progress: &dyn Progress,
 ) -> Result<Vec<(Vec<ClipFrame>, ResumableRun)>, ClipError> {
     let (known, added) = (runs[0].poses.len(), new[0].0.len());
-    // `at` is the pose that the bodies stand in, `first` the frame of the first that is known.
+    // `at` is the pose at which the bodies are, `first` the frame of the first known pose.
     let first = runs[0].end() - known;
     let mut at = known.saturating_sub(OPEN);
     let given = runs.iter().zip(new).zip(bodies.all());
@@ -123,8 +123,8 @@ pub(super) fn go_on(
     Ok(frames.into_iter().zip(runs).collect())
 }
 
-/// Settles at the first poses, those of the clip's frame `begun`, or runs in to them, and takes up the bones' velocity. Gives the
-/// number of poses of the run-in.
+/// Settles the bodies at the first poses, those of the clip's frame `begun`, or runs in to them, and gives the flesh the velocity of the bones.
+/// Returns the number of poses of the run-in.
 fn start(
     bodies: &mut Bodies,
     tracks: &mut [Track],
@@ -161,12 +161,12 @@ fn start(
     Ok(lead)
 }
 
-/// How the bones of each body move from pose `i` of its track to the next.
+/// Returns the motion of each body's bones from pose `i` of its track to the next.
 fn motions(bodies: &Bodies, tracks: &[Track], i: usize) -> Result<Vec<FrameMotion>, ClipError> {
     bodies.each(|k, body| interval(body.body(), &tracks[k].poses, i))
 }
 
-/// The bones' motion from pose `i` to the next.
+/// Returns the motion of the bones from pose `i` to the next.
 fn interval(body: &Body, poses: &[Pose], i: usize) -> Result<FrameMotion, ClipError> {
     if i + 1 >= poses.len() {
         return Err(ClipError::NoPoses);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Poses before the first, so that flesh does not start with a jerk: the joints come from a standstill while the whole
-//! travels on. Continued as it is, motion would soon bend joints where no character bends them.
+//! Poses before the first, so that flesh does not start with a jerk: the joints come from a standstill while the whole travels on. Plain
+//! extrapolation of the motion would soon bend joints where no character bends them.
 
 use crate::skeleton::{Affine, Pose, Skeleton, polar};
 use crate::{Mat3, Vec3};
 use nalgebra::UnitQuaternion;
 
-/// The poses of `frames` frames of run-in, in order. Every joint moves ever faster from a standstill up to what it does
-/// between `first` and `second`; the roots together travel as they do there.
+/// Builds the poses of `frames` frames of run-in, in order. Every joint accelerates from a standstill to its speed between `first` and `second`. The
+/// roots together travel on by their mean step between the two.
 pub(super) fn run_in(skeleton: &Skeleton, first: &Pose, second: &Pose, frames: usize) -> Vec<Pose> {
     let (from, to) = (Joints::of(skeleton, first), Joints::of(skeleton, second));
     let roots: Vec<usize> = (0..skeleton.len())
@@ -27,10 +27,10 @@ pub(super) fn run_in(skeleton: &Skeleton, first: &Pose, second: &Pose, frames: u
     before.collect()
 }
 
-/// Bones relative to their parents, in the parents' turned frames; roots in the world's.
+/// Bones relative to their parents, in the parents' turned frames; roots in world axes.
 struct Joints {
     turns: Vec<UnitQuaternion<f64>>,
-    /// Of the heads, from the parents' heads.
+    /// Heads, relative to the parents' heads, metres.
     places: Vec<Vec3>,
 }
 
@@ -50,7 +50,7 @@ impl Joints {
         Self { turns, places }
     }
 
-    /// As far back from here, `steps` times, as it is on to `next`.
+    /// Extrapolates backwards by `steps` times the step from here to `next`.
     fn back(&self, next: &Self, steps: f64) -> Self {
         let turns = self.turns.iter().zip(&next.turns);
         let places = self.places.iter().zip(&next.places);
@@ -62,7 +62,7 @@ impl Joints {
         }
     }
 
-    /// With the stretch of another pose's bones.
+    /// Builds the pose, with the stretch of the bones of another pose.
     fn pose(&self, skeleton: &Skeleton, like: &Pose) -> Pose {
         let (mut turn, mut head) = (self.turns.clone(), self.places.clone());
         let mut pose = like.clone();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bodies that touch each other, simulated together: a clip of each, which go on together.
+//! Bodies that touch each other, simulated together: one clip each, extended together.
 
 use super::bodies::{Bodies, Drive};
 use super::making::{fresh, run};
@@ -14,34 +14,35 @@ use crate::skeleton::Pose;
 use crate::store::texts;
 use std::sync::{PoisonError, RwLock};
 
-/// One body of a scene, and what moves it.
+/// One body of a scene with its poses and forces.
 pub struct SceneMember<'a> {
-    /// What it is called; may be empty.
+    /// Name of the body; may be empty.
     pub name: String,
-    /// The body, and what it carries.
+    /// The body with its carried surfaces.
     pub surfaces: CarriedSurfaces,
-    /// How it touches itself, the other bodies and colliders; these count for all bodies. What equals a collider of a body before it is
-    /// that one.
+    /// Contact of the body with itself, the other bodies and colliders. Its colliders count for all bodies; a collider that equals one of an earlier
+    /// body is the same.
     pub contact: Contact,
-    /// One pose per frame.
+    /// Poses, one per frame.
     pub poses: &'a [Pose],
-    /// Forces at each of them; none = none.
+    /// Forces at each pose; `None`: no forces.
     pub forces: Option<&'a dyn FrameForces>,
-    /// How it is simulated. Frames and steps per second are those of all; so is the longest run-in. All are cycles, or none.
+    /// Settings of the simulation. Frames and steps per second must be equal for all bodies; the longest run-in counts for all. All bodies are
+    /// cycles, or none is.
     pub settings: ClipSettings,
 }
 
-/// Which body of its scene a clip is of.
+/// Index of a clip's body in its scene.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Membership {
     pub body: u32,
-    /// Of all bodies.
+    /// Names of all bodies of the scene.
     #[serde(deserialize_with = "texts")]
     pub names: Vec<String>,
 }
 
 impl Membership {
-    /// Of a body alone.
+    /// Describes a body alone.
     pub fn alone(name: String) -> Self {
         Self {
             body: 0,
@@ -49,21 +50,21 @@ impl Membership {
         }
     }
 
-    /// Whether there are others.
+    /// Returns whether the scene has other bodies.
     pub fn is_shared(&self) -> bool {
         self.names.len() > 1
     }
 }
 
 impl Clip {
-    /// Simulates bodies that touch each other side by side; gives the clip of each, in order. Frame 0 is as in
-    /// [`simulate`](Self::simulate), each body by itself and then with the others. Contacts of a clip count the bodies of the scene,
-    /// and after them colliders; each clip has those of its own body. Cycles repeat together: all end in their first poses, moved alike, or
-    /// none does. One body alone moves as by [`simulate_touching`](Self::simulate_touching).
+    /// Simulates bodies that touch each other side by side and returns the clip of each, in order. Frame 0 is as in [`simulate`](Self::simulate),
+    /// each body by itself and then with the others. Contacts number the bodies of the scene, then the colliders; each clip has those of its own
+    /// body. Cycles repeat together: all end in their first poses, moved alike, or none does. One body alone moves as by
+    /// [`simulate_touching`](Self::simulate_touching).
     ///
     /// # Errors
-    /// As [`simulate_touching`](Self::simulate_touching), naming the body; bodies with different numbers of frames, frames per second or
-    /// steps; cycles that do not repeat together.
+    /// As [`simulate_touching`](Self::simulate_touching), naming the body; bodies with different numbers of frames, frames per second or steps;
+    /// cycles that do not repeat together.
     pub fn simulate_scene(
         members: &[SceneMember],
         progress: &dyn Progress,
@@ -100,11 +101,11 @@ impl Clip {
         Ok(all.map(clip).collect())
     }
 
-    /// Appends frames to all clips of a scene for the poses that follow, with forces at each of them, as [`extend`](Self::extend) does
-    /// to the clip of a body alone: the clips are then the same as if simulated at once. `clips`: all of the scene, in its order.
+    /// Appends frames to all clips of a scene for the poses that follow, with forces at each of them, as [`extend`](Self::extend) does to one clip.
+    /// The clips then equal clips simulated at once. `clips`: all clips of the scene, in its order.
     ///
     /// # Errors
-    /// As [`extend`](Self::extend), naming the body; clips that are not those of one scene, in its order and equally far; all then stay as
+    /// As [`extend`](Self::extend), naming the body; clips that are not those of one scene, in its order and of equal length. All clips then stay as
     /// they were.
     pub fn extend_scene(
         clips: &[&Self],
@@ -114,8 +115,7 @@ impl Clip {
         Self::append(clips, new, false, progress)
     }
 
-    /// Appends frames to all clips of a scene with which they begin anew, as [`restart`](Self::restart) does to the clip of a body
-    /// alone.
+    /// Appends frames that start afresh to all clips of a scene, as [`restart`](Self::restart) does to one clip.
     ///
     /// # Errors
     /// As [`extend_scene`](Self::extend_scene).
@@ -127,7 +127,7 @@ impl Clip {
         Self::append(clips, new, true, progress)
     }
 
-    /// Appends frames, which go on from those so far or begin anew.
+    /// Appends frames, which continue the clips or start afresh (`anew`).
     pub(super) fn append(
         clips: &[&Self],
         new: &[Drive],
@@ -158,7 +158,7 @@ impl Clip {
         let mut runs: Vec<ResumableRun> = Vec::with_capacity(expected);
         for (k, run) in held.iter().enumerate() {
             let run = run.as_ref().ok_or(ClipError::CyclicExtension)?;
-            // What bodies of one scene can be restored to is the state of all of them.
+            // Bodies of one scene are restored from the state of all of them.
             let fits = |f: &ResumableRun| {
                 (f.begun, f.frames) == (run.begun, run.frames) && f.state == run.state
             };
@@ -202,17 +202,17 @@ impl Clip {
         Ok(())
     }
 
-    /// What the bodies are called that [`contacts`](Self::contacts) count, by their numbers; of a body alone its own name.
+    /// Returns the names of the bodies by the numbers that [`contacts`](Self::contacts) uses; for a body alone its own name.
     pub fn body_names(&self) -> &[String] {
         &self.membership.names
     }
 
-    /// Which of them it is of.
+    /// Returns the index of its body among them.
     pub fn body_index(&self) -> usize {
         self.membership.body as usize
     }
 
-    /// The same with a name for its body.
+    /// Replaces the name of its body.
     pub fn with_name(mut self, name: String) -> Self {
         let own = self.membership.body as usize;
         if let Some(known) = self.membership.names.get_mut(own) {
@@ -222,7 +222,7 @@ impl Clip {
     }
 }
 
-/// Bodies that have not begun, and touch each other; one alone, by itself.
+/// Builds the simulations of bodies that touch each other, at their start; a single body gets a simulation of its own.
 fn together<'a>(
     members: impl Iterator<Item = ((&'a CarriedSurfaces, &'a ClipSettings), &'a PreparedContact)>,
 ) -> Result<Bodies, ClipError> {
@@ -244,7 +244,7 @@ fn together<'a>(
     Ok(Bodies::Together(Box::new(Scene::new(made)?)))
 }
 
-/// What the run of all goes by: frames of the first, the longest run-in.
+/// Returns the settings of the whole run: those of the first body, with the longest run-in.
 fn common(settings: &[ClipSettings]) -> ClipSettings {
     let longest = settings.iter().map(|s| s.preroll).max();
     ClipSettings {
@@ -253,7 +253,7 @@ fn common(settings: &[ClipSettings]) -> ClipSettings {
     }
 }
 
-/// Refuses bodies whose frames do not go together.
+/// Checks that a number of a body equals that of the first.
 fn same_frames(
     body: usize,
     what: &'static str,
@@ -272,7 +272,7 @@ fn same_frames(
 }
 
 impl SceneMember<'_> {
-    /// Its contact, if it can be one of the scene; `k`: which body of it it is.
+    /// Checks that the member fits the scene and prepares its contact; `k` is its index.
     fn prepared(
         &self,
         first: &Self,
@@ -311,7 +311,7 @@ impl SceneMember<'_> {
 }
 
 impl ClipError {
-    /// What is wrong with one body of a scene.
+    /// Adds the index of a body to an error, unless the error already names it.
     pub(super) fn in_scene(body: usize, error: Self) -> Self {
         match error {
             Self::Cancelled(_)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a clip shows: frames of its body and of what that carries, looked up in any order.
+//! Displayed frames of a clip: its body and carried surfaces, looked up in any order.
 
 use super::frame::{ClipFrame, FrameContacts};
 use super::{Clip, ClipError, clamped};
@@ -10,12 +10,12 @@ use crate::progress::{Progress, step};
 use std::sync::Arc;
 
 impl Clip {
-    /// The lattice at a frame; frames beyond the ends show the ends.
+    /// Returns the lattice at a frame. Frames beyond the ends show the ends.
     pub fn lattice(&self, frame: i64) -> Arc<LocalPositions> {
         self.frame(frame).lattice
     }
 
-    /// World positions `[n · 3]`, metres, of a surface at a frame. Frames beyond the ends show the ends.
+    /// Returns world positions `[n · 3]`, metres, of a surface at a frame. Frames beyond the ends show the ends.
     ///
     /// # Errors
     /// A surface that the body does not carry.
@@ -25,7 +25,7 @@ impl Clip {
         Ok(out)
     }
 
-    /// As [`positions`](Self::positions), into an array at hand, where the target has them.
+    /// Writes [`positions`](Self::positions) to an existing array, in the space of the target.
     ///
     /// # Errors
     /// A surface that the body does not carry, an array of another length.
@@ -42,8 +42,8 @@ impl Clip {
             .positions(surface, self.instant(&frame), target, out)?)
     }
 
-    /// What the flesh adds to the artist's own skin at a frame, `[n · 3]`, metres, world axes: what is shown is the skin plus
-    /// this, whichever way the skin was made. Frames beyond the ends show the ends.
+    /// Returns the offsets that the flesh adds to the artist's skin at a frame, `[n · 3]`, metres, world axes. The displayed surface is the skin plus
+    /// these, however the skin was computed. Frames beyond the ends show the ends.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
@@ -53,7 +53,7 @@ impl Clip {
         Ok(out)
     }
 
-    /// As [`offsets`](Self::offsets), into an array at hand, where the target has them.
+    /// Writes [`offsets`](Self::offsets) to an existing array, in the space of the target.
     ///
     /// # Errors
     /// As [`positions_into`](Self::positions_into).
@@ -70,8 +70,8 @@ impl Clip {
             .offsets(surface, self.instant(&frame), target, out)?)
     }
 
-    /// How fast what is shown moves at a frame, `[n · 3]`, m/s, world axes, or what the target makes of that: by the frames
-    /// before and after it, at the ends by the one that there is.
+    /// Writes the velocities of a displayed surface at a frame, `[n · 3]`, m/s, world axes, or mapped by the target. They are differences between the
+    /// frames before and after, at the ends one-sided.
     ///
     /// # Errors
     /// As [`positions_into`](Self::positions_into).
@@ -93,11 +93,11 @@ impl Clip {
             .velocities(surface, instants, seconds, target, out)?)
     }
 
-    /// World positions `[frames · n · 3]`, metres, of a surface at all frames; where a graphics device shows them, one is
-    /// brought back while the next is computed.
+    /// Returns world positions `[frames · n · 3]`, metres, of a surface at all frames. With a graphics device each frame is fetched while the next is
+    /// computed.
     ///
     /// # Errors
-    /// A surface that the body does not carry, a stop by the progress.
+    /// A surface that the body does not carry, cancellation by the progress.
     pub fn all_positions(
         &self,
         surface: SurfaceId,
@@ -116,7 +116,7 @@ impl Clip {
         frame.instant(self.settings.simulation.max_offset)
     }
 
-    /// [`max_skin_deviations`](Self::max_skin_deviations) as they were called.
+    /// Returns [`max_skin_deviations`](Self::max_skin_deviations), by its former name.
     ///
     /// # Errors
     /// As there.
@@ -125,11 +125,11 @@ impl Clip {
         self.max_skin_deviations()
     }
 
-    /// How far the flesh of the body's own surface strays from its skin, before the limit on what is shown: the
-    /// largest distance in each frame as a part of the body's size.
+    /// Returns the largest distance in each frame between the flesh of the body's own surface and its skin, before the limit on the display, as a
+    /// part of the body's size.
     ///
     /// # Errors
-    /// None that a clip which was simulated can meet.
+    /// None for a simulated clip.
     pub fn max_skin_deviations(&self) -> Result<Vec<f32>, ClipError> {
         let own = SurfaceId::OWN;
         let mut scratch = vec![0.0; 3 * self.vertices(own)?];
@@ -144,8 +144,8 @@ impl Clip {
             .collect()
     }
 
-    /// What touches at a frame; nothing in clips without contact. Of the modal method what was parted on the surface, without
-    /// forces. Frames beyond the ends show the ends.
+    /// Returns the contacts at a frame; empty in clips without contact. With the modal method these are the parted pairs, without forces. Frames
+    /// beyond the ends show the ends.
     ///
     /// # Errors
     /// As [`positions`](Self::positions).
@@ -160,35 +160,34 @@ impl Clip {
         })
     }
 
-    /// Bones that lie in other flesh or in colliders at a frame, which contact moves out of nothing. Frames beyond the ends show the
-    /// ends.
+    /// Returns the bones that lie in other flesh or in colliders at a frame; contact cannot move them. Frames beyond the ends show the ends.
     pub fn buried_bones(&self, frame: i64) -> Arc<[BuriedBone]> {
         self.frame(frame).contacts.buried
     }
 
-    /// How much more of the joints' elastic shape is shown at a frame where the skin lies in itself, `[nodes]`, 0 to 1; none where it
-    /// nowhere does. Frames beyond the ends show the ends.
+    /// Returns the additional share of the joints' elastic shape at a frame where the skin lies in itself, `[nodes]`, 0 to 1; `None` without folds.
+    /// Frames beyond the ends show the ends.
     pub fn folds(&self, frame: i64) -> Option<Vec<f32>> {
         let shown = self.frame(frame).presentation?;
         shown.folds().map(<[f32]>::to_vec)
     }
 
-    /// Cells near inversion at a frame whose vertices all hang on bones. Frames beyond the ends show the ends.
+    /// Returns the number of cells near inversion at a frame whose vertices are all held by bones. Frames beyond the ends show the ends.
     pub fn held_cells(&self, frame: i64) -> u32 {
         self.frame(frame).contacts.held_cells
     }
 
-    /// Amplitudes of the modal method at a frame.
+    /// Returns the amplitudes of the modal method at a frame; `None` with other methods.
     pub fn amplitudes(&self, frame: i64) -> Option<Vec<f64>> {
         self.frame(frame).modal.map(|m| m.amplitudes.clone())
     }
 
-    /// What shows it.
+    /// Returns the presenter, which computes the displayed surfaces.
     pub fn presenter(&self) -> &Presenter {
         &self.presenter
     }
 
-    /// What shows the modal method's surfaces.
+    /// Returns the presenter of the modal method's surfaces; `None` with other methods.
     pub fn deformer(&self) -> Option<&WarpPresenter> {
         self.presenter.warp()
     }
@@ -197,14 +196,14 @@ impl Clip {
         self.numbered(frame).1
     }
 
-    /// A frame, and which of all it is.
+    /// Returns a frame with its clamped index.
     fn numbered(&self, frame: i64) -> (usize, ClipFrame) {
         let frames = self.read();
         let at = clamped(frame, frames.len());
         (at, frames[at].clone())
     }
 
-    /// A frame as its surface is shown: parted, where that is asked for.
+    /// Returns a frame with its surface parted, where the clip does so.
     fn shown(&self, frame: i64) -> Result<ClipFrame, ClipError> {
         let (at, frame) = self.numbered(frame);
         self.part(at, &frame)?;
@@ -226,7 +225,7 @@ impl Clip {
         Ok(frames)
     }
 
-    /// Finds what parts a frame, unless it is known. Whoever does finds the same.
+    /// Computes the parting of a frame, unless it is known. Every thread computes the same.
     fn part(&self, at: usize, frame: &ClipFrame) -> Result<(), ClipError> {
         let (Some(parting), Some(modal)) = (&self.parting, &frame.modal) else {
             return Ok(());
@@ -241,7 +240,7 @@ impl Clip {
         Ok(())
     }
 
-    /// Number of vertices of a surface.
+    /// Returns the number of vertices of a surface.
     ///
     /// # Errors
     /// A surface that the body does not carry.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A clip as plain data, for files: its body, what its frames show, and what is needed to go on. The container is
-//! [`crate::store`]'s; what comes in is checked as if it had been given.
+//! File format of a clip: its body, its displayed frames, and the state to extend it from. The container is that of [`crate::store`]. Contents of
+//! files are checked like arguments.
 
 use super::forces::AtFrame;
 use super::frame::{ClipFrame, FrameContacts, ModalFrame};
@@ -25,10 +25,10 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
-/// What the file says it is.
+/// Kind of the file.
 const KIND: &str = "clip";
 
-/// All of a clip; `B` is the body with what it carries, borrowed where it is written.
+/// All of a clip. `B` is the body with its carried surfaces, borrowed when writing.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a, B> {
     body: B,
@@ -74,8 +74,8 @@ struct StoredDrive<'a> {
 }
 
 impl Clip {
-    /// Writes the clip with its body to a file, whole or not at all. About 24 bytes per lattice vertex and 64 per bone of
-    /// every frame, besides the body.
+    /// Writes the clip with its body to a file, whole or not at all. Apart from the body it takes about 24 bytes per lattice vertex and 64 per bone
+    /// of every frame.
     ///
     /// # Errors
     /// [`StoreError`]; a clip that the caller is extending.
@@ -93,7 +93,7 @@ impl Clip {
         &self,
         work: impl FnOnce(Stored<'_, &CarriedSurfaces>) -> T,
     ) -> Result<T, InUse> {
-        // Whoever extends changes both.
+        // Extending changes both the run and the frames.
         let run = self.run.lock()?;
         let frames = self.read();
         let modal = |modes: &Arc<Modes>| {
@@ -113,11 +113,11 @@ impl Clip {
         }))
     }
 
-    /// Reads a clip that [`save`](Self::save) wrote. Every frame shows what it showed, without being simulated again, and it
-    /// can be extended as before.
+    /// Reads a clip that [`save`](Self::save) wrote. Every frame shows the same as before without a new simulation, and the clip can be extended as
+    /// before.
     ///
     /// # Errors
-    /// [`StoreError`]: no Thew file, another version or kind, damaged, refused by the disk.
+    /// [`StoreError`]: not a Thew file, another version or kind, damaged, refused by the disk.
     pub fn load(path: &Path) -> Result<Self, StoreError> {
         store::load::<Read>(path, KIND).map(|read| read.0)
     }
@@ -135,7 +135,7 @@ impl<'de> Deserialize<'de> for Read {
 }
 
 impl Stored<'_, CarriedSurfaces> {
-    /// The clip again; what does not fit together is refused with a sentence.
+    /// Builds the clip. Returns a sentence for parts that do not fit together.
     fn into_clip(self) -> Result<Clip, String> {
         let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
         let (body, surfaces) = (self.body.body().clone(), self.body);
@@ -189,7 +189,7 @@ impl Stored<'_, CarriedSurfaces> {
             "it is of no scene that there can be",
         )?;
         if let Some(state) = run.as_ref().and_then(ResumableRun::resumed) {
-            // Of a scene what the others need is known when all are there.
+            // The state of a scene can be checked in full only with all its clips; check the part of this body.
             let (state, contact) = match shared {
                 true => (Scene::state_of(state, own, membership.names.len()), None),
                 false => (Some(state), contact.as_ref()),
@@ -216,7 +216,7 @@ impl Stored<'_, CarriedSurfaces> {
 }
 
 impl ClipFrame {
-    /// None for a frame that shows nothing, which no simulation makes.
+    /// Returns the stored form; `None` for a frame without anything to show, which no simulation produces.
     fn stored(&self) -> Option<StoredFrame<'_>> {
         let shown = match (&self.modal, &self.presentation) {
             (Some(modal), _) => StoredShown::Modes {
@@ -302,7 +302,7 @@ impl ResumableRun {
         }
     }
 
-    /// The state that the clip goes on from, where it does not begin again.
+    /// Returns the state that the clip continues from; `None` where it is simulated again from the start.
     fn resumed(&self) -> Option<&[u8]> {
         (self.frames > START).then_some(&self.state)
     }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Boxes side by side, so that one is compared with many at once.
+//! Axis-aligned boxes in parallel arrays, so that one is compared with many at once.
 
 use crate::Vec3;
 
-/// The two corners of a box along the axes.
+/// Lower and upper corner of an axis-aligned box.
 pub(super) type Bounds = (Vec3, Vec3);
 
-/// Whether boxes meet.
+/// Returns whether two boxes meet.
 pub(super) fn meet(a: &Bounds, b: &Bounds) -> bool {
     let on = |k: usize| (a.0[k] <= b.1[k]) & (a.1[k] >= b.0[k]);
     on(0) & on(1) & on(2)
 }
 
-/// The box around boxes; of none, or of none but empty ones, one that meets nothing.
+/// Returns the box around boxes. Without boxes, or with empty ones only, the result meets nothing.
 pub(super) fn union<'a>(all: impl Iterator<Item = &'a Bounds>) -> Bounds {
     let far = Vec3::repeat(f64::INFINITY);
     all.fold((far, -far), |(lo, hi), b| (lo.inf(&b.0), hi.sup(&b.1)))
 }
 
-/// Boxes with numbers.
+/// Numbered boxes.
 #[derive(Default)]
 pub(super) struct Boxes {
     all: Vec<(Bounds, u32)>,
-    /// Coordinates of the lower and of the upper corners, rounded outwards to single precision.
+    /// Coordinates of the lower and upper corners, rounded outwards to single precision.
     lower: [Vec<f32>; 3],
     upper: [Vec<f32>; 3],
     hits: Vec<bool>,
@@ -43,7 +43,7 @@ impl Boxes {
         }
     }
 
-    /// Numbers of those that meet a box, in order.
+    /// Returns the numbers of the boxes that meet a box, in order.
     pub fn meeting(&mut self, with: &Bounds) -> impl Iterator<Item = u32> {
         let (lo, hi) = with;
         let (lo, hi) = (

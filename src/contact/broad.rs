@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which points may come into which cells before a frame has passed.
+//! Search for points that may come into cells within a frame.
 //!
-//! Boxes are swept from where the flesh is to where its bones carry it until the frame's end, as seen from flesh that moves along
-//! with the whole, and a little wider. Cells that share a vertex are no pairs, nor those beside which a cell lies as it does at rest;
-//! and what lies beyond one side of a cell at both ends of the frame does not come into it.
+//! Boxes are swept over the frame, from the flesh at the start to where its bones carry it by the end, and slightly enlarged. The mean motion of all
+//! flesh is subtracted. Cells that share a vertex are not paired, nor are cells that lie beside each other as at rest. Points that stay beyond one
+//! side of a cell at both ends of the frame do not come into it.
 
 use super::boxes::{Boxes, meet, union};
 use super::path::Path;
@@ -16,11 +16,11 @@ use parry3d_f64::partitioning::Bvh;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
-/// Cells whose corners another one carries so near to where they are at rest have not come to it, in cells: half of what a point must
-/// be from its own place to touch.
+/// Displacement from rest, in the axes of another cell, up to which a cell has not come to that one, in cells: half of the distance from its own
+/// position at which a point can touch.
 pub(super) const STILL: f64 = 0.25;
 
-/// A point of one body that may come into a cell of another, or of the same.
+/// A point of one body that may come into a cell of another body or of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Candidate {
     pub body: u32,
@@ -29,37 +29,37 @@ pub(crate) struct Candidate {
     pub cell: u32,
 }
 
-/// A body over the time that is swept.
+/// A body over the swept time.
 pub(crate) struct Swept<'a> {
     pub from: Posed<'a>,
-    /// Where its lattice and its skin are expected at the end; none: it stands still.
+    /// Expected lattice and skin at the end; `None`: the body stands still.
     pub to: Option<Posed<'a>>,
-    /// Whether it may touch itself.
+    /// Whether the body may touch itself.
     pub itself: bool,
 }
 
 impl<'a> Swept<'a> {
-    /// Where it is at the end.
+    /// Returns the body at the end.
     pub fn end(&self) -> &Posed<'a> {
         self.to.as_ref().unwrap_or(&self.from)
     }
 }
 
-/// What may touch within a frame.
+/// Candidates within a frame.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// In order.
+    /// Sorted candidates.
     pub candidates: Vec<Candidate>,
-    /// By how much the lattice of each body is moved to carry the skin as it is shown when the frame begins, `[nodes]`: sound
-    /// where candidates may come into its cells.
+    /// Displacements with which each lattice carries the displayed skin at the start of the frame, `[nodes]`, metres: valid where candidates may come
+    /// into its cells.
     pub warps: Vec<Vec<Vec3>>,
 }
 
-/// Clusters that one task takes, and candidates, at least: results do not depend on how many threads there are.
+/// Number of clusters, and least number of candidates, per task. Results do not depend on the number of threads.
 const CLUSTERS: usize = 12;
 const SOME: usize = 256;
 
-/// All candidates.
+/// Finds all candidates.
 pub(crate) fn candidates(bodies: &[Swept]) -> Found {
     if let [body] = bodies
         && !body.itself
@@ -85,7 +85,7 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Found {
     }
     let warped = bodies.iter().zip(&paths).zip(&cells);
     let warped: Vec<Warped> = warped.map(|((b, p), c)| Warped::new(b, p, c)).collect();
-    // A point by itself, or the whole cell that it is in.
+    // Tests the point alone, then the whole cell that embeds it.
     let parted = |candidate: &Candidate| {
         let (body, into) = (candidate.body as usize, &warped[candidate.other as usize]);
         let point = &paths[body].points[candidate.proxy as usize];
@@ -109,8 +109,8 @@ pub(crate) fn candidates(bodies: &[Swept]) -> Found {
     }
 }
 
-/// Points and the cells that their boxes meet, that are no neighbours of their own and beside which that does not lie as at rest.
-/// Boxes of clusters of cells are compared first.
+/// Finds the points whose boxes meet cells, except neighbours of their own cell and cells beside which it lies as at rest. Boxes of clusters of cells
+/// are compared first.
 fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
     let trees = bodies.iter().zip(paths).map(|(body, path)| {
         let clusters = body.from.skin.clusters().iter();
@@ -189,11 +189,11 @@ fn near(bodies: &[Swept], paths: &[Path]) -> Vec<Candidate> {
     candidates
 }
 
-/// How a cell carries what lies around it back to rest: from where, how, to where; none of a flat one.
+/// Affine map that carries the surroundings of a cell back to rest: posed origin, matrix, rest origin; `None` for a flat cell.
 type Back = Option<(Vec3, Mat3, Vec3)>;
 
-/// Where flesh near its own place is at both ends of a frame: cells of the same body beside which a cell lies as it does at rest
-/// are none that it may come into.
+/// Relative positions of cells of one body at both ends of a frame, compared with those at rest. A cell does not come into another beside which it
+/// lies as at rest.
 struct Moved<'a> {
     body: &'a ContactSkin,
     path: &'a Path,
@@ -224,7 +224,7 @@ impl<'a> Moved<'a> {
         })
     }
 
-    /// Whether a cell lies otherwise beside another than at rest, at an end of the frame.
+    /// Returns whether the position of a cell relative to another differs from rest at an end of the frame.
     fn has(&self, cell: u32, into: u32) -> bool {
         let lattice = self.body.body().lattice();
         let corners = lattice.cells()[cell as usize].corners();
@@ -242,7 +242,7 @@ impl<'a> Moved<'a> {
     }
 }
 
-/// By how much all bodies move together.
+/// Returns the mean displacement of all lattice vertices in the frame, metres.
 fn drift(bodies: &[Swept]) -> Vec3 {
     let (mut sum, mut count) = (Vec3::zeros(), 0);
     for body in bodies {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which points come to which colliders: chosen once a frame, looked up in each step.
+//! Points that come to colliders: chosen once a frame, looked up in each step.
 
 use super::instant::Instant;
 use super::narrow::Touch;
@@ -10,11 +10,10 @@ use super::skin::SkinPoint;
 use crate::Vec3;
 use crate::aabb;
 
-/// Farther than points and colliders come together in a frame, by so much, points are chosen, in cells: sway goes on within the frame. Half and
-/// twice as much lay a limb on a floor alike.
+/// Margin beyond the distance by which points and colliders approach in a frame, in cells: sway goes on within the frame. Half and twice the value
+/// lay a limb on a floor alike.
 const WIDER: f64 = 0.25;
-/// Flesh behind skin is looked for at least so far in, in cells: where skin is thinner than that it has no side. Half and twice as much lay
-/// a limb on a floor alike.
+/// Least depth at which flesh behind skin is looked for, in cells: thinner flesh has no side. Half and twice the value lay a limb on a floor alike.
 const INWARD: f64 = 0.1;
 
 /// A point that may come to a collider within a frame.
@@ -22,11 +21,11 @@ const INWARD: f64 = 0.1;
 pub(crate) struct Bump {
     pub body: u32,
     pub proxy: u32,
-    /// Counted on after the bodies.
+    /// Index of the collider, counted after the bodies.
     pub other: u32,
 }
 
-/// All points that may come to colliders between two instants, in order. `thickness` is kept from skin.
+/// Finds all points that may come to colliders between two instants, in order. `thickness` is the distance kept from skin, metres.
 pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> {
     let mut found = Vec::new();
     for (i, (body, end)) in from.bodies.iter().zip(to.bodies).enumerate() {
@@ -49,7 +48,7 @@ pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> 
                     at.nearest(x, i, &|_, _, height| height.signum())
                         .map(|near| (near.normal.dot(&(x - near.point)), near))
                 };
-                // In when the frame begins, or nearer than the two come together in it.
+                // Keep points that are inside at the start, or nearer than the two approach in the frame.
                 let Some((height, at)) = near(collider, &x) else {
                     continue;
                 };
@@ -67,7 +66,7 @@ pub(crate) fn chosen(from: &Instant, to: &Instant, thickness: f64) -> Vec<Bump> 
     found
 }
 
-/// Adds where chosen points meet colliders at the end of a step. `former` tells the contact of the step before.
+/// Adds the touches of chosen points with colliders at the end of a step. `former` returns the contact of the last step.
 pub(crate) fn touches<'a>(
     bumps: &[Bump],
     before: &Instant,
@@ -87,7 +86,7 @@ pub(crate) fn touches<'a>(
             None => {
                 let before = was.height(target, &began);
                 if before * height < 0.0 {
-                    // It came through within the step.
+                    // The point came through within the step.
                     before.signum()
                 } else {
                     side_of_flesh(body, bump.proxy, outward, height)
@@ -109,8 +108,8 @@ pub(crate) fn touches<'a>(
     }
 }
 
-/// On which side of a sheet a point of skin belongs that is there for the first time, so much in front of it: where the flesh behind
-/// it is. As far behind the sheet as the skin is before it there is flesh, if that came through the sheet.
+/// Returns the side of a sheet on which a new point of skin belongs: the side of the flesh behind it. `height` is the point's signed distance in
+/// front of the sheet, metres. If the skin came through the sheet, there is flesh as far behind the sheet as the skin is before it.
 fn side_of_flesh(body: &Posed, proxy: u32, outward: &Vec3, height: f64) -> f64 {
     let here = if height < 0.0 { -1.0 } else { 1.0 };
     let proxy = &body.skin.proxies()[proxy as usize];

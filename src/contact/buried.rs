@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bones that lie in something. Contact moves flesh, not the bones that carry it: they stay in whatever they were animated into.
+//! Bones that lie in flesh or colliders. Contact moves flesh, not the bones that carry it: they stay where they were animated.
 //!
-//! A bone is where the lattice vertices are that it holds inside of the flesh. In colliders they lie by their own depth, in flesh by
-//! that of the place in it at rest.
+//! The lattice vertices inside of the flesh that a bone holds stand for it. Their depth in colliders is measured directly, in flesh at the matching
+//! position at rest.
 
 use super::narrow::FLAT;
 use super::placed::Placed;
@@ -13,31 +13,31 @@ use crate::body::Body;
 use crate::range::is_kept;
 use std::collections::BTreeMap;
 
-/// Bones less deep than this in something do not lie in it, in sizes: a millimetre of a person, less than anybody sees.
+/// Depth below which a bone does not count as buried, in sizes: a millimetre of a person, invisible.
 const DEEP: f64 = 5e-4;
-/// Flesh of the same body in which a bone lies is so far from it at rest, in cells, and so many times as far as the bone lies deep.
+/// Distance at rest, in cells and in depths of the bone, up to which flesh of the same body around a bone is its own.
 const APART: f64 = 1.0;
 const OWN: f64 = 2.0;
-/// A body stands in a room if so much of its bones is inside: hardly more than half of a body lies in what it touches. And how many points are
-/// asked, which tells such a share to a twentieth.
+/// Share of a body's bones inside a collider from which on it is a room: hardly more than half of a body lies in what it touches. And the number of
+/// points tested, which gives the share to a twentieth.
 const WITHIN: f64 = 0.8;
 const ASKED: usize = 64;
 
-/// A bone of a body that lies in something.
+/// A bone of a body that lies in flesh or in a collider.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BuriedBone {
-    /// The one that lies there.
+    /// Index of the buried bone.
     pub bone: u32,
-    /// The body in whose flesh it lies; after all bodies, the colliders.
+    /// Index of the body in whose flesh it lies; colliders follow the bodies.
     pub other: u32,
-    /// The bone there, of a body.
+    /// Bone whose flesh is there, for a body; 0 for a collider.
     pub partner: u32,
-    /// How deep, metres.
+    /// Depth, metres.
     pub depth: f64,
 }
 
 impl BuriedBone {
-    /// Whether it can be of a body of so many bones.
+    /// Returns whether stored values are valid for a body with `bones` bones.
     pub(crate) fn is_kept(&self, bones: usize) -> bool {
         (self.bone as usize) < bones && self.depth > 0.0 && is_kept(self.depth)
     }
@@ -51,7 +51,7 @@ pub(super) struct BonePoint {
 }
 
 impl BonePoint {
-    /// All of a body, of which `depth` tells how far a place is from the skin, negative inside.
+    /// Returns the bone points of a body. `depth` returns the signed distance of a rest position from the skin, negative inside.
     pub fn of(body: &Body, depth: impl Fn(Vec3) -> f64) -> Vec<Self> {
         let all = body.bone_of_vertex().iter().zip(body.lattice().vertices());
         let point = |(node, (bone, rest)): (u32, (&Option<u32>, &Vec3))| {
@@ -62,7 +62,7 @@ impl BonePoint {
     }
 }
 
-/// Of each bone the next one above it that holds flesh, with helpers left out that hold none.
+/// Returns for each bone the next bone above it that holds flesh; helper bones without flesh are skipped.
 pub(super) fn bones_above(body: &Body, points: &[BonePoint]) -> Vec<Option<u32>> {
     let parents = body.skeleton().parents();
     let mut holds = vec![false; parents.len()];
@@ -77,13 +77,13 @@ pub(super) fn bones_above(body: &Body, points: &[BonePoint]) -> Vec<Option<u32>>
     (0..parents.len()).map(above).collect()
 }
 
-/// A body where its lattice is.
+/// A body with its present lattice.
 #[derive(Clone, Copy)]
 pub(crate) struct Standing<'a> {
     pub skin: &'a ContactSkin,
-    /// `[nodes]`, metres, world axes.
+    /// Lattice vertices, `[nodes]`, metres, world axes.
     pub places: &'a [Vec3],
-    /// Whether it is to touch itself.
+    /// Whether the body may touch itself.
     pub itself: bool,
 }
 
@@ -92,7 +92,7 @@ impl Standing<'_> {
         self.places[point.node as usize]
     }
 
-    /// Whether it stands in a collider that encloses it: a room.
+    /// Returns whether the body stands in a collider that encloses it: a room.
     pub fn is_in_room(&self, collider: &Placed) -> bool {
         let all = self.skin.bone_points();
         let Some((lo, hi)) = collider.bounds() else {
@@ -110,7 +110,7 @@ fn is_within(x: &Vec3, (lo, hi): &(Vec3, Vec3)) -> bool {
     (0..3).all(|k| x[k] >= lo[k] && x[k] <= hi[k])
 }
 
-/// Of each body the bones that lie in other flesh or in colliders, in order. Sheets have no inside.
+/// Finds the bones of each body that lie in other flesh or in colliders, in order. Sheets have no inside.
 pub(crate) fn buried(bodies: &[Standing], colliders: &[Placed]) -> Vec<Vec<BuriedBone>> {
     let boxes: Vec<Boxes> = bodies.iter().map(Boxes::new).collect();
     let of = |(i, body): (usize, &Standing)| {
@@ -148,7 +148,7 @@ pub(crate) fn buried(bodies: &[Standing], colliders: &[Placed]) -> Vec<Vec<Burie
     bodies.iter().enumerate().map(of).collect()
 }
 
-/// The boxes of the clusters of a body's cells.
+/// Boxes around the clusters of a body's cells.
 struct Boxes(Vec<(Vec3, Vec3)>);
 
 impl Boxes {
@@ -162,8 +162,8 @@ impl Boxes {
         Self(clusters.map(of).collect())
     }
 
-    /// By which bones' flesh of a body a place is covered, and how deep; `own`: it is where a bone of that body is, whose own flesh does
-    /// not count.
+    /// Returns the bones whose flesh covers a position, with its depth, metres. `own`: the bone point of the same body at that position, whose own
+    /// flesh does not count.
     fn depths<'a>(
         &'a self,
         body: &'a Standing,
@@ -177,7 +177,7 @@ impl Boxes {
     }
 }
 
-/// The bone whose flesh a cell is, and how deep a place in it lies.
+/// Returns the bone whose flesh a cell is, and the depth of a position in it, metres; `None` outside or in flesh of its own.
 fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> Option<(u32, f64)> {
     let of = body.skin.body();
     let lattice = of.lattice();
@@ -211,7 +211,7 @@ fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> 
         let is_own = apart <= (APART * body.skin.cell()).max(OWN * depth);
         let beside =
             bone == point.bone || is_beside(bone, point.bone) || is_beside(point.bone, bone);
-        // A joint between two bones is as bent as it is.
+        // Adjacent bones may bend into each other at their joint.
         if is_own || beside {
             return None;
         }

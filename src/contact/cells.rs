@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Cells near inversion as unilateral rows. [contact.md]
 //!
-//! Where flesh folds, cells invert before skins meet, and then no place in them means anything. J is the determinant of the
-//! deformation at a corner of a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
+//! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
+//! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
 use super::boxes::meet;
 use super::broad::{Candidate, STILL};
@@ -15,17 +15,18 @@ use crate::Vec3;
 use crate::body::{corner_frames, corner_volume};
 use smallvec::SmallVec;
 
-/// The least J that rows leave a cell: a tenth of the volume, flat to the eye. At half of it a cell more of a bent elbow is turned over; at twice of it an
-/// elbow that has stopped goes on by a sixth more.
+/// Least J that rows leave a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
+/// value an elbow that has stopped goes on by a sixth more.
 pub(crate) const LEAST: f64 = 0.1;
-/// J below which a cell gets a row: two and a half times what it is kept from, which it does not lose in a step. At half of it one cell more is
-/// turned over as a frog falls.
+/// J below which a cell gets a row: two and a half times the bound. No cell loses that much in a step. At half the value one more cell is inverted as
+/// a frog falls.
 pub(super) const NEAR: f64 = 0.25;
 
-/// Distance up to which a point is near a cell, in its own coordinates: about how far the skin is shown from where the lattice has it.
+/// Distance up to which a point is near a cell, in its local coordinates: about the distance between the displayed skin and the skin that the lattice
+/// carries.
 const BESIDE: f64 = 0.25;
 
-/// Visits the corners of a cell: the vertices of each one's frame, J there, and the frame's determinant at rest, m³.
+/// Visits the corners of a cell, each with the vertices of its frame, J, and the frame's determinant at rest, m³.
 pub(super) fn determinants(body: &Posed, cell: u32, mut visit: impl FnMut([u32; 4], f64, f64)) {
     let lattice = body.skin.body().lattice();
     let shape = &lattice.cells()[cell as usize];
@@ -38,15 +39,15 @@ pub(super) fn determinants(body: &Posed, cell: u32, mut visit: impl FnMut([u32; 
     }
 }
 
-/// The least J of a cell.
+/// Returns the least J of a cell.
 pub(crate) fn least(body: &Posed, cell: u32) -> f64 {
     let mut least = f64::INFINITY;
     determinants(body, cell, |_, j, _| least = least.min(j));
     least
 }
 
-/// Finds of each body, ascending, the cells that candidates are in at one of some instants, those that these and other points of the skin
-/// hang on, and all that share a vertex with one of them. No other cell has to mean anything for contact.
+/// Finds the cells of each body that contact depends on, ascending: cells that candidates are in at one of the instants, cells that embed these or
+/// other points of the skin, and all that share a vertex with one of them.
 pub(crate) fn beside(
     instants: [&[Posed]; 2],
     candidates: &[Candidate],
@@ -82,8 +83,8 @@ pub(crate) fn beside(
     all.collect()
 }
 
-/// Tells whether a point is in or near the cell that it may come into, and not about where it is at rest; in a flat one, whether it is in
-/// the box around that. Whatever else there is, such a point is a candidate: boxes are no wider than in the search.
+/// Returns whether a point is in or near the cell that it may come into, and away from its own position at rest. For a flat cell its enlarged box
+/// decides. Every such point is a candidate, because boxes are no wider than in the search.
 fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
     let (body, other) = (
         &bodies[candidate.body as usize],
@@ -109,15 +110,15 @@ fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
     })
 }
 
-/// Corners of a cell where they are.
+/// Returns the present corners of a cell.
 fn corners(body: &Posed, cell: u32) -> SmallVec<[Vec3; 8]> {
     let cell = &body.skin.body().lattice().cells()[cell as usize];
     let corners = cell.corners().iter();
     corners.map(|&a| body.node(a as usize)).collect()
 }
 
-/// Rows of those cells of a body that are, or come, near inversion within a step; and how many there are that no free vertex
-/// can help.
+/// Adds rows for the cells of a body that are or come near inversion within a step. Returns the number of inverting corners that no free vertex can
+/// help.
 pub(crate) fn rows(
     (index, cells): (u32, &[u32]),
     (before, after): (&Posed, &Posed),
@@ -168,7 +169,7 @@ pub(crate) fn rows(
             let normal = constraints.add_entries(normal);
             constraints.rows.push(Constraint {
                 normal,
-                // What was lost before is won back slowly.
+                // Volume lost earlier is recovered slowly.
                 gap: gap.max((j - was) / size - recovery),
                 friction: None,
                 compliance,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Things that flesh collides with: planes and meshes, still, carried along or deforming.
+//! Things that flesh collides with: planes and meshes, still, moving or deforming.
 //!
-//! Which way a mesh is turned does not matter: its triangles are oriented as those of any surface ([`crate::surface`]). What
-//! encloses something, holes or not, is solid; triangles that bound nothing are sheets, which flesh touches on the side where it is.
+//! The orientation of a mesh does not matter: its triangles are oriented as those of any surface ([`crate::surface`]). A mesh that encloses
+//! something, with holes or not, is solid. Triangles that bound nothing are sheets, which flesh touches on the side where it is.
 
 use super::ContactError;
 use crate::range::{FARTHEST, is_place, is_sound};
@@ -24,7 +24,7 @@ pub struct Collider {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Shape {
-    /// All below it is solid.
+    /// A half-space: everything below the plane is solid.
     Plane {
         point: Vec3,
         normal: Vec3,
@@ -35,13 +35,13 @@ pub(super) enum Shape {
 #[derive(Debug)]
 pub(super) struct MeshShape {
     pub surface: Arc<Surface>,
-    /// Triangles that can be touched, over vertices as given: outward where solid.
+    /// Triangles that can be touched, over the given vertices; outward where solid.
     pub triangles: Vec<[u32; 3]>,
-    /// Of each, whether it is a sheet's.
+    /// Whether each triangle belongs to a sheet.
     pub sheet: Vec<bool>,
-    /// Of them, around each vertex.
+    /// Triangles around each vertex, by index.
     pub around: Vec<Vec<u32>>,
-    /// About which it turns.
+    /// Centre of the bounding box, metres: the point about which the mesh turns.
     pub centre: Vec3,
     pub size: f64,
 }
@@ -53,22 +53,22 @@ pub(super) enum Motion {
     Deforming(Arc<[Vec<Vec3>]>),
 }
 
-/// How a mesh moves: one entry per pose of the body, the first at its first; after the last it stays.
+/// Motion of a mesh: one entry per pose of the body, from the first pose. After the last entry it stays.
 #[derive(Debug, Clone)]
 pub enum ColliderMotion {
-    /// Not at all.
+    /// No motion.
     Still,
-    /// Carried by affine maps of its vertices.
+    /// Affine maps that carry its vertices, one per entry.
     Carried(Vec<Affine>),
-    /// Where its vertices are, `[entries][n]`, metres.
+    /// Positions of its vertices, `[entries][n]`, metres.
     Deforming(Vec<Vec<Vec3>>),
 }
 
 impl Collider {
-    /// A plane through a point (metres), solid on the side that its normal, of any length, points away from.
+    /// Builds a plane through a point, metres. It is solid on the side that its normal, of any length, points away from.
     ///
     /// # Errors
-    /// A point or a normal that is not finite, a normal of no length.
+    /// A point or a normal that is not finite; a normal of length zero.
     pub fn plane(point: Vec3, normal: Vec3) -> Result<Self, ContactError> {
         let normal = normal.try_normalize(0.0).filter(|n| n.norm() > 0.5);
         match normal {
@@ -82,10 +82,10 @@ impl Collider {
         }
     }
 
-    /// A mesh, where it stands or in motion.
+    /// Builds a mesh, still or in motion.
     ///
     /// # Errors
-    /// A motion without entries, one of another number of vertices, numbers that are not finite.
+    /// A motion without entries, one for another number of vertices, numbers that are not finite.
     pub fn mesh(surface: Arc<Surface>, motion: ColliderMotion) -> Result<Self, ContactError> {
         let shape = Arc::new(MeshShape::new(surface));
         let vertices = shape.surface.vertices();
@@ -134,11 +134,10 @@ impl Collider {
         })
     }
 
-    /// With Coulomb's coefficient of its own (none: that of the flesh) and a thickness (metres) that is kept besides that of the
-    /// flesh.
+    /// Sets a friction coefficient of its own (`None`: that of the flesh) and a thickness, metres, which adds to that of the flesh.
     ///
     /// # Errors
-    /// Negative numbers and such that are not finite.
+    /// Numbers that are negative or not finite.
     pub fn with(self, friction: Option<f64>, thickness: f64) -> Result<Self, ContactError> {
         let range = "zero or positive";
         for (what, value) in [
@@ -157,17 +156,17 @@ impl Collider {
         })
     }
 
-    /// Coulomb's coefficient; none: that of the flesh.
+    /// Returns Coulomb's friction coefficient; `None`: that of the flesh.
     pub fn friction(&self) -> Option<f64> {
         self.friction
     }
 
-    /// What is kept besides the thickness of the flesh, metres.
+    /// Returns the distance kept in addition to the thickness of the flesh, metres.
     pub fn thickness(&self) -> f64 {
         self.thickness
     }
 
-    /// The mesh; none of a plane.
+    /// Returns the mesh; `None` for a plane.
     pub fn surface(&self) -> Option<&Arc<Surface>> {
         match &self.shape {
             Shape::Plane { .. } => None,
@@ -175,7 +174,7 @@ impl Collider {
         }
     }
 
-    /// Entries of its motion; none: it is still.
+    /// Returns the number of entries of its motion; `None`: it is still.
     pub fn entries(&self) -> Option<usize> {
         match &self.motion {
             Motion::Still => None,
@@ -184,7 +183,7 @@ impl Collider {
         }
     }
 
-    /// Whether it cannot be told from another: the same surface, motion, friction and thickness.
+    /// Returns whether another collider is equal: the same surface, motion, friction and thickness.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
             || self.friction == other.friction
@@ -193,7 +192,7 @@ impl Collider {
                 && self.motion == other.motion
     }
 
-    /// Number of triangles; 1 of a plane.
+    /// Returns the number of triangles that can be touched; 1 for a plane.
     pub(crate) fn triangles(&self) -> usize {
         match &self.shape {
             Shape::Plane { .. } => 1,
@@ -202,7 +201,7 @@ impl Collider {
     }
 }
 
-/// What is made of a surface is the same if its vertices and triangles are.
+/// Compares vertices and triangles, from which all else is computed.
 impl PartialEq for MeshShape {
     fn eq(&self, other: &Self) -> bool {
         let (own, others) = (&self.surface, &other.surface);
@@ -247,7 +246,7 @@ fn check_entries(entries: usize) -> Result<(), ContactError> {
     }
 }
 
-/// A map as a rigid motion, if it is one.
+/// Returns a map as a rigid motion; `None` if it is not rigid.
 fn isometry(map: &Affine) -> Option<Isometry3<f64>> {
     let turn = map.linear;
     let rigid = (turn.transpose() * turn - Mat3::identity()).norm() < 1e-6;
@@ -258,7 +257,7 @@ fn isometry(map: &Affine) -> Option<Isometry3<f64>> {
     })
 }
 
-/// A collider in a file.
+/// File format of a collider.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(super) struct StoredCollider<'a> {
     shape: StoredShape<'a>,
@@ -318,7 +317,7 @@ impl StoredCollider<'_> {
                 let motion = match motion {
                     StoredMotion::Still => ColliderMotion::Still,
                     StoredMotion::Rigid(all) => {
-                        // As maps they are checked again.
+                        // The constructor checks them again as affine maps.
                         let map = |at: &Isometry3<f64>| Affine {
                             linear: at.rotation.to_rotation_matrix().into_inner(),
                             translation: at.translation.vector,

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contacts, friction and cells near inversion as one mixed complementarity problem on factored flesh. [contact.md; otaduy2009]
 //!
-//! With δ° the step without contact and A its matrix, the step is `δ = δ° + A⁻¹ Cᵀ λ`. Of each unilateral row
+//! With δ° the step without contact and A its matrix, the step is `δ = δ° + A⁻¹ Cᵀ λ`. For each unilateral row
 //!
 //! ```text
 //! 0 ≤ λ ⟂ b + D λ + ε λ ≥ 0,   D = C A⁻¹ Cᵀ,   ε = compliance · D_jj
 //! ```
 //!
-//! and of the two tangents of a contact `|τ| ≤ μ λ`, against motion along them, within a disc. Contacts outnumber degrees of freedom:
-//! that they give a little (ε) is what makes the forces of each of them unique, and what keeps friction from chattering. Tangents give by what
-//! their force has changed since the step before, `ε (τ − τ′)`, as springs that hold on where they took hold: one that gave by
-//! its whole force in every step would creep.
+//! and for the two tangents of a contact `|τ| ≤ μ λ`, within a disc, against motion along them. Contacts outnumber degrees of freedom: their
+//! compliance ε makes the force of each unique and keeps friction from chattering. Tangents yield by the change of their force since the last step,
+//! `ε (τ − τ′)`, like springs that hold where they took hold. A tangent that yielded by its whole force in every step would creep.
 //!
-//! D is never made: what a row's force does to the lattice vertices that rows push is a product with W, the part of A⁻¹
-//! between these ([`super::compliance`]), and is computed for rows that come to push. W may be a little old: what it leaves is found by one solve with A
-//! itself, and corrected.
+//! D is never formed. The response of the pushed lattice vertices to a row's force is a product with W, the part of A⁻¹ between these
+//! ([`super::compliance`]). It is computed only for rows that come to push. W may be slightly outdated: one solve with A itself finds the error,
+//! which is then corrected.
 
 mod sweeps;
 
@@ -24,14 +23,14 @@ use nalgebra::DMatrixView;
 use std::ops::Range;
 use sweeps::Way;
 
-/// A row of which no entry is larger, squared, moves nothing. Entries are shares of one: this is a millionth.
+/// Squared length below which all entries of a row count as zero, so that it moves nothing. Entries are shares of one: this is a millionth.
 const STILL: f64 = 1e-12;
 
-/// A force on one node of one body.
+/// One block of a row of C: the direction of a force on one node of one body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Entry {
     pub body: u32,
-    /// Free node.
+    /// Free node of the body.
     pub node: u32,
     pub direction: Vec3,
 }
@@ -39,19 +38,19 @@ pub(crate) struct Entry {
 /// One unilateral row, with or without friction.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Constraint {
-    /// Of the [entries](Constraints::entries).
+    /// Range among the [entries](Constraints::entries).
     pub normal: Range<usize>,
-    /// What there is to spare, metres; negative: what has to be made up for.
+    /// Gap, metres; negative where it has to be made up for.
     pub gap: f64,
-    /// Rows of both tangents and how far they slide in the step, m; with the coefficient.
+    /// Tangents, with their slip in the step, metres, and the coefficient.
     pub friction: Option<Friction>,
-    /// ε over D_jj: bodies that touch have each its own.
+    /// ε over D_jj, from the settings of the bodies that touch.
     pub compliance: f64,
-    /// By how much more it gives than others: where what is shown of sway is nearly exhausted, no force may make up for that.
+    /// Factor on ε, at least 1. It grows where displayed sway is nearly exhausted, for which no force may make up.
     pub give: f64,
-    /// The largest force that it may take, N.
+    /// Upper bound of the force, N.
     pub limit: f64,
-    /// N; taken as the first guess.
+    /// Normal force, N; on entry the first guess.
     pub force: f64,
 }
 
@@ -61,15 +60,15 @@ pub(crate) struct Friction {
     pub tangents: [Range<usize>; 2],
     pub slides: [f64; 2],
     pub coefficient: f64,
-    /// N; taken as the first guess.
+    /// Tangential forces, N; on entry the first guess.
     pub forces: [f64; 2],
 }
 
-/// All of a step; kept from one to the next for their memory.
+/// All constraints of a step. Kept from step to step for its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Constraints {
     pub rows: Vec<Constraint>,
-    /// Those of all rows, side by side.
+    /// Entries of all rows, side by side.
     entries: Vec<Entry>,
 }
 
@@ -79,30 +78,30 @@ impl Constraints {
         self.entries.clear();
     }
 
-    /// Adds entries of one row, tangents apart.
+    /// Adds the entries of one row or one tangent and returns their range.
     pub fn add_entries(&mut self, entries: impl IntoIterator<Item = Entry>) -> Range<usize> {
         let first = self.entries.len();
         self.entries.extend(entries);
         first..self.entries.len()
     }
 
-    /// Some of them.
+    /// Returns the entries in a range.
     pub fn entries(&self, of: &Range<usize>) -> &[Entry] {
         &self.entries[of.clone()]
     }
 
-    /// Those of all rows.
+    /// Returns the entries of all rows.
     pub fn all_entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Whether no force along a row would move anything.
+    /// Returns whether no force along a row's normal would move anything.
     pub fn is_held(&self, row: &Constraint) -> bool {
         let still = |e: &Entry| e.direction.norm_squared() < STILL;
         self.entries(&row.normal).iter().all(still)
     }
 
-    /// Counts from where flesh would be without displacements, per body of its free nodes, that it has.
+    /// Subtracts from gaps and slips the displacements already in them, per body and free node, metres.
     pub fn without(&mut self, displaced: &[Vec<Vec3>]) {
         let entries = &self.entries;
         let along = |of: &Range<usize>| {
@@ -123,17 +122,17 @@ impl Constraints {
     }
 }
 
-/// All rows of the constraints side by side, with what they need while they are swept; kept from step to step for its memory.
+/// All rows of the constraints side by side, with the working data of the sweeps. Kept from step to step for its memory.
 #[derive(Default)]
 pub(crate) struct Rows {
     rows: Vec<Row>,
     blocks: Vec<Block>,
-    /// Of all rows, and where the node of each lies in `moved`.
+    /// Entries of all rows, each with the position of its node in `moved`.
     entries: Vec<(Entry, usize)>,
     parts: Vec<Part>,
-    /// W Cᵀ λ of the nodes that rows push.
+    /// `W Cᵀ λ` at the nodes that rows push.
     moved: Vec<f64>,
-    /// W c of rows that have pushed, one after the other; and which parts of `moved` they are of.
+    /// `W c` of the rows that have pushed, one after the other; and the parts of `moved` that they belong to.
     responses: Vec<f64>,
     spans: Vec<Span>,
     way: Way,
@@ -142,9 +141,9 @@ pub(crate) struct Rows {
 /// The nodes of one body that rows push.
 #[derive(Default)]
 struct Part {
-    /// Where it begins in `moved`.
+    /// First index in `moved`.
     start: usize,
-    /// Places among the nodes of the compliance, ascending, and of each of these which one it is here.
+    /// Positions among the nodes of the compliance, ascending; and the inverse of this list.
     places: Vec<u32>,
     here: Vec<u32>,
     /// W, `[3 t, 3 t]`.
@@ -154,7 +153,7 @@ struct Part {
 /// One constraint among the rows.
 #[derive(Clone, Copy)]
 struct Block {
-    /// Its row; with friction it has two more.
+    /// Index of its normal row; with friction two tangents follow.
     first: usize,
     friction: Option<f64>,
     limit: f64,
@@ -168,11 +167,11 @@ struct Row {
     /// D_jj and ε.
     own: f64,
     give: f64,
-    /// Made when it first pushes.
+    /// Range among the spans, computed when the row first pushes.
     spans: Option<Range<usize>>,
 }
 
-/// What a row does to the nodes of one body.
+/// Response of the nodes of one body to a row.
 #[derive(Clone, Copy)]
 struct Span {
     moved: usize,
@@ -211,7 +210,7 @@ impl Rows {
                     self.add(tangent, f.slides[k], f.forces[k], compliances);
                 }
             }
-            // Tangents give alike in all directions.
+            // The compliance of tangents is the same in all directions.
             let stiffest = self.rows[first..].iter().skip(1).map(|r| r.own);
             let stiffest = stiffest.fold(0.0, f64::max);
             for (k, row) in self.rows[first..].iter_mut().enumerate() {
@@ -219,7 +218,7 @@ impl Rows {
                     row.own = stiffest;
                 }
                 row.give = constraint.compliance * row.own * constraint.give.max(1.0);
-                // Where tangents hold on they have given by the force of the step before already.
+                // Tangents that hold have already yielded by the last step's force.
                 if k > 0 {
                     row.offset -= row.give * row.force;
                 }
@@ -231,7 +230,7 @@ impl Rows {
         }
     }
 
-    /// W between the nodes that are pushed now.
+    /// Gathers W between the nodes that rows push now.
     fn gather(&mut self, entries: &[Entry], compliances: &[Compliance]) {
         self.parts.resize_with(compliances.len(), Part::default);
         for (part, compliance) in self.parts.iter_mut().zip(compliances) {
@@ -288,7 +287,7 @@ impl Rows {
         });
     }
 
-    /// b + D λ + ε λ of a row.
+    /// Returns `b + D λ + ε λ` of a row.
     fn value(&self, j: usize) -> f64 {
         let row = &self.rows[j];
         let part = |(e, at): &(Entry, usize)| {
@@ -299,13 +298,13 @@ impl Rows {
         row.offset + row.give * row.force + entries.iter().map(part).sum::<f64>()
     }
 
-    /// The force that would make up for a row's value.
+    /// Returns the force for which a row's value is zero.
     fn wanted(&self, j: usize) -> f64 {
         let row = &self.rows[j];
         row.force - self.value(j) / (row.own + row.give)
     }
 
-    /// Sets the force of a row; gives the size of the change.
+    /// Sets the force of a row and returns the size of the change.
     fn set(&mut self, j: usize, force: f64) -> f64 {
         let change = force - self.rows[j].force;
         if change == 0.0 {
@@ -323,7 +322,7 @@ impl Rows {
         change.abs()
     }
 
-    /// What a row does to each body that it pushes: `W c`.
+    /// Returns the spans of a row's response `W c` on each body that it pushes.
     fn spans(&mut self, j: usize) -> Range<usize> {
         if let Some(spans) = &self.rows[j].spans {
             return spans.clone();
@@ -357,7 +356,7 @@ impl Rows {
         spans
     }
 
-    /// `Cᵀ λ` of each body.
+    /// Computes `Cᵀ λ` of each body, N.
     fn push(&self, nodes: &[usize], pushes: &mut Vec<Vec<Vec3>>) {
         pushes.resize_with(nodes.len(), Vec::new);
         for (pushes, &count) in pushes.iter_mut().zip(nodes) {
@@ -371,7 +370,7 @@ impl Rows {
         }
     }
 
-    /// Solves for the forces of the constraints and gives, per body, how they displace its free nodes, and how they push these, N.
+    /// Solves for the forces of the constraints. `moved` receives per body the displacements of its free nodes, `pushes` the forces on these, N.
     pub fn solve(
         &mut self,
         constraints: &mut Constraints,
@@ -384,7 +383,7 @@ impl Rows {
         self.settle();
         self.push(nodes, moved);
         displace(flesh, moved);
-        // What A gives in place of W, for the second round.
+        // Correct b by the difference between A⁻¹ and W for the second round.
         for row in &mut self.rows {
             let mut apart = 0.0;
             for (e, at) in &self.entries[row.entries.clone()] {
@@ -410,7 +409,7 @@ impl Rows {
     }
 }
 
-/// `A⁻¹` times forces on each body, in place, by A itself.
+/// Applies `A⁻¹` to the forces on each body, in place, with A itself.
 fn displace(flesh: &mut [&mut dyn Flexible], forces: &mut [Vec<Vec3>]) {
     for (flesh, forces) in flesh.iter_mut().zip(forces) {
         flesh.displace(forces);

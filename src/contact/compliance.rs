@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How flesh gives way at the lattice vertices that contacts touch. [contact.md; otaduy2009]
+//! Compliance of flesh at the lattice vertices that contacts touch. [contact.md; otaduy2009]
 
 use crate::Vec3;
 use nalgebra::DMatrix;
 
-/// Flesh that gives way: one body.
+/// Flesh of one body that forces displace.
 pub(crate) trait Flexible {
-    /// `A⁻¹ f` in place, on the free nodes.
+    /// Applies `A⁻¹` to forces on the free nodes, in place.
     fn displace(&mut self, forces: &mut [Vec3]);
-    /// Columns of A⁻¹ at some free nodes, `[3 nodes, 3 t]`.
+    /// Returns the columns of A⁻¹ at some free nodes, `[3 nodes, 3 t]`.
     fn columns(&mut self, nodes: &[u32]) -> DMatrix<f64>;
 }
 
-/// Columns of A⁻¹ at some nodes of one body, which come to be more.
+/// Columns of A⁻¹ at some nodes of one body; nodes can be added.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Compliance {
-    /// Free nodes, in the order in which they came; and where each free node is among them.
+    /// Free nodes, in the order of their addition; and the position of each free node in that list.
     nodes: Vec<u32>,
     places: Vec<u32>,
-    /// Columns at them, whole.
+    /// Whole columns of A⁻¹ at these nodes.
     columns: Vec<f64>,
     height: usize,
 }
 
 impl Compliance {
-    /// Marks a node that has no place here: no list grows as long.
+    /// Marks a node that is not in the list: no list grows as long.
     pub const NONE: u32 = u32::MAX;
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Forgets all.
+    /// Removes all nodes.
     pub fn clear(&mut self) {
         self.nodes.clear();
         self.places.clear();
         self.columns.clear();
     }
 
-    /// Takes up further nodes, at the present state of the flesh.
+    /// Adds further nodes, at the present state of the flesh.
     pub fn cover(&mut self, nodes: &[u32], free: usize, flesh: &mut dyn Flexible) {
         self.places.resize(free, Self::NONE);
         self.height = 3 * free;
@@ -57,7 +57,7 @@ impl Compliance {
         }
     }
 
-    /// W between the nodes in the order in which they came.
+    /// Returns W between the nodes, in the order of their addition.
     pub fn matrix(&self) -> DMatrix<f64> {
         let all: Vec<u32> = (0..self.nodes.len() as u32).collect();
         let mut values = Vec::new();
@@ -65,7 +65,7 @@ impl Compliance {
         DMatrix::from_vec(3 * all.len(), 3 * all.len(), values)
     }
 
-    /// W between some of the nodes, by their places in the order in which they came, which ascend: column by column.
+    /// Gathers W between some of the nodes, column by column. `places` are positions in the list, ascending.
     pub fn gather(&self, places: &[u32], matrix: &mut Vec<f64>) {
         let count = 3 * places.len();
         matrix.clear();
@@ -73,7 +73,7 @@ impl Compliance {
         for (j, &first) in places.iter().enumerate() {
             for k in 0..3 {
                 let column = &self.columns[(3 * first as usize + k) * self.height..][..self.height];
-                // A column knows its own time's A: of two that differ a little the older one counts, for both.
+                // Each column was computed with the A of its time. Where two differ a little, the older one counts for both.
                 for (i, &later) in places.iter().enumerate().skip(j) {
                     let node = self.nodes[later as usize] as usize;
                     let from = if i == j { k } else { 0 };
@@ -86,7 +86,7 @@ impl Compliance {
         }
     }
 
-    /// Where a node is among those in the order in which they came.
+    /// Returns the position of a node in the list.
     pub fn place(&self, node: u32) -> usize {
         self.places.get(node as usize).map_or(0, |&p| p as usize)
     }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The crease method, for comparison: collisions in order of entry, held by equalities. `[capell2006, §3.4]`
 //!
-//! At the beginning of a step, where the one before has left the skin:
+//! At the beginning of a step, on the skin at the end of the last one:
 //!
-//! 1. vertices of the pairs P (`fronts`) that have come through triangles join the collision list, behind those that came
-//!    before, each with the barycentric coordinates of where it came through: these stay;
-//! 2. those that are exterior (χ > 0) leave it;
+//! 1. Vertices of the pairs P (`fronts`) that have come through triangles join the collision list, behind earlier ones. Each keeps the barycentric
+//!    coordinates at which it came through.
+//! 2. Vertices that are exterior (χ > 0) leave the list.
 //! 3. P becomes the seeds and the neighbourhoods of the list.
 //!
-//! Then the step without contact is displaced so that the first n_a of the list move no more along the normal, n_a the smallest
-//! number with which all later ones become exterior; or, released, those that push (`equalities`). What has come in before it was
-//! found stays in, and moves no deeper along that normal. Rows are derivatives of where skin is shown, by the normal of the triangle
-//! at the predicted end of the step.
+//! The step without contact is then displaced so that the first n_a of the list move no more along the normal. n_a is the smallest number with which
+//! all later ones become exterior. The released method holds the vertices that push instead (`equalities`). A vertex that came in before it was found
+//! stays in and moves no deeper along that normal. Rows are derivatives of the displayed skin along the normal of the triangle at the predicted end
+//! of the step.
 
 use super::equalities::{Equalities, Held, Row};
 use super::fronts::{self, corner, normal, value};
@@ -27,22 +27,22 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Crease {
     pub vertex: u32,
-    /// Where it came through, for as long as it is listed.
+    /// Point at which it came through; fixed while it is listed.
     pub target: SkinPoint,
 }
 
 impl Crease {
-    /// How many numbers one is kept as.
+    /// Number of values that store one element.
     pub const NUMBERS: usize = 5;
 
-    /// To be kept.
+    /// Returns the values that store the element.
     pub fn numbers(&self) -> [f64; Self::NUMBERS] {
         let [a, b, c] = self.target.weights;
         let [vertex, triangle] = [self.vertex, self.target.triangle].map(f64::from);
         [vertex, triangle, a, b, c]
     }
 
-    /// From kept numbers; none where they do not fit the skin.
+    /// Reads stored values; `None` where they do not fit the skin.
     pub fn read(numbers: &[f64], skin: &ContactSkin) -> Option<Self> {
         let &[vertex, triangle, a, b, c] = numbers else {
             return None;
@@ -69,7 +69,7 @@ pub(crate) struct Creases {
 }
 
 impl Creases {
-    /// None for a response that is no crease method.
+    /// Starts with an empty list; `None` for a response that is not a crease method.
     pub fn new(response: ContactResponse) -> Option<Self> {
         let released = match response {
             ContactResponse::Complementarity => return None,
@@ -84,7 +84,7 @@ impl Creases {
         })
     }
 
-    /// The active elements at the end of the last step.
+    /// Returns the active elements at the end of the last step.
     pub fn points(&self) -> &[ContactPoint] {
         &self.points
     }
@@ -93,7 +93,7 @@ impl Creases {
         &self.list
     }
 
-    /// Takes up a kept list.
+    /// Takes over a stored list.
     pub fn restore(&mut self, list: Vec<Crease>) {
         self.list = list;
         self.points.clear();
@@ -103,7 +103,10 @@ impl Creases {
         &self.seeds
     }
 
-    /// Looks at these pairs of vertices in every step from now on.
+    /// Sets pairs of vertices to be tested in every step from now on.
+    ///
+    /// # Errors
+    /// A pair that does not name two different vertices of skin that may touch.
     pub fn set_seeds(
         &mut self,
         seeds: &[[u32; 2]],
@@ -119,7 +122,7 @@ impl Creases {
         Ok(())
     }
 
-    /// By how much creases displace the free nodes at the end of a step; none where nothing touches.
+    /// Returns the displacements of the free nodes at the end of a step, metres; `None` where nothing is held.
     pub fn step(
         &mut self,
         before: &Posed,
@@ -147,7 +150,7 @@ impl Creases {
         Some(moved)
     }
 
-    /// Brings the list up to date where the step before has left the skin.
+    /// Updates the list on the skin at the end of the last step.
     fn look(&mut self, now: &Posed) {
         let live = self.list.iter().map(|c| (c.vertex, c.target));
         let pairs = fronts::pairs(now.skin, &self.seeds, live);
@@ -156,7 +159,7 @@ impl Creases {
         self.list.retain(|c| !exterior(c));
         let listed: BTreeSet<u32> = self.list.iter().map(|c| c.vertex).collect();
         found.retain(|p| !listed.contains(&p.vertex));
-        // Of those that came in the same step the deepest came first.
+        // Among vertices that came in the same step the deepest came first.
         found.sort_by(|a, b| a.value.total_cmp(&b.value));
         self.list.extend(found.iter().map(|p| Crease {
             vertex: p.vertex,
@@ -192,7 +195,7 @@ impl Creases {
     }
 }
 
-/// χ of an element at the predicted end of a step, how far the step opens it, and its derivative by the free nodes.
+/// Builds the row of an element: χ at the predicted end of a step, its change in the step, and its derivatives with respect to the free nodes.
 fn row(crease: &Crease, before: &Posed, after: &Posed) -> Row {
     let n = normal(after, crease.target.triangle);
     let apart = |body: &Posed| n.dot(&(body.vertex(crease.vertex) - body.point(&crease.target)));

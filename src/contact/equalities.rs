@@ -1,44 +1,44 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Equalities held by an orthonormal basis of their rows, and which rows are held. `[capell2006, §3.4.2, eq. 12]`
+//! Equalities held by an orthonormal basis of their rows, and the choice of held rows. `[capell2006, §3.4.2, eq. 12]`
 //!
-//! A row c measures how one point moves along the normal of another, beyond the step without contact: held, that and what the
-//! step without contact moves it (s) cancel. With A the matrix of the step, rows C and what they give way by δ,
+//! A row c measures the motion of one point along the normal of another, beyond the step without contact. When it is held, this cancels its motion s
+//! in the step without contact. With A the matrix of the step, C the rows and δ the displacement,
 //!
 //! ```text
 //! δ = A⁻¹ Q z,   Cᵀ P = Q R,   Qᵀ A⁻¹ Q z = y,   Rᵀ y = −Pᵀ s
 //! ```
 //!
-//! Q has orthonormal columns, as many as the rows have rank: they come from a QR decomposition with pivots. The paper projects these
-//! directions out of the velocities in conjugate gradients, as `[baraff1998]` does; the Schur form is the same projection, on the
-//! factor that the step has. Rows that are combinations of others are held as far as what moves them agrees with the others.
+//! Q comes from a QR decomposition with pivots and has as many orthonormal columns as the rows have rank. The paper projects these directions out of
+//! the velocities in conjugate gradients, as `[baraff1998]` does; the Schur form is the same projection, on the factor of the step. Combinations of
+//! other rows are held as far as their motion agrees with the others.
 //!
-//! What holding the first k rows does to all the others is told for all k at once by one Cholesky factor of `C A⁻¹ Cᵀ`; what it
-//! foretells is verified on the basis.
+//! One Cholesky factor of `C A⁻¹ Cᵀ` predicts for all k at once the effect of holding the first k rows on all others. Each prediction is verified on
+//! the basis.
 
 use super::compliance::{Compliance, Flexible};
 use crate::Vec3;
 use nalgebra::linalg::{Cholesky, ColPivQR};
 use nalgebra::{DMatrix, DVector, RowDVector};
 
-/// A row is a combination of others where, beside the largest, less than this is left of it. Neighbouring points of one cell differ by
-/// so little; were these differences held as well, forces would grow without bound.
+/// Remainder, relative to the largest row, below which a row counts as a combination of others. Neighbouring points of one cell differ by so little;
+/// holding these differences too would let forces grow without bound.
 const RANK: f64 = 1e-2;
-/// What is added to the diagonal of `C A⁻¹ Cᵀ`, as a part of its largest number, so that dependent rows can be told of.
+/// Term added to the diagonal of `C A⁻¹ Cᵀ`, relative to its largest entry, so that it can be factored with dependent rows.
 const FORETOLD: f64 = 1e-10;
-/// Rounds in which rows that close are taken up; after them pulls are only released.
+/// Rounds in which closing rows are added; later rounds only release pulls.
 const ROUNDS: usize = 40;
 
-/// χ at the end of a step as a linear function of how free nodes are displaced.
+/// χ at the end of a step as a linear function of the displacements of free nodes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Row {
     pub entries: Vec<(u32, Vec3)>,
-    /// χ where nothing is displaced, metres.
+    /// χ without displacements, metres.
     pub gap: f64,
-    /// s, how far the step opens it where nothing is displaced, metres.
+    /// s: opening in the step without displacements, metres.
     pub motion: f64,
 }
 
-/// Rows and how the nodes that they push give way.
+/// Rows, and the compliance of the nodes that they push.
 pub(super) struct Equalities {
     nodes: Vec<u32>,
     free: usize,
@@ -50,17 +50,17 @@ pub(super) struct Equalities {
     motions: DVector<f64>,
 }
 
-/// Some rows that are held.
+/// A set of held rows.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
-    /// Which.
+    /// Indices of the held rows.
     pub rows: Vec<usize>,
-    /// Of each of them, N: positive pushes apart, negative pulls together; zero for combinations of others.
+    /// Multiplier of each held row, N: positive pushes apart, negative pulls together; zero for combinations of others.
     pub multipliers: Vec<f64>,
-    /// How many of them are independent.
+    /// Number of independent rows.
     #[cfg(test)]
     pub rank: usize,
-    /// By how much all rows, held or not, are opened by displacing the nodes, metres.
+    /// Opening of all rows, held or not, by the displacements, metres.
     opened: DVector<f64>,
     /// Q z, N at the nodes.
     forces: DVector<f64>,
@@ -106,7 +106,7 @@ impl Equalities {
         }
     }
 
-    /// Holds some rows; none where the numbers do not allow it.
+    /// Holds some rows; `None` where it fails numerically.
     pub fn hold(&self, rows: Vec<usize>) -> Option<Held> {
         if rows.is_empty() || self.nodes.is_empty() {
             return Some(self.nothing());
@@ -124,7 +124,7 @@ impl Equalities {
                 ..self.nothing()
             });
         }
-        // Numbers of the rows, and what has to be made up for, in the order of the pivots.
+        // Row numbers and required openings, in the order of the pivots.
         let mut order = RowDVector::from_fn(rows.len(), |_, j| j);
         qr.p().permute_columns(&mut order);
         let basis = qr.q().columns(0, rank).into_owned();
@@ -151,17 +151,17 @@ impl Equalities {
         held.opened.iter().all(|x| x.is_finite()).then_some(held)
     }
 
-    /// χ of all rows, held or not, at the end of the step, metres.
+    /// Returns χ of all rows, held or not, at the end of the step, metres.
     pub fn values(&self, held: &Held) -> DVector<f64> {
         &self.gaps + &held.opened
     }
 
-    /// How far all rows open in the step, metres.
+    /// Returns the opening of all rows in the step, metres.
     pub fn openings(&self, held: &Held) -> DVector<f64> {
         &self.motions + &held.opened
     }
 
-    /// Holds the first n rows, n the smallest number with which all later ones are exterior. `[capell2006, eq. 12]`
+    /// Holds the first n rows, where n is the smallest number with which all later ones are exterior. `[capell2006, eq. 12]`
     pub fn hold_first(&self) -> Option<Held> {
         for n in self.foretold() {
             let held = self.hold((0..n).collect())?;
@@ -172,7 +172,7 @@ impl Equalities {
         self.hold((0..self.gaps.len()).collect())
     }
 
-    /// Numbers of rows with which all later ones should be exterior, ascending.
+    /// Predicts the numbers of held rows with which all later rows are exterior, ascending.
     fn foretold(&self) -> Vec<usize> {
         let n = self.gaps.len();
         let mut square = self.columns.tr_mul(&(&self.compliance * &self.columns));
@@ -199,8 +199,8 @@ impl Equalities {
         found
     }
 
-    /// Holds rows that push, released by the sign of their multipliers: in the end none pulls, and as far as rounds suffice no
-    /// other row overlaps and closes.
+    /// Holds rows that push, releasing rows by the sign of their multipliers. At the end none pulls, and, if the rounds suffice, no other row
+    /// overlaps and closes. `None` where it fails numerically.
     pub fn hold_pushing(&self) -> Option<Held> {
         let closing = |gap: f64, motion: f64| gap < 0.0 && motion < 0.0;
         let pairs = self.gaps.iter().zip(&self.motions).enumerate();
@@ -232,7 +232,7 @@ impl Equalities {
         None
     }
 
-    /// How all free nodes are displaced, by A itself.
+    /// Returns the displacements of all free nodes, metres, computed with A itself.
     pub fn displaced(&self, held: &Held, flesh: &mut dyn Flexible) -> Vec<Vec3> {
         let mut moved = vec![Vec3::zeros(); self.free];
         for (&node, force) in self

@@ -1,116 +1,116 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What cannot touch.
+//! Errors of contact.
 
 use super::ContactResponse;
 use crate::progress::Cancelled;
 
-/// Why contact cannot be computed.
+/// Reasons why contact cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ContactError {
-    /// The caller stopped.
+    /// The caller cancelled the computation.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// A number out of its range.
+    /// A setting is out of its range.
     #[error("contact: {what} must be {range}, not {value}")]
     Setting {
-        /// Which one.
+        /// Name of the setting.
         what: &'static str,
-        /// What would be right.
+        /// Valid range, in words.
         range: &'static str,
-        /// What it is.
+        /// Value of the setting.
         value: f64,
     },
-    /// More than there is.
+    /// The thickness exceeds half of the body's size.
     #[error(
         "contact: a thickness of {thickness} m is more than half of the body's size, {size:.3} m"
     )]
     Thickness {
-        /// What was asked for, metres.
+        /// Requested thickness, metres.
         thickness: f64,
-        /// Of the body, metres.
+        /// Size of the body, metres.
         size: f64,
     },
-    /// The crease methods anywhere else than step by step.
+    /// A crease method was chosen for a clip; these methods run in a simulation only.
     #[error(
         "contact: the crease methods are for comparison, in Simulation alone: take response 'complementarity'"
     )]
     CreasesInClip,
-    /// The crease methods with the modal one.
+    /// A crease method was combined with the method `modal`.
     #[error(
         "contact: with the method 'modal' what overlaps is parted on the surface alone, without creases: take response \
          'complementarity'"
     )]
     ModalCreases,
-    /// A plane without a direction.
+    /// A plane has a point or a normal that is not finite, or a normal of length zero.
     #[error(
         "a plane to collide with needs a point and a normal that are finite, and the normal a length"
     )]
     Plane,
-    /// A mesh that is none.
+    /// A stored collider's mesh is empty or names vertices that do not exist.
     #[error("a collider's mesh is empty, or its triangles name vertices that are not there")]
     ColliderMesh,
-    /// A motion without entries.
+    /// A collider's motion has no entries.
     #[error("a collider's motion needs one entry per pose, and has none")]
     NoEntries,
-    /// A motion that is too short.
+    /// A collider's motion has fewer entries than there are poses.
     #[error(
         "collider {collider}: its motion needs one entry per pose, {expected}, but has {given}"
     )]
     Entries {
-        /// Which collider.
+        /// Index of the collider.
         collider: usize,
-        /// Poses there are.
+        /// Number of poses.
         expected: usize,
-        /// Entries there are.
+        /// Number of entries.
         given: usize,
     },
-    /// A place that is none.
+    /// An entry of a collider's motion leads to positions that are not finite.
     #[error("entry {entry} of a collider's motion leads to places that are not finite")]
     ColliderEntry {
-        /// Which entry.
+        /// Index of the entry.
         entry: usize,
     },
-    /// Vertices of another mesh.
+    /// An entry of a collider's motion has another number of vertices than its mesh.
     #[error(
         "entry {entry} of a collider's motion needs a place for each vertex, {expected}, but has {given}"
     )]
     ColliderVertices {
-        /// Which entry.
+        /// Index of the entry.
         entry: usize,
-        /// Vertices of the mesh.
+        /// Number of vertices of the mesh.
         expected: usize,
-        /// Places given.
+        /// Number of positions in the entry.
         given: usize,
     },
-    /// Regions of another surface.
+    /// The number of regions differs from the number of vertices of the surface.
     #[error(
         "contact: regions need one number per vertex of the mesh, {expected}, but there are {given}"
     )]
     Regions {
-        /// Vertices of the surface.
+        /// Number of vertices of the surface.
         expected: usize,
-        /// Numbers given.
+        /// Number of regions.
         given: usize,
     },
-    /// A response that does not exist.
+    /// The name of a response is unknown.
     #[error(
         "there is no contact response '{name}'; there are: {}",
         ContactResponse::names()
     )]
     Response {
-        /// What was asked for.
+        /// Requested name.
         name: String,
     },
-    /// Seeds where nothing grows from them.
+    /// Crease seeds were set with a response other than the crease methods.
     #[error(
         "crease seeds belong to the contact responses 'creases' and 'released_creases': give the simulation a contact \
          with one of these"
     )]
     NoCreases,
-    /// A seed of another surface.
+    /// A crease seed does not name two different vertices of skin that may touch.
     #[error("crease seed {index} must be two different vertices of skin that may touch")]
     Seed {
-        /// Which of the list.
+        /// Index of the seed in the list.
         index: usize,
     },
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the artist's own skin, or that of bent joints, lies in itself at a pose.
+//! Folds: places where the artist's skin, or that of bent joints, lies in itself at a pose.
 //!
-//! There the bend that skinning gives is none that flesh could have, and no contact can make up for it: what is shown has more of the
-//! joints' elastic shape, as much as parts the skins. It depends on the pose alone, and goes to nothing as skin and skin come apart.
+//! Real flesh could not have the bend that skinning gives there, and no contact can make up for it. The displayed skin then has more of the joints'
+//! elastic shape, enough to part the skins. Folds depend on the pose alone and vanish as skin and skin come apart.
 
 use super::broad::{self, Found};
 use super::overlaps::{Bounding, Overlap};
@@ -16,35 +16,33 @@ use crate::surface::WindingTree;
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// The part of a depth that each side goes: then skin lies on skin, and contact does the rest. With half of it an elbow at 136° keeps 0.13 % of
-/// the size double instead of nothing.
+/// Share of a depth that each side moves: then skin lies on skin, and contact does the rest. With half the value an elbow at 136° keeps 0.13 % of the
+/// size double instead of nothing.
 const EACH: f64 = 0.5;
-/// The farthest that what is shown moves, in depths. With half of it an elbow bent as skin bends, at 148°, keeps 134 vertices in other
-/// flesh instead of 94; twice as much makes no difference there.
+/// Farthest displacement of the displayed skin, in depths. With half the value an elbow bent as skin bends, at 148°, keeps 134 vertices in other
+/// flesh instead of 94; twice the value makes no difference there.
 const FARTHEST: f64 = 1.5;
-/// Rounds in which overlaps are parted: what is left of them, further. Once leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep, three
-/// times one; six times part a falling frog by a twelfth more, and an elbow no more.
+/// Rounds in which overlaps are parted; each parts those that remain. One round leaves 63 vertices of an elbow at 136° in other flesh, 0.4 % deep,
+/// three rounds one. Six rounds part a falling frog by a twelfth more, and an elbow no more.
 const PARTED: usize = 3;
-/// Shares of so much count half: what little overlaps parts little, so that folds come from nothing. Half or twice as much changes depths by a
-/// twentieth.
+/// Share that counts half: small overlaps part little, so that folds grow from zero. Half or twice the value changes depths by a twentieth.
 const FEW: f64 = 0.03;
-/// Ways whose cosine to where a point leaves is less than this part it less. At twice of it an elbow at 136° keeps 0.06 % double instead of
-/// nothing; at half nothing is gained.
+/// Cosine between a way and the direction in which a point leaves, below which the way parts it less. At twice the value an elbow at 136° keeps 0.06
+/// % double instead of nothing; at half nothing is gained.
 const ASIDE: f64 = 0.25;
-/// Cells of which less than this is left of their volume at rest, somewhere, may fold onto those beside them. Half and twice of it leave an elbow the
-/// same.
+/// Least share of its volume at rest below which a cell may fold onto its neighbours. Half and twice the value leave an elbow the same.
 const PRESSED: f64 = 0.5;
-/// How often folds are spread to the cells around. Once leaves skin of an elbow at 148° 2.6 % of the size deep in other skin instead of 1.6, four
-/// times 1.7.
+/// Passes that spread folds to the cells around. One pass leaves skin of an elbow at 148° 2.6 % of the size deep in other skin instead of 1.6, four
+/// passes 1.7.
 const ROUNDS: usize = 2;
-/// Vertices that one task poses at least.
+/// Least number of vertices per task.
 const SOME: usize = 512;
 
-/// Finds folds of one skin.
+/// Search for folds of one skin.
 pub(crate) struct Folds {
     skin: Arc<ContactSkin>,
     bounding: Bounding,
-    /// Of the skin, moved to where it was looked for last.
+    /// Winding tree of the skin, at the vertices of the last search.
     tree: WindingTree,
     ways_out: WaysOut,
 }
@@ -60,8 +58,8 @@ impl Folds {
         }
     }
 
-    /// Folds `[nodes]`, 0 to 1, at a pose whose bones carry the lattice to `places`, where it is in balance without loads at `bent`;
-    /// empty where there are none. `lifts`: how far bent joints lift the skin, in rest axes; none: nowhere.
+    /// Finds folds, `[nodes]`, 0 to 1; empty without any. `places` is the lattice as the bones carry it, `bent` its balance without loads, both
+    /// `[nodes]`, metres. `lifts`: displacements of the skin at bent joints, metres, in rest axes; empty: none.
     pub fn find(
         &mut self,
         pose: &Pose,
@@ -70,7 +68,7 @@ impl Folds {
     ) -> Vec<f64> {
         let own = self.skin.clone();
         let body = own.body();
-        // A pose that fits the body no other way has come this far.
+        // The pose has already been checked against the body.
         let bones = BonePoses::new(body.skeleton(), pose).ok();
         let mut shown = ShownVertices::default();
         shown.clear(body.surface().vertices().len());
@@ -125,7 +123,7 @@ impl Folds {
         }
     }
 
-    /// What overlaps among proxies where the skin's vertices are shown; and which of them lie in other flesh.
+    /// Finds the overlaps of proxies at displayed vertices, and the proxies in other flesh.
     fn overlaps(&mut self, shown: &[Vec3], near: &[u32]) -> (Vec<Overlap>, Vec<u32>) {
         self.bounding.set(&mut self.tree, shown);
         let (skin, tree) = (&self.skin, &self.tree);
@@ -142,7 +140,7 @@ impl Folds {
         (found, inside)
     }
 
-    /// What parts overlaps, `[nodes]`, where vertices have such ways to the joints' shape.
+    /// Computes the folds that part overlaps, `[nodes]`. `ways` lead from each vertex to the joints' shape, metres.
     fn parting(&self, found: &[Overlap], ways: &[Vec3]) -> Vec<f64> {
         let embedding = self.skin.body().embedding();
         let none = || vec![0.0; self.skin.body().nodes()];
@@ -157,7 +155,7 @@ impl Folds {
                 let fold = parting(overlap.depth, &way, &out);
                 for (v, weight) in corners() {
                     for (a, share) in embedding.row(v as usize) {
-                        // What needs more counts more.
+                        // Points that need more count more.
                         let share = weight * share.max(0.0) * fold;
                         folds[a] += share * fold;
                         depths[a] += share * overlap.depth;
@@ -171,7 +169,7 @@ impl Folds {
             depths[v] /= share + FEW;
         }
         let (mut folds, depths) = (self.spread(folds), self.spread(depths));
-        // Nothing around moves farther than what is parted, wherever the joints' shape may be.
+        // Nothing nearby moves farther than the parted points, however far away the joints' shape is.
         let mut farthest = none();
         for (v, way) in ways.iter().enumerate() {
             let way = way.norm();
@@ -185,7 +183,7 @@ impl Folds {
         folds
     }
 
-    /// Numbers that fall off over the cells around.
+    /// Spreads values at nodes to the cells around, with falloff.
     fn spread(&self, mut folds: Vec<f64>) -> Vec<f64> {
         let cells = self.skin.body().lattice().cells();
         let (mut sums, mut counts) = (vec![0.0; folds.len()], vec![0.0; folds.len()]);
@@ -208,8 +206,8 @@ impl Folds {
     }
 }
 
-/// Which points may be in other flesh, ascending: those in boxes of its cells, and where cells are pressed together so that those
-/// beside each other may fold.
+/// Returns the points that may be in other flesh, ascending: points in boxes of its cells, and points around cells so pressed that neighbours may
+/// fold.
 fn entered(posed: &Posed, found: &Found) -> Vec<u32> {
     let lattice = posed.skin.body().lattice();
     let mut near = Vec::new();
@@ -232,8 +230,8 @@ fn entered(posed: &Posed, found: &Found) -> Vec<u32> {
     near
 }
 
-/// The part of a way `away` that takes a point its part of a depth along `out`; nothing where it leads in, and little where it
-/// leads aside.
+/// Returns the part of a way `away` that moves a point by its share of a depth along `out`: zero where the way leads inwards, little where it leads
+/// sideways.
 fn parting(depth: f64, away: &Vec3, out: &Vec3) -> f64 {
     let along = away.dot(out);
     if along <= 0.0 {

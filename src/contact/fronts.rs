@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where collisions are looked for: seeds, and fronts over the neighbours of live pairs. `[capell2006, §3.4.2]`
+//! Pairs that are tested for collisions: seeds, and fronts over the neighbours of live pairs. `[capell2006, §3.4.2]`
 //!
-//! P is the union of the seeds D and of the neighbourhoods N(i, b) of the collision list: pairs of a vertex that shares a triangle
-//! with i and a corner of the triangle of b. Of a pair (i, j), i is tested against the triangles around j and j against those
-//! around i.
+//! P is the union of the seeds D and of the neighbourhoods N(i, b) of the collision list: pairs of a vertex that shares a triangle with i and a
+//! corner of the triangle of b. For a pair (i, j), i is tested against the triangles around j and j against those around i.
 
 use super::narrow::ALIKE;
 use super::posed::Posed;
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
 
-/// Deeper below a triangle than this, in cells, a vertex is taken to be on the other side of the flesh: half of half a cell, where the way out
-/// is still the near one. Half and twice as much find the same contacts.
+/// Depth below a triangle, in cells, beyond which a vertex counts as on the other side of the flesh: half of half a cell, where the way out is still
+/// the near one. Half and twice the value find the same contacts.
 const DEEPEST: f64 = 0.25;
-/// Distance outside of a triangle's edges at which a foot still counts as on it: more than rounding, so that none falls between two.
+/// Distance outside of a triangle's edges, in barycentric coordinates, at which a foot still counts as inside: more than rounding, so that none falls
+/// between two.
 const EDGE: f64 = 1e-9;
 
-/// A vertex as a point of its skin; none where no skin is around it.
+/// Returns a vertex as a point of its skin; `None` without skin around it.
 pub(super) fn corner(skin: &ContactSkin, vertex: u32) -> Option<SkinPoint> {
     let triangle = *skin.around(vertex).first()?;
     let weights = skin
@@ -25,19 +25,19 @@ pub(super) fn corner(skin: &ContactSkin, vertex: u32) -> Option<SkinPoint> {
     Some(SkinPoint { triangle, weights })
 }
 
-/// The outward normal of a triangle; zero where it has none.
+/// Returns the outward normal of a triangle; zero for a degenerate one.
 pub(super) fn normal(body: &Posed, triangle: u32) -> Vec3 {
     let [a, b, c] = body.skin.corners(triangle).map(|v| body.vertex(v));
     let n = (b - a).cross(&(c - a));
     n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
 }
 
-/// χ of a vertex at a frozen point: how far it is outside, metres. `[capell2006, eq. 11]`
+/// Returns χ of a vertex at a frozen point: its signed distance, positive outside, metres. `[capell2006, eq. 11]`
 pub(super) fn value(body: &Posed, vertex: u32, target: &SkinPoint) -> f64 {
     normal(body, target.triangle).dot(&(body.vertex(vertex) - body.point(target)))
 }
 
-/// A vertex and those that share a triangle with it.
+/// Returns a vertex and the vertices that share a triangle with it.
 fn neighbours(skin: &ContactSkin, vertex: u32) -> Vec<u32> {
     let around = skin.around(vertex).iter();
     let mut all: Vec<u32> = around.flat_map(|&t| skin.corners(t)).collect();
@@ -47,7 +47,7 @@ fn neighbours(skin: &ContactSkin, vertex: u32) -> Vec<u32> {
     all
 }
 
-/// P: the seeds and what is around live pairs, a vertex and a target each.
+/// Returns P: the seeds, and the pairs around live elements, each a vertex and a target.
 pub(super) fn pairs(
     skin: &ContactSkin,
     seeds: &[[u32; 2]],
@@ -74,7 +74,7 @@ pub(super) struct Penetration {
     pub value: f64,
 }
 
-/// Of each vertex of some pairs where it has come through, the nearest one; in the order of the vertices.
+/// Finds where the vertices of some pairs have come through: the nearest triangle for each vertex, in the order of the vertices.
 pub(super) fn penetrations(body: &Posed, pairs: &[[u32; 2]]) -> Vec<Penetration> {
     let skin = body.skin;
     let mut tests: Vec<[u32; 2]> = Vec::new();
@@ -101,7 +101,7 @@ pub(super) fn penetrations(body: &Posed, pairs: &[[u32; 2]]) -> Vec<Penetration>
     found
 }
 
-/// A vertex that is below a triangle of other skin.
+/// Tests whether a vertex is below a triangle of other skin.
 fn penetration(body: &Posed, vertex: u32, triangle: u32) -> Option<Penetration> {
     let skin = body.skin;
     let corners = skin.corners(triangle);
@@ -120,7 +120,7 @@ fn penetration(body: &Posed, vertex: u32, triangle: u32) -> Option<Penetration> 
     if weights.iter().any(|w| *w < -EDGE) {
         return None;
     }
-    // Skin beside the vertex's own, or that lies upon it, is none that it could come through.
+    // A vertex cannot come through skin beside its own, or through skin that lies upon its own.
     let touching = |t: &u32| skin.corners(*t).iter().any(|v| corners.contains(v));
     if skin.around(vertex).iter().any(touching) {
         return None;

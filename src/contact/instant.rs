@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! All that can touch at one instant: bodies, and after them colliders, counted through.
+//! All that can touch at one instant: bodies, followed by colliders in one numbering.
 
 use super::narrow::{self, Touch};
 use super::placed::Placed;
@@ -16,14 +16,14 @@ pub(crate) struct Instant<'a> {
 }
 
 impl<'a> Instant<'a> {
-    /// A collider, unless it is a body.
+    /// Returns the collider with a number; `None` for a body.
     pub fn collider(&self, other: u32) -> Option<&'a Placed<'a>> {
         (other as usize)
             .checked_sub(self.bodies.len())
             .map(|k| &self.colliders[k])
     }
 
-    /// Where a point of something that is touched is.
+    /// Returns the position of a point of a touched body or collider.
     pub fn place(&self, other: u32, target: &SkinPoint) -> Vec3 {
         match self.collider(other) {
             Some(collider) => collider.point(target),
@@ -31,13 +31,13 @@ impl<'a> Instant<'a> {
         }
     }
 
-    /// Where the point is that touches.
+    /// Returns the position of a proxy.
     pub fn proxy(&self, body: u32, proxy: u32) -> Vec3 {
         let body = &self.bodies[body as usize];
         body.point(&body.skin.proxies()[proxy as usize].point)
     }
 
-    /// A vertex of the surface at a point of something that is touched.
+    /// Returns the surface vertex nearest to a point of a touched body or collider, by weight.
     pub fn vertex_at(&self, other: u32, target: &SkinPoint) -> u32 {
         match self.collider(other) {
             Some(collider) => collider.vertex_at(target),
@@ -45,7 +45,7 @@ impl<'a> Instant<'a> {
         }
     }
 
-    /// The contact of a step before as it is now; none where its point has slid off, or is turned away.
+    /// Updates a contact of the last step; `None` where its point has slid off or its normals no longer oppose.
     pub fn again(&self, live: &Live) -> Option<Touch> {
         let body = &self.bodies[live.body as usize];
         let place = self.proxy(live.body, live.proxy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The contacts of some bodies from step to step.
+//! Contacts of bodies, kept from step to step.
 
 use super::ContactOptions;
 use super::broad::{self, Swept};
@@ -21,29 +21,28 @@ use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Contacts without force are kept while they are nearer than this, in sizes: they push again before they overlap. Half and twice as much give
-/// the same depths.
+/// Gap below which contacts without force are kept, in sizes: they push again before they overlap. Half and twice the value give the same depths.
 const KEPT: f64 = 0.002;
-/// Contacts that pushed are kept while they are nearer than this, in cells, so that one that opens for a step goes on with its force; depths
-/// are the same at half and twice as much.
+/// Gap below which contacts that pushed are kept, in cells, so that a contact that opens for a step keeps its force. Half and twice the value give
+/// the same depths.
 const HELD: f64 = 0.1;
-/// Contacts that the search does not find again are given up when they are deeper than this, in cells: the search finds what is less deep, so
-/// they are none. Depths are the same at half and twice as much.
+/// Depth beyond which contacts that the search does not find again are dropped, in cells: the search finds shallower ones, so these are not real.
+/// Half and twice the value give the same depths.
 const DEEPEST: f64 = 0.25;
 
-/// Contacts among bodies, and of these with colliders; the order is the same throughout.
+/// Contacts among bodies, and of bodies with colliders; the order of both is the same in all calls.
 pub(crate) struct Contacts {
     pairing: Pairing,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
     live: Vec<Live>,
-    /// Of each collider, of which bodies it is a room; empty: of none.
+    /// For each collider and body, whether the collider is a room of the body; empty: no collider is a room.
     rooms: Vec<Vec<bool>>,
-    /// Colliders over the present frame, and what may come to them.
+    /// Colliders over the present frame, and the points that may come to them.
     moving: Vec<Moving>,
     bumps: Vec<Bump>,
-    /// Of each body the cells that are kept from inversion in the present frame, ascending.
+    /// Cells of each body that are kept from inversion in the present frame, ascending.
     kept_cells: Vec<Vec<u32>>,
-    /// The search in the present frame, and what it found in the present step.
+    /// Search in the present frame, and its touches in the present step.
     narrow: Narrow,
     touches: Vec<Touch>,
     constraints: Constraints,
@@ -51,27 +50,27 @@ pub(crate) struct Contacts {
     rows: Rows,
     points: Vec<ContactPoint>,
     held_cells: Vec<usize>,
-    /// What rows pushed the free nodes of each body with in the last step, N, world axes, if there were any.
+    /// Forces of rows on the free nodes of each body in the last step, N, world axes; and whether there were rows.
     pushes: Vec<Vec<Vec3>>,
     pushed: bool,
-    /// `live`, `pushes` and `pushed` of the step before.
+    /// `live`, `pushes` and `pushed` before the last step.
     former: (Vec<Live>, Vec<Vec<Vec3>>, bool),
     scratch: Scratch,
 }
 
-/// What a step needs, kept for its memory.
+/// Working data of a step, kept for its memory.
 #[derive(Default)]
 struct Scratch {
-    /// What the forces under which the step was proposed displace, of each body.
+    /// Displacements of each body's free nodes by the forces under which the step was proposed, metres.
     proposed: Vec<Vec<Vec3>>,
-    /// How many free nodes each body has, and those that constraints push.
+    /// Number of free nodes of each body, and the nodes that constraints push.
     free: Vec<usize>,
     nodes: Vec<Vec<u32>>,
     shortening: Shortening,
 }
 
 impl Contacts {
-    /// Of bodies that touch each in its own way.
+    /// Starts without contacts; each body has its own options.
     pub fn new(options: &[ContactOptions], colliders: &[Arc<Collider>]) -> Self {
         let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
         Self {
@@ -96,17 +95,17 @@ impl Contacts {
         }
     }
 
-    /// Lets bodies touch in other ways from now on.
+    /// Replaces the parameters of all bodies.
     pub fn set_options(&mut self, options: &[ContactOptions]) {
         self.pairing = Pairing::new(options);
     }
 
-    /// What there was at the end of the last step.
+    /// Returns the contacts at the end of the last step.
     pub fn points(&self) -> &[ContactPoint] {
         &self.points
     }
 
-    /// Cells near inversion of a body at the last step that hang on bones alone: no contact helps these.
+    /// Returns the number of cells near inversion of a body in the last step that depend on bones alone, which no contact can help.
     pub fn held_cells(&self, body: usize) -> usize {
         self.held_cells.get(body).copied().unwrap_or(0)
     }
@@ -115,12 +114,12 @@ impl Contacts {
         &self.live
     }
 
-    /// What contacts and cells pushed the free nodes of each body with in the last step, N, world axes; nothing where nothing did.
+    /// Returns the forces of contacts and cells on the free nodes of each body in the last step, N, world axes; empty without any.
     pub fn pushes(&self) -> &[Vec<Vec3>] {
         if self.pushed { &self.pushes } else { &[] }
     }
 
-    /// Takes back the last step.
+    /// Restores the state before the last step.
     pub fn undo(&mut self) {
         self.swap_former();
         self.points.clear();
@@ -132,7 +131,7 @@ impl Contacts {
         std::mem::swap(&mut self.pushed, &mut self.former.2);
     }
 
-    /// Takes up the contacts of a kept state, and what pushed.
+    /// Takes over the contacts and forces of a stored state.
     pub fn restore(&mut self, live: Vec<Live>, pushes: Vec<Vec<Vec3>>) {
         self.live = live;
         self.pushed = !pushes.is_empty();
@@ -148,7 +147,7 @@ impl Contacts {
             .collect()
     }
 
-    /// Finds which colliders are rooms of which bodies, that stand somewhere while colliders are at the entry `at` of their motions.
+    /// Finds the colliders that are rooms of bodies, with bodies as they stand and colliders at the entry `at` of their motions.
     pub fn find_rooms(&mut self, bodies: &[Standing], at: usize) {
         let moving = self.moving_over(&Span::between(at, at));
         let rooms = |collider: &Moving| {
@@ -159,7 +158,7 @@ impl Contacts {
         self.set_rooms(moving.iter().map(rooms).collect());
     }
 
-    /// Of each collider, of which bodies it is a room; empty: of none.
+    /// Returns for each collider and body whether the collider is a room of the body; empty: no collider is a room.
     pub fn rooms(&self) -> &[Vec<bool>] {
         &self.rooms
     }
@@ -170,8 +169,7 @@ impl Contacts {
         self.moving.clear();
     }
 
-    /// Of each body the bones that lie in something, where they stand at the end of the frame, while colliders are at the entry `at`
-    /// of their motions.
+    /// Returns the buried bones of each body, with bodies at the end of the frame and colliders at the entry `at` of their motions.
     pub fn buried(&self, bodies: &[Standing], at: usize) -> Vec<Vec<BuriedBone>> {
         let made = match self.moving.is_empty() {
             true => self.moving_over(&Span::between(at, at)),
@@ -182,7 +180,7 @@ impl Contacts {
         buried::buried(bodies, &placed)
     }
 
-    /// Before the first step of a frame, in which colliders go through a span of their motion; none: there are none in it.
+    /// Begins a frame: finds the candidates. Colliders go through `span` of their motions; `None`: without colliders.
     pub fn begin(&mut self, bodies: &[Swept], span: Option<&Span>) {
         let from: Vec<Posed> = bodies.iter().map(|b| b.from).collect();
         let to: Vec<Posed> = bodies.iter().map(|b| *b.end()).collect();
@@ -200,10 +198,10 @@ impl Contacts {
         self.kept_cells = cells::beside([from.bodies, to.bodies], found, met);
     }
 
-    /// By how much contact displaces the free nodes of each body at the end of a step of `h` seconds: `moved`; false where nothing
-    /// touches. `pushed`: forces on the lattice vertices of each body under which the step was proposed in place of those of contacts
-    /// and cells. `turn` tells how a lattice vertex has turned since the frame began, `part` from where to where in the frame the step
-    /// goes.
+    /// Solves for contact at the end of a step of `h` seconds and stores in `moved` the displacements of the free nodes of each body, metres. Returns
+    /// false where nothing touches. `pushed`: forces on the lattice vertices of each body, under which the step was proposed in place of those of
+    /// contacts and cells. `turn` returns the rotation of a lattice vertex since the frame began; `part` is the range of the frame that the step
+    /// covers.
     pub fn step(
         &mut self,
         (before, after): (&[Posed], &[Posed]),
@@ -240,7 +238,7 @@ impl Contacts {
         touched
     }
 
-    /// The rows of touches and of cells in a step.
+    /// Builds the rows of touches and of cells in a step.
     fn constrain(
         &mut self,
         touches: &[Touch],
@@ -265,7 +263,7 @@ impl Contacts {
         }
     }
 
-    /// Solves for what constraints displace, and keeps what touches: of the constraints those of the touches come first.
+    /// Solves for the displacements and stores the contacts. The rows of the touches precede those of the cells.
     fn displace(
         &mut self,
         touches: &[Touch],
@@ -316,7 +314,7 @@ impl Contacts {
         true
     }
 
-    /// Adds what touched and still nearly does, and what meets colliders, to what the search found.
+    /// Adds the former contacts that are still close, and the touches of colliders, to the touches that the search found.
     fn add_former(&self, before: &Instant, after: &Instant, touches: &mut Vec<Touch>) {
         let key = |t: &Touch| (t.body, t.proxy, t.other);
         let found = touches.len();
@@ -345,7 +343,7 @@ impl Contacts {
         touches.sort_unstable_by_key(key);
     }
 
-    /// Whether a touch can push within the step: what is still apart is for the next one.
+    /// Returns whether a touch can push within the step; wider gaps are left to the next step.
     fn matters(&self, touch: &Touch, after: &Instant) -> bool {
         let size = after.bodies[touch.body as usize].skin.body().size();
         let of = (touch.body, touch.proxy, touch.other);
@@ -357,12 +355,12 @@ impl Contacts {
         }
     }
 
-    /// The same contact in the step before.
+    /// Returns the same contact in the last step.
     fn former(&self, of: (u32, u32, u32)) -> Option<&Live> {
         found(&self.live, of)
     }
 
-    /// Lets the compliances know all nodes that constraints push.
+    /// Adds all nodes that constraints push to the compliances.
     fn cover(
         &mut self,
         constraints: &Constraints,
@@ -386,7 +384,7 @@ impl Contacts {
         }
     }
 
-    /// Keeps what touches after the step; `proposed`: the step was, under the forces of the one before.
+    /// Stores the contacts after the step. `proposed`: the step was proposed under the forces of the one before.
     fn keep(
         &mut self,
         touches: &[Touch],
@@ -436,15 +434,15 @@ impl Contacts {
     }
 }
 
-/// A contact in a list of them in order.
+/// Returns a contact from a sorted list.
 fn found(live: &[Live], of: (u32, u32, u32)) -> Option<&Live> {
     let key = |l: &Live| (l.body, l.proxy, l.other);
     let at = live.binary_search_by_key(&of, key).ok()?;
     Some(&live[at])
 }
 
-/// Returns what moved the flesh of the force and friction of a touch, where displacements were shortened to `parts`: the rest moved
-/// nothing. `former`: the forces under which the step was proposed, which moved it whole.
+/// Returns the part of a touch's force and friction that moved the flesh. Displacements were shortened to `parts`, and the rest moved nothing.
+/// `former`: contacts whose forces were in the proposed step, which moved the flesh in full.
 fn moving(
     parts: &[f64],
     former: Option<&[Live]>,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contact: flesh against itself, and cells that cannot fold. What is here counts bodies: often one, in scenes several.
+//! Contact: keeps flesh from passing through itself, other bodies and colliders, and cells from inversion. Everything here takes a list of bodies:
+//! often one, several in scenes.
 //!
-//! A step of motion is taken without contact first. Where skin, as it is shown, has then come into other flesh
-//! (`narrow`, among what `broad` found once for the frame), unilateral rows with friction are solved for on the factor that
-//! the step has already (`complementarity`), and the step is displaced. Cells near inversion are rows of the same problem
-//! (`cells`). What overlaps, however it came, is parted slowly.
+//! Each step of motion is first taken without contact. `broad` finds the candidates once a frame; `narrow` finds the points of the displayed skin
+//! that lie in other flesh. Each such point is a unilateral row with friction; cells near inversion are rows of the same problem (`cells`).
+//! `complementarity` solves it on the factor that the step already has, and the step is displaced. Overlaps of any origin are parted slowly.
 //!
-//! Of modal flesh, which has no step in which contact could act, the surface alone is parted in each instant (`parting`): what overlaps
-//! is told from the surface as it is shown (`overlaps`), and the skin displaced smoothly so that it parts (`spread`).
+//! Modal flesh has no step in which contact could act. Its surface alone is parted at each instant (`parting`): `overlaps` finds what overlaps on the
+//! displayed surface, and `spread` displaces the skin smoothly until it parts.
 //!
-//! For comparison there is the crease method as the paper prints it ([`ContactResponse`]): collisions found by fronts that grow from
-//! seeds (`fronts`), in order of entry (`creases`), held by equalities (`equalities`).
+//! For comparison there is the crease method as the paper prints it ([`ContactResponse`]). Fronts that grow from seeds find the collisions
+//! (`fronts`), in order of entry (`creases`), and equalities hold them (`equalities`).
 //!
 //! Sources: `[capell2006, §3.4]`, corrected; `[mcadams2011]` for the search at rest; `[otaduy2009]`, `[allard2010]` for contact on
 //! implicit steps.

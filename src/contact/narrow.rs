@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which points lie in other flesh, and where its skin is: searched in the shape at rest. [contact.md; mcadams2011]
+//! Search for points in other flesh, and for the skin there, in the rest shape. [contact.md; mcadams2011]
 //!
-//! A point that is in a posed cell has a place in that cell at rest. How deep it is, and which point of the skin is nearest to it,
-//! is known there, whatever the pose; flesh that is where it was modelled is nowhere but at its own place, so that a sculpt
-//! never touches itself. Cells are warped first by how far the skin on them is shown from where the lattice has it.
+//! A point in a posed cell has a position in that cell at rest. There its depth and the nearest point of the skin are known, whatever the pose. Flesh
+//! that is where it was modelled lies only at its own position, so that a sculpt never touches itself. Cells are first warped by the difference
+//! between the displayed skin and the skin that the lattice carries.
 
 use super::broad::{Candidate, Found};
 use super::posed::Posed;
@@ -17,46 +17,46 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// Farthest outside of the skin that a point is taken up, in cells, so that what comes nearer within a step is there already. Twice as much
-/// takes up half as many contacts more, which part no more.
+/// Farthest distance outside of the skin at which a point is taken up, in cells, so that contacts that close within a step exist already. Twice the
+/// value takes up half as many contacts more, which part no more.
 const MARGIN: f64 = 0.1;
-/// Determinants of cells below this are those of flat ones, in which no place means anything: coordinates are then off by fifty times what
-/// points are. Half and twice as much give the same depths.
+/// Determinant below which a cell counts as flat, so that positions in it mean nothing: errors of coordinates are then fifty times those of points.
+/// Half and twice the value give the same depths.
 pub(crate) const FLAT: f64 = 0.02;
-/// Flesh nearer than this to its own place at rest does not touch itself, in cells: within a cell nothing can fold onto itself. Half and twice
-/// as much give the same depths.
+/// Distance at rest below which flesh does not touch itself, in cells: within a cell nothing can fold onto itself. Half and twice the value give the
+/// same depths.
 const APART: f64 = 0.5;
-/// Least distance of a point from its own place, in distances from the skin that it came in through: once would take flesh that is stretched
-/// for other flesh. Depths are the same at half and twice as much.
+/// Least distance of a point from its own rest position, over its depth below the skin that it came through. A ratio of one would take stretched
+/// flesh for other flesh. Half and twice the value give the same depths.
 const OWN: f64 = 2.0;
-/// Skin may be shown this many times as far from a point as it is at rest, and by these cells more; what is farther was found through
-/// a cell that is far from its shape at rest. Depths are the same at half and twice as much.
+/// Farthest that skin may be shown from a point: this multiple of their distance at rest, plus this many cells. Skin farther away was found through a
+/// cell that is far from its rest shape. Half and twice the value give the same depths.
 const STRETCH: f64 = 2.0;
 const MISLED: f64 = 0.25;
-/// Flesh of the same body is not taken up from deeper than this, in cells: beyond the middle of a cell the way out is the other one. Depths are
-/// the same at half and twice as much.
+/// Depth below which flesh of the same body is not taken up, in cells: beyond the middle of a cell the way out is the other one. Half and twice the
+/// value give the same depths.
 const DEEPEST: f64 = 0.5;
-/// Normals that agree more than this are of skin that lies upon skin: those that meet in a crease look against each other. Depths are the
-/// same at half and twice as much.
+/// Largest cosine between normals that meet in a crease, which face each other. Above it skin lies upon skin. Half and twice the value give the same
+/// depths.
 pub(crate) const ALIKE: f64 = 0.3;
 
-/// A point of one skin at a point of another.
+/// Contact pair: a point of one skin at a point of another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Touch {
     pub body: u32,
     pub proxy: u32,
     pub other: u32,
     pub target: SkinPoint,
-    /// Outward at the target.
+    /// Outward normal at the target.
     pub normal: Vec3,
-    /// How deep the point is at rest, of colliders as it is; negative inside.
+    /// Signed distance at rest from the skin, negative inside, metres; for colliders at the present instant.
     pub depth: f64,
-    /// 1, or of a sheet −1 behind it.
+    /// 1; −1 for a point behind a sheet.
     pub side: f64,
 }
 
-/// By how much each vertex of a lattice is moved so that the lattice carries the skin to where it is shown, where cells are asked
-/// for.
+/// Returns the displacement of each lattice vertex with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the vertices of
+/// `cells`.
 pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
     let lattice = body.skin.body().lattice().cells();
     let nodes = body.base.len();
@@ -92,44 +92,43 @@ pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
     sums
 }
 
-/// The search in the steps of a frame, and what it keeps from one to the next.
+/// Search in the steps of a frame, with the data kept from one step to the next.
 #[derive(Default)]
 pub(crate) struct Narrow {
     candidates: Vec<Candidate>,
-    /// Which of `rooms` each candidate may come into; of each cell of each body.
+    /// Index in `rooms` of each candidate's cell; and of each cell of each body.
     of: Vec<u32>,
     numbers: Vec<Vec<u32>>,
     rooms: Vec<Room>,
-    /// Lattice vertices of these, by body.
+    /// Lattice vertices of these cells, by body, ascending.
     nodes: Vec<Vec<u32>>,
-    /// By how much each is moved so that the lattice carries the skin as it is shown: when the frame began, and turned along
-    /// since.
+    /// Displacements with which the lattice carries the displayed skin: at the start of the frame, and turned since.
     warps: Vec<Vec<Vec3>>,
     turned: Vec<Vec<Vec3>>,
-    /// Candidates that one task takes, those of one point in the same, and what it finds: fixed, so that results do not depend on
-    /// how many threads there are.
+    /// Range of candidates of each task, and its touches. A point's candidates are in one task, and tasks do not depend on the number of threads, so
+    /// that results do not either.
     parts: Vec<(Range<usize>, Vec<Touch>)>,
 }
 
-/// A cell that candidates may come into, warped, at one instant.
+/// A warped cell that candidates may come into, at one instant.
 struct Room {
     body: u32,
     cell: u32,
     bounds: (Vec3, Vec3),
-    /// Made when something is in the box: none of a flat cell.
+    /// Computed when a point is in the box; `None` for a flat cell.
     inside: OnceLock<Option<Inside>>,
 }
 
-/// By what most of what is in its box but not in a tetrahedron is told: a corner, and the inverse of the edges from it.
+/// Quick rejection test for a tetrahedron: a corner, and the inverse matrix of the edges from it.
 struct Inside(Option<(Vec3, Mat3)>);
 
 impl Narrow {
-    /// Marks what has no number: no list grows as long.
+    /// Marks a cell without a number: no list grows as long.
     const NONE: u32 = u32::MAX;
-    /// Candidates of one task, about.
+    /// Approximate number of candidates of one task.
     const TASK: usize = 256;
 
-    /// Takes up what may touch within a frame.
+    /// Takes over the candidates of a frame.
     pub fn begin(&mut self, bodies: &[Posed], found: Found) {
         (self.candidates, self.warps) = (found.candidates, found.warps);
         self.rooms.clear();
@@ -165,7 +164,7 @@ impl Narrow {
         self.part();
     }
 
-    /// Candidates of the frame, in order.
+    /// Returns the candidates of the frame, in order.
     pub fn candidates(&self) -> &[Candidate] {
         &self.candidates
     }
@@ -189,8 +188,8 @@ impl Narrow {
         self.parts.truncate(count);
     }
 
-    /// All touches among the candidates, one for each point and body that it comes into, in order. `turn` tells how a lattice vertex
-    /// has turned since the frame began.
+    /// Finds all touches among the candidates, one for each point and touched body, in order. `turn` returns the rotation of a lattice vertex since
+    /// the frame began.
     pub fn touches(
         &mut self,
         bodies: &[Posed],
@@ -228,7 +227,7 @@ impl Narrow {
     }
 }
 
-/// Touches among candidates of which each point has all of its own.
+/// Finds the touches among candidates. All candidates of a point must be in one call.
 fn among<'a>(
     candidates: impl Iterator<Item = (&'a Candidate, &'a u32)>,
     rooms: &[Room],
@@ -272,7 +271,7 @@ fn among<'a>(
 }
 
 impl Inside {
-    /// None of a flat cell.
+    /// Prepares the test; `None` for a flat cell.
     fn new(cell: &Cell, posed: &[Vec3], rest: &[Vec3]) -> Option<Self> {
         if cell.volume(posed) < FLAT * cell.volume(rest) {
             return None;
@@ -284,7 +283,7 @@ impl Inside {
         }))
     }
 
-    /// Whether a place is outside beyond doubt.
+    /// Returns whether a position is certainly outside.
     fn excludes(&self, place: &Vec3) -> bool {
         self.0.is_some_and(|(origin, inverse)| {
             let x = inverse * (place - origin);
@@ -327,7 +326,7 @@ fn touch(
     let found = cell.position(rest, local);
     let depth = other.skin.depth(found);
     let proxy = &body.skin.proxies()[candidate.proxy as usize];
-    // Flesh beside its own place touches nothing, and what came in through skin is nearer to that than to its own place.
+    // Flesh beside its own position touches nothing. A point that came in through skin is nearer to that skin than to its own position.
     let own = (found - proxy.rest).norm();
     if candidate.body == candidate.other && own <= (APART * other.skin.cell()).max(-OWN * depth) {
         return None;
@@ -335,18 +334,18 @@ fn touch(
     if depth > MARGIN * other.skin.cell() {
         return None;
     }
-    // What is so deep from the start did not come in through the skin that is nearest.
+    // A point so deep did not come in through the nearest skin.
     if candidate.body == candidate.other && depth < -DEEPEST * other.skin.cell() {
         return None;
     }
     let target = other.skin.nearest(found)?;
-    // Where skin is shown far from where flesh was found to be the search was misled.
+    // Skin shown far from this point means that the search was misled.
     let at_rest = other.skin.rest_point(&target);
     let apart = (place - other.point(&target)).norm();
     if apart > farthest((found - at_rest).norm(), other.skin.cell()) {
         return None;
     }
-    // The nearest skin is that of this copy of the flesh.
+    // The nearest skin must belong to this copy of the flesh.
     let embedding = other.skin.body().embedding();
     let near = other.skin.corners(target.triangle).into_iter().any(|v| {
         let cell = embedding.cells()[v as usize] as usize;
@@ -364,12 +363,12 @@ fn touch(
     })
 }
 
-/// How far from a point skin may be shown that is so far from it at rest.
+/// Returns the farthest that skin may be shown from a point at a given distance at rest.
 pub(crate) fn farthest(at_rest: f64, cell: f64) -> f64 {
     STRETCH * at_rest + MISLED * cell
 }
 
-/// The point of the skin around `from` that is nearest to a place, in its pose.
+/// Returns the point nearest to a position on the posed triangles that share a corner with that of `from`.
 pub(crate) fn slid(other: &Posed, from: &SkinPoint, place: Vec3) -> Option<SkinPoint> {
     let mut best: Option<(f64, SkinPoint)> = None;
     let corners = other.skin.corners(from.triangle);

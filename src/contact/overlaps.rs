@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Points of a posed skin that lie in other flesh of their body, and the skin there: told by the surface as it is shown alone.
+//! Search for points of a posed skin in other flesh of their body, and for the skin there, on the displayed surface alone.
 //!
-//! A point lies in other flesh where the winding number of the posed skin just outside of it is that of flesh. It came in
-//! through the nearest skin that faces it and that it is behind of, other than its own: skin that is not about as near at rest.
-//! What hardly counts as that counts less, so that nothing jumps when a pair comes or goes.
+//! A point lies in other flesh where the winding number of the posed skin just outside of it is that of flesh. Its partner is the nearest other skin
+//! that faces it and that it is behind. Skin that is about as near at rest is its own. Borderline pairs count less, so that nothing jumps when a pair
+//! comes or goes.
 
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
 use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
-/// Distance outside of itself at which a point is looked at, in sizes of the body: more than rounding, less than [`HAIR`]; half and twice as much give
-/// the same.
+/// Distance outside of the skin at which a point is tested, in sizes of the body: more than rounding, less than [`HAIR`]. Half and twice the value
+/// give the same.
 const OUTSIDE: f64 = 1e-6;
-/// Skin that is less than so many times as far from a point at rest as now is its own; from the second on it counts whole. The first is what
-/// the word means; the wider the range, the softer skin begins to part, and twice the second keeps a fourth more of an elbow at 148° double.
+/// Ratios of a point's distance at rest to its present distance: up to the first, skin is its own; from the second on, other skin counts in full. The
+/// first is the definition. The wider the range, the softer skin begins to part; twice the second keeps a fourth more of an elbow at 148° double.
 const OTHER: [f64; 2] = [1.0, 1.5];
-/// Cosines between the point's inward normal and the skin's outward one: from where on it counts, and whole. Skin that looks the same way is
-/// no other side. With half the second modal flesh keeps 0.39 % double instead of 0.06.
+/// Cosines between the point's inward normal and the outward normal of the skin, at which a pair begins to count and counts in full. Skin that faces
+/// the same way is not another side. With half the second modal flesh keeps 0.39 % double instead of 0.06.
 const FACING: [f64; 2] = [0.0, 0.3];
-/// Depths from which on a point counts less, and no more, in cells: what is as deep as flesh is thick has no way out that is meant.
-/// Half or twice as much changes the vertices of an elbow in other flesh by a fifth at most.
+/// Depths from which a point counts less, and not at all, in cells: at a depth of the flesh's thickness no way out is the intended one. Half or twice
+/// the values change the vertices of an elbow in other flesh by a fifth at most.
 const DEEP: [f64; 2] = [1.0, 3.0];
-/// Skins that are parted are so much farther from each other than they have to, in sizes: they would be seen through each other. Half of it
-/// leaves 0.20 % double where it leaves 0.06, twice 0.01.
+/// Additional distance between parted skins, in sizes: they would show through each other. Half the value leaves 0.20 % double where it leaves 0.06,
+/// twice 0.01.
 const HAIR: f64 = 3e-4;
 
-/// A pair of points of which at least the first is one of the skin.
+/// A point of the skin that overlaps skin or a collider.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overlap {
-    /// Which of the skin's proxies it is.
+    /// Number of the proxy.
     pub proxy: u32,
     pub point: SkinPoint,
-    /// The skin that it lies behind; none: something that does not give way.
+    /// Skin in front of the point; `None`: something that does not yield.
     pub partner: Option<SkinPoint>,
-    /// Along which the point leaves.
+    /// Direction in which the point leaves.
     pub normal: Vec3,
-    /// By how much the two are to be parted, metres.
+    /// Distance by which the two are to be parted, metres.
     pub depth: f64,
 }
 
-/// What of a skin may touch, as it encloses flesh, and which of its proxies lie in other flesh as it was modelled.
+/// The skin triangles that may touch, as the boundary of flesh, and the proxies that lie in other flesh in the sculpt.
 #[derive(Debug)]
 pub(super) struct Bounding {
     triangles: Vec<[u32; 3]>,
-    /// Which ones of the skin they are.
+    /// Their numbers among the triangles of the skin.
     numbers: Vec<u32>,
     modelled: Vec<bool>,
 }
@@ -71,7 +71,7 @@ impl Bounding {
         WindingTree::new(vertices, &self.triangles, all)
     }
 
-    /// Which of these proxies overlap, in their order, where the vertices are shown; of `thickness` around the skin too.
+    /// Finds the overlaps of `proxies`, in their order, at displayed vertices; also within `thickness` (metres) around the skin.
     pub fn overlaps(
         &self,
         skin: &ContactSkin,
@@ -84,12 +84,12 @@ impl Bounding {
             .0
     }
 
-    /// Which proxies lie in other flesh as the skin was modelled.
+    /// Returns for each proxy whether it lies in other flesh in the sculpt.
     pub fn modelled(&self) -> &[bool] {
         &self.modelled
     }
 
-    /// The same with a tree of the skin that is at hand; and which of the proxies lie in other flesh.
+    /// Finds the overlaps with an existing tree of the skin. Also returns the proxies that lie in other flesh.
     pub fn overlaps_with(
         &self,
         skin: &ContactSkin,
@@ -121,19 +121,19 @@ impl Bounding {
         (found.into_iter().flatten().collect(), inside)
     }
 
-    /// A winding tree of the skin, to be [set](Self::set) to where it is shown.
+    /// Returns a winding tree of the skin, to be [set](Self::set) to displayed vertices.
     pub fn movable(&self, skin: &ContactSkin) -> WindingTree {
         let all = (0..self.triangles.len() as u32).collect();
         WindingTree::movable(skin.rest_vertices(), &self.triangles, all)
     }
 
-    /// Moves a [`movable`](Self::movable) tree to where the vertices are shown.
+    /// Moves a [`movable`](Self::movable) tree to displayed vertices.
     pub fn set(&self, tree: &mut WindingTree, vertices: &[Vec3]) {
         tree.set(vertices, &self.triangles);
     }
 }
 
-/// A skin as it is shown.
+/// A displayed skin.
 struct Shown<'a> {
     skin: &'a ContactSkin,
     vertices: &'a [Vec3],
@@ -173,7 +173,7 @@ impl<'a> Shown<'a> {
         tree.is_wound(&out)
     }
 
-    /// The skin that a point inside other flesh came in through, or outside is nearer to than the thickness.
+    /// Finds the skin through which a point inside other flesh came in, or the skin that an outside point is nearer to than the thickness.
     fn met(
         &self,
         (numbers, tree): (&[u32], &WindingTree),
@@ -189,7 +189,7 @@ impl<'a> Shown<'a> {
         let other = |id: u32| {
             let triangle = numbers[id as usize];
             let corners = self.skin.corners(triangle);
-            // Where no corner faces the point nothing between them does.
+            // If no corner faces the point, no point between the corners does.
             if corners
                 .iter()
                 .all(|&v| out.dot(&self.normals[v as usize]) >= 0.0)
@@ -212,7 +212,7 @@ impl<'a> Shown<'a> {
         // Both sides leave along the same line.
         let normal = (n - out).try_normalize(0.0)?;
         let deep = normal.dot(&(self.place(&partner) - x));
-        // What the sculpt has nearer than the thickness may stay so.
+        // Skin that the sculpt has nearer than the thickness may stay so.
         let kept = thickness.min(rest);
         let short = match inside {
             true => deep + (HAIR * self.size).min(deep.max(0.0)) + kept,
@@ -232,7 +232,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// From 0 up to the first bound to 1 from the second on.
+/// Returns the linear ramp from 0 at the first bound to 1 at the second.
 fn ramp(x: f64, [from, to]: [f64; 2]) -> f64 {
     if x >= to {
         return 1.0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What overlaps at one instant, parted on the surface alone: for flesh whose motion no contact can act on.
+//! Parting of overlaps at one instant on the surface alone, for flesh whose motion no contact can act on.
 //!
-//! Where flesh may have come into other flesh is known from the lattice (`broad`), what has from the surface as it is shown
-//! (`overlaps`). Both sides then give way by half, and the skin around follows (`spread`); out of colliders skin goes all the way.
-//! It is a function of one instant: no history, no forces.
+//! The lattice tells where flesh may have come into other flesh (`broad`), the displayed surface where it has (`overlaps`). Both sides then yield by
+//! half, and the skin around follows (`spread`); out of colliders skin goes all the way. The result depends on one instant alone: no history, no
+//! forces.
 
 use super::bumps;
 use super::buried::Standing;
@@ -20,11 +20,11 @@ use crate::skeleton::Pose;
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
 
-/// Rounds of looking again, with what has been parted so far; all of it stays to be parted. Once leaves 184 vertices of modal flesh at an
-/// elbow of 120° in other flesh, 1.7 % deep; three times 6, 0.06 % deep, as six times do.
+/// Search rounds, each on the surface parted by all pairs found before. One round leaves 184 vertices of modal flesh at an elbow of 120° in other
+/// flesh, 1.7 % deep. Three rounds leave 6, 0.06 % deep, as do six.
 const ROUNDS: usize = 3;
 
-/// What parts the surface of a body.
+/// A body prepared for parting its surface.
 #[derive(Debug)]
 pub struct Parting {
     skin: ContactSkin,
@@ -35,24 +35,24 @@ pub struct Parting {
     membrane: Membrane,
 }
 
-/// What is added to a surface so that it parts.
+/// Offsets that part a surface.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Parted {
-    /// Displacements of vertices, ascending, metres, world axes; of all others there are none.
+    /// Displacements of vertices, ascending, metres, world axes. All other vertices stay.
     pub moves: Vec<(u32, Vec3)>,
-    /// What was parted, as it is after. Nothing presses: forces are zero.
+    /// Parted pairs, after parting. Nothing presses: forces are zero.
     pub points: Arc<[ContactPoint]>,
 }
 
 impl Parted {
-    /// Memory, bytes.
+    /// Returns the memory used, bytes.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(self.moves.as_slice()) + size_of_val(&*self.points)
     }
 }
 
 impl Parting {
-    /// By contact that is ready for a body: whether it touches itself, thickness, regions and colliders count.
+    /// Prepares for a body. Self-contact, thickness, regions and colliders of the contact count; the rest is ignored.
     pub fn new(contact: &PreparedContact) -> Self {
         let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
         let skin = contact.skin().with_all_vertices();
@@ -66,8 +66,8 @@ impl Parting {
         }
     }
 
-    /// Parts a surface that is shown at `vertices`, `[n]`, on a lattice at `nodes`, `[nodes]`, metres, world axes, with colliders
-    /// at an entry of their motions.
+    /// Parts a surface displayed at `vertices`, `[n]`, on a lattice at `nodes`, `[nodes]`, metres, world axes, with colliders at an entry of their
+    /// motions.
     pub(crate) fn part(
         &self,
         pose: &Pose,
@@ -142,7 +142,7 @@ impl Parting {
             pose,
             base,
             sway,
-            // Vertices are shown elsewhere than the lattice has them.
+            // The cache holds the displayed vertices, so nothing is computed from the lattice.
             joints: 0.0,
             lifts: Lifts::NONE,
             folds: &[],
@@ -151,7 +151,7 @@ impl Parting {
         }
     }
 
-    /// Proxies that may have come into other flesh of the body, ascending.
+    /// Returns the proxies that may have come into other flesh of the body, ascending.
     fn near(&self, at: &Instant) -> Vec<u32> {
         if !self.options.self_contact {
             return Vec::new();
@@ -167,7 +167,7 @@ impl Parting {
         proxies
     }
 
-    /// Where the body is in itself.
+    /// Finds the overlaps of the body with itself.
     fn overlaps(&self, vertices: &[Vec3], near: &[u32]) -> Vec<Pair> {
         if near.is_empty() {
             return Vec::new();
@@ -191,7 +191,7 @@ impl Parting {
         found.into_iter().filter_map(pair).collect()
     }
 
-    /// Where it is in colliders.
+    /// Finds the overlaps of the body with colliders.
     fn bumps(&self, at: &Instant) -> Vec<Pair> {
         let near = bumps::chosen(at, at, self.options.thickness);
         let mut found = Vec::new();
@@ -209,7 +209,7 @@ impl Parting {
         found.into_iter().filter_map(pair).collect()
     }
 
-    /// Pairs as they are reported, each point with what it was parted from last.
+    /// Reports pairs, each point with its last partner.
     fn points(&self, mut pairs: Vec<Pair>, at: &Instant) -> Arc<[ContactPoint]> {
         let key = |pair: &Pair| (pair.touch.proxy, pair.touch.other);
         pairs.reverse();
@@ -230,7 +230,7 @@ impl Parting {
     }
 }
 
-/// What is parted, and as contact counts it.
+/// An overlap and the same as a touch.
 struct Pair {
     overlap: Overlap,
     touch: Touch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a body goes within a frame: its lattice, the points that are looked up in other flesh, and boxes around them.
+//! Motion of a body within a frame: lattice vertices, proxies, and boxes around both.
 
 use super::boxes::Bounds;
 use super::broad::Swept;
@@ -9,20 +9,20 @@ use crate::aabb;
 use crate::lattice::Cell;
 use rayon::prelude::*;
 
-/// Margin of the boxes around cells, in cells of the body. Half and twice of it leave a limb on a floor the same, and an elbow that folds to 0.2 % of
-/// the size.
+/// Margin of the boxes around cells, in cells of the body. With half and twice the value a limb on a floor stays the same, and a folding elbow to
+/// within 0.2 % of the size.
 pub(crate) const BOXES_WIDER: f64 = 0.1;
-/// Points that one task takes at least.
+/// Least number of points per task.
 const SOME: usize = 256;
 
-/// A body over the frame, as seen from flesh that moves along.
+/// A body at both ends of a frame, less the mean motion of all flesh.
 pub(super) struct Path {
-    /// How many ends the frame has: one where all stands still.
+    /// Number of ends of the frame: 1 where all stands still.
     pub ends: usize,
     pub nodes: Vec<[Vec3; 2]>,
-    /// Where each proxy is shown.
+    /// Displayed position of each proxy, metres.
     pub points: Vec<[Vec3; 2]>,
-    /// Around each cell, a little wider, and around its proxies.
+    /// Boxes around each cell, slightly enlarged, and around its proxies.
     pub cells: Vec<Bounds>,
     pub skins: Vec<Bounds>,
 }
@@ -62,7 +62,7 @@ impl Path {
     }
 }
 
-/// Box around corners of a cell of a body, a little wider.
+/// Returns the slightly enlarged box around corners of a cell.
 pub(super) fn around<'a>(
     body: &ContactSkin,
     corners: impl IntoIterator<Item = &'a Vec3>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Colliders over a frame: where they are at each instant of it, and which of their points is nearest.
+//! Colliders over a frame: their position at each instant, and their point nearest to another.
 
 use super::collider::{Collider, MeshShape, Motion, Shape};
 use super::skin::SkinPoint;
@@ -11,10 +11,10 @@ use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Points nearer than this part of a mesh's size lie on it: their direction says nothing.
+/// Distance from a mesh, relative to its size, below which a point lies on it: the direction to it then means nothing.
 const ON: f64 = 1e-7;
 
-/// Which entries of the colliders' motions a frame goes between, and where all of them are moved to besides.
+/// Entries of the colliders' motions at the ends of a frame, and a rigid motion applied to all of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Span {
     pub from: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Between two entries.
+    /// Returns the span between two entries, without a further motion.
     pub fn between(from: usize, to: usize) -> Self {
         Self {
             from,
@@ -37,32 +37,32 @@ impl Span {
 pub(crate) struct Moving {
     collider: Arc<Collider>,
     way: Way,
-    /// Over the touched triangles: at rest of what moves rigidly, of a deforming mesh with the boxes that its triangles sweep.
+    /// Tree over the touched triangles: at rest for rigid motion, over the swept boxes for a deforming mesh.
     tree: Option<Arc<Bvh>>,
     moved: Isometry3<f64>,
-    /// Of which bodies it is a room: what is outside of it is solid.
+    /// Whether it is a room of each body: then its outside is solid.
     rooms: Vec<bool>,
 }
 
-/// The motion over the frame.
+/// Motion over the frame, as its two ends.
 enum Way {
     Rigid(Isometry3<f64>, Isometry3<f64>),
     Deforming(Vec<Vec3>, Vec<Vec3>),
 }
 
-/// The point of a collider that is nearest to another.
+/// The point of a collider nearest to another point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Near {
     pub target: SkinPoint,
-    /// Where it is.
+    /// Position, metres.
     pub point: Vec3,
-    /// Out of the collider, there.
+    /// Unit normal there, out of the collider.
     pub normal: Vec3,
-    /// 1, or of a sheet −1 behind it.
+    /// 1; −1 for a point behind a sheet.
     pub side: f64,
 }
 
-/// A tree over a mesh at rest; none of a plane.
+/// Returns a tree over a mesh at rest; `None` for a plane.
 pub(crate) fn tree_at_rest(collider: &Collider) -> Option<Arc<Bvh>> {
     let Shape::Mesh(mesh) = &collider.shape else {
         return None;
@@ -80,7 +80,7 @@ fn tree(mesh: &MeshShape, ends: impl Fn(usize) -> [Vec3; 2]) -> Bvh {
 }
 
 impl Moving {
-    /// Over a frame; `rest` is its [`tree_at_rest`].
+    /// Builds the motion over a frame; `rest` is its [`tree_at_rest`].
     pub fn new(collider: &Arc<Collider>, rest: Option<&Arc<Bvh>>, span: &Span) -> Self {
         let entry = |i: usize, len: usize| i.min(len.saturating_sub(1));
         let still = || Way::Rigid(Isometry3::identity(), Isometry3::identity());
@@ -109,17 +109,17 @@ impl Moving {
         }
     }
 
-    /// The same as a room of some bodies.
+    /// Marks it as a room of some bodies.
     pub fn with_rooms(self, rooms: &[bool]) -> Self {
         let rooms = rooms.to_vec();
         Self { rooms, ..self }
     }
 
-    /// Where it is a part `s` of the frame.
+    /// Returns it after a share `s` of the frame, 0 to 1.
     pub fn at(&self, s: f64) -> Placed<'_> {
         let place = match (&self.way, &self.collider.shape) {
             (Way::Rigid(from, to), Shape::Mesh(mesh)) => {
-                // It turns about its middle.
+                // The rotation is about the centre of the mesh.
                 let middle =
                     |at: &Isometry3<f64>| at.rotation * mesh.centre + at.translation.vector;
                 let (a, b) = (middle(from), middle(to));
@@ -142,11 +142,11 @@ pub(crate) struct Placed<'a> {
 
 enum Place<'a> {
     Rigid(Isometry3<f64>),
-    /// Before `moved`.
+    /// Vertices before the motion `moved`.
     Deformed(Between<'a>),
 }
 
-/// A part of the way from where vertices are to where they go.
+/// Linear interpolation of vertices between the ends of the frame.
 struct Between<'a> {
     from: &'a [Vec3],
     to: &'a [Vec3],
@@ -165,7 +165,7 @@ impl Placed<'_> {
         &self.of.collider
     }
 
-    /// From where [`local`](Self::local) vertices are into the world.
+    /// Returns the map from [`local`](Self::local) vertices to the world.
     fn frame(&self) -> &Isometry3<f64> {
         match &self.place {
             Place::Rigid(at) => at,
@@ -184,10 +184,10 @@ impl Placed<'_> {
         mesh.triangles[triangle as usize].map(|v| self.local(mesh, v))
     }
 
-    /// Where one of its points is.
+    /// Returns the position of one of its points, metres.
     pub fn point(&self, target: &SkinPoint) -> Vec3 {
         let local = match &self.of.collider.shape {
-            // Of a plane the weights are where the point is.
+            // For a plane the weights are the position.
             Shape::Plane { .. } => Vec3::from(target.weights),
             Shape::Mesh(mesh) => {
                 let corners = self.corners(mesh, target.triangle);
@@ -197,13 +197,13 @@ impl Placed<'_> {
         into_world(self.frame(), &local)
     }
 
-    /// Whether it is a room of a body.
+    /// Returns whether it is a room of a body.
     fn is_room(&self, body: usize) -> bool {
         self.of.rooms.get(body).is_some_and(|room| *room)
     }
 
-    /// The nearest of its points to one of a body. On which side of a sheet the point belongs `side` tells, from the
-    /// sheet's point, its direction there and how far the point is in front of it.
+    /// Finds its point nearest to a point of a body. For sheets `side` returns the side on which the point belongs, from the sheet's point, its
+    /// normal there and the signed distance in front of it.
     pub fn nearest(
         &self,
         x: &Vec3,
@@ -242,7 +242,7 @@ impl Placed<'_> {
             false => 1.0,
         };
         let out = if apart > (ON * mesh.size).powi(2) {
-            // Along the way to the nearest point, which is right at edges too.
+            // Use the direction to the nearest point, which is right at edges too.
             let is_out = match (&self.place, mesh.sheet[triangle as usize]) {
                 (Place::Rigid(_), false) => mesh.surface.is_wound(local) == (side < 0.0),
                 _ => away.dot(&outward) * side >= 0.0,
@@ -259,7 +259,7 @@ impl Placed<'_> {
         })
     }
 
-    /// How far a point is in front of one of its points.
+    /// Returns the signed distance of a position in front of one of its points, metres; 0 for a plane.
     pub fn height(&self, target: &SkinPoint, x: &Vec3) -> f64 {
         let Shape::Mesh(mesh) = &self.of.collider.shape else {
             return 0.0;
@@ -269,7 +269,7 @@ impl Placed<'_> {
         outward.dot(&(x - self.point(target)))
     }
 
-    /// The outward direction at a point: of its triangle, of both at an edge, of all by their angles at a corner.
+    /// Returns the outward normal at a point: of its triangle, of both at an edge, weighted by angle at a corner.
     fn outward(&self, mesh: &MeshShape, triangle: u32, weights: [f64; 3]) -> Option<Vec3> {
         let corners = mesh.triangles[triangle as usize];
         let on = |k: usize| weights[k] > 1e-9;
@@ -301,18 +301,18 @@ impl Placed<'_> {
         sum.try_normalize(1e-12).or_else(|| normal(triangle))
     }
 
-    /// How deep a point of a body lies in it, metres; negative outside, and of sheets, which have no inside.
+    /// Returns the depth of a point of a body in it, metres; negative outside, and for sheets, which have no inside.
     pub fn depth(&self, x: &Vec3, body: usize) -> f64 {
         let nowhere = |(lo, hi): (Vec3, Vec3)| (0..3).any(|k| x[k] < lo[k] || x[k] > hi[k]);
         if !self.is_room(body) && self.bounds().is_some_and(nowhere) {
             return f64::NEG_INFINITY;
         }
-        // A sheet's side is where the point is.
+        // For a sheet take the side on which the point is.
         let near = self.nearest(x, body, &|_, _, height| height.signum());
         near.map_or(f64::NEG_INFINITY, |near| near.normal.dot(&(near.point - x)))
     }
 
-    /// How many of some points it encloses.
+    /// Returns how many of some points it encloses.
     pub fn enclosed(&self, points: &[Vec3]) -> usize {
         let Shape::Mesh(mesh) = &self.of.collider.shape else {
             return 0;
@@ -336,7 +336,7 @@ impl Placed<'_> {
         }
     }
 
-    /// A vertex of its surface near one of its points; 0 of a plane.
+    /// Returns a vertex of its surface near one of its points; 0 for a plane.
     pub fn vertex_at(&self, target: &SkinPoint) -> u32 {
         match &self.of.collider.shape {
             Shape::Plane { .. } => 0,
@@ -347,7 +347,7 @@ impl Placed<'_> {
         }
     }
 
-    /// The box around it; none of a plane.
+    /// Returns the box around it; `None` for a plane.
     pub fn bounds(&self) -> Option<(Vec3, Vec3)> {
         match (&self.of.collider.shape, &self.place) {
             (Shape::Plane { .. }, _) => None,

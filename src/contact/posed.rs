@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Flesh at one instant as it is shown: the artist's skin and what the flesh adds to it. [math.md 16]
+//! Displayed flesh at one instant: the artist's skin and the offset that the flesh adds to it. [math.md 16]
 //!
-//! With q = base + u the lattice, u its sway, E the embedding, s₀ the share of the lattice's own bend and f folds, a vertex is shown at
-//! `skin + s₀ bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin`, skin the artist's or that of bent joints
-//! ([`crate::kernel::present`] says the same of frames, in f32). Contacts are told from where skin is shown, and push the sway: their rows are derivatives of this by u.
+//! Let q = base + u be the lattice, u its sway, E the embedding, s₀ the share of the lattice's own bend, f folds, and skin the artist's or that of
+//! bent joints. A vertex is shown at `skin + s₀ bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin` ([`crate::kernel::present`] computes
+//! the same for frames, in f32). Contacts are found on the displayed skin and push the sway: their rows are its derivatives with respect to u.
 
 use super::skin::{ContactSkin, SkinPoint};
 use crate::kernel::SwayBound;
@@ -12,39 +12,39 @@ use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Derivatives of where a point is shown by lattice vertices: as many as three corners in hexahedra have.
+/// Derivatives of a displayed point with respect to lattice vertices; inline room for three corners in hexahedra.
 pub(crate) type Slopes = SmallVec<[(u32, Mat3); 24]>;
 
-/// A body's flesh at one instant.
+/// Flesh of a body at one instant.
 #[derive(Clone, Copy)]
 pub(crate) struct Posed<'a> {
     pub skin: &'a ContactSkin,
     pub pose: &'a Pose,
-    /// Where the lattice's vertices are without sway, `[nodes]`, metres, world axes.
+    /// Lattice vertices without sway, `[nodes]`, metres, world axes.
     pub base: &'a [Vec3],
-    /// u, `[nodes]`; none: 0.
+    /// u, `[nodes]`, metres; empty: 0.
     pub sway: &'a [Vec3],
-    /// s₀.
+    /// s₀, 0 to 1.
     pub joints: f64,
-    /// Lifts of the skin at bent joints.
+    /// Displacements of the skin at bent joints.
     pub lifts: Lifts<'a>,
-    /// f, `[nodes]`, 0 to 1; none: 0.
+    /// f, `[nodes]`, 0 to 1; empty: 0.
     pub folds: &'a [f64],
-    /// Whether sway is shown within the bounds of the flesh map; else whole.
+    /// Whether the bounds of the flesh map limit the displayed sway.
     pub bounded: bool,
-    /// Vertices that have been asked for.
+    /// Cache of the displayed vertices.
     pub shown: &'a ShownVertices,
 }
 
-/// Distances by which vertices are lifted from the artist's skin.
+/// Displacements of vertices from the artist's skin at bent joints.
 #[derive(Clone, Copy)]
 pub(crate) struct Lifts<'a>(Option<(&'a [Vec3], &'a BonePoses)>);
 
 impl<'a> Lifts<'a> {
-    /// Nowhere.
+    /// No displacement.
     pub const NONE: Self = Self(None);
 
-    /// By `lifts[vertices]`, metres, in the rest axes of each vertex, which bones turn; empty: nowhere.
+    /// Builds from `lifts[vertices]`, metres, in the rest axes of each vertex, which `bones` turn. Empty, or without bones: no displacement.
     pub fn new(lifts: &'a [Vec3], bones: Option<&'a BonePoses>) -> Self {
         Self(
             bones
@@ -60,18 +60,18 @@ impl<'a> Lifts<'a> {
     }
 }
 
-/// Where vertices are shown at one instant, kept as they are asked for, by any thread: all of them find the same.
+/// Displayed vertices at one instant, computed on demand by any thread; all threads compute the same.
 #[derive(Debug, Default)]
 pub(crate) struct ShownVertices {
-    /// Bits of the coordinates.
+    /// Bit patterns of the coordinates.
     places: Vec<[AtomicU64; 3]>,
-    /// Of which instant each place is.
+    /// Instant of each stored position.
     known: Vec<AtomicU32>,
     instant: u32,
 }
 
 impl ShownVertices {
-    /// Of all vertices, where they are known from elsewhere.
+    /// Builds a full cache from known positions.
     pub fn given(places: &[Vec3]) -> Self {
         let mut shown = Self::default();
         shown.clear(places.len());
@@ -81,7 +81,7 @@ impl ShownVertices {
         shown
     }
 
-    /// Forgets all, for another instant of a skin of so many vertices.
+    /// Empties the cache for another instant of a skin with `vertices` vertices.
     pub fn clear(&mut self, vertices: usize) {
         self.instant = self.instant.wrapping_add(1);
         if self.instant == 0 || self.known.len() != vertices {
@@ -93,7 +93,7 @@ impl ShownVertices {
     }
 
     fn get(&self, v: u32) -> Option<Vec3> {
-        // What was written before the instant was is seen with it.
+        // Acquire pairs with the release in `set`: the coordinates are written before the instant.
         let known = self.known[v as usize].load(Ordering::Acquire);
         let place = &self.places[v as usize];
         (known == self.instant)
@@ -109,7 +109,7 @@ impl ShownVertices {
 }
 
 impl Posed<'_> {
-    /// Where a lattice vertex is.
+    /// Returns the position of a lattice vertex, metres.
     pub fn node(&self, a: usize) -> Vec3 {
         match self.sway.get(a) {
             Some(sway) => self.base[a] + sway,
@@ -117,7 +117,7 @@ impl Posed<'_> {
         }
     }
 
-    /// The whole sway of a vertex of the skin.
+    /// Returns the sway of a vertex of the skin before bounds, metres.
     fn sway_of(&self, v: u32) -> Vec3 {
         match self.sway {
             [] => Vec3::zeros(),
@@ -125,7 +125,7 @@ impl Posed<'_> {
         }
     }
 
-    /// Where a vertex of the skin is shown.
+    /// Returns the displayed position of a vertex of the skin, metres.
     pub fn vertex(&self, v: u32) -> Vec3 {
         self.shown.get(v).unwrap_or_else(|| {
             let place = self.compute(v);
@@ -150,7 +150,7 @@ impl Posed<'_> {
         skin + bend * self.joints + bound.apply(sway, bend * ((1.0 - self.joints) * fold))
     }
 
-    /// Where the artist's own skin has a vertex, or that of bent joints; none where it counts for nothing, or there is none.
+    /// Returns a vertex of the artist's skin, lifted at bent joints; `None` where it counts for nothing or has no skin weights.
     fn plain(&self, v: u32) -> Option<Vec3> {
         let mut row = self.skin.body().skin().row(v as usize).peekable();
         if self.joints >= 1.0 || row.peek().is_none() {
@@ -167,7 +167,7 @@ impl Posed<'_> {
         Some(skin)
     }
 
-    /// f of a vertex.
+    /// Returns f at a vertex of the skin.
     fn fold(&self, v: u32) -> f64 {
         if self.folds.is_empty() {
             return 0.0;
@@ -177,7 +177,7 @@ impl Posed<'_> {
         fold.clamp(0.0, 1.0)
     }
 
-    /// What a vertex shows of the joints' shape for its fold, which has a part in its bounds.
+    /// Returns the part of the joints' shape that a vertex shows for its fold, before bounds, metres.
     fn folded(&self, v: u32) -> Vec3 {
         match (self.fold(v), self.plain(v)) {
             (fold, Some(skin)) if fold > 0.0 => {
@@ -188,32 +188,32 @@ impl Posed<'_> {
         }
     }
 
-    /// Which share of the joints' elastic shape a vertex shows, s.
+    /// Returns the share s of the joints' elastic shape that a vertex of the skin shows.
     fn elastic_joints(&self, v: u32) -> f64 {
         self.joints + (1.0 - self.joints) * self.fold(v)
     }
 
-    /// The same of a lattice vertex.
+    /// Returns the share s at a lattice vertex.
     pub fn elastic_joints_of_node(&self, a: usize) -> f64 {
         let fold = self.folds.get(a).copied().unwrap_or(0.0);
         self.joints + (1.0 - self.joints) * fold
     }
 
-    /// The same of a point of the skin.
+    /// Returns the share s at a point of the skin.
     pub fn elastic_joints_at(&self, point: &SkinPoint) -> f64 {
         let corners = self.skin.corners(point.triangle);
         let parts = corners.into_iter().zip(point.weights);
         parts.map(|(v, w)| self.elastic_joints(v) * w).sum()
     }
 
-    /// Young's modulus of the flesh in a cell, Pa; the body's own where it holds none.
+    /// Returns Young's modulus of the flesh in a cell, Pa; that of the body's material for a cell without flesh.
     pub fn young_of_cell(&self, cell: u32) -> f64 {
         let body = self.skin.body();
         let young = body.elements().young(cell as usize);
         young.unwrap_or_else(|| body.material().young())
     }
 
-    /// The same at a point of the skin.
+    /// Returns Young's modulus at a point of the skin, Pa.
     pub fn young_at(&self, point: &SkinPoint) -> f64 {
         let cells = self.skin.body().embedding().cells();
         let corners = self.skin.corners(point.triangle);
@@ -223,7 +223,7 @@ impl Posed<'_> {
             .sum()
     }
 
-    /// Where a point of the skin is shown.
+    /// Returns the displayed position of a point of the skin, metres.
     pub fn point(&self, point: &SkinPoint) -> Vec3 {
         let corners = self.skin.corners(point.triangle);
         let mut p = Vec3::zeros();
@@ -235,7 +235,7 @@ impl Posed<'_> {
         p
     }
 
-    /// The outward normal at a point of the skin, interpolated between its corners'; zero where it has none.
+    /// Returns the outward normal at a point of the skin, interpolated from its corners; zero where undefined.
     pub fn normal(&self, point: &SkinPoint) -> Vec3 {
         let corners = self.skin.corners(point.triangle);
         let mut n = Vec3::zeros();
@@ -255,13 +255,13 @@ impl Posed<'_> {
         n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
     }
 
-    /// Twice the area of a triangle, along its outward normal.
+    /// Returns twice the area of a triangle along its outward normal, m².
     fn area(&self, triangle: u32) -> Vec3 {
         let [a, b, c] = self.skin.corners(triangle).map(|v| self.vertex(v));
         (b - a).cross(&(c - a))
     }
 
-    /// How far a point of the skin is shown from where the lattice has it.
+    /// Returns the displacement of a displayed point of the skin from the position that the lattice gives it, metres.
     pub fn offset(&self, point: &SkinPoint) -> Vec3 {
         let embedding = self.skin.body().embedding();
         let corners = self.skin.corners(point.triangle);
@@ -275,8 +275,8 @@ impl Posed<'_> {
         self.point(point) - flesh
     }
 
-    /// Adds the derivative of where a point is shown by the sway of lattice vertices, times a factor: a matrix for each vertex;
-    /// and gives the largest factor by which more would be shown of sway without its bounds.
+    /// Adds the derivatives of a displayed point with respect to the sway of lattice vertices, times `factor`: one matrix per vertex. Returns the
+    /// largest `Bound::held_back` of its corners.
     pub fn add_slopes(&self, point: &SkinPoint, factor: f64, slopes: &mut Slopes) -> f64 {
         let embedding = self.skin.body().embedding();
         let corners = self.skin.corners(point.triangle);
@@ -317,13 +317,13 @@ impl Bound {
         sway * f64::from(self.0.share) + fold
     }
 
-    /// What is shown of sway and of a fold's part together.
+    /// Returns the displayed part of sway and fold together.
     fn apply(&self, sway: Vec3, fold: Vec3) -> Vec3 {
         let both = self.both(&sway, &fold);
         both * self.shrink(both.norm()).0
     }
 
-    /// The derivative of what is shown by the sway: symmetric.
+    /// Returns the derivative of the displayed part with respect to the sway: symmetric.
     fn slope(&self, sway: &Vec3, fold: &Vec3) -> Mat3 {
         let both = self.both(sway, fold);
         let d = both.norm();
@@ -335,13 +335,13 @@ impl Bound {
         slope * f64::from(self.0.share)
     }
 
-    /// How much more would be shown of sway that grows, without the bound: 1 or more, at most 100.
+    /// Returns the inverse square of the bound's slope, the factor by which the bound holds back growing sway: 1 to 100.
     fn held_back(&self, sway: &Vec3, fold: &Vec3) -> f64 {
         let (_, along) = self.shrink(self.both(sway, fold).norm());
         (along * along).max(1e-2).recip()
     }
 
-    /// What a distance is shrunk by, and the derivative of the shrunk distance.
+    /// Returns the factor that shrinks a distance, and the derivative of the shrunk distance.
     fn shrink(&self, d: f64) -> (f64, f64) {
         let limit = f64::from(self.0.limit);
         let free = limit * (2.0 / 3.0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One contact: as it is kept from step to step, and as it is reported.
+//! One contact, as stored from step to step and as reported.
 
 use super::collider::Collider;
 use super::skin::{ContactSkin, SkinPoint};
@@ -7,37 +7,37 @@ use crate::Vec3;
 use crate::range::is_place;
 use std::sync::Arc;
 
-/// A kept number as an index of so many; none where it is none.
+/// Converts a stored number to an index below `count`; `None` if it is not one.
 pub(super) fn index(x: f64, count: usize) -> Option<u32> {
     let whole = x.fract() == 0.0 && (0.0..count as f64).contains(&x);
     whole.then_some(x as u32)
 }
 
-/// Whether kept weights are those of a triangle's corners.
+/// Returns whether stored numbers are barycentric coordinates of a triangle.
 pub(super) fn are_weights(weights: &[f64; 3]) -> bool {
     weights.iter().all(|w| (-0.01..=1.01).contains(w))
 }
 
-/// A contact that was there at the end of the last step.
+/// A contact at the end of the last step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Live {
     pub body: u32,
     pub proxy: u32,
     pub other: u32,
     pub target: SkinPoint,
-    /// N.
+    /// Normal force, N.
     pub force: f64,
-    /// N, world axes.
+    /// Friction force, N, world axes.
     pub friction: Vec3,
-    /// 1, or of a sheet −1 behind it.
+    /// 1; −1 for a point behind a sheet.
     pub side: f64,
 }
 
 impl Live {
-    /// How many numbers one is kept as.
+    /// Number of values that store one contact.
     pub const NUMBERS: usize = 12;
 
-    /// To be kept.
+    /// Returns the values that store the contact.
     pub fn numbers(&self) -> [f64; Self::NUMBERS] {
         let [a, b, c] = self.target.weights;
         let indices = [self.body, self.proxy, self.other, self.target.triangle].map(f64::from);
@@ -48,7 +48,7 @@ impl Live {
         ]
     }
 
-    /// From kept numbers; none where they fit no such skins and colliders.
+    /// Reads stored values; `None` where they do not fit these skins and colliders.
     pub fn read(
         numbers: &[f64],
         skins: &[&ContactSkin],
@@ -64,7 +64,7 @@ impl Live {
             }
             None => {
                 let collider = &colliders[other as usize - skins.len()];
-                // Of a plane they are where the point is.
+                // For a plane the weights are a position.
                 let placed = match collider.surface() {
                     Some(_) => are_weights(&weights),
                     None => is_place(&Vec3::from(weights)),
@@ -85,31 +85,31 @@ impl Live {
     }
 }
 
-/// One contact as it is reported.
+/// One reported contact.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ContactPoint {
-    /// Where, metres.
+    /// Position of the vertex that is pushed, metres.
     pub point: Vec3,
-    /// Outward of the skin that is touched.
+    /// Outward normal of the touched skin.
     pub normal: Vec3,
-    /// Metres; negative: overlap.
+    /// Gap, metres; negative: overlap.
     pub gap: f64,
-    /// What pushes the vertex, N.
+    /// Force on the vertex, N.
     pub force: Vec3,
-    /// The body that is pushed.
+    /// Index of the body that is pushed.
     pub body: u32,
-    /// A vertex of its surface.
+    /// Vertex of its surface.
     pub vertex: u32,
-    /// The body that is touched; after all bodies, the colliders.
+    /// Index of the touched body; colliders follow the bodies.
     pub other: u32,
-    /// A vertex of its surface; 0 of a plane.
+    /// Vertex of its surface; 0 for a plane.
     pub partner: u32,
-    /// Bones alone hold both sides, or what touches a collider: no force parts them.
+    /// Whether only bones hold both sides, or the side that touches a collider: no force parts them.
     pub held: bool,
 }
 
 impl ContactPoint {
-    /// The same as the body has it that is touched.
+    /// Returns the contact from the point of view of the touched body.
     pub(crate) fn seen_by_other(&self) -> Self {
         Self {
             point: self.point - self.normal * self.gap,

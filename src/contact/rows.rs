@@ -11,20 +11,19 @@ use super::skin::SkinPoint;
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
-/// Speed at which what overlaps is parted, sizes of the body per second: a tenth in a fifth of a second, which is no jump. Half and twice as fast leave
+/// Speed at which overlaps are parted, sizes of the body per second: a tenth in a fifth of a second, which is no jump. Half and twice the value leave
 /// the same depths.
 pub(super) const RECOVERY: f64 = 0.5;
-/// Skin bulges between the points that are looked up: by so much they are kept apart, in cells. With half of it an elbow at 136° keeps 0.07 % of
-/// the size double instead of nothing.
+/// Distance kept for skin that bulges between the proxies, in cells. With half the value an elbow at 136° keeps 0.07 % of the size double instead of
+/// nothing.
 const BETWEEN: f64 = 0.005;
-/// The largest pressure of a contact, in Young's moduli of the flesh there: where plain skinning folds skin through itself, flesh cannot make up for
-/// it, and ever larger forces would do harm; and what more there may be where joints are elastic, whose folds are of flesh. Half of the first leaves
-/// 102 vertices of an elbow at 148° in other flesh instead of 98, twice 87; where joints are elastic half of the second leaves 76 instead of 62,
-/// twice 54.
+/// Largest pressure of a contact, in Young's moduli of the flesh there, and the increase where joints are elastic, whose folds are of flesh. Where
+/// plain skinning folds skin through itself, flesh cannot make up for it, and ever larger forces would do harm. Half the first leaves 102 vertices of
+/// an elbow at 148° in other flesh instead of 98, twice 87. Where joints are elastic half the second leaves 76 instead of 62, twice 54.
 const PRESSURE: f64 = 1.0;
 const ELASTIC: f64 = 3.0;
 
-/// How bodies touch each other and colliders, each in its own way.
+/// Parameters of contact of each body, and their combination for pairs.
 #[derive(Debug)]
 pub(super) struct Pairing(Vec<ContactOptions>);
 
@@ -33,25 +32,25 @@ impl Pairing {
         Self(options.to_vec())
     }
 
-    /// The largest thickness of all.
+    /// Returns the largest thickness of all bodies.
     pub fn largest_thickness(&self) -> f64 {
         let thickness = self.0.iter().map(|o| o.thickness);
         thickness.fold(0.0, f64::max)
     }
 
-    /// The compliance of a body's own contacts.
+    /// Returns the compliance of a body's own contacts.
     pub fn compliance(&self, body: usize) -> f64 {
         self.0[body].compliance
     }
 
-    /// The compliance of a touch: of bodies the mean of both.
+    /// Returns the compliance of a touch: for two bodies the mean of both.
     fn compliance_of(&self, touch: &Touch) -> f64 {
         let own = self.compliance(touch.body as usize);
         let other = self.0.get(touch.other as usize);
         other.map_or(own, |other| 0.5 * (own + other.compliance))
     }
 
-    /// What was asked to be kept between a body and what it touches, metres: of bodies the mean of both.
+    /// Returns the requested thickness between a body and what it touches, metres: for two bodies the mean of both.
     fn asked(&self, touch: &Touch, at: &Instant) -> f64 {
         let own = self.0[touch.body as usize].thickness;
         match at.collider(touch.other) {
@@ -60,24 +59,24 @@ impl Pairing {
         }
     }
 
-    /// What is kept besides, for skin between points, metres.
+    /// Returns the distance kept in addition, for skin between proxies, metres.
     fn besides(touch: &Touch, at: &Instant) -> f64 {
         let other = at.bodies.get(touch.other as usize);
         other.map_or(0.0, |other| BETWEEN * other.skin.cell())
     }
 
-    /// The gap as it is told: less what was asked to be kept, metres.
+    /// Returns the reported gap: the distance less the requested thickness, metres.
     pub(super) fn told_gap(&self, touch: &Touch, at: &Instant) -> f64 {
         let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
         touch.normal.dot(&apart) - self.asked(touch, at)
     }
 
-    /// How far the point of a touch is from being as near as it may, metres.
+    /// Returns the gap that the constraint uses, metres.
     pub(super) fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
         self.told_gap(touch, at) - Self::besides(touch, at)
     }
 
-    /// Adds the row of a touch at the end of a step of `h` seconds, and the tangents; `former`: the same contact in the step before.
+    /// Adds the row of a touch, with its tangents, at the end of a step of `h` seconds. `former` is its contact in the last step.
     pub(super) fn add_row(
         &self,
         touch: &Touch,
@@ -92,7 +91,7 @@ impl Pairing {
             instant.proxy(touch.body, touch.proxy) - instant.place(touch.other, &touch.target)
         };
         let (n, slid) = (touch.normal, at(after) - at(before));
-        // What the sculpt has nearer than the thickness may stay so.
+        // Skin that the sculpt has nearer than the thickness may stay so.
         let modelled = match touch.body == touch.other {
             true => {
                 let apart = proxy.rest - body.skin.rest_point(&touch.target);
@@ -138,7 +137,7 @@ impl Pairing {
             coefficient,
             forces: tangents.map(|t| former.map_or(0.0, |l| l.friction.dot(&t))),
         });
-        // What comes from elsewhere is no fold of the skin.
+        // Contact with other bodies is not a fold of the skin.
         let fold = touch.body == touch.other;
         let of = |body: &Posed, point: &SkinPoint| {
             let joints = if fold {
@@ -163,7 +162,7 @@ impl Pairing {
         });
     }
 
-    /// Coulomb's coefficient: the geometric mean of both sides'.
+    /// Returns Coulomb's friction coefficient: the geometric mean of both sides.
     fn coefficient(&self, touch: &Touch, at: &Instant) -> f64 {
         let own = self.0[touch.body as usize].friction;
         let other = match at.collider(touch.other) {
@@ -178,12 +177,12 @@ impl Pairing {
     }
 }
 
-/// The largest pressure with which flesh of a Young's modulus is pushed that shows so much of the joints' elastic shape, Pa.
+/// Returns the largest contact pressure, Pa, for a Young's modulus, Pa, and the share of the joints' elastic shape that is shown.
 pub(super) fn largest_pressure(young: f64, joints: f64) -> f64 {
     (PRESSURE + ELASTIC * joints) * young
 }
 
-/// Two directions across the normal, turned with what is touched; of colliders as the normal has them.
+/// Returns two unit tangents, which turn with the touched skin; for colliders they depend on the normal alone.
 pub(super) fn tangents(at: &Instant, touch: &Touch) -> [Vec3; 2] {
     let n = touch.normal;
     let along = at.bodies.get(touch.other as usize).and_then(|other| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What touches, and how.
+//! Settings of contact, and contact prepared for a body.
 
 use super::{Collider, ContactError, ContactSkin};
 use crate::body::Body;
@@ -8,10 +8,10 @@ use crate::range::is_sound;
 use crate::surface::Surface;
 use std::sync::Arc;
 
-/// Between skins no more can be kept, in sizes of the body. Skins half a body apart do not touch.
+/// Largest thickness, in sizes of the body. Skins half a body apart do not touch.
 const THICKEST: f64 = 0.5;
 
-/// What keeps flesh from passing through itself.
+/// Method that keeps flesh from passing through itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum ContactResponse {
     /// Contacts push and never pull, with friction; cells are kept from inversion.
@@ -19,15 +19,15 @@ pub enum ContactResponse {
     Complementarity,
     /// The crease method as printed: seeds, fronts, and equalities that also pull `[capell2006, §3.4]`. For comparison.
     Creases,
-    /// The same with every constraint released that would pull.
+    /// The crease method with every constraint released that would pull.
     ReleasedCreases,
 }
 
 impl ContactResponse {
-    /// All of them.
+    /// All responses.
     pub const ALL: [Self; 3] = [Self::Complementarity, Self::Creases, Self::ReleasedCreases];
 
-    /// The name in the interface.
+    /// Returns the name of the response in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Complementarity => "complementarity",
@@ -36,7 +36,7 @@ impl ContactResponse {
         }
     }
 
-    /// The names of all, for sentences.
+    /// Returns the quoted names of all responses, for error sentences.
     pub(super) fn names() -> String {
         Self::ALL.map(|r| format!("'{}'", r.name())).join(", ")
     }
@@ -61,18 +61,18 @@ impl std::str::FromStr for ContactResponse {
     }
 }
 
-/// How flesh touches itself.
+/// Parameters of contact.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ContactOptions {
     /// Whether a body touches itself.
     pub self_contact: bool,
-    /// What is kept between skins, metres.
+    /// Distance kept between skins, metres.
     pub thickness: f64,
-    /// Coulomb's coefficient.
+    /// Coulomb's friction coefficient.
     pub friction: f64,
-    /// How far contacts give, as a part of what the flesh itself gives there.
+    /// Compliance of contacts, as a part of the compliance of the flesh there.
     pub compliance: f64,
-    /// What keeps flesh from passing through itself. The crease methods know neither thickness, friction nor compliance.
+    /// Method of contact. The crease methods ignore thickness, friction and compliance.
     pub response: ContactResponse,
 }
 
@@ -89,7 +89,7 @@ impl Default for ContactOptions {
 }
 
 impl ContactOptions {
-    /// Refuses what nothing can touch with.
+    /// Checks the ranges of thickness, friction and compliance.
     ///
     /// # Errors
     /// A number out of its range, by name.
@@ -113,19 +113,19 @@ impl ContactOptions {
     }
 }
 
-/// All that is asked of contact, for bodies with the same surface.
+/// Settings of contact for bodies with the same surface.
 #[derive(Debug, Clone, Default)]
 pub struct Contact {
-    /// How flesh touches.
+    /// Parameters of contact.
     pub options: ContactOptions,
-    /// One number per vertex of the surface, of which 0 touches nothing; none: all may touch.
+    /// One number per vertex of the surface, `[n]`; vertices with 0 touch nothing. `None`: all may touch.
     pub regions: Option<Arc<[u32]>>,
-    /// What is touched besides.
+    /// Colliders that the flesh touches as well.
     pub colliders: Vec<Arc<Collider>>,
 }
 
 impl Contact {
-    /// With other bodies and colliders, not with itself.
+    /// Returns contact with other bodies and colliders, without self-contact.
     pub fn with_others() -> Self {
         let options = ContactOptions {
             self_contact: false,
@@ -137,7 +137,7 @@ impl Contact {
         }
     }
 
-    /// Refuses what does not fit a surface.
+    /// Checks that the settings fit a surface.
     ///
     /// # Errors
     /// A number out of its range; regions for another number of vertices.
@@ -150,10 +150,10 @@ impl Contact {
         }
     }
 
-    /// Refuses the crease methods, which are held step by step alone.
+    /// Checks that the response is not one of the crease methods, which run step by step only.
     ///
     /// # Errors
-    /// One of them.
+    /// The response is a crease method.
     pub fn refuse_creases(&self) -> Result<(), ContactError> {
         match self.options.response {
             ContactResponse::Complementarity => Ok(()),
@@ -161,10 +161,10 @@ impl Contact {
         }
     }
 
-    /// Refuses what no clip of so many poses can have: the crease methods, and colliders whose motion ends before the poses do.
+    /// Checks that a clip of `poses` poses can use this contact: no crease method, and no collider whose motion ends before the poses do.
     ///
     /// # Errors
-    /// Which one, and how many entries it has.
+    /// A crease method; the first collider whose motion is too short, with its number of entries.
     pub fn check_clip(&self, poses: usize) -> Result<(), ContactError> {
         self.refuse_creases()?;
         let short = |c: &Arc<Collider>| c.entries().filter(|&n| n < poses);
@@ -179,11 +179,11 @@ impl Contact {
         }
     }
 
-    /// Makes ready to touch with a body.
+    /// Prepares contact for a body.
     ///
     /// # Errors
-    /// A number out of its range; a thickness of more than half of the body; regions for another number of vertices than the surface
-    /// has; a stop by the progress.
+    /// A number out of its range; a thickness of more than half of the body; regions for another number of vertices than the surface has;
+    /// cancellation by the progress.
     pub fn prepare(
         &self,
         body: &Arc<Body>,
@@ -202,7 +202,7 @@ impl Contact {
     }
 }
 
-/// Contact that is ready for a body.
+/// Contact prepared for a body.
 #[derive(Debug, Clone)]
 pub struct PreparedContact {
     contact: Contact,
@@ -210,7 +210,7 @@ pub struct PreparedContact {
 }
 
 impl PreparedContact {
-    /// Of a skin that is prepared.
+    /// Builds prepared contact from a prepared skin, without regions or colliders.
     pub(crate) fn of(skin: Arc<ContactSkin>, options: ContactOptions) -> Self {
         let contact = Contact {
             options,
@@ -219,7 +219,7 @@ impl PreparedContact {
         Self { contact, skin }
     }
 
-    /// The same with other colliders.
+    /// Returns a copy with other colliders.
     pub(crate) fn with_colliders(&self, colliders: &[Arc<Collider>]) -> Self {
         let contact = Contact {
             colliders: colliders.to_vec(),
@@ -231,17 +231,17 @@ impl PreparedContact {
         }
     }
 
-    /// What was asked for.
+    /// Returns the settings of contact.
     pub fn contact(&self) -> &Contact {
         &self.contact
     }
 
-    /// How flesh touches.
+    /// Returns the parameters of contact.
     pub fn options(&self) -> ContactOptions {
         self.contact.options
     }
 
-    /// The body's skin, prepared.
+    /// Returns the prepared skin of the body.
     pub fn skin(&self) -> &Arc<ContactSkin> {
         &self.skin
     }

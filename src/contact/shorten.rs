@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Displacements by contact that would flatten cells are shortened until they do not.
+//! Shortening of displacements by contact that would flatten cells.
 
 use super::cells;
 use super::narrow::FLAT;
 use super::posed::{Posed, ShownVertices};
 use crate::Vec3;
 
-/// Halvings at most of a correction that would flatten cells. A sixty-fourth is left at the least, hardly anything. Half and twice of them leave an
-/// elbow the same.
+/// Most halvings of a correction that would flatten cells. At least a sixty-fourth is left, hardly anything. Half and twice the number leave an elbow
+/// the same.
 const HALVINGS: usize = 6;
 
-/// Shortened displacements of bodies, kept for its memory.
+/// Shortened displacements of bodies. Kept for its memory.
 #[derive(Default)]
 pub(super) struct Shortening {
-    /// Shares that were left of the displacements of each body.
+    /// Remaining share of each body's displacements.
     pub parts: Vec<f64>,
-    /// The sway of each body at the step's end, and where skin is shown then.
+    /// Sway of each body at the end of the step, metres; and the cache of the skin displayed then.
     pub ends: Vec<(Vec<Vec3>, ShownVertices)>,
-    /// Cells of a body that were flat before.
+    /// Whether each cell of a body was flat before.
     flat: Vec<bool>,
 }
 
 impl Shortening {
-    /// Halves displacements until they flatten no cell that was none; `parts` are what is left of those of each body.
+    /// Halves displacements until they flatten no further cell. `parts` then holds the remaining share of each body.
     pub fn shorten(&mut self, after: &[Posed], moved: &mut [Vec<Vec3>]) {
         self.ends.resize_with(after.len(), Default::default);
         self.parts.clear();
@@ -48,7 +48,7 @@ impl Shortening {
     }
 }
 
-/// The sway with displacements of its free nodes.
+/// Computes the sway after displacing the free nodes.
 pub(super) fn displace(body: &Posed, moved: &[Vec3], sway: &mut Vec<Vec3>) {
     sway.clear();
     sway.extend_from_slice(body.sway);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The skin of a body, prepared for contact: points that are tested, triangles that they are tested against, depths at rest.
+//! The skin of a body, prepared for contact: points to test, triangles to test against, depths at rest.
 //!
-//! Only triangles that bound Ω touch: eyes, inner shells and the inner one of doubled sheets do not. **Proxies** are the points
-//! that are looked up in other flesh, one for each cube of a fifth of a cell: vertices, and where triangles are larger than that
-//! points inside of them.
+//! Only triangles that bound Ω touch; eyes, inner shells and the inner layer of doubled sheets do not. **Proxies** are the points that are looked up
+//! in other flesh, one for each cube of a fifth of a cell. They are vertices and, in larger triangles, points inside.
 
 use super::ContactError;
 use super::buried::{BonePoint, bones_above};
@@ -16,22 +15,22 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Edge of the cubes of which each has one proxy, in cells. With twice of it skin of an elbow at 136° lies 2.6 % of the size deep in other skin
-/// instead of 0.5; half finds four times as many contacts, and skin lies as deep.
+/// Edge of the cubes that hold one proxy each, in cells. At twice the value skin of an elbow at 136° lies 2.6 % of the size deep in other skin
+/// instead of 0.5. At half there are four times as many contacts, and skin lies as deep.
 const PROXY: f64 = 0.2;
-/// Spacing of the grid of depths, in cells. Half and twice of it leave the same depths.
+/// Spacing of the grid of depths, in cells. Half and twice the value give the same depths.
 const GRID: f64 = 0.25;
 
-/// A point of a skin: a triangle, and the weights of its corners.
+/// A point on a skin: a triangle and barycentric coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SkinPoint {
-    /// Of the welded surface.
+    /// Index among the triangles of the welded surface.
     pub triangle: u32,
     pub weights: [f64; 3],
 }
 
 impl SkinPoint {
-    /// The corner that weighs most.
+    /// Returns the corner with the largest weight.
     pub fn corner(&self) -> usize {
         (1..3).fold(0, |best, k| match self.weights[k] > self.weights[best] {
             true => k,
@@ -44,19 +43,19 @@ impl SkinPoint {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Proxy {
     pub point: SkinPoint,
-    /// Where it is at rest, metres.
+    /// Position at rest, metres.
     pub rest: Vec3,
-    /// The vertex of the given surface that is nearest: what it is reported as.
+    /// Vertex of the given surface with the largest weight; reports name this vertex.
     pub vertex: u32,
-    /// The skin that it stands for, m².
+    /// Area of skin that the proxy stands for, m².
     pub area: f64,
 }
 
-/// What contact needs to know about a body that no motion changes.
+/// Data about a body that contact needs and that no motion changes.
 #[derive(Debug, Clone)]
 pub struct ContactSkin {
     body: Arc<Body>,
-    /// Vertices of the given surface at rest, in its lattice, metres.
+    /// Vertices of the given surface at rest, as the lattice embeds them, metres.
     rest: Vec<Vec3>,
     /// Welded triangles over vertices of the given surface.
     triangles: Vec<[u32; 3]>,
@@ -64,12 +63,12 @@ pub struct ContactSkin {
     /// Skin triangles around each vertex that `triangles` names.
     around: Vec<Vec<u32>>,
     bounds: Option<Vec<SwayBound>>,
-    /// By the cell that they are embedded in; where each cell's begin.
+    /// Proxies, sorted by the cell that embeds them; and the index of each cell's first.
     proxies: Vec<Proxy>,
     starts: Vec<u32>,
-    /// Of each cell, ascending: those that share a vertex with it, itself included.
+    /// Cells that share a vertex with each cell, itself included, ascending.
     neighbours: Vec<Vec<u32>>,
-    /// Cells that lie together at rest.
+    /// Groups of cells that lie together at rest.
     clusters: Vec<Vec<u32>>,
     depths: DistanceGrid,
     bones: Vec<BonePoint>,
@@ -78,10 +77,10 @@ pub struct ContactSkin {
 }
 
 impl ContactSkin {
-    /// Of a body. `regions`: one number per vertex of its surface, of which 0 touches nothing; none: all may touch.
+    /// Prepares the skin of a body. `regions` has one number per vertex of its surface; vertices with 0 touch nothing. `None`: all may touch.
     ///
     /// # Errors
-    /// Regions for another number of vertices than the surface has; a stop by the progress.
+    /// Regions for another number of vertices than the surface has; cancellation by the progress.
     pub fn new(
         body: &Arc<Body>,
         regions: Option<&[u32]>,
@@ -153,7 +152,7 @@ impl ContactSkin {
             let parts = (edge.fold(0.0, f64::max) / (2.0 * cube))
                 .ceil()
                 .clamp(1.0, 64.0) as usize;
-            // Its points stand for as much of it each.
+            // Each of its points stands for an equal share of its area.
             let share = 2.0 / ((parts + 1) * (parts + 2)) as f64;
             for i in 0..=parts {
                 for j in 0..=parts - i {
@@ -164,7 +163,7 @@ impl ContactSkin {
                     let key = [0, 1, 2].map(|k| at[k].floor() as i64);
                     *areas.entry(key).or_default() += area * share;
                     let centre = Vec3::from(key.map(|k| k as f64 + 0.5));
-                    // Of those in a cube the one nearest to its centre, whatever the numbering.
+                    // Keep the one nearest to the centre of the cube, whatever the numbering.
                     let far = (at - centre).norm_squared();
                     let nearer = |(other, _): &(f64, Proxy)| far < other - 1e-9;
                     if chosen.get(&key).is_none_or(nearer) {
@@ -181,7 +180,7 @@ impl ContactSkin {
         Ok(())
     }
 
-    /// Keeps proxies by the cell that they are embedded in.
+    /// Stores proxies, sorted by the cell that embeds them.
     fn set_proxies(&mut self, mut proxies: Vec<Proxy>) {
         let cells = self.body.embedding().cells();
         let cell = |proxy: &Proxy| cells[proxy.vertex as usize];
@@ -197,7 +196,7 @@ impl ContactSkin {
         self.proxies = proxies;
     }
 
-    /// The same with a proxy at every vertex of skin that may touch, and those inside of large triangles.
+    /// Returns a copy with a proxy at every vertex of skin that may touch, and the proxies inside large triangles.
     pub(crate) fn with_all_vertices(&self) -> Self {
         let mut all = self.clone();
         let inside = |p: &&Proxy| p.point.weights.iter().all(|&w| w < 1.0);
@@ -225,123 +224,123 @@ impl ContactSkin {
         }
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         &self.body
     }
 
-    /// How large its cells are: about the edge of the middle one, metres.
+    /// Returns the size of its cells, metres: about the edge of a cell of median volume.
     pub fn cell(&self) -> f64 {
         self.cell
     }
 
-    /// How far proxies are from each other, about, metres.
+    /// Returns the approximate distance between proxies, metres.
     pub(crate) fn proxy_distance(&self) -> f64 {
         PROXY * self.cell
     }
 
-    /// All proxies.
+    /// Returns all proxies.
     pub(crate) fn proxies(&self) -> &[Proxy] {
         &self.proxies
     }
 
-    /// Numbers of the proxies that are embedded in a cell.
+    /// Returns the numbers of the proxies that are embedded in a cell.
     pub(crate) fn proxies_in(&self, cell: u32) -> Range<u32> {
         self.starts[cell as usize]..self.starts[cell as usize + 1]
     }
 
-    /// The cell that a proxy is embedded in.
+    /// Returns the cell that embeds a proxy.
     pub(crate) fn cell_of(&self, proxy: u32) -> u32 {
         self.body.embedding().cells()[self.proxies[proxy as usize].vertex as usize]
     }
 
-    /// Cells that share a vertex with a cell, ascending, itself among them.
+    /// Returns the cells that share a vertex with a cell, itself included, ascending.
     pub(crate) fn neighbours(&self, cell: u32) -> &[u32] {
         &self.neighbours[cell as usize]
     }
 
-    /// All cells, in groups that lie together at rest.
+    /// Returns all cells in groups that lie together at rest.
     pub(crate) fn clusters(&self) -> &[Vec<u32>] {
         &self.clusters
     }
 
-    /// Where bones hold the flesh from inside.
+    /// Returns the points at which bones hold the flesh from inside.
     pub(super) fn bone_points(&self) -> &[BonePoint] {
         &self.bones
     }
 
-    /// The next bone above one that holds flesh.
+    /// Returns the next bone above `bone` that holds flesh.
     pub(super) fn bone_above(&self, bone: u32) -> Option<u32> {
         self.bones_above[bone as usize]
     }
 
-    /// Number of triangles, skin or not.
+    /// Returns the number of triangles, skin or not.
     pub(crate) fn triangles(&self) -> usize {
         self.triangles.len()
     }
 
-    /// Corners of a triangle: vertices of the given surface.
+    /// Returns the corners of a triangle: vertices of the given surface.
     pub(crate) fn corners(&self, triangle: u32) -> [u32; 3] {
         self.triangles[triangle as usize]
     }
 
-    /// Whether a triangle can be touched.
+    /// Returns whether a triangle can be touched.
     pub(crate) fn is_skin(&self, triangle: u32) -> bool {
         self.skin[triangle as usize]
     }
 
-    /// All vertices of the given surface at rest.
+    /// Returns all vertices of the given surface at rest, metres.
     pub(crate) fn rest_vertices(&self) -> &[Vec3] {
         &self.rest
     }
 
-    /// Skin triangles around a vertex.
+    /// Returns the skin triangles around a vertex.
     pub(crate) fn around(&self, vertex: u32) -> &[u32] {
         &self.around[vertex as usize]
     }
 
-    /// A vertex at rest, metres.
+    /// Returns a vertex at rest, metres.
     pub(crate) fn rest(&self, vertex: u32) -> Vec3 {
         self.rest[vertex as usize]
     }
 
-    /// A point at rest, metres.
+    /// Returns a point of the skin at rest, metres.
     pub(crate) fn rest_point(&self, point: &SkinPoint) -> Vec3 {
         self.blend(point, &self.rest)
     }
 
-    /// What vertices of the given surface have, at a point.
+    /// Interpolates values at vertices of the given surface to a point.
     pub(crate) fn blend(&self, point: &SkinPoint, of: &[Vec3]) -> Vec3 {
         let corners = self.corners(point.triangle).into_iter();
         let weighed = corners.zip(point.weights);
         weighed.map(|(v, weight)| of[v as usize] * weight).sum()
     }
 
-    /// The outward normal of the triangle of a point at rest; zero where it has none.
+    /// Returns the outward normal at rest of the triangle of a point; zero for a degenerate triangle.
     pub(crate) fn rest_normal(&self, point: &SkinPoint) -> Vec3 {
         let [a, b, c] = self.corners(point.triangle).map(|v| self.rest(v));
         let n = (b - a).cross(&(c - a));
         n.try_normalize(0.0).unwrap_or_else(Vec3::zeros)
     }
 
-    /// The vertex that is nearest to a point.
+    /// Returns the corner of a point's triangle that has the largest weight.
     pub(crate) fn vertex_at(&self, point: &SkinPoint) -> u32 {
         self.corners(point.triangle)[point.corner()]
     }
 
-    /// How much of its sway a vertex shows.
+    /// Returns the bound on the sway that a vertex shows.
     pub(crate) fn bound(&self, vertex: u32) -> SwayBound {
         self.bounds
             .as_ref()
             .map_or(SwayBound::NONE, |bounds| bounds[vertex as usize])
     }
 
-    /// About how far a point lies from the skin at rest, negative inside, metres.
+    /// Returns the approximate signed distance of a rest position from the skin, negative inside, metres.
     pub(crate) fn depth(&self, rest: Vec3) -> f64 {
         self.depths.at(rest)
     }
 
-    /// The point of the skin nearest to one at rest.
+    /// Returns the point of the skin nearest to a rest position; `None` if its triangle cannot be touched.
     pub(crate) fn nearest(&self, rest: Vec3) -> Option<SkinPoint> {
         let found = self.body.surface().closest_skin_point(rest)?;
         self.is_skin(found.triangle).then_some(SkinPoint {
@@ -351,7 +350,7 @@ impl ContactSkin {
     }
 }
 
-/// Of each cell of a body, ascending: those that share a vertex with it, itself included.
+/// Returns for each cell of a body the cells that share a vertex with it, itself included, ascending.
 fn neighbours(body: &Body) -> Vec<Vec<u32>> {
     let cells = body.lattice().cells();
     let mut around = vec![Vec::new(); body.nodes()];
@@ -373,7 +372,7 @@ fn neighbours(body: &Body) -> Vec<Vec<u32>> {
     cells.iter().map(of).collect()
 }
 
-/// Cells of a body by the cube of one cell's size that their middle is in.
+/// Groups the cells of a body by the cube, one cell size wide, that holds their centre.
 fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
     let lattice = body.lattice();
     let mut cubes: BTreeMap<[i64; 3], Vec<u32>> = BTreeMap::new();
@@ -386,7 +385,7 @@ fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
     cubes.into_values().collect()
 }
 
-/// About the edge of the middle one of a body's cells, metres.
+/// Returns about the edge of a cell of median volume, metres.
 fn cell_size(body: &Body) -> f64 {
     let lattice = body.lattice();
     let cells = (0u32..).zip(lattice.cells());

@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A skin displaced so that pairs of its points part: smooth around them, nothing far away.
+//! Smooth displacements of a skin that part pairs of its points, without effect far away.
 //!
-//! The skin is a membrane on springs: a displacement d that is left alone fades by ∇²d = d/ℓ². Pairs are unilateral rows
-//! on it, `n·(d_x − d_y) ≥ depth`, projected one after the other between the membrane's sweeps. The numbers of both are fixed, so that
-//! the result is a continuous function of depths, normals and places, and nothing is displaced that lies farther than so many
-//! edges from all pairs.
+//! The skin is a membrane on springs: a displacement d that is left alone fades by ∇²d = d/ℓ². Pairs are unilateral rows on it, `n·(d_x − d_y) ≥
+//! depth`, projected one after the other between sweeps over the membrane. The numbers of sweeps and projections are fixed, so that the result is a
+//! continuous function of depths, normals and positions. Vertices farther than [`SWEEPS`] edges from all pairs do not move.
 
 use super::overlaps::Overlap;
 use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
 
-/// How far displacements fade by e, in cells. With half of it modal flesh of an elbow at 136° keeps 168 vertices in other flesh instead of 66, and
-/// what its sharpest edges are sharper than at rest grows from 24° to 36; with twice 43, and at 120° 6 instead of 4.
+/// Distance over which displacements fade by e, in cells. With half the value modal flesh of an elbow at 136° keeps 168 vertices in other flesh
+/// instead of 66, and the excess of its sharpest edges over rest grows from 24° to 36. Twice the value leaves 43, and at 120° 6 instead of 4.
 const FADE: f64 = 1.0;
-/// Sweeps over the membrane, before each of which the rows are projected. With half of them the elbow keeps 114 vertices in other flesh instead of
-/// 66, with twice 44.
+/// Sweeps over the membrane; rows are projected before each. Half of them leave the elbow 114 vertices in other flesh instead of 66, twice 44.
 const SWEEPS: usize = 24;
-/// Projections of the rows alone that end it. Half and twice of them leave the same.
+/// Final projections of the rows alone. Half and twice the number leave the same.
 const LAST: usize = 6;
-/// By how much of the way to its balance a vertex goes in a sweep: what alternates from vertex to vertex is multiplied by −0.4. At half of it the elbow
-/// keeps 124 vertices in other flesh instead of 66; at 0.98, where it would go on to swing, 44.
+/// Relaxation factor of a sweep: it multiplies displacements that alternate from vertex to vertex by −0.4. At half the value the elbow keeps 124
+/// vertices in other flesh instead of 66; at 0.98, where it would go on to swing, 44.
 const RELAXED: f64 = 0.7;
 
 /// A skin as a membrane.
 #[derive(Debug)]
 pub(super) struct Membrane {
-    /// Where each vertex's neighbours begin.
+    /// First index of each vertex's neighbours, `[n + 1]`.
     starts: Vec<u32>,
     neighbours: Vec<u32>,
-    /// What the mean of its neighbours' displacements is multiplied by to give a vertex's own.
+    /// Factor from the mean of the neighbours' displacements to a vertex's own, `[n]`.
     shares: Vec<f64>,
-    /// Vertices that coincide with one that triangles are named by.
+    /// Vertices that coincide with one that triangles use: (copy, original).
     copies: Vec<(u32, u32)>,
 }
 
 impl Membrane {
-    /// Of all triangles of a skin, those that nothing touches too: they go along.
+    /// Builds the membrane from all triangles of a skin, also those that touch nothing: they move along.
     pub fn new(skin: &ContactSkin) -> Self {
         let surface = skin.body().surface();
         let count = surface.vertices().len();
@@ -78,7 +76,7 @@ impl Membrane {
         &self.neighbours[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
-    /// By how much displacements part a pair.
+    /// Returns the distance by which displacements part a pair along its normal, metres.
     pub fn apart(&self, skin: &ContactSkin, overlap: &Overlap, moves: &[(u32, Vec3)]) -> f64 {
         let at = |v: u32| match moves.binary_search_by_key(&v, |(v, _)| *v) {
             Ok(i) => moves[i].1,
@@ -92,7 +90,7 @@ impl Membrane {
         overlap.normal.dot(&(of(overlap.point) - partner))
     }
 
-    /// Displacements that part overlaps, of the vertices that have any, ascending.
+    /// Returns displacements that part overlaps, metres, for the vertices that move, ascending.
     pub fn parted(&self, skin: &ContactSkin, overlaps: &[Overlap]) -> Vec<(u32, Vec3)> {
         let mut region = Region::new(self, skin, overlaps);
         for sweep in 1..=SWEEPS {
@@ -123,24 +121,24 @@ impl Membrane {
     }
 }
 
-/// One side of a row: up to three vertices of the region, and how far each goes for the point to go by one.
+/// One side of a row: up to three vertices of the region with a factor each.
 type Side = [(u32, f64); 3];
 
 struct Row {
-    /// The shares by which the point is where its corners are, and its way.
+    /// For each side the barycentric coordinates of the point, and the displacement of each corner that moves the point by one.
     sides: [(Side, Side); 2],
     normal: Vec3,
     depth: f64,
-    /// By how much of what is missing each side goes.
+    /// Share of the missing distance that each side moves.
     each: f64,
 }
 
-/// What displacements can reach: vertices in the order of their distance, counted in edges, from all rows.
+/// The vertices that displacements can reach, ordered by their distance from all rows, in edges.
 struct Region {
     vertices: Vec<u32>,
-    /// How many vertices lie within so many edges.
+    /// Number of vertices within 0, 1, 2, … edges.
     within: Vec<usize>,
-    /// Neighbours within the region, by position.
+    /// Neighbours within the region, as indices into it.
     around: Vec<u32>,
     starts: Vec<u32>,
     moves: Vec<Vec3>,
@@ -209,7 +207,7 @@ impl Region {
         }
     }
 
-    /// Parts each pair by what it is short of.
+    /// Parts each pair by the distance that it lacks.
     fn project(&mut self) {
         for row in &self.rows {
             let moves = &self.moves;
@@ -229,7 +227,7 @@ impl Region {
         }
     }
 
-    /// One sweep over the membrane: what is displaced by then lies within so many edges.
+    /// Sweeps once over the membrane. Displaced vertices lie within `edges` edges by then.
     fn relax(&mut self, membrane: &Membrane, edges: usize) {
         let reached = self.within[edges];
         for i in 0..reached {

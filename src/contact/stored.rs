@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is asked of contact as plain data, for files.
+//! Settings of contact as plain data, for files.
 
 use super::collider::StoredCollider;
 use super::{Contact, ContactError, ContactOptions, ContactPoint};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A [`Contact`] in a file.
+/// File format of a [`Contact`].
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredContact<'a> {
     options: ContactOptions,
@@ -25,8 +25,10 @@ impl<'a> StoredContact<'a> {
         }
     }
 
+    /// Builds the contact from its stored form.
+    ///
     /// # Errors
-    /// Colliders that are none.
+    /// Stored colliders that are not valid.
     pub fn contact(self) -> Result<Contact, ContactError> {
         let colliders = self.colliders.into_iter().map(StoredCollider::collider);
         Ok(Contact {
@@ -40,7 +42,7 @@ impl<'a> StoredContact<'a> {
 }
 
 impl ContactPoint {
-    /// Whether its numbers are those of a contact.
+    /// Returns whether its numbers are finite and in range.
     pub(crate) fn is_kept(&self) -> bool {
         let vectors = [&self.point, &self.normal, &self.force];
         vectors.into_iter().all(all_kept) && is_kept(self.gap)

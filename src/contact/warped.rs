@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! On which sides of the cells of a body points lie while a frame passes, where these carry the skin as it is shown.
+//! Classifies points against cell faces over a frame, with cells displaced to carry the displayed skin.
 
 use super::broad::Swept;
 use super::narrow::warps;
@@ -8,18 +8,18 @@ use crate::lattice::Cell;
 use crate::{Mat3, Vec3};
 use std::sync::OnceLock;
 
-/// What lies farther beyond a side of a cell than this, in cells, does not come into it within a frame. Half of it moves an elbow that folds by 0.06
-/// % of the size, twice not at all.
+/// Distance beyond a face of a cell, in cells, from which a point does not come into it within a frame. Half the value moves a folding elbow by 0.06
+/// % of the size, twice the value not at all.
 const BEYOND: f64 = 0.6;
 
-/// A lattice that is warped to carry the skin as it is shown, where candidates may come into its cells.
+/// A lattice warped to carry the displayed skin, where candidates may come into its cells.
 pub(super) struct Warped<'a> {
     lattice: &'a [Cell],
     ends: usize,
     pub nodes: Vec<[Vec3; 2]>,
-    /// When the frame begins.
+    /// Displacements at the start of the frame, `[nodes]`, metres.
     pub warps: Vec<Vec3>,
-    /// Of each cell, at the ends of the frame.
+    /// Local frames of each cell at the ends of the frame.
     frames: Vec<OnceLock<[LocalFrame; 2]>>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> Warped<'a> {
         }
     }
 
-    /// Whether points lie beyond one side of a cell, the same at all ends of a frame, by more than [`BEYOND`] of it.
+    /// Returns whether all points lie more than [`BEYOND`] beyond one face of a cell, the same face at all ends of the frame.
     pub fn are_beside<'b>(
         &self,
         cell: u32,
@@ -66,7 +66,7 @@ impl<'a> Warped<'a> {
         })
     }
 
-    /// Those of a cell, one for each end.
+    /// Returns the local frames of a cell, one for each end.
     fn frames(&self, cell: u32) -> &[LocalFrame] {
         let made = self.frames[cell as usize].get_or_init(|| {
             let corners = self.lattice[cell as usize].corners();
@@ -83,12 +83,12 @@ impl<'a> Warped<'a> {
     }
 }
 
-/// Coordinates in which a cell that is not bent is the tetrahedron of the axes' ends, or a cube around the origin.
+/// Coordinates in which an unbent cell is the unit tetrahedron of the axes, or a unit cube around the origin.
 #[derive(Clone, Copy)]
 struct LocalFrame {
     origin: Vec3,
     inverse: Mat3,
-    /// Of which shape the cell is; none: of another, or it is flat.
+    /// Shape of the cell; `None` for another shape or a flat cell.
     shape: Option<LocalShape>,
 }
 
@@ -110,7 +110,7 @@ impl LocalFrame {
         }
     }
 
-    /// How far a point lies outside of each side.
+    /// Returns the distance of a point beyond each face, in local coordinates; `None` without a shape.
     fn outside(&self, point: &Vec3) -> Option<[f64; 6]> {
         let x = self.inverse * (point - self.origin);
         let [a, b, c] = [x.x, x.y, x.z];
@@ -124,14 +124,14 @@ impl LocalFrame {
     }
 }
 
-/// A corner of a cell and three edges from it, or of a hexahedron its middle and mean edges.
+/// Returns a corner of a cell and three edges from it; for a hexahedron its centre and mean edges.
 pub(super) fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3) {
     let at = |k: usize| at(corners[k] as usize);
     if corners.len() < 8 {
         let o = at(0);
         return (o, Mat3::from_columns(&[at(1) - o, at(2) - o, at(3) - o]));
     }
-    // Corners differ in the first coordinate by one, in the second by two, in the third by four.
+    // Corner numbers differ by one along the first coordinate, by two along the second, by four along the third.
     let along = |bit: usize| {
         let sign = |k: usize| if k & bit == 0 { -0.25 } else { 0.25 };
         (0..8).map(|k| at(k) * sign(k)).sum::<Vec3>()

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far points of a skin that lie in other flesh are from points that lie in none.
+//! Distances from points of a skin in other flesh to points in none.
 //!
-//! On the way from one to the other the other flesh ends: nothing is deeper in it than this is long. Skin that comes to lie in other
-//! flesh point by point comes into it from nothing, whichever skin is found to be nearest.
+//! On the way between the two the other flesh ends, so nothing is deeper in it than this way is long. Skin that enters other flesh point by point
+//! therefore begins at depth zero, whichever skin is found to be nearest.
 
 use super::skin::ContactSkin;
 use crate::Vec3;
 use std::collections::BTreeMap;
 
-/// Points are neighbours that are nearer than this at rest, in distances between proxies. Half and twice of it leave the same depths.
+/// Distance at rest below which proxies are neighbours, in distances between proxies. Half and twice the value leave the same depths.
 const NEAR: f64 = 2.5;
-/// How many neighbours a way passes at most. Half and twice of them leave the same depths.
+/// Most neighbours that a way passes. Half and twice the number leave the same depths.
 const PASSED: usize = 24;
 
-/// The proxies of a skin, and which of them lie beside each other.
+/// The proxies of a skin and their neighbours.
 #[derive(Debug)]
 pub(super) struct WaysOut {
-    /// Of each proxy; where they begin.
+    /// Neighbours of all proxies; and the first index of each proxy's.
     neighbours: Vec<u32>,
     starts: Vec<usize>,
     ways: Vec<f64>,
@@ -52,8 +52,8 @@ impl WaysOut {
         }
     }
 
-    /// The ways out of these proxies, which lie in other flesh, metres, in their order; `unknown`: those that say nothing of others;
-    /// `place` tells where each is.
+    /// Finds the lengths of the ways out of the proxies in `inside`, which lie in other flesh, metres, in their order. `unknown` marks proxies
+    /// through which no way leads; `place` returns the position of a proxy.
     pub fn find(
         &mut self,
         inside: &[u32],
@@ -96,7 +96,7 @@ impl WaysOut {
         found.collect()
     }
 
-    /// Proxies and those beside them, ascending.
+    /// Returns proxies and their neighbours, ascending.
     pub fn with_neighbours(&self, proxies: &[u32]) -> Vec<u32> {
         let beside = proxies.iter().flat_map(|&i| self.around(i)).copied();
         let mut all: Vec<u32> = proxies.iter().copied().chain(beside).collect();

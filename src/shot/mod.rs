@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A shot: all that a simulation needs, in one file. Where it was made there is a scene; where it is simulated there need be
-//! nothing but this library.
+//! A shot: all that a simulation needs, in one file. It is made from a scene; the machine that simulates it needs only this library.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
@@ -31,8 +30,8 @@
 //! # }
 //! ```
 //!
-//! One file and not two: a job has one input that cannot be sent without its half, and the body in it is built, so that every
-//! machine moves the same lattice. What a machine draws on is the file, and its results are the same bits.
+//! There is one file, so that the input of a job cannot be sent without its half. It holds the built body, so that every machine moves the same
+//! lattice. A machine reads nothing but the file, and all machines compute the same bits.
 
 mod restarts;
 mod stored;
@@ -51,63 +50,63 @@ use restarts::{PartForces, parts, told};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The text of a clip that holds its rigs, as a rig file has them.
+/// Name of the text of a clip that holds its rigs, in the format of rig files.
 pub const RIGS: &str = "rigs";
-/// The text of a clip that holds what was said about its rigs, a line each.
+/// Name of the text of a clip that holds the warnings about its rigs, one a line.
 pub const WARNINGS: &str = "warnings";
 
-/// Which modes the modal method uses.
+/// Modes that the modal method uses.
 #[derive(Debug, Clone, Default)]
 pub enum ShotModes {
-    /// The usual number of lowest ones, or as many as there are.
+    /// The usual number of the lowest modes, or as many as there are.
     #[default]
     Usual,
-    /// So many of the lowest ones.
+    /// This number of the lowest modes.
     Lowest(usize),
-    /// These, of the body.
+    /// These modes of the body.
     These(Arc<Modes>),
 }
 
-/// A body, its motion, its rigs, and how it is simulated.
+/// A body, its motion, its rigs, and the settings of its simulation.
 #[derive(Debug, Clone)]
 pub struct Shot {
-    /// What its body is called, for whoever reads of it in clips of a scene; may be empty.
+    /// Name of the body in clips of a scene; may be empty.
     pub name: String,
-    /// The body, and what it carries.
+    /// The body with its carried surfaces.
     pub surfaces: CarriedSurfaces,
-    /// One pose per frame.
+    /// Poses, one per frame.
     pub poses: Vec<Pose>,
-    /// Frames in which the flesh begins anew, ascending, above 0: cuts, after which the character is elsewhere.
+    /// Frames at which the flesh starts afresh, ascending, above 0: cuts, after which the character is elsewhere.
     pub restarts: Vec<usize>,
-    /// How it is simulated.
+    /// Settings of the simulation.
     pub settings: ClipSettings,
-    /// Of the modal method.
+    /// Modes of the modal method.
     pub modes: ShotModes,
-    /// How the modal method is shown.
+    /// Display settings of the modal method.
     pub show: DeformOptions,
-    /// How it touches; none: it passes through itself.
+    /// Contact; `None`: the body passes through itself.
     pub contact: Option<Contact>,
-    /// The rigs whose forces act on the flesh.
+    /// Rigs whose forces act on the flesh.
     pub rigs: Vec<Arc<Rig>>,
-    /// `[f * r]` where the rigs' controls stand, by frames; none: every rig at its last sample.
+    /// Values of the rigs' controls, `[f * r]`, by frames; `None`: every rig at its last sample.
     pub controls: Option<Vec<f64>>,
-    /// Texts by name for whoever made the shot; its clip has them too. "rigs" and "warnings" are taken.
+    /// Named texts for the maker of the shot, also in its clip. The names "rigs" and "warnings" are reserved.
     pub texts: Texts,
 }
 
-/// Why a shot could not be simulated.
+/// Reasons why a shot could not be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum ShotError {
-    /// Its rigs.
+    /// An error of its rigs.
     #[error(transparent)]
     Rig(#[from] RigError),
-    /// Its motion.
+    /// An error of its motion.
     #[error(transparent)]
     Clip(#[from] ClipError),
 }
 
 impl Shot {
-    /// A shot that nothing pushes.
+    /// Builds a shot without contact, rigs and restarts.
     pub fn new(body: impl Into<CarriedSurfaces>, poses: Vec<Pose>, settings: ClipSettings) -> Self {
         Self {
             name: String::new(),
@@ -124,18 +123,19 @@ impl Shot {
         }
     }
 
-    /// Tells what is wrong with its restarts.
+    /// Checks its restarts and, if it has any, its contact.
     ///
     /// # Errors
-    /// Restarts that do not ascend or lie outside its frames; a cycle with any.
+    /// Restarts that do not ascend or lie outside its frames; a cycle with any; with restarts a crease method, or a collider whose motion ends before
+    /// the poses do.
     pub fn check(&self) -> Result<(), ClipError> {
         self.parts().map(drop)
     }
 
-    /// Its clip, and what a person should know about its rigs.
+    /// Simulates the shot. Returns its clip and the warnings about its rigs.
     ///
     /// # Errors
-    /// Rigs that do not fit the body, what [`Clip::simulate`] refuses, a stop by the progress.
+    /// Rigs that do not fit the body, the errors of [`Clip::simulate`], cancellation by the progress.
     pub fn simulate(&self, progress: &dyn Progress) -> Result<(Clip, Vec<String>), ShotError> {
         let parts = self.parts()?;
         let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
@@ -165,8 +165,8 @@ impl Shot {
         self.finished(clip.with_name(self.name.clone()), led.as_ref())
     }
 
-    /// Simulates shots together: their bodies touch each other, and the colliders of all of them; what several have alike is one. Gives the clip of each, with what a
-    /// person should know about its rigs. A shot without contact touches others, but not itself.
+    /// Simulates shots together: their bodies touch each other and the colliders of all; equal colliders are one. Returns the clip of each with the
+    /// warnings about its rigs. A shot without contact touches others, but not itself.
     ///
     /// # Errors
     /// As [`simulate`](Self::simulate) and [`Clip::simulate_scene`].
@@ -214,7 +214,7 @@ impl Shot {
             .collect()
     }
 
-    /// The frames of its parts, of which each begins anew.
+    /// Returns the frames of its parts; each part starts afresh.
     fn parts(&self) -> Result<Vec<Range<usize>>, ClipError> {
         if self.settings.cyclic && !self.restarts.is_empty() {
             return Err(ClipError::CyclicRestart);
@@ -226,7 +226,7 @@ impl Shot {
         Ok(parts)
     }
 
-    /// The same of shots that are simulated together, at least one part, and the number of their frames.
+    /// Returns the common parts of shots that are simulated together, at least one, and the number of their frames.
     fn common_parts(shots: &[&Self]) -> Result<(Vec<Range<usize>>, usize), ClipError> {
         let Some(first) = shots.first() else {
             return Err(SimulationError::EmptyScene.into());
@@ -249,7 +249,7 @@ impl Shot {
         Ok((parts, frames))
     }
 
-    /// The rigs' forces; none without rigs.
+    /// Returns the forces of the rigs; `None` without rigs.
     fn led(&self, progress: &dyn Progress) -> Result<Option<RigForces>, RigError> {
         if self.rigs.is_empty() {
             return Ok(None);
@@ -280,7 +280,7 @@ impl Shot {
     }
 }
 
-/// The rigs themselves.
+/// Clones the rigs.
 fn plain(rigs: &[Arc<Rig>]) -> Vec<Rig> {
     rigs.iter().map(|rig| Rig::clone(rig)).collect()
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A shot with cuts, in which flesh begins anew: a clip and its further parts.
+//! Cuts of a shot, at which the flesh starts afresh: a clip and its further parts.
 
 use crate::Vec3;
 use crate::clip::{ClipError, FrameForces};
 use crate::progress::{Part, Progress};
 use std::ops::Range;
 
-/// Splits so many frames at those that begin anew.
+/// Splits `frames` frames at the restarts.
 ///
 /// # Errors
-/// [`ClipError::Restarts`]: frames that do not ascend, the first one, one that there is not.
+/// [`ClipError::Restarts`]: restarts that do not ascend, the first frame, a frame beyond the end.
 pub(super) fn parts(frames: usize, restarts: &[usize]) -> Result<Vec<Range<usize>>, ClipError> {
     let mut parts = Vec::with_capacity(restarts.len() + 1);
     let mut begun = 0;
@@ -24,7 +24,7 @@ pub(super) fn parts(frames: usize, restarts: &[usize]) -> Result<Vec<Range<usize
     Ok(parts)
 }
 
-/// The forces of a part of a shot, whose frames count from the part's first.
+/// Forces of a part of a shot; frames count from the first of the part.
 pub(super) struct PartForces<'a> {
     pub whole: &'a dyn FrameForces,
     pub first: usize,
@@ -36,7 +36,7 @@ impl FrameForces for PartForces<'_> {
     }
 }
 
-/// The progress of a part of so many frames.
+/// Returns the progress of a part of a shot with `frames` frames.
 pub(super) fn told<'a>(progress: &'a dyn Progress, part: &Range<usize>, frames: usize) -> Part<'a> {
     let at = |frame: usize| frame as f64 / frames.max(1) as f64;
     Part {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A shot as plain data, for files: the container is [`crate::store`]'s; what comes in is checked as if it had been given.
+//! File format of a shot. The container is that of [`crate::store`]. Contents of files are checked like arguments.
 
 use super::restarts::parts;
 use super::{Shot, ShotModes, plain};
@@ -17,10 +17,10 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What the file says it is.
+/// Kind of the file.
 const KIND: &str = "shot";
 
-/// All of a shot; `B` is the body with what it carries, borrowed where it is written.
+/// All of a shot. `B` is the body with its carried surfaces, borrowed when writing.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a, B> {
     #[serde(deserialize_with = "text")]
@@ -47,7 +47,7 @@ enum StoredShotModes {
 }
 
 impl Shot {
-    /// Writes the shot with its body to a file, whole or not at all: 96 bytes per bone of every pose, besides the body.
+    /// Writes the shot with its body to a file, whole or not at all. Apart from the body it takes 96 bytes per bone of every pose.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -81,7 +81,7 @@ impl Shot {
     /// Reads a shot that [`save`](Self::save) wrote.
     ///
     /// # Errors
-    /// [`StoreError`]: no Thew file, another version or kind, damaged, refused by the disk.
+    /// [`StoreError`]: not a Thew file, another version or kind, damaged, refused by the disk.
     pub fn load(path: &Path) -> Result<Self, StoreError> {
         store::load::<Read>(path, KIND).map(|read| read.0)
     }
@@ -99,7 +99,7 @@ impl<'de> Deserialize<'de> for Read {
 }
 
 impl Stored<'_, CarriedSurfaces> {
-    /// The shot again; what does not fit together is refused with a sentence.
+    /// Builds the shot. Returns a sentence for parts that do not fit together.
     fn into_shot(self) -> Result<Shot, String> {
         let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
         let body = self.body.body().clone();

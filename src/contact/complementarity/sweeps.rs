@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sweeps by which the forces of rows settle: projected Gauss-Seidel, there and back, along conjugate directions. [silcowitz2010]
+//! Projected Gauss-Seidel for the forces of the rows: symmetric sweeps, accelerated along conjugate directions. [silcowitz2010]
 //!
-//! Sweeps alone take hundreds of rounds where friction holds flesh that is pressed hard: what they leave is a slip in every step, and a bent
-//! elbow that is held creeps. One round there and back is a symmetric preconditioner, and what it changes a preconditioned residual:
-//! forces go on along what former rounds changed, as in the method of conjugate gradients. A round that changes more than the one
-//! before begins anew, as where rows come to push or let go. The last round is one of sweeps alone, so that forces are within their bounds.
+//! Sweeps alone take hundreds of rounds where friction holds strongly pressed flesh. They leave a slip in every step, and a bent elbow that is held
+//! creeps. One round forwards and backwards is a symmetric preconditioner, and the change that it makes a preconditioned residual. Forces go on along
+//! former changes, as in the method of conjugate gradients. A round with a larger change than the last restarts, for example when rows come to push
+//! or let go. The last round consists of sweeps alone, so that forces are within their bounds.
 //!
-//! Deviation: changes are measured by what rows give, `Σ (D_jj + ε) Δλ_j²`, and a round is two sweeps, so that it is symmetric.
+//! Deviation: changes are measured by the compliance of the rows, `Σ (D_jj + ε) Δλ_j²`, and a round is two sweeps, so that it is symmetric.
 
 use super::{Block, Row, Rows};
 
-/// Rounds at most, and the change (of the largest force) in a sweep at which they end. With ten times the change an elbow that is held at 135°
-/// goes on creeping by 2e-5 of the size a second; with a tenth, and three times the rounds, depths are the same, and one at 150° takes three times as long.
+/// Most rounds, and the change in a sweep, relative to the largest force, at which they end. At ten times the change an elbow that is held at 135°
+/// goes on creeping by 2e-5 of the size a second. At a tenth, with three times the rounds, depths are the same and an elbow at 150° takes three times
+/// as long.
 const ROUNDS: usize = 30;
 const SETTLED: f64 = 1e-5;
 
-/// Where forces go from round to round: each with what the forces move.
+/// The search direction from round to round. Vectors hold the forces, then `moved`.
 #[derive(Default)]
 pub(super) struct Way {
-    /// Before the present round.
+    /// Values before the present round.
     before: Vec<f64>,
-    /// The direction so far, and the size of the last round's change.
+    /// The direction, and the measure of the last round's change.
     direction: Vec<f64>,
     size: f64,
 }
@@ -37,7 +38,7 @@ impl Way {
         self.before.extend(forces.chain(rows.moved.iter().copied()));
     }
 
-    /// Goes on beyond what the round has changed.
+    /// Extrapolates beyond the change of the round.
     fn go_on(&mut self, rows: &mut Rows) {
         self.direction.resize(self.before.len(), 0.0);
         let Rows { rows, moved, .. } = rows;
@@ -60,8 +61,8 @@ impl Way {
 }
 
 impl Rows {
-    /// Settles the forces from those at hand. A round goes in the order of the constraints and back: what comes first in one sweep
-    /// comes last in the next, so that where they end tells less of that order.
+    /// Settles the forces, from the present ones. A round goes through the constraints forwards and backwards, so that the result depends less on
+    /// their order.
     pub(super) fn settle(&mut self) {
         let mut way = std::mem::take(&mut self.way);
         way.clear();
@@ -77,7 +78,7 @@ impl Rows {
         self.way = way;
     }
 
-    /// Sweeps once over all constraints; true: nothing changes any more, to speak of.
+    /// Sweeps once over all constraints. Returns whether the forces have converged.
     fn sweep(&mut self, back: bool) -> bool {
         let (mut largest, mut change) = (0.0_f64, 0.0_f64);
         for i in 0..self.blocks.len() {
