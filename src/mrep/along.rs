@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A tube around a given line: frames of minimal rotation, spokes by rays to a skin.
 //!
-//! Lengths that rays do not find are interpolated from neighbours around, then along. An initial tube has to be free of folds, as a fit
-//! cannot remove them. Spoke lengths therefore stay near the median of their atom, and where neighbouring spokes cross, atoms shrink.
+//! Lengths that rays do not find are interpolated from neighbours around, then along. An initial tube has to be free of folds, as a fit cannot remove
+//! them. Spoke lengths therefore stay near the median of their atom, and where neighbouring spokes cross, atoms shrink.
 
 use super::atom::Atom;
 use super::error::MRepError;
@@ -301,8 +301,8 @@ fn filled_around(row: &[Option<f64>]) -> Option<Vec<f64>> {
 
 /// Shrinks atoms and evens out their spokes where neighbouring spokes cross.
 fn gentle(mut figure: Figure) -> Figure {
-    /// Largest number of rounds. Each takes 4 % of an atom's radius, so that of a tube of nine atoms every one could lose three fifths. A
-    /// tube that still folds is refused.
+    /// Largest number of rounds. Each takes 4 % of an atom's radius, so that of a tube of nine atoms every one could lose three fifths. A tube that
+    /// still folds is refused.
     const ROUNDS: usize = 200;
     /// Largest number of evenings. They help where lengths change so suddenly along the tube that splines through them fall below zero. More often the
     /// line itself turns back, and nothing helps. Half and twice of them leave fits to limbs of five known characters the same.

@@ -26,9 +26,9 @@ impl Figure {
     /// Builds a slab in a body: the medial sheet of the ellipsoid with the body's centre, axes and volume. Its columns run along the longest axis, its
     /// rows along the next.
     ///
-    /// The axes' signs follow the skew of the body, so that the slab turns with the body. Where the two shorter axes are alike (as in a tube) the
-    /// sheet lies across one of them, as narrow as necessary. In a bent body the slab of the flattened body is bent back, where it is clearly
-    /// more like the body.
+    /// The axes' signs follow the skew of the body, so that the slab turns with the body. Where the two shorter axes are alike (as in a tube) the sheet
+    /// lies across one of them, as narrow as necessary. In a bent body the slab of the flattened body is bent back, where it is clearly more like the
+    /// body.
     ///
     /// # Errors
     /// A surface that bounds no volume; too few or too many atoms.
@@ -86,8 +86,7 @@ fn better(
     bent: Option<Figure>,
     body: impl FnOnce() -> (Vec<Vec3>, f64),
 ) -> Result<Figure, MRepError> {
-    /// Least Dice coefficient of a bent slab with the body: below it not even three quarters are shared, and the flat slab is as good a
-    /// start.
+    /// Least Dice coefficient of a bent slab with the body: below it not even three quarters are shared, and the flat slab is as good a start.
     const LIKE: f64 = 0.75;
     /// Margin by which the bent slab's coefficient has to exceed the flat one's: ten times the counting error of [`inner`]'s points.
     const MORE: f64 = 0.05;
@@ -177,8 +176,8 @@ fn slab_in(
     }
 }
 
-/// Builds a slab in an ellipsoid with half axes a ≥ b ≥ c, with length over width at most `longest` and thickness over width at most `thickest`.
-/// Hubs are then moved apart to restore the missing length.
+/// Builds a slab in an ellipsoid with half axes a ≥ b ≥ c, with length over width at most `longest` and thickness over width at most `thickest`. Hubs
+/// are then moved apart to restore the missing length.
 fn within(
     [a, b, c]: [f64; 3],
     rows: usize,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One medial atom: its spokes, its fans, and their derivatives by the atom's parameters.
 //!
-//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic at right angles to the end spoke. It is close to a
-//! circle where all lengths are equal, and close to the ellipse at an ellipse's end.
+//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic at right angles to the end spoke. It is close to a circle where all
+//! lengths are equal, and close to the ellipse at an ellipse's end.
 
 use super::error::MRepError;
 use super::rotation::{logarithm, nearest_rotation};
@@ -52,8 +52,8 @@ const NEAREST_CORNER: f64 = 0.2;
 const LEAST_WEIGHT: f64 = 0.02;
 
 impl Fan {
-    /// Builds the fan from a spoke of relative length ρ at the angle θ to an end spoke of relative length η, in the plane of both. Entries 1
-    /// to 3 are its derivatives by θ, log ρ and log η.
+    /// Builds the fan from a spoke of relative length ρ at the angle θ to an end spoke of relative length η, in the plane of both. Entries 1 to 3
+    /// are its derivatives by θ, log ρ and log η.
     ///
     /// The directions of both tangents are known. The cubic approximates the conic that has them and its vertex at the end spoke.
     fn new(angle: f64, length: f64, end: f64) -> [Self; 4] {

@@ -2,8 +2,7 @@
 //! The bend of a body: the curved sheet along which it lies, and the flat body without that bend.
 //!
 //! Along one axis across the longest one, the sheet is the cubic height `z = h(x, y)` nearest to the body's points. A point of the flat
-//! body
-//! is (s, y, o): s is the arc length of the sheet's curve at that y, o the distance off the sheet. Curvature across, by y, is not
+//! body is (s, y, o): s is the arc length of the sheet's curve at that y, o the distance off the sheet. Curvature across, by y, is not
 //! flattened: bodies to which slabs are fitted are longer than wide.
 
 use super::error::MRepError;

@@ -67,8 +67,7 @@ impl SuggestedBones {
 /// Suggests bones for a body: chains along its limbs, by rings of equal distance along the skin from its far end.
 ///
 /// The bulkiest row of rings is the body; its first bone is the root. The chain of any other limb hangs on the nearest bone of the limb
-/// from
-/// which it branches. Joints are where limbs bend; straight limbs have two bones. Only the largest connected piece of skin is used.
+/// from which it branches. Joints are where limbs bend; straight limbs have two bones. Only the largest connected piece of skin is used.
 ///
 /// # Errors
 /// A surface that bounds no volume, one in pieces, one without rings.

@@ -2,8 +2,8 @@
 //! The implied boundary as a mesh, by fixed sparse matrices: `y = Σ_i W_i (x_i + Σ_q V_q L_iq)`.
 //!
 //! The weights depend on the kind of figure, its knots and the level alone. One sparse product therefore moves the mesh with its atoms, and
-//! further products give the derivatives. The sides of a fan use the weights of its edge, which keeps the mesh closed. For a mesh that
-//! does not move, [`mesh`] computes the same rows one at a time, without matrices.
+//! further products give the derivatives. The sides of a fan use the weights of its edge, which keeps the mesh closed. For a mesh that does
+//! not move, [`mesh`] computes the same rows one at a time, without matrices.
 //!
 //! Source: [oguz2005, slides 6 to 8]; `[thall2004]` for boundaries interpolated through spokes, here by splines.
 
@@ -347,8 +347,7 @@ impl Boundary {
     }
 
     /// Returns the mean length of the spokes below each vertex ([`Atom::reach`](super::Atom::reach)), interpolated between the atoms and
-    /// clamped to their
-    /// range, metres.
+    /// clamped to their range, metres.
     pub fn radii(&self, figure: &Figure) -> Vec<f64> {
         let radii = AtomRadii::new(figure);
         let sum = |row: sprs::CsVecViewI<'_, f64, u32>| radii.at(row.iter().map(|(a, w)| (a, *w)));

@@ -2,12 +2,10 @@
 //! Cells in a figure: prisms around its hubs, hexahedra in the outer layers, tetrahedra in the caps of tubes.
 //!
 //! Hubs are vertices, and successive hubs are joined by edges. All other vertices lie on *columns*, one per spoke, at even steps from
-//! the
-//! hub outward. A fan is cut in two. A cap is a fan of tetrahedra, in several rings where it is long.
+//! the hub outward. A fan is cut in two. A cap is a fan of tetrahedra, in several rings where it is long.
 //!
 //! Source: [oguz2005, slides 9 and 23; crouch2007] for hexahedra along medial sheets; prisms at the hubs and the cells that close a
-//! body
-//! are ours.
+//! body are ours.
 
 use super::atom::Role;
 use super::boundary::{Rows, Site, times, vectors};
@@ -122,9 +120,8 @@ impl Complex {
     }
 
     /// Moves corners around open ends outward until the circle through the hub and two successive corners contains no other. The
-    /// triangles
-    /// there are then those of a Delaunay triangulation. The condition holds where the corners' inverses about the hub form a convex
-    /// polygon.
+    /// triangles there are then those of a Delaunay triangulation. The condition holds where the corners' inverses about the hub form
+    /// a convex polygon.
     pub fn even_ends(&mut self) {
         /// Share of its distance by which a corner moves per step.
         const STEP: f64 = 0.02;

@@ -29,11 +29,11 @@ impl Default for ChainSettings {
 }
 
 impl Figure {
-    /// Builds a tube along a chain of bones, with hubs on the bones and spokes to the skin that follows them. Its `joints` are the bones' joints.
-    /// It is an initial figure: a fit with held hubs brings it onto the skin.
+    /// Builds a tube along a chain of bones, with hubs on the bones and spokes to the skin that follows them. Its `joints` are the bones' joints. It
+    /// is an initial figure: a fit with held hubs brings it onto the skin.
     ///
-    /// Where the chain turns too sharply for its thickness, hubs leave the bones to round the corner. A last bone that ends long before
-    /// its skin, such as importers' stubs, is extended towards the centroid of that skin's area, most of the way to its far end.
+    /// Where the chain turns too sharply for its thickness, hubs leave the bones to round the corner. A last bone that ends long before its skin,
+    /// such as importers' stubs, is extended towards the centroid of that skin's area, most of the way to its far end.
     ///
     /// # Errors
     /// Bones that do not form a chain; skin weights for another mesh; no skin that follows the bones.
@@ -125,8 +125,7 @@ impl Row {
     /// Builds the tube, with corners as sharp as possible without losing much of the body.
     fn tube(&self, skin: &Skin<'_>, settings: ChainSettings) -> Result<Figure, MRepError> {
         /// Share of the radii that suffices; and gain in that share that justifies rounding another corner. Half and twice of the second leave tubes
-        /// along
-        /// limbs of five known characters the same. With half and twice of the first they miss them by no more.
+        /// along limbs of five known characters the same. With half and twice of the first they miss them by no more.
         const ENOUGH: f64 = 0.8;
         const BETTER: f64 = 0.02;
         /// Width of a corner's first rounding, in radii; factor of each further rounding; largest width, in radii.
@@ -216,11 +215,11 @@ impl Row {
     }
 }
 
-/// Returns the number of atoms of each bone. Bones that are short for their thickness get fewer: spokes much longer than the distance between
-/// them cross at the slightest bend.
+/// Returns the number of atoms of each bone. Bones that are short for their thickness get fewer: spokes much longer than the distance between them
+/// cross at the slightest bend.
 fn counts(line: &Line, radii: &[f64], most: usize) -> Vec<usize> {
-    /// Least distance between atoms, in radii. Half of it leaves tubes along limbs of five known characters the same; twice changes what two miss
-    /// by 0.03 % of the size at most.
+    /// Least distance between atoms, in radii. Half of it leaves tubes along limbs of five known characters the same; twice changes what two miss by
+    /// 0.03 % of the size at most.
     const LEAST_WAY: f64 = 0.6;
     (0..line.joints.len() - 1)
         .map(|bone| {
@@ -234,8 +233,7 @@ fn counts(line: &Line, radii: &[f64], most: usize) -> Vec<usize> {
 }
 
 /// Returns the weight of each vertex in a fit to the skin of a chain, 0 to 1. It is 0 where its bones have half of the skin weight or less (the
-/// trunk's
-/// skin).
+/// trunk's skin).
 pub fn chain_weights(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
     let shares = chain_shares(skin, bones);
     shares

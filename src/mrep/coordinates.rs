@@ -406,9 +406,9 @@ fn solve(a: &Vec3, b: &Vec3, c: &Vec3, right: &Vec3) -> Option<Vec3> {
 impl Figure {
     /// Returns the figural coordinates (u, v, φ, τ) of points; NaN where a point has none (see [`Coordinates::of`]).
     ///
-    /// Slab: u over the rows and v over the columns, 0 to 1. φ is 1 on the upper side, −1 on the lower, between on the border, and 0 at
-    /// the end spokes. Tube: u runs along it from 0 to 1, in the first cap from −1 (end spoke), in the last to 2. v is 0, φ the angle from
-    /// the first spoke, radians. τ is 0 at the hub, 1 on the implied boundary.
+    /// Slab: u over the rows and v over the columns, 0 to 1. φ is 1 on the upper side, −1 on the lower, between on the border, and 0 at the
+    /// end spokes. Tube: u runs along it from 0 to 1, in the first cap from −1 (end spoke), in the last to 2. v is 0, φ the angle from the
+    /// first spoke, radians. τ is 0 at the hub, 1 on the implied boundary.
     pub fn coordinates(&self, points: &[Vec3]) -> Vec<[f64; 4]> {
         Coordinates::new(self).of(points)
     }

@@ -2,10 +2,8 @@
 //! Correspondence of two figures: points are mapped by their figural coordinates.
 //!
 //! Along a tube u is stretched piecewise linearly, joint onto joint. Around a tube φ begins on the side to which the limb bends. A
-//! straight
-//! limb begins elsewhere, so that φ between a straight and a bent limb is rotated by the angle between both beginnings. Between a left and
-//! a
-//! right limb φ runs the other way. All other coordinates stay the same.
+//! straight limb begins elsewhere, so that φ between a straight and a bent limb is rotated by the angle between both beginnings. Between a
+//! left and a right limb φ runs the other way. All other coordinates stay the same.
 
 use super::coordinates::Coordinates;
 use super::error::MRepError;
@@ -25,8 +23,8 @@ pub struct Correspondence {
 }
 
 impl Correspondence {
-    /// Builds the map between two figures of one kind, with any numbers of atoms and spokes. Where either has no joints only the
-    /// ends correspond. `mirrored`: for tubes, one on the left of a body and the other on the right.
+    /// Builds the map between two figures of one kind, with any numbers of atoms and spokes. Where either has no joints only the ends
+    /// correspond. `mirrored`: for tubes, one on the left of a body and the other on the right.
     ///
     /// # Errors
     /// A slab and a tube; tubes along chains with different numbers of bones.
@@ -103,9 +101,8 @@ fn is_tube(figure: &Figure) -> bool {
 }
 
 /// Returns the angle between the beginnings of φ of a bent and a straight tube, radians. The first is rotated the shortest way onto the
-/// second's
-/// initial direction: between rest poses a limb is lifted or lowered, hardly rolled. 0 for two bent or two straight tubes, for slabs, and
-/// for tubes that face away from each other. `mirrored`: the first is reflected at x = 0 before.
+/// second's initial direction: between rest poses a limb is lifted or lowered, hardly rolled. 0 for two bent or two straight tubes, for
+/// slabs, and for tubes that face away from each other. `mirrored`: the first is reflected at x = 0 before.
 fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
     let bends = [from, to].map(|figure| {
         let directions = figure

@@ -113,8 +113,7 @@ pub(super) struct Pieces {
 }
 
 /// Cuts a surface. `part`: for each welded vertex 0 (rest) or 1 plus the index of its limb. `discs`: those of each limb. Points of a
-/// limb's
-/// triangle are at most `spacing` apart, metres.
+/// limb's triangle are at most `spacing` apart, metres.
 ///
 /// # Errors
 /// Triangles that span two limbs, or that no disc separates.

@@ -7,12 +7,11 @@ use super::figure::Figure;
 use crate::{Mat3, Vec3};
 
 /// Amount by which the corners of a square grid are pulled in to lie in the ellipse: a square's border in a circle would have corners of nearly
-/// 180°,
-/// which fold. With half and twice of it no slab goes into a superquadric.
+/// 180°, which fold. With half and twice of it no slab goes into a superquadric.
 const ROUNDING: f64 = 0.6;
 
-/// Returns a place of an even grid squeezed into the unit circle, as \[across the columns, across the rows\]. The border is at `reach`, and a
-/// little beyond at the corners.
+/// Returns a place of an even grid squeezed into the unit circle, as \[across the columns, across the rows\]. The border is at `reach`, and a little
+/// beyond at the corners.
 pub(super) fn squeezed([i, j]: [usize; 2], [rows, cols]: [usize; 2], reach: f64) -> [f64; 2] {
     let even = |k: usize, n: usize| 2.0 * k as f64 / (n.max(2) - 1) as f64 - 1.0;
     let (s, t) = (even(j, cols), even(i, rows));

@@ -27,8 +27,8 @@
 //! angle = 1.5707963267948966
 //! ```
 //!
-//! Lengths are metres, unless read with another scale; angles are radians. Unknown keys are refused.
-//! Files whose names end in `.srep.json` hold s-reps: `srep.rs`.
+//! Lengths are metres, unless read with another scale; angles are radians. Unknown keys are refused. Files whose
+//! names end in `.srep.json` hold s-reps: `srep.rs`.
 
 use super::atom::Atom;
 use super::error::MRepError;

@@ -26,11 +26,11 @@ const MARGIN: f64 = 0.03;
 
 impl Figure {
     /// Builds a lattice of cells in the figure, in `layers` from the hubs outward. A tube gets prisms and hexahedra along it, tetrahedra and
-    /// prisms
-    /// in its caps. A slab gets hexahedra on both sides, prisms and hexahedra around its border.
+    /// prisms in its caps. A slab gets hexahedra on both sides, prisms and hexahedra around its border.
     ///
     /// Bones of `skeleton` whose heads and tails are hubs lie on edges. Where a last bone ends before its flesh, the hubs from its head on
     /// become its virtual tip. Corners move outward along their spokes until all of `covers` lies inside (`None`: the boundary).
+    ///
     /// # Errors
     /// A figure that folds; zero or too many layers; a surface to cover that lies elsewhere, or cannot be covered without a fold.
     pub fn lattice(

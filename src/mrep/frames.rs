@@ -6,8 +6,7 @@ use crate::{Mat3, Vec3};
 /// Least vertical component of a direction that counts as upright.
 const UPRIGHT: f64 = 0.9;
 /// Least total bend that defines the direction in which a chain bends, radians. Half and twice of it leave tubes along limbs of five known
-/// characters
-/// the same.
+/// characters the same.
 const LEAST_BEND: f64 = 0.1;
 /// Half length over which directions are averaged, in radii: frames that turn faster make spokes cross. Half and twice of it change the legality of
 /// a tube in a superquadric by 0.006 at most.
@@ -36,8 +35,8 @@ pub(super) fn bend(directions: &[Vec3]) -> Option<Vec3> {
     (bend.norm() >= LEAST_BEND).then_some(bend)
 }
 
-/// Returns the unit vector across the first direction to which every tube's first spoke points. It is the direction of the bend. For a straight
-/// row it is up (z), or the front (−y) where the row is nearly upright.
+/// Returns the unit vector across the first direction to which every tube's first spoke points. It is the direction of the bend. For a straight row
+/// it is up (z), or the front (−y) where the row is nearly upright.
 pub(super) fn side(directions: &[Vec3]) -> Vec3 {
     let first = directions.first().copied().unwrap_or(Vec3::x());
     let across = |v: Vec3| v - first * first.dot(&v);

@@ -2,10 +2,8 @@
 //! Legality: whether the volume between hubs and boundary folds anywhere, rims and caps included.
 //!
 //! The determinant of ∂X has to keep its sign from the hub to the boundary [damon2003: `det(I − τ r S_rad) > 0`]. It is divided
-//! by the spoke's
-//! length times the product of the lengths of the two other columns, at the hub or at this depth, whichever is larger. The
-//! result is 1 where
-//! all is at right angles and nothing is squeezed, and 0 at a fold.
+//! by the spoke's length times the product of the lengths of the two other columns, at the hub or at this depth, whichever is
+//! larger. The result is 1 where all is at right angles and nothing is squeezed, and 0 at a fold.
 
 use super::figure::Figure;
 use super::pieces::Piece;
@@ -90,8 +88,8 @@ impl Figure {
     }
 
     /// Returns the distance of the volume from a fold, relative, at most 1. Above zero the coordinates of all points are locally
-    /// unique; at zero or
-    /// below the volume folds. It is sampled at sixteen places of each interval between atoms and at five depths.
+    /// unique; at zero or below the volume folds. It is sampled at sixteen places of each interval between atoms and at five
+    /// depths.
     pub fn legality(&self) -> f64 {
         self.worst().legality
     }

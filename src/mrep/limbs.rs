@@ -2,8 +2,7 @@
 //! The limbs of a body, and their tree.
 //!
 //! Rings of equal distance from the far end divide the skin into pieces. A limb is a row of pieces with one ring on either side. It
-//! begins and
-//! ends at branching pieces or at tips. Short limbs are bumps and are left out.
+//! begins and ends at branching pieces or at tips. Short limbs are bumps and are left out.
 
 use super::geodesic::Mesh;
 use super::rings::{Ring, Rings};
@@ -159,8 +158,7 @@ fn joined(limbs: Vec<Limb>, pieces: usize) -> Vec<Limb> {
 }
 
 /// Orders the limbs as a tree, from the body on. Each limb points away from the body and comes with the index of its parent. Limbs at
-/// the same
-/// depth are sorted from the longest to the shortest. A limb that closes a loop has one parent.
+/// the same depth are sorted from the longest to the shortest. A limb that closes a loop has one parent.
 pub(super) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Option<usize>)> {
     let mut body = limbs.swap_remove(root);
     // Extends the body through similarly thick limbs at both ends.

@@ -13,8 +13,7 @@ const SLACK: f64 = 0.004;
 /// Largest stiffness along the tube, however near hubs are. Half and twice of it leave fits to limbs of five known characters the same.
 const STIFFEST: f64 = 1e3;
 
-/// Fills the lengths of all spokes from rays, with hubs `steps` apart: minimises `Σ w (x − told)² + Σ stiffness (x_i − x_j)²` by conjugate
-/// gradients.
+/// Fills the lengths of all spokes from rays, with hubs `steps` apart: minimises `Σ w (x − told)² + Σ stiffness (x_i − x_j)²` by conjugate gradients.
 pub(super) fn fill(exits: &[Vec<Option<Exit>>], steps: &[f64]) -> Vec<Vec<f64>> {
     let (rows, cols) = (exits.len(), exits[0].len());
     let hold = |exit: &Option<Exit>| exit.map_or(0.0, |e| e.trust / (1.0 - e.trust + SLACK));

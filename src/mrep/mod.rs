@@ -2,12 +2,10 @@
 //! Medial models: bodies described from the inside, by atoms with spokes to the skin.
 //!
 //! [`Atom`]s in a grid (slab) or a row (tube) form a [`Figure`]. Their spokes imply its [`Boundary`]. Points inside have
-//! figural
-//! coordinates along, across, around and in depth ([`Figure::coordinates`]). These coordinates belong to the flesh: they stay
-//! the same when the
-//! figure moves.
+//! figural coordinates along, across, around and in depth ([`Figure::coordinates`]). These coordinates belong to the flesh:
+//! they stay the same when the figure moves.
 //!
-//! Initial figures come from four sources:
+//! Initial figures come from:
 //!
 //! * [`Figure::from_skeleton`]: bones and the skin that follows them;
 //! * [`Figure::slab_around`], [`Figure::tube_around`]: a body without bones ([`suggest_bones`] proposes bones for it);

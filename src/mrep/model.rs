@@ -100,10 +100,8 @@ impl Model {
     /// Builds a closed mesh around all figures: vertices, and triangles counter-clockwise from outside.
     ///
     /// Overlapping figures are blended over `blend` times the thinner one's mean radius (0: creases). Figures that are only adjacent
-    /// are not
-    /// blended. At level l edges are about the thinnest figure's mean radius over 2^l long, or longer where a grid of four million
-    /// nodes
-    /// would be exceeded. A model of one figure returns that figure's own boundary.
+    /// are not blended. At level l edges are about the thinnest figure's mean radius over 2^l long, or longer where a grid of four
+    /// million nodes would be exceeded. A model of one figure returns that figure's own boundary.
     ///
     /// # Errors
     /// A blend that is negative or above 4, a level above 6, cancellation by `progress`.

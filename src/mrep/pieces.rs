@@ -362,8 +362,7 @@ fn intervals(a: &[f64], b: &[f64]) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// Returns on which side of a slab's sheet its upper spokes mostly lie: 1 where they point to a viewer who sees u then v
-/// counter-clockwise, else −1.
-/// Tubes return 1, as their frames are right-handed.
+/// counter-clockwise, else −1. Tubes return 1, as their frames are right-handed.
 pub(super) fn handedness(figure: &Figure) -> f64 {
     match (figure.kind(), Piece::all(figure).first()) {
         (Kind::Slab { .. }, Some(sheet)) => facing(sheet),

@@ -2,8 +2,7 @@
 //! Limbs poured into the lattice of a whole character: prisms along them, tetrahedra everywhere else, joined in faces.
 //!
 //! A limb's cells begin at an atom some way along it, where a disc across the limb separates its skin from the rest. They end at
-//! another
-//! disc or at the limb's tip. Limbs that cannot be separated or filled this way are left to tetrahedra, and a note says why.
+//! another disc or at the limb's tip. Limbs that cannot be separated or filled this way are left to tetrahedra, and a note says why.
 //!
 //! Source: [oguz2005, slides 9 and 23; crouch2007] for cells along medial axes; joining them to tetrahedra is ours.
 
@@ -25,9 +24,8 @@ use std::collections::BTreeMap;
 
 impl Model {
     /// Builds a lattice around a whole character: prisms along those pieces of the model's tubes that have skin of their own,
-    /// tetrahedra around the
-    /// rest. Every used bone lies on edges. It extends [`Lattice::enclose`]; its notes say which limbs were left to tetrahedra, and
-    /// why.
+    /// tetrahedra around the rest. Every used bone lies on edges. It extends [`Lattice::enclose`]; its notes say which limbs were
+    /// left to tetrahedra, and why.
     ///
     /// # Errors
     /// See [`Lattice::enclose`].

@@ -2,8 +2,7 @@
 //! Rings: level sets of a function over a mesh, and the pieces of mesh between them.
 //!
 //! Successive values divide the mesh into pieces, which rings join. Pieces with one ring on either side form limbs, pieces with
-//! more are
-//! branches, pieces with a single ring are tips. This is the Reeb graph of the function, at a finite number of values.
+//! more are branches, pieces with a single ring are tips. This is the Reeb graph of the function, at a finite number of values.
 //! [biasotti2008, §4]
 
 use super::geodesic::Mesh;

@@ -2,8 +2,7 @@
 //! Sample sites on the implied boundary of a figure, and the triangles between them.
 //!
 //! At level l each interval between atoms, and each fan, is cut into 2^l parts. The sites depend on the kind of figure, its knots
-//! and the level
-//! alone.
+//! and the level alone.
 
 use super::error::MRepError;
 use super::figure::{Figure, Kind};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The skin of a figure, as rays from inside the body meet it.
 //!
-//! Bodies consist of overlapping and touching pieces. A ray passes through inner pieces, and its exit is the last face that belongs to the
-//! figure. The trust in an exit varies smoothly from the figure's skin to its neighbours', so that nothing depends on where exactly a weight
-//! passes one half.
+//! Bodies consist of overlapping and touching pieces. A ray passes through inner pieces, and its exit is the last face that belongs to the figure.
+//! The trust in an exit varies smoothly from the figure's skin to its neighbours', so that nothing depends on where exactly a weight passes one
+//! half.
 
 use super::error::MRepError;
 use crate::Vec3;
@@ -24,8 +24,8 @@ const ASIDE: f64 = 1e-10;
 /// Shares of skin at which trust begins and is full. With half of both a horse's leg is missed by 0.17 % of the size instead of 0.13, with twice by
 /// 0.14.
 const SHARES: [f64; 2] = [0.25, 0.75];
-/// Cosines between ray and normal at which trust begins and is full: grazing rays tell little about the distance. Half and twice of both
-/// change what limbs of five known characters are missed by by 0.006 % of the size at most.
+/// Cosines between ray and normal at which trust begins and is full: grazing rays tell little about the distance. Half and twice of both change what
+/// limbs of five known characters are missed by by 0.006 % of the size at most.
 const COSINES: [f64; 2] = [0.05, 0.3];
 
 /// Exit of a ray from the body.
@@ -113,8 +113,8 @@ impl<'a> Skin<'a> {
         self.surface.contains(*point)
     }
 
-    /// Returns the exit from the figure's skin of a ray from inside the body. `None`: the ray begins outside or never leaves. `aside` is a
-    /// direction perpendicular to it.
+    /// Returns the exit from the figure's skin of a ray from inside the body. `None`: the ray begins outside or never leaves. `aside` is a direction
+    /// perpendicular to it.
     pub fn exit(&self, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Option<Exit> {
         if !self.surface.contains(*origin) {
             return None;

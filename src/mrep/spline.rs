@@ -2,8 +2,7 @@
 //! Interpolating cubic splines as fixed linear maps from values at the knots to any parameter.
 //!
 //! Rows of knots use the *not-a-knot* condition (two values: a line, three: a parabola); circles are periodic with even knots. A
-//! spline
-//! returns weights and does not know the values.
+//! spline returns weights and does not know the values.
 
 use nalgebra::DMatrix;
 

@@ -12,15 +12,13 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 /// Ranges of relative lengths, in order of trial while the tube folds: ever rounder.
 const GENTLE: [[f64; 2]; 3] = [[0.7, 1.4], [0.85, 1.2], [1.0, 1.0]];
 /// End factor where the body continues beyond the figure, and range of measured end factors. Half and twice of the first leave fits to limbs of
-/// five
-/// known characters the same.
+/// five known characters the same.
 const STUMP: f64 = 0.5;
 const ENDS: [f64; 2] = [0.3, 2.0];
 /// Half angle of the cone of rays beyond an end, radians. Half and twice of it leave fits to limbs of five known characters the same.
 const CONE: f64 = 0.35;
 /// Upper bound of a point's distance from the axis, in radii, in the half ellipsoid through it. Half and twice of it leave fits to limbs of five
-/// known
-/// characters the same.
+/// known characters the same.
 const FLATTEST: f64 = 0.8;
 /// Least legality of an initial figure, which a fit preserves.
 const LEAST_LEGALITY: f64 = 0.035;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Files of s-reps as SlicerSALT writes them, in JSON. An s-rep is a slab: rows and columns of skeletal points, each with a spoke up, one
-//! down, and on the border one to the crest. `[liu2021]`
+//! Files of s-reps as SlicerSALT writes them, in JSON. An s-rep is a slab: rows and columns of skeletal points, each with a spoke up, one down, and
+//! on the border one to the crest. `[liu2021]`
 //!
 //! `RectangularGridSRep` has `Rows`, `Cols` and `Skeleton[row][col]` of `UpSpoke`, `DownSpoke` and, on the border, `CrestSpoke`. Each has a
-//! `SkeletalPoint` and a `Direction` that includes its length: `{"CoordinateSystem": "LPS" or "RAS", "Value": [x, y, z]}`. Older files have
-//! the three numbers alone, in RAS, as they were in memory. LPS (left, posterior, superior) reverses x and y of RAS; models here use RAS.
+//! `SkeletalPoint` and a `Direction` that includes its length: `{"CoordinateSystem": "LPS" or "RAS", "Value": [x, y, z]}`. Older files have the
+//! three numbers alone, in RAS, as they were in memory. LPS (left, posterior, superior) reverses x and y of RAS; models here use RAS.
 //!
-//! `EllipticalSRep` has `CrestPoints`, `Steps` and `Skeleton[crest point][step]`, from the spine (0) to the fold (`Steps`). It is resampled
-//! on a grid that is squeezed into the sheet: `srep/elliptical.rs`.
+//! `EllipticalSRep` has `CrestPoints`, `Steps` and `Skeleton[crest point][step]`, from the spine (0) to the fold (`Steps`). It is resampled on a
+//! grid that is squeezed into the sheet: `srep/elliptical.rs`.
 //!
-//! Spokes become atoms as follows. b is their bisector, θ half the angle between them, r the mean of their lengths. The end factor is the
-//! distance from the hub to the crest spoke's tip over r, wherever that spoke begins; its direction is taken to be b. Where both spokes are
-//! opposite, or lean away from the crest, θ is a right angle and b the crest spoke's part across them. Inside the sheet b then comes from the
-//! neighbours, or else from the direction to the next column. An s-rep does not determine how r and the relative lengths share a
-//! length, an inner atom's end factor, or its b where θ is a right angle. Files are usually in millimetres: read them with a scale of 0.001.
+//! Spokes become atoms as follows. b is their bisector, θ half the angle between them, r the mean of their lengths. The end factor is the distance
+//! from the hub to the crest spoke's tip over r, wherever that spoke begins; its direction is taken to be b. Where both spokes are opposite, or
+//! lean away from the crest, θ is a right angle and b the crest spoke's part across them. Inside the sheet b then comes from the neighbours, or
+//! else from the direction to the next column. An s-rep does not determine how r and the relative lengths share a length, an inner atom's end
+//! factor, or its b where θ is a right angle. Files are usually in millimetres: read them with a scale of 0.001.
 
 mod elliptical;
 

@@ -2,10 +2,8 @@
 //! Statistics of a family of figures: their mean, their principal modes of variation, and how typical another figure is.
 //!
 //! Figures of one kind are aligned by similarities. Atoms and their differences from the mean are averaged on the product of
-//! positions,
-//! logarithms of lengths, and rotations. This is principal geodesic analysis [fletcher2004, §4], in the tangent space of the mean.
-//! All
-//! directions that the modes do not explain share one small deviation.
+//! positions, logarithms of lengths, and rotations. This is principal geodesic analysis [fletcher2004, §4], in the tangent space
+//! of the mean. All directions that the modes do not explain share one small deviation.
 
 use super::error::MRepError;
 use super::figure::Figure;
@@ -91,8 +89,7 @@ impl Statistics {
     }
 
     /// Returns a unit mode. For each atom it has: displacement of the hub over r in its axes (3), log r, rotation in its axes (3,
-    /// radians), object
-    /// angle, log end factor where the boundary closes, logs of relative lengths.
+    /// radians), object angle, log end factor where the boundary closes, logs of relative lengths.
     pub fn mode(&self, k: usize) -> Vec<f64> {
         self.modes.col(k).iter().copied().collect()
     }
@@ -114,8 +111,7 @@ impl Statistics {
     }
 
     /// Returns a figure's distance from the mean along each mode, in deviations, and the root mean square along all other
-    /// directions. Place,
-    /// rotation and size of the whole do not count.
+    /// directions. Place, rotation and size of the whole do not count.
     ///
     /// # Errors
     /// A figure of another kind.
@@ -277,8 +273,8 @@ impl Figure {
     }
 
     /// Aligns the figure with another of its kind by a similarity. It matches the centroid of the hubs, the mean logarithm of the
-    /// spokes' lengths, and the
-    /// rotation that brings hubs and frames nearest. A mean of figures aligned with one has the same place and size.
+    /// spokes' lengths, and the rotation that brings hubs and frames nearest. A mean of figures aligned with one has the same
+    /// place and size.
     pub(super) fn onto(&self, other: &Self) -> Self {
         let n = self.atoms().len() as f64;
         let pairs = || self.atoms().iter().zip(other.atoms());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Named initial figures: a limb, a tail, a torso, a head, at unit size or along the bones of a character.
 //!
-//! Limbs and tails are tubes, torsos and heads slabs: a part whose width and depth differ has a medial sheet. [oguz2005, slide 9] begins
-//! fits with such templates.
+//! Limbs and tails are tubes, torsos and heads slabs: a part whose width and depth differ has a medial sheet. [oguz2005, slide 9] begins fits
+//! with such templates.
 
 use super::chain::ChainSettings;
 use super::ellipsoid;
@@ -64,10 +64,8 @@ impl Template {
 
 impl Figure {
     /// Builds a template one metre long, around the origin, symmetric between left and right. Tubes run upwards along z. A torso's columns
-    /// run up
-    /// along z and its rows from the right (-x) to the left, with the sheet facing the front (-y). A head's columns run up along z and its
-    /// rows
-    /// from the front (-y) to the back, with the sheet facing the left (x).
+    /// run up along z and its rows from the right (-x) to the left, with the sheet facing the front (-y). A head's columns run up along z and
+    /// its rows from the front (-y) to the back, with the sheet facing the left (x).
     ///
     /// # Errors
     /// Does not occur for these templates.
@@ -89,9 +87,8 @@ impl Figure {
     }
 
     /// Builds a template around the skin that follows bones of a character. Limbs and tails are built as by [`Self::from_skeleton`], torsos
-    /// and
-    /// heads as slabs of 5 rows and 7 columns in that skin, as by [`Self::slab_around`]. It is an initial figure: a fit with the weights of
-    /// [`chain_weights`](super::chain_weights) brings it onto the skin.
+    /// and heads as slabs of 5 rows and 7 columns in that skin, as by [`Self::slab_around`]. It is an initial figure: a fit with the weights
+    /// of [`chain_weights`](super::chain_weights) brings it onto the skin.
     ///
     /// # Errors
     /// See [`Self::from_skeleton`] and [`Self::slab_around`]; no skin that follows the bones.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A tube along a body without bones: through the centres of rings between its two farthest ends.
 //!
-//! Rings are level sets of the difference of the distances along the skin from both ends. The inner side of a bend is shorter from either
-//! end, so that such rings stand upright where those of one end's distance would lean.
+//! Rings are level sets of the difference of the distances along the skin from both ends. The inner side of a bend is shorter from either end, so
+//! that such rings stand upright where those of one end's distance would lean.
 
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
@@ -22,8 +22,7 @@ const RINGS: [usize; 2] = [32, 3];
 /// superquadric the same.
 const BRANCH: [f64; 2] = [0.35, 0.2];
 /// Distance of the outermost hubs from the ends, in radii. With half of it a tube misses a superquadric by 0.030 % of the size instead of 0.018,
-/// with
-/// twice by 0.023.
+/// with twice by 0.023.
 const WITHIN: f64 = 0.8;
 /// Rounds of centring hubs in the skin around them. Half and twice of them leave what a tube misses a superquadric by the same.
 const ROUNDS: usize = 4;

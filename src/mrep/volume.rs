@@ -255,8 +255,8 @@ fn parting_level(values: &[f32]) -> Option<f32> {
     Some(least + width * (best.1 + 1) as f32)
 }
 
-/// Returns one half of a Gaussian kernel from its centre on; both halves sum to one. Weights are integrated over voxels, as
-/// samples of a narrow kernel would lose its width.
+/// Returns one half of a Gaussian kernel from its centre on; both halves sum to one. Weights are integrated over voxels, as samples of a
+/// narrow kernel would lose its width.
 fn gaussian(deviation: f64) -> Vec<f64> {
     let radius = (3.5 * deviation).ceil() as usize;
     if radius == 0 || deviation < 1e-3 {

@@ -16,8 +16,7 @@ pub(super) struct End {
 }
 
 /// Returns the limbs at fault, and the first violation as a sentence. A violation in a limb's cells or skin is that limb's; others go to
-/// the limb with
-/// the nearest end. `part`: of each welded vertex in the own unit.
+/// the limb with the nearest end. `part`: of each welded vertex in the own unit.
 pub(super) fn at_fault(
     lattice: &Lattice,
     (surface, skeleton): (&Surface, &Skeleton),
@@ -71,8 +70,7 @@ pub(super) fn at_fault(
 }
 
 /// Returns the limbs whose far ends tetrahedra join to neighbouring flesh, as a finger to the next one, and a reason. Beyond a limb's
-/// cells only
-/// its own bones and their descendants may continue.
+/// cells only its own bones and their descendants may continue.
 pub(super) fn tied(
     lattice: &Lattice,
     (surface, skeleton): (&Surface, &Skeleton),

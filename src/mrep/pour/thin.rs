@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Selection of the atoms of a piece that get cells. Where atoms are close together in a thick limb, cells would be slices that turn
-//! over when
-//! the limb bends.
+//! over when the limb bends.
 
 use super::super::atom::Role;
 use super::super::cells::Span;
@@ -9,8 +8,7 @@ use super::super::error::MRepError;
 use super::super::figure::Figure;
 
 /// Least length of a cell along the limb, over the distance of its corners from the hub, where there is a choice. A joint that bends by
-/// 46° turns its
-/// disc by half of that, and edges inside the bend get shorter by tan 23° = 0.42 of that distance.
+/// 46° turns its disc by half of that, and edges inside the bend get shorter by tan 23° = 0.42 of that distance.
 const SHORTEST: f64 = 0.7;
 /// Least length of a cell at an open end, where there is no choice; pieces with shorter cells are refused.
 const SHORTEST_AT_ENDS: f64 = 0.5;
@@ -27,8 +25,7 @@ pub(super) struct Thinned {
 }
 
 /// Removes atoms of a piece that are too close to others for its thickness; ends and joints stay. `None`: cells at its open ends would
-/// be too
-/// short.
+/// be too short.
 ///
 /// # Errors
 /// Atoms that do not form a tube.
