@@ -16,19 +16,19 @@ use rayon::prelude::*;
 
 /// Fraction of the distance from the centre to the edge of the ellipsoid's sheet that a slab covers.
 const REACH: f64 = 0.8;
-/// Largest length over width of the ellipsoid, and largest thickness over width, in order of trial until the slab does not fold. In a longer sheet the
-/// border's spokes turn too fast at the ends; a thicker one is nearly a line.
+/// Largest length over width of the ellipsoid, and largest thickness over width, in order of trial until the slab does not fold. In a longer sheet
+/// the border's spokes turn too fast at the ends; a thicker one is nearly a line.
 const SHAPES: [[f64; 2]; 4] = [[2.2, 0.75], [1.8, 0.6], [1.5, 0.5], [1.2, 0.4]];
 /// Least legality of an initial figure.
 const LEAST_LEGALITY: f64 = 0.035;
 
 impl Figure {
-    /// Builds a slab in a body: the medial sheet of the ellipsoid with the body's centre, axes and volume. Its columns run along the longest axis, its
-    /// rows along the next.
+    /// Builds a slab in a body: the medial sheet of the ellipsoid with the body's centre, axes and volume. Its columns run along the longest axis,
+    /// its rows along the next.
     ///
-    /// The axes' signs follow the skew of the body, so that the slab turns with the body. Where the two shorter axes are alike (as in a tube) the sheet
-    /// lies across one of them, as narrow as necessary. In a bent body the slab of the flattened body is bent back, where it is clearly more like the
-    /// body.
+    /// The axes' signs follow the skew of the body, so that the slab turns with the body. Where the two shorter axes are alike (as in a tube) the
+    /// sheet lies across one of them, as narrow as necessary. In a bent body the slab of the flattened body is bent back, where it is clearly more
+    /// like the body.
     ///
     /// # Errors
     /// A surface that bounds no volume; too few or too many atoms.

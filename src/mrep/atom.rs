@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One medial atom: its spokes, its fans, and their derivatives by the atom's parameters.
 //!
-//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic at right angles to the end spoke. It is close to a circle where all
-//! lengths are equal, and close to the ellipse at an ellipse's end.
+//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic perpendicular to the spoke where it begins and to the end spoke
+//! where it ends. It is close to a circle where all lengths are equal, and close to the ellipse at an ellipse's end.
 
 use super::error::MRepError;
 use super::rotation::{logarithm, nearest_rotation};
@@ -30,9 +30,9 @@ pub struct Atom {
 /// Role of an atom in its figure: the directions of its spokes, and whether the boundary closes around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// In a slab; on its border or inside.
+    /// Atom of a slab, on its border or inside.
     Sheet { border: bool },
-    /// In a tube; at its first end, its last end or between.
+    /// Atom of a tube, at its first end, its last end or between.
     Axis { first: bool, last: bool },
 }
 

@@ -16,7 +16,7 @@ use crate::lattice::Cell;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 
-/// End factors beyond which a cap gets one more ring each: straight edges from ring to pole cut off too much of a long cap.
+/// End factors beyond which a cap has one more ring each: straight edges from ring to pole cut off too much of a long cap.
 const LONG_CAPS: [f64; 3] = [1.3, 2.5, 4.0];
 
 /// A line of vertices from a hub outward.
@@ -73,7 +73,7 @@ impl Complex {
         complex
     }
 
-    /// Builds the cells of a piece of a tube in one layer, so that its open ends are triangles; a slab gets none.
+    /// Builds the cells of a piece of a tube in one layer, so that its open ends are triangles; none for a slab.
     pub fn piece(figure: &Figure, span: Span) -> Self {
         let mut complex = Self::empty(figure, 1);
         if let Kind::Tube { spokes, .. } = figure.kind() {

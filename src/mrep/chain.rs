@@ -32,8 +32,8 @@ impl Figure {
     /// Builds a tube along a chain of bones, with hubs on the bones and spokes to the skin that follows them. Its `joints` are the bones' joints. It
     /// is an initial figure: a fit with held hubs brings it onto the skin.
     ///
-    /// Where the chain turns too sharply for its thickness, hubs leave the bones to round the corner. A last bone that ends long before its skin,
-    /// such as importers' stubs, is extended towards the centroid of that skin's area, most of the way to its far end.
+    /// Hubs leave the bones to round corners that are too sharp for the chain's thickness. A last bone that ends long before its skin, such as
+    /// importers' stubs, is extended towards the centroid of that skin's area, most of the way to its far end.
     ///
     /// # Errors
     /// Bones that do not form a chain; skin weights for another mesh; no skin that follows the bones.

@@ -18,7 +18,7 @@ pub struct Correspondence {
     /// u of the ends and the joints in both figures; for slabs of the ends.
     stations: [Vec<f64>; 2],
     roll: f64,
-    /// Whether φ runs the other way on the other figure.
+    /// Reversal of φ on the other figure.
     mirrored: bool,
 }
 

@@ -81,8 +81,8 @@ fn lids(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
 }
 
 impl Ellipsoid {
-    /// Fits an ellipsoid to the volume that a surface's skin bounds, with holes closed by cones. The two strongest skewnesses set the axes' signs, so that the
-    /// axes turn with the body. Where the body is symmetric, the largest coordinate of an axis sets its sign.
+    /// Fits an ellipsoid to the volume that a surface's skin bounds, with holes closed by cones. The two strongest skewnesses set the axes' signs, so
+    /// that the axes turn with the body. Where the body is symmetric, the largest coordinate of an axis sets its sign.
     ///
     /// # Errors
     /// A surface that bounds no volume.

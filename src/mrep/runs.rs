@@ -14,7 +14,7 @@ pub(super) struct Run {
     pub bone: u32,
     /// u of its beginning and end.
     pub ends: [f64; 2],
-    /// Whether it is a last bone that continues beyond its tail to the end of the flesh.
+    /// True for a last bone that continues beyond its tail to the end of the flesh.
     pub tip: bool,
 }
 

@@ -23,7 +23,7 @@ const PER_ATOM: f64 = 8.0;
 /// Fold penalty over the vertices of a boundary.
 pub(super) struct Folds<'a> {
     boundary: &'a Boundary,
-    /// Whether each vector is a hub.
+    /// Mask of the vectors that are hubs.
     hubs: Vec<bool>,
     /// Sign of the volume element at each vertex; zero where it vanishes for any figure.
     signs: Vec<f64>,

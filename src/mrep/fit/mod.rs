@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fits of a figure to a target: the most probable figure, in stages.
 //!
-//! The stages are a similarity of the whole, sections if requested, all atoms at once, and offsets of a finer boundary. Several figures are fitted as one model
-//! in [`several`]. The energy is minus the logarithm of prior times likelihood. Its terms are [`prior`] (neighbours as in the template, or a family),
-//! [`medial`] (spokes upright on the boundary), [`folds`] (distance from folds) and the target's.
+//! The stages are a similarity of the whole, sections if requested, all atoms at once, and offsets of a finer boundary. Several figures are fitted as
+//! one model in [`several`]. The energy is minus the logarithm of prior times likelihood. Its terms are [`prior`] (neighbours as in the template, or
+//! a family), [`medial`] (spokes upright on the boundary), [`folds`] (distance from folds) and the target's.
 //!
-//! Source: [oguz2005, slides 9 to 14]. Deviations: atoms move all at once, not one by one (slide 12); every step has to lower the energy at the reported
-//! deviation, also while steps are made for a larger one.
+//! Source: [oguz2005, slides 9 to 14]. Deviations: atoms move all at once, not one by one (slide 12); every step has to lower the energy at the
+//! reported deviation, also while steps are made for a larger one.
 
 mod curved;
 mod evidence;
@@ -52,13 +52,13 @@ use volume::{BLURS, Picture};
 /// Settings of a fit: its stages, prior and held hubs.
 #[derive(Debug, Clone)]
 pub struct FitSettings {
-    /// Whether the first stage moves, rotates and scales the whole.
+    /// Switch of the first stage: place, rotation and size of the whole.
     pub similarity: bool,
-    /// Whether the next stage moves sections from joint to joint, for a tube along several bones.
+    /// Switch of the second stage: sections from joint to joint, of a tube along several bones.
     pub sections: bool,
-    /// Whether the next stage moves all atoms.
+    /// Switch of the third stage: all atoms.
     pub atoms: bool,
-    /// Whether the last stage offsets a finer boundary.
+    /// Switch of the last stage: offsets of a finer boundary.
     pub boundary: bool,
     /// Factor on the prior against the likelihood, 0 to 1e6.
     pub prior: f64,
@@ -85,8 +85,8 @@ impl Default for FitSettings {
 /// Record of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// Name: "similarity", "sections", "atoms" or "boundary"; for several figures also "object", after "similarity". For a volume also "atoms at blur 3" and
-    /// the like, in voxels (less where the body is thin), before the last "atoms".
+    /// Name: "similarity", "sections", "atoms" or "boundary"; for several figures also "object", after "similarity". For a volume also "atoms at blur
+    /// 3" and the like, in voxels (less where the body is thin), before the last "atoms".
     pub name: String,
     /// Energy at its beginning and after each accepted step: descending.
     pub energies: Vec<f64>,
@@ -109,12 +109,13 @@ pub struct Fit {
     pub levels: Option<Levels>,
 }
 
-/// Smoothing lengths of the offsets of a finer boundary, in mean radii: the detail of a surface is real, that of a volume in part noise. Half of the first
-/// leaves a tube in a superquadric the same, with twice it misses by 0.023 % of the size instead of 0.018. Half and twice of the second change Dice's
-/// coefficient with a superquadric by 0.001 at most.
+/// Smoothing lengths of the offsets of a finer boundary, in mean radii: the detail of a surface is real, that of a volume in part noise. Half of the
+/// first leaves a tube in a superquadric the same, with twice it misses by 0.023 % of the size instead of 0.018. Half and twice of the second change
+/// Dice's coefficient with a superquadric by 0.001 at most.
 const SURFACE_SMOOTH: f64 = 0.03;
 const VOLUME_SMOOTH: f64 = 0.4;
-/// Largest blur of a volume, in mean radii. With half of it Dice's coefficient with a superquadric in large voxels is 0.957 instead of 0.955, with twice 0.944.
+/// Largest blur of a volume, in mean radii. With half of it Dice's coefficient with a superquadric in large voxels is 0.957 instead of 0.955, with
+/// twice 0.944.
 const THIN: f64 = 0.4;
 
 impl FitSettings {

@@ -5,7 +5,7 @@
 //! other while the others stay. A vertex of the surface counts for the figure whose boundary is nearest, updated at every scale, unless
 //! the caller assigns it.
 //!
-//! Source: [oguz2005, slide 14]. That figures take turns and who counts for whom are ours.
+//! Source: [oguz2005, slide 14]. The turns of the figures and the assignment of vertices are ours.
 
 use super::super::error::MRepError;
 use super::super::figure::Figure;

@@ -18,7 +18,7 @@ pub(super) struct Target<'a> {
     pub pieces: Pieces<'a>,
     /// Weight of each welded vertex, from the caller.
     weights: Vec<f64>,
-    /// Whether each welded vertex is on a rim of the surface.
+    /// Mask of the welded vertices on a rim of the surface.
     rim: Vec<bool>,
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ties between figures: where two meet in the template, each predicts a hub of the other.
 //!
-//! The nearest hub j of the other figure, larger by s = r_j / r̂_j than in the template and rotated by R = F_j F̂_jᵀ, predicts `x_i* =
-//! x_j + s R (x̂_i − x̂_j)`, as neighbours within a figure do. Figures whose spheres at these hubs do not touch have no tie.
+//! The nearest hub j of the other figure, larger by s = r_j / r̂_j than in the template and rotated by R = F_j F̂_jᵀ, predicts
+//! `x_i* = x_j + s R (x̂_i − x̂_j)`, as neighbours within a figure do. Figures whose spheres at these hubs do not touch have no tie.
 //!
-//! Source: the multi-object scale of [oguz2005, slide 14]; that it is told by one hub of either is ours.
+//! Source: the multi-object scale of [oguz2005, slide 14]; the prediction by one hub of either is ours.
 
 use super::super::figure::Figure;
 use super::unknowns::Unknowns;

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct End {
     pub limb: usize,
     pub hub: Vec3,
-    /// Whether the limb ends there; else it begins there.
+    /// True at the limb's far end, false at its beginning.
     pub far: bool,
 }
 

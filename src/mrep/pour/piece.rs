@@ -32,7 +32,7 @@ pub(in crate::mrep) struct Limb {
     pub bones: Vec<(u32, Vec<u32>)>,
     /// Virtual tips, each with its hubs from the last bone's head to the end of its flesh.
     pub tips: Vec<(u32, Vec<u32>)>,
-    /// Whether each welded vertex is its skin.
+    /// Mask of the welded vertices that are its skin.
     pub own: Vec<bool>,
 }
 
@@ -170,7 +170,7 @@ struct Seen<'a> {
     mesh: &'a Mesh<'a>,
     /// u of each welded vertex with coordinates that is near enough, else NaN.
     along: Vec<f64>,
-    /// Whether each welded vertex follows the figure's bones.
+    /// Mask of the welded vertices that follow the figure's bones.
     follows: Vec<bool>,
 }
 

@@ -2,9 +2,9 @@
 //! Elliptical s-reps, resampled on grids.
 //!
 //! Crest point `i` of `C` is at the angle `φ = 2πi/C` on the fold; the first and the middle one are at the ends of the long axis. Straight
-//! lines lead from the spine (τ = 0) to the fold (τ = 1). In the unit disc (the unstretched sheet) they go from `(k cos φ, 0)` to `(cos φ,
-//! sin φ)`, with k the spine's length over the fold's. A place (x, y) of the squeezed grid therefore has the τ that solves `x²/(k + (1 −
-//! k)τ)² + y²/τ² = 1`. Opposite lines share the spine, where either will do.
+//! lines lead from the spine (τ = 0) to the fold (τ = 1). In the unit disc (the unstretched sheet) they go from `(k cos φ, 0)` to
+//! `(cos φ, sin φ)`, with k the spine's length over the fold's. A place (x, y) of the squeezed grid therefore has the τ that solves
+//! `x²/(k + (1 − k)τ)² + y²/τ² = 1`. Opposite lines share the spine, where either will do.
 //!
 //! Splines over crest points and steps interpolate hubs, the mean of both spokes, and the direction and square of half their difference: for
 //! an ellipsoid half the difference is a root at the fold, its square a polynomial. The end spoke follows the spokes' bisector, up to where

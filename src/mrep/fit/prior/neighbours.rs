@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Template prior: each atom relates to its neighbours as in the template.
 //!
-//! Two neighbours predict each other. Neighbour j, larger by s = r_j / r̂_j than in the template and rotated by R = F_j F̂_jᵀ, predicts `x_i* = x_j
-//! + s R (x̂_i − x̂_j)` and a frame R F̂_i. Both directions count half. A similarity of all atoms changes nothing.
+//! Two neighbours predict each other. Neighbour j, larger by s = r_j / r̂_j than in the template and rotated by R = F_j F̂_jᵀ, predicts
+//! `x_i* = x_j + s R (x̂_i − x̂_j)` and a frame R F̂_i. Both directions count half. A similarity of all atoms changes nothing.
 //!
 //! Source: [oguz2005, slides 10 to 12; pizer2003, §4.3], there with one deviation for all that differs.
 
