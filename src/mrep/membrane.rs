@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Interpolates lengths of spokes where rays are missing: a membrane over the tube with the least change from spoke to spoke, held by rays in
-//! proportion to their trust.
+//! Interpolates lengths of spokes where rays are missing: a membrane over the tube with the least change from spoke to spoke, held by rays
+//! according to their trust.
 
 use super::skin::Exit;
 
