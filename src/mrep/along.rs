@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A tube around a given line: frames that turn as little as they can, spokes by rays to a skin.
+//! A tube around a given line: frames of minimal rotation, spokes by rays to a skin.
 //!
-//! What rays do not find is filled in from neighbours around, then along. A first tube has to be gentle, as a fold cannot be
-//! fitted away: lengths of spokes stay near the median of their atom, and where neighbours cross, atoms shrink.
+//! Lengths that rays do not find are interpolated from neighbours around, then along. An initial tube has to be free of folds, as a fit cannot remove
+//! them. Spoke lengths therefore stay near the median of their atom, and where neighbouring spokes cross, atoms shrink.
 
 use super::atom::Atom;
 use super::error::MRepError;
@@ -13,42 +13,42 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// Least trust in a ray that counts. With half and twice of it tubes miss limbs of five known characters by no more.
+/// Least trust in a ray that is used. With half and twice of it tubes miss limbs of five known characters by no more.
 const LEAST_TRUST: f64 = 0.3;
-/// Relative lengths of spokes that a first tube keeps to.
+/// Range of the relative lengths of spokes in an initial tube.
 const LENGTHS: [f64; 2] = [0.5, 1.6];
-/// Over how much of the radius corners of the line may be rounded.
+/// Widths over which corners of the line may be rounded, in radii, in order of trial.
 const ROUNDINGS: [f64; 6] = [0.8, 1.2, 0.5, 0.3, 0.15, 0.02];
-/// So much of the radii is as good as all.
+/// Share of the radii left that counts as all.
 const ALL: f64 = 0.999;
-/// Hits farther than this many medians are of something else. With half of it a tube misses a horse's leg by 0.16 % of the size instead of 0.13, with
-/// twice by 0.19.
+/// Largest length of a hit, in medians; farther hits belong to something else. With half of it a tube misses a horse's leg by 0.16 % of the size
+/// instead of 0.13, with twice by 0.19.
 const FARTHEST: f64 = 2.5;
-/// Legality of a first tube. With half of it tubes miss limbs of five known characters by as much; with twice a bull's leg by 0.16 % of the size
-/// instead of 0.31.
+/// Least legality of an initial tube. With half of it tubes miss limbs of five known characters by as much; with twice a bull's leg by 0.16 % of the
+/// size instead of 0.31.
 const LEAST_LEGALITY: f64 = 0.2;
 
-/// How far it is along a unit direction to where a ray leaves the skin; `aside` is at right angles to it.
+/// Returns the distance along a unit direction at which a ray leaves the skin; `aside` is perpendicular to it. `None`: no exit with enough trust.
 fn exit(skin: &Skin<'_>, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Option<f64> {
     let exit = skin.exit(origin, direction, aside)?;
     (exit.trust >= LEAST_TRUST).then_some(exit.distance)
 }
 
-/// Directions along a line at its points: those of the segments around, which count the less the farther they are, with a deviation
-/// of `width` along the line. Where a corner comes suddenly, spokes of neighbours cross.
+/// Returns unit directions along a line at its points: Gaussian means of the segments' directions, with a standard deviation of `width` along the
+/// line. Without smoothing, neighbouring spokes cross at corners.
 pub(super) fn directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
     let mut along = vec![0.0];
     for w in hubs.windows(2) {
         along.push(along[along.len() - 1] + (w[1] - w[0]).norm());
     }
-    // What a Gaussian around a place sees of a segment.
+    // Gaussian weight around a place of a segment.
     let seen = |x: f64, from: f64, to: f64| {
         let below = |s: f64| 0.5 * libm::erfc((x - s) / width / std::f64::consts::SQRT_2);
         below(to) - below(from)
     };
     (0..hubs.len())
         .map(|i| {
-            // Beyond both ends the line goes on straight.
+            // Beyond both ends the line continues straight.
             let part = |k: usize| {
                 let from = if k == 0 { f64::NEG_INFINITY } else { along[k] };
                 let to = if k + 2 == hubs.len() {
@@ -61,20 +61,20 @@ pub(super) fn directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
             let sum: Vec3 = (0..hubs.len() - 1).map(part).sum();
             let segment = i.min(hubs.len() - 2);
             let own = (hubs[segment + 1] - hubs[segment]).normalize();
-            // A line that turns straight back has no middle direction.
+            // The directions of a line that turns straight back cancel.
             sum.try_normalize(1e-6).unwrap_or(own)
         })
         .collect()
 }
 
-/// Frames along a line that turn about it as little as they can. The first n looks to the [`side`] on which tubes of any make begin.
+/// Returns frames of minimal rotation along a line. The first n points to the [`side`] on which all tubes begin.
 pub(super) fn frames(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
     let along = directions(hubs, width);
     let mut n = side(&along);
     let mut frames = Vec::with_capacity(hubs.len());
     for (i, b) in along.iter().enumerate() {
         if i > 0 {
-            // The smallest turn that takes the last direction here.
+            // Smallest rotation from the last direction to this one.
             let last = along[i - 1];
             let whole = 1.0 + last.dot(b);
             if whole > 1e-9 {
@@ -87,20 +87,20 @@ pub(super) fn frames(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
     frames
 }
 
-/// What is known of a tube before its spokes are.
+/// Input of a tube: its line of hubs, before spokes.
 pub(super) struct Line {
     pub hubs: Vec<Vec3>,
-    /// The hubs at joints.
+    /// Indices of the hubs at joints.
     pub joints: Vec<usize>,
     pub spokes: usize,
 }
 
-/// A tube, and what it cost to make it legal.
+/// A tube, and how much it shrank to become legal.
 pub(super) struct Made {
     pub figure: Figure,
-    /// Which part of all radii is left.
+    /// Sum of the radii over that before shrinking.
     pub left: f64,
-    /// Where the least is.
+    /// u of the atom that shrank the most.
     pub tightest: f64,
 }
 
@@ -119,13 +119,13 @@ impl Made {
 }
 
 impl Line {
-    /// The tube whose spokes reach the skin.
+    /// Builds the tube whose spokes reach the skin.
     ///
     /// # Errors
-    /// No ray meets the skin; numbers that make no tube.
+    /// No ray meets the skin; the line bends too sharply; an atom with invalid numbers.
     pub fn tube(&self, skin: &Skin<'_>) -> Result<Made, MRepError> {
         let radius = median(&self.radii(skin)?);
-        // Now that it is known how thick it is, corners are rounded by as much as lets the most of the body stay.
+        // With the thickness known, the rounding of corners that keeps the most of the body is chosen.
         let mut best: Option<Made> = None;
         let mut sharpest = None;
         for rounding in ROUNDINGS {
@@ -154,7 +154,7 @@ impl Line {
         })
     }
 
-    /// How thick the body is around each hub: medians of its spokes.
+    /// Returns the thickness around each hub, the median of its spokes, metres.
     ///
     /// # Errors
     /// No ray meets the skin.
@@ -163,13 +163,13 @@ impl Line {
         Ok(lengths.iter().map(|row| median(row)).collect())
     }
 
-    /// Mean distance of hubs.
+    /// Returns the mean distance between successive hubs, metres.
     fn spacing(&self) -> f64 {
         let whole: f64 = self.hubs.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
         whole / (self.hubs.len() - 1) as f64
     }
 
-    /// Lengths of the spokes of each atom.
+    /// Returns the lengths of the spokes of each atom, metres, with gaps filled.
     fn lengths(&self, frames: &[Mat3], skin: &Skin<'_>) -> Result<Vec<Vec<f64>>, MRepError> {
         let reach = |(hub, frame): (&Vec3, &Mat3)| -> Vec<Option<f64>> {
             let spoke = |q: usize| {
@@ -206,7 +206,7 @@ impl Line {
                 _ if i == last => Some(frames[i].column(0).into_owned()),
                 _ => None,
             };
-            // Where no skin closes the end, it goes on inside the body for half a radius.
+            // An end that no skin closes continues inside the body for half a radius.
             let aside = frames[i].column(1).into_owned();
             let end = ahead.and_then(|ahead| exit(skin, &self.hubs[i], &ahead, &aside));
             let end = end.map_or(0.5, |far| (far / radius).clamp(0.3, 2.0));
@@ -223,7 +223,7 @@ impl Line {
     }
 }
 
-/// The middle of some numbers.
+/// Returns the median.
 fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -231,9 +231,9 @@ fn median(numbers: &[f64]) -> f64 {
     0.5 * (sorted[n / 2] + sorted[(n - 1) / 2])
 }
 
-/// Lengths where rays found none, or went astray: between neighbours around, else those of the nearest atoms along.
+/// Fills lengths that rays did not find or that are outliers: from neighbours around, else from the nearest atoms along.
 fn filled(mut found: Vec<Vec<Option<f64>>>) -> Option<Vec<Vec<f64>>> {
-    // Too far for the atom, or for the atoms around it.
+    // Outliers are too far for the atom and the atoms beside it.
     let known = |row: &[Option<f64>]| -> Vec<f64> { row.iter().flatten().copied().collect() };
     let medians: Vec<Option<f64>> = found
         .iter()
@@ -279,7 +279,7 @@ fn filled(mut found: Vec<Vec<Option<f64>>>) -> Option<Vec<Vec<f64>>> {
     Some((0..around.len()).map(along).collect())
 }
 
-/// Lengths around one atom with gaps closed linearly; none where fewer than a third are known.
+/// Interpolates the gaps around one atom linearly. `None`: fewer than a third are known.
 fn filled_around(row: &[Option<f64>]) -> Option<Vec<f64>> {
     let n = row.len();
     let known: Vec<usize> = (0..n).filter(|q| row[*q].is_some()).collect();
@@ -299,13 +299,13 @@ fn filled_around(row: &[Option<f64>]) -> Option<Vec<f64>> {
     Some((0..n).map(fill).collect())
 }
 
-/// Shrinks atoms, and rounds them off, where their neighbours' spokes cross.
+/// Shrinks atoms and evens out their spokes where neighbouring spokes cross.
 fn gentle(mut figure: Figure) -> Figure {
-    /// Largest number of rounds. Each takes 4 % of an atom's radius, so that of a tube of nine atoms every one could lose three fifths; what
-    /// folds still is refused.
+    /// Largest number of rounds. Each takes 4 % of an atom's radius, so that of a tube of nine atoms every one could lose three fifths. A tube that
+    /// still folds is refused.
     const ROUNDS: usize = 200;
-    /// Where lengths change so suddenly along the tube that splines through them fall below zero, they are evened out; more often it is the line
-    /// itself that turns back, and nothing helps. Half and twice of them leave fits to limbs of five known characters the same.
+    /// Largest number of evenings. They help where lengths change so suddenly along the tube that splines through them fall below zero. More often the
+    /// line itself turns back, and nothing helps. Half and twice of them leave fits to limbs of five known characters the same.
     const EVENED: usize = 30;
     let mut evened = 0;
     for _ in 0..ROUNDS {
@@ -333,7 +333,7 @@ fn gentle(mut figure: Figure) -> Figure {
     figure
 }
 
-/// Draws the radii of an atom and its neighbours to the geometric means of those around, and their spokes to one length.
+/// Moves the radii of an atom and its neighbours towards the geometric means of the radii beside them, and evens out their spokes.
 fn even_out(atoms: &mut [Atom], atom: usize) {
     let radii: Vec<f64> = atoms.iter().map(|a| a.radius.ln()).collect();
     let last = atoms.len() - 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! First figures of bodies without bones: a slab in the ellipsoid that a body is most like once it is no more bent.
+//! Initial figures of bodies without bones: a slab in the ellipsoid with the moments of the body, once its bend is removed.
 
 use super::bend::Bend;
 use super::boundary::Boundary;
@@ -14,26 +14,26 @@ use crate::surface::{Surface, TriangleRole};
 use crate::{Vec3, aabb};
 use rayon::prelude::*;
 
-/// How far a slab's border goes of the way to the end of the ellipsoid's sheet.
+/// Fraction of the distance from the centre to the edge of the ellipsoid's sheet that a slab covers.
 const REACH: f64 = 0.8;
-/// How many times as long as wide the ellipsoid may be, and which part of its width it may be thick; where the slab folds, less. The
-/// sheet of a longer one has its border's spokes turn too fast at its ends, that of a thicker one nearly is a line.
+/// Largest length over width of the ellipsoid, and largest thickness over width, in order of trial until the slab does not fold. In a longer sheet
+/// the border's spokes turn too fast at the ends; a thicker one is nearly a line.
 const SHAPES: [[f64; 2]; 4] = [[2.2, 0.75], [1.8, 0.6], [1.5, 0.5], [1.2, 0.4]];
-/// Legality that a first figure has to have.
+/// Least legality of an initial figure.
 const LEAST_LEGALITY: f64 = 0.035;
 
 impl Figure {
-    /// A slab in a body: the medial sheet of the ellipsoid that has its centre, axes and volume, its columns along the longest axis
-    /// and its rows along the next.
+    /// Builds a slab in a body: the medial sheet of the ellipsoid with the body's centre, axes and volume. Its columns run along the longest axis,
+    /// its rows along the next.
     ///
-    /// The axes' signs are those in which the body is skewed, so that the slab goes along when the body is turned. Where the two shorter axes are alike
-    /// (as in a tube) the sheet lies across one of them, as narrow as it has to be. In a bent body it is the slab of the flat
-    /// one, bent, where that is clearly more like it.
+    /// The axes' signs follow the skew of the body, so that the slab turns with the body. Where the two shorter axes are alike (as in a tube) the
+    /// sheet lies across one of them, as narrow as necessary. In a bent body the slab of the flattened body is bent back, where it is clearly more
+    /// like the body.
     ///
     /// # Errors
     /// A surface that bounds no volume; too few or too many atoms.
     pub fn slab_around(surface: &Surface, rows: usize, cols: usize) -> Result<Self, MRepError> {
-        // Before anything is measured.
+        // Checked before any measurement.
         Kind::Slab { rows, cols }.check()?;
         let flat = Ellipsoid::of(surface)?;
         let bent = Bend::of(&skin(surface)).and_then(|bend| {
@@ -45,18 +45,18 @@ impl Figure {
         better(slab, bent, || inner(surface, &flat))
     }
 
-    /// A slab around what is not background in a volume: beyond the level that parts its values best.
+    /// Builds a slab around the body in a volume: the voxels beyond the level that parts its values best.
     ///
     /// # Errors
-    /// As [`Self::slab_around`]; a volume in which no body can be told from its surroundings.
+    /// See [`Self::slab_around`]; a volume in which no body can be distinguished from its surroundings.
     pub fn slab_around_volume(
         volume: &Volume,
         rows: usize,
         cols: usize,
     ) -> Result<Self, MRepError> {
-        /// Noise would be parted like the body.
+        /// Standard deviation of the blur, voxels. Unblurred, noise would be parted like the body.
         const BLUR: f64 = 1.5;
-        /// Voxels that tell how a body is bent.
+        /// Number of voxels from which the bend is estimated.
         const ENOUGH: usize = 50_000;
         Kind::Slab { rows, cols }.check()?;
         let body = volume.blurred(BLUR * volume.voxel()).body();
@@ -80,16 +80,15 @@ impl Figure {
     }
 }
 
-/// The bent slab where it is clearly more like the body, of which points spread evenly and the volume are asked for; else the flat one.
+/// Returns the bent slab where it is clearly more like the body, else the flat one. `body` returns evenly spread points of the body and its volume.
 fn better(
     flat: Result<Figure, MRepError>,
     bent: Option<Figure>,
     body: impl FnOnce() -> (Vec<Vec3>, f64),
 ) -> Result<Figure, MRepError> {
-    /// Least Dice's coefficient of a bent slab with the body: below it three quarters are not even shared, and the flat one is as good a
-    /// beginning.
+    /// Least Dice coefficient of a bent slab with the body: below it not even three quarters are shared, and the flat slab is as good a start.
     const LIKE: f64 = 0.75;
-    /// Margin by which the bent slab has to share more than the flat one: ten times what counting [`inner`]'s points errs by.
+    /// Margin by which the bent slab's coefficient has to exceed the flat one's: ten times the counting error of [`inner`]'s points.
     const MORE: f64 = 0.05;
     let Some(bent) = bent else {
         return flat;
@@ -110,9 +109,9 @@ fn better(
     flat
 }
 
-/// Points spread evenly in a surface's body, and its volume. They lie to the body as its ellipsoid does.
+/// Returns points spread evenly in a surface's body, and its volume. The points move with the body's ellipsoid.
 fn inner(surface: &Surface, ellipsoid: &Ellipsoid) -> (Vec<Vec3>, f64) {
-    /// Points in the box: a share of a half of them is known to 0.006 by chance, to less by points spread evenly.
+    /// Points in the bounding box: at a share of one half the standard error is 0.006 for random points, less for points spread evenly.
     const POINTS: usize = 8_000;
     let own = surface.welded().vertices.iter();
     let (lo, hi) = aabb::bounds(own.map(|p| ellipsoid.axes.tr_mul(&(p - ellipsoid.centre))));
@@ -124,7 +123,7 @@ fn inner(surface: &Surface, ellipsoid: &Ellipsoid) -> (Vec<Vec3>, f64) {
     (points, share * (hi - lo).product())
 }
 
-/// Vertices of a surface's skin with their shares of its area.
+/// Returns the vertices of a surface's skin, each with its share of the area.
 fn skin(surface: &Surface) -> Vec<(Vec3, f64)> {
     let welded = surface.welded();
     let triangles = surface.triangle_roles().iter().zip(&welded.triangles);
@@ -133,11 +132,11 @@ fn skin(surface: &Surface) -> Vec<(Vec3, f64)> {
     welded.vertices.iter().copied().zip(shares).collect()
 }
 
-/// The solid ellipsoid with the moments of voxels' centres.
+/// Returns the solid ellipsoid with the moments of the voxels' centres. `None`: no voxels.
 fn in_voxels(body: impl Iterator<Item = Vec3> + Clone, volume: &Volume) -> Option<Ellipsoid> {
     let moments = Moments::of_points(body.map(|p| (p, 1.0)))?;
     let (axes, spreads) = moments.axes();
-    // A layer of voxels has a thickness.
+    // A single layer of voxels has a thickness, too.
     let least = 0.5 * volume.voxel();
     Some(Ellipsoid {
         centre: moments.centre,
@@ -146,13 +145,13 @@ fn in_voxels(body: impl Iterator<Item = Vec3> + Clone, volume: &Volume) -> Optio
     })
 }
 
-/// The slab of a flat body's ellipsoid, bent; none where it comes near a fold.
+/// Returns the slab of a flattened body's ellipsoid, bent back. `None`: it is near a fold or fails.
 fn bent_slab(bend: &Bend, flat: &Ellipsoid, rows: usize, cols: usize) -> Option<Figure> {
     let slab = bend.bent(&slab_in(flat, rows, cols).ok()?).ok()?;
     (slab.legality() >= LEAST_LEGALITY).then_some(slab)
 }
 
-/// A slab in an ellipsoid, as long and thin as it is legal.
+/// Builds a slab in an ellipsoid, as long and thick as its legality allows.
 fn slab_in(
     Ellipsoid { centre, axes, half }: &Ellipsoid,
     rows: usize,
@@ -177,8 +176,8 @@ fn slab_in(
     }
 }
 
-/// A slab in an ellipsoid with half axes a ≥ b ≥ c that is at most so many times as long as wide and such a part of its width thick;
-/// what it lacks in length its hubs are moved apart.
+/// Builds a slab in an ellipsoid with half axes a ≥ b ≥ c, with length over width at most `longest` and thickness over width at most `thickest`. Hubs
+/// are then moved apart to restore the missing length.
 fn within(
     [a, b, c]: [f64; 3],
     rows: usize,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One medial atom, its spokes and fans, and how they follow what can be changed of it.
+//! One medial atom: its spokes, its fans, and their derivatives by the atom's parameters.
 //!
-//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic that leaves the spoke at a right angle and reaches
-//! the end spoke at one, nearly a circle where all lengths are alike and nearly the ellipse where it is one's end.
+//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic perpendicular to the spoke where it begins and to the end spoke
+//! where it ends. It is close to a circle where all lengths are equal, and close to the ellipse at an ellipse's end.
 
 use super::error::MRepError;
 use super::rotation::{logarithm, nearest_rotation};
@@ -13,30 +13,30 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 /// A hub inside a body with spokes to its boundary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Atom {
-    /// Where it is, metres.
+    /// Position, metres.
     pub hub: Vec3,
-    /// Length r of its spokes, metres, before the relative ones.
+    /// Base length r of the spokes, metres, before the relative lengths.
     pub radius: f64,
-    /// Columns b (bisector of the spokes of a slab, way along a tube), b⊥ and n: a rotation.
+    /// Rotation with columns b (bisector of a slab's spokes, direction along a tube), b⊥ and n.
     pub frame: Mat3,
-    /// Object angle θ between b and the spokes, radians: above 0 and up to π/2 in a slab, below π in a tube.
+    /// Object angle θ between b and the spokes, radians: in (0, π/2] for a slab, in (0, π) for a tube.
     pub angle: f64,
-    /// End factor η: length of the end spoke along b over r. Counts in a slab's border and at a tube's ends.
+    /// End factor η: length of the end spoke along b over r. Used on a slab's border and at a tube's ends.
     pub end: f64,
-    /// Relative lengths ρ: up and down in a slab, of each spoke around a tube.
+    /// Relative lengths ρ: \[up, down\] in a slab, one per spoke around a tube.
     pub lengths: Vec<f64>,
 }
 
-/// What an atom is in its figure: where its spokes point to, and whether the boundary closes around it.
+/// Role of an atom in its figure: the directions of its spokes, and whether the boundary closes around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// In a slab; on its border or not.
+    /// Atom of a slab, on its border or inside.
     Sheet { border: bool },
-    /// In a tube; at its first end, its last one or between.
+    /// Atom of a tube, at its first end, its last end or between.
     Axis { first: bool, last: bool },
 }
 
-/// Vectors of a fan from one spoke: where it begins, how it leaves, how it arrives. Hermite's cubic takes them.
+/// Hermite data of a fan from one spoke, in the plane of the spoke and b: start point, start tangent, end tangent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Fan {
     spoke: [f64; 2],
@@ -44,18 +44,18 @@ struct Fan {
     arrive: [f64; 2],
 }
 
-/// Shortest way to where a fan's tangents meet, in chords: where spokes of very unlike lengths let them meet behind. Half and twice of it miss limbs
-/// of five known characters by as much.
+/// Lower bound of the distance to the intersection of a fan's tangents, in chords. Without it, spokes of very unlike lengths let the tangents meet
+/// behind. Half and twice of it miss limbs of five known characters by as much.
 const NEAREST_CORNER: f64 = 0.2;
-/// Least square of a fan's weight; a circle's is above it up to an angle of 163°. Half and twice of it leave fits to limbs of five known characters
-/// the same.
+/// Lower bound of the square of a fan's weight; a circle's is above it up to an angle of 163°. Half and twice of it leave fits to limbs of five
+/// known characters the same.
 const LEAST_WEIGHT: f64 = 0.02;
 
 impl Fan {
-    /// Of a spoke of relative length ρ at the angle θ, towards an end spoke of relative length η, in the plane of both; with the
-    /// derivatives by θ, log ρ and log η.
+    /// Builds the fan from a spoke of relative length ρ at the angle θ to an end spoke of relative length η, in the plane of both. Entries 1 to 3
+    /// are its derivatives by θ, log ρ and log η.
     ///
-    /// Both tangents are known. The conic that has them and its vertex at the end spoke is approximated by a cubic.
+    /// The directions of both tangents are known. The cubic approximates the conic that has them and its vertex at the end spoke.
     fn new(angle: f64, length: f64, end: f64) -> [Self; 4] {
         let (sin, cos) = Dual::new(angle, 0, 1.0).sin_cos();
         let length = Dual::new(length, 1, length);
@@ -64,7 +64,7 @@ impl Fan {
         let chord = {
             let across = [spoke[0] - end, spoke[1]];
             let square = across[0] * across[0] + across[1] * across[1];
-            // Both ends in one place have a fan of no size.
+            // A zero chord (both ends coincide) gives a fan of zero size.
             square.map(f64::sqrt, |x| 0.5 / x.sqrt().max(1e-150))
         };
         let chord_or_one = if chord.value > 0.0 {
@@ -72,11 +72,11 @@ impl Fan {
         } else {
             Dual::constant(1.0)
         };
-        // From either end to where the tangents meet, in chords.
+        // Distances from both ends to the intersection of the tangents, in chords.
         let corner = |x: Dual| (x / sin / chord_or_one).at_least(NEAREST_CORNER);
         let leaves = corner(end - length * cos);
         let arrives = corner(length - end * cos);
-        // Square of the conic's weight, from its radius of curvature at the vertex; a circle has the cosine of half its angle.
+        // Squared weight of the conic, from its radius of curvature at the vertex; a circle's weight is the cosine of half its angle.
         let rise = spoke[1] * spoke[1] - spoke[0] * (end - spoke[0]);
         let way = arrives * chord_or_one;
         let square = rise / (way * way * 2.0);
@@ -96,7 +96,7 @@ impl Fan {
     }
 }
 
-/// A number with its derivatives by three others.
+/// A dual number with derivatives by three variables.
 #[derive(Debug, Clone, Copy)]
 struct Dual {
     value: f64,
@@ -117,7 +117,7 @@ impl Dual {
         out
     }
 
-    /// The value, or a derivative by the first, second or third.
+    /// Returns the value (`k` = 0) or the derivative by variable `k − 1`.
     fn part(self, k: usize) -> f64 {
         if k == 0 {
             self.value
@@ -140,7 +140,7 @@ impl Dual {
         )
     }
 
-    /// The number itself down to `least`, from there on a curve that stays above zero.
+    /// Returns the number itself down to `least`, and a smooth positive curve below.
     fn at_least(self, least: f64) -> Self {
         if self.value >= least {
             return self;
@@ -149,7 +149,7 @@ impl Dual {
         self.map(|x| least * below(x), |x| below(x).powi(2))
     }
 
-    /// The number itself up to 1, from there on a curve that stays below 2.
+    /// Returns the number itself up to 1, and a smooth curve below 2 beyond.
     fn compressed(self) -> Self {
         if self.value <= 1.0 {
             return self;
@@ -207,7 +207,7 @@ impl std::ops::Div for Dual {
 }
 
 impl Role {
-    /// Whether the boundary closes around the atom.
+    /// Returns whether the boundary closes around the atom.
     pub fn closes(self) -> bool {
         match self {
             Self::Sheet { border } => border,
@@ -215,7 +215,7 @@ impl Role {
         }
     }
 
-    /// Largest object angle, not included in a tube.
+    /// Returns the largest object angle; for a tube it is exclusive.
     fn widest(self) -> f64 {
         match self {
             Self::Sheet { .. } => FRAC_PI_2,
@@ -223,7 +223,7 @@ impl Role {
         }
     }
 
-    /// Direction of spoke `q` of `count` across b, in the atom's own axes.
+    /// Returns the component of spoke `q` of `count` across b, a unit vector in the atom's axes.
     fn across(self, q: usize, count: usize) -> Vec3 {
         match self {
             Self::Sheet { .. } => Vec3::new(0.0, 0.0, if q == 0 { 1.0 } else { -1.0 }),
@@ -234,7 +234,7 @@ impl Role {
         }
     }
 
-    /// The end spoke's direction along b, and the angle that spokes make with it: a tube's first end looks back.
+    /// Returns the sign of the end spoke along b, and the angle between it and the spokes; a tube's first end points along −b.
     fn outward(self, angle: f64) -> (f64, f64) {
         match self {
             Self::Axis { first: true, .. } => (-1.0, PI - angle),
@@ -242,7 +242,7 @@ impl Role {
         }
     }
 
-    /// How many vectors the boundary is made of: the hub, the spokes, and where it closes the end spoke and each fan's tangents.
+    /// Returns the number of vectors per atom: hub, spokes, and where the boundary closes the end spoke and two tangents per fan.
     pub fn vectors(self, spokes: usize) -> usize {
         if self.closes() {
             Self::tangents(0, spokes, spokes)
@@ -251,43 +251,43 @@ impl Role {
         }
     }
 
-    /// Which vector is spoke `q`.
+    /// Returns the index of spoke `q` among an atom's vectors.
     pub fn spoke(q: usize) -> usize {
         1 + q
     }
 
-    /// Which vector is the end spoke.
+    /// Returns the index of the end spoke among an atom's vectors.
     pub fn end_spoke(spokes: usize) -> usize {
         1 + spokes
     }
 
-    /// Which vector leaves spoke `q` (`which` 0) or arrives at the end spoke from it (1).
+    /// Returns the index of a fan's tangent: at spoke `q` (`which` 0) or at the end spoke (1).
     pub fn tangents(which: usize, q: usize, spokes: usize) -> usize {
         2 + spokes + 2 * q + which
     }
 
-    /// How many numbers change an atom: hub 3, log r, turn 3, θ, log η where the boundary closes, log ρ of each spoke.
+    /// Returns the number of unknowns per atom: hub 3, log r, rotation 3, θ, log η where the boundary closes, log ρ of each spoke.
     pub fn unknowns(self, spokes: usize) -> usize {
         8 + usize::from(self.closes()) + spokes
     }
 
-    /// Which unknown is log ρ of spoke `q`.
+    /// Returns the index of log ρ of spoke `q` among the unknowns.
     pub fn length(self, q: usize) -> usize {
         8 + usize::from(self.closes()) + q
     }
 }
 
-/// Which unknowns an atom has first: the hub's displacement over r in the atom's axes (three from 0 on).
+/// Index of log r. Unknowns 0 to 2 are the hub's displacement over r, in the atom's axes.
 pub(super) const LOG_RADIUS: usize = 3;
-/// A turn in the atom's axes, three.
+/// First index of the rotation vector in the atom's axes, of three.
 pub(super) const TURN: usize = 4;
-/// The object angle.
+/// Index of the object angle.
 pub(super) const ANGLE: usize = 7;
-/// log η, where the boundary closes.
+/// Index of log η, where the boundary closes.
 pub(super) const LOG_END: usize = 8;
 
 impl Atom {
-    /// An atom with spokes all of length r.
+    /// Builds an atom whose spokes all have length r.
     pub fn new(hub: Vec3, radius: f64, frame: Mat3, angle: f64, spokes: usize) -> Self {
         Self {
             hub,
@@ -299,14 +299,14 @@ impl Atom {
         }
     }
 
-    /// Mean length of its spokes, metres: r times the geometric mean of ρ. It is the same however a length is shared between r and ρ, of
-    /// which the boundary takes the product alone.
+    /// Returns the mean length of the spokes, metres: r times the geometric mean of ρ. The boundary depends on the products r ρ alone, and so does
+    /// this length.
     pub fn reach(&self) -> f64 {
         let logarithms = self.lengths.iter().map(|x| x.ln()).sum::<f64>();
         self.radius * (logarithms / self.lengths.len().max(1) as f64).exp()
     }
 
-    /// Refuses numbers that make no atom, named as `name`; makes the frame exactly a rotation.
+    /// Returns the atom with its frame made an exact rotation; refuses numbers out of range, with `name` in the error.
     pub(super) fn checked(
         mut self,
         role: Role,
@@ -342,7 +342,7 @@ impl Atom {
         }
         self.angle = self.angle.min(widest);
         let off = largest(&(self.frame.transpose() * self.frame - Mat3::identity()));
-        // Frames that come as single precision, or through files with few digits, are rotations still.
+        // Frames in single precision, or from files with few digits, still count as rotations.
         if !(off < 1e-4 && self.frame.determinant() > 0.0) {
             return Err(MRepError::Frame(name()));
         }
@@ -352,7 +352,7 @@ impl Atom {
         Ok(self)
     }
 
-    /// The vectors that the boundary is made of (order: [`Role::spoke`] and so on), the hub first, world axes.
+    /// Returns the vectors from which the boundary is interpolated, in world axes; order: hub, then as [`Role::spoke`] and its siblings.
     pub(super) fn vectors(&self, role: Role) -> Vec<Vec3> {
         let spokes = self.lengths.len();
         let mut out = vec![Vec3::zeros(); role.vectors(spokes)];
@@ -375,7 +375,7 @@ impl Atom {
         out
     }
 
-    /// Derivatives of all vectors by all unknowns: `[vector][unknown]`.
+    /// Returns the derivatives of all vectors by all unknowns: `[vector][unknown]`.
     pub(super) fn derivatives(&self, role: Role) -> Vec<Vec<Vec3>> {
         let spokes = self.lengths.len();
         let count = role.unknowns(spokes);
@@ -384,7 +384,7 @@ impl Atom {
         for (slot, axis) in out[0].iter_mut().zip(axes.column_iter()) {
             *slot = axis.into_owned();
         }
-        // What turns and grows with the atom.
+        // Rotation and scale act on all vectors but the hub.
         for (row, vector) in out.iter_mut().zip(self.vectors(role)).skip(1) {
             row[LOG_RADIUS] = vector;
             for k in 0..3 {
@@ -403,7 +403,7 @@ impl Atom {
                 }
             };
             let [_, turned, longer, farther] = Fan::new(angle, length, self.end);
-            // Where the end looks back, the angle to it falls as θ grows.
+            // At an end that points along −b, the angle to the end spoke falls as θ grows.
             set(ANGLE, facing, &turned);
             set(role.length(q), 1.0, &longer);
             if role.closes() {
@@ -416,7 +416,7 @@ impl Atom {
         out
     }
 
-    /// The step that [`Self::moved`] gets from here to another atom by.
+    /// Returns the step by which [`Self::moved`] leads from this atom to another.
     pub(super) fn difference(&self, role: Role, other: &Self) -> Vec<f64> {
         let axes = self.frame.transpose();
         let hub = axes * (other.hub - self.hub) / self.radius;
@@ -433,9 +433,9 @@ impl Atom {
         out
     }
 
-    /// The atom after a step of its unknowns; angles stay in their range.
+    /// Returns the atom after a step of its unknowns, with angles clamped to their range.
     pub(super) fn moved(&self, role: Role, step: &[f64]) -> Self {
-        /// Object angles nearer to the ends of their range than this leave no body between the spokes. That is 1.1°.
+        /// Margin of object angles to the ends of their range, radians: 1.1°. Nearer angles leave no body between the spokes.
         const NARROWEST: f64 = 0.02;
         let turn = nalgebra::Rotation3::new(Vec3::from_column_slice(&step[TURN..TURN + 3]));
         let widest = match role {
@@ -450,7 +450,7 @@ impl Atom {
             hub: self.hub + self.frame * Vec3::from_column_slice(&step[..3]) * self.radius,
             radius: self.radius * step[LOG_RADIUS].exp(),
             frame: nearest_rotation(&(self.frame * turn.matrix())),
-            // An atom that was narrower stays as it is, unless it is told to open.
+            // An atom that is already narrower keeps its angle, unless the step opens it.
             angle: (self.angle + step[ANGLE])
                 .clamp(NARROWEST.min(self.angle), widest.max(self.angle)),
             end: self.end

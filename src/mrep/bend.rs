@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a body is bent: the curved sheet that it lies along, and the flat body that it would be without.
+//! The bend of a body: the curved sheet along which it lies, and the flat body without that bend.
 //!
-//! Seen along one axis across its longest, the sheet is the cubic height `z = h(x, y)` nearest to the body's points. A place of the
-//! flat body is (s, y, o): s the length of the sheet's curve to the place's foot at its y, o the distance off the sheet. Curving
-//! across, by y, is not flattened: bodies that slabs are fitted to are longer than wide.
+//! Along one axis across the longest one, the sheet is the cubic height `z = h(x, y)` nearest to the body's points. A point of the flat
+//! body is (s, y, o): s is the arc length of the sheet's curve at that y, o the distance off the sheet. Curvature across, by y, is not
+//! flattened: bodies to which slabs are fitted are longer than wide.
 
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
@@ -11,7 +11,7 @@ use super::moments::Moments;
 use crate::{Mat3, Vec3};
 use nalgebra::{SMatrix, SVector};
 
-/// Powers of x and y in the height.
+/// Exponents of x and y in the terms of the height.
 const POWERS: [[i32; 2]; 10] = [
     [0, 0],
     [1, 0],
@@ -26,18 +26,18 @@ const POWERS: [[i32; 2]; 10] = [
 ];
 type Terms = SVector<f64, 10>;
 
-/// A bent sheet, and how a flat body lies along it.
+/// A bent sheet, and the map of a flat body onto it.
 #[derive(Debug, Clone)]
 pub(super) struct Bend {
     centre: Vec3,
     /// Columns: along, across, off the sheet.
     axes: Mat3,
-    /// What x, y and z are measured by, metres.
+    /// Unit of x, y and z, metres.
     size: f64,
     height: Terms,
 }
 
-/// Derivatives of the terms, so many times by x and by y, once at most.
+/// Returns the terms, differentiated `by[0]` times by x and `by[1]` times by y, at most once each.
 fn terms(x: f64, y: f64, by: [i32; 2]) -> Terms {
     let power = |p: i32, x: f64, by: i32| match by {
         0 => x.powi(p),
@@ -48,12 +48,12 @@ fn terms(x: f64, y: f64, by: [i32; 2]) -> Terms {
 }
 
 impl Bend {
-    /// Of a body's points with weights; none where they are too few to tell.
+    /// Fits the bend of a body to weighted points. `None`: too few points, or degenerate ones.
     pub fn of(points: &[(Vec3, f64)]) -> Option<Self> {
         let moments = Moments::of_points(points.iter().copied())?;
         let (axes, spreads) = moments.axes();
         let size = spreads[0].sqrt();
-        // A bend makes a body high: what is its thin direction may spread most but for the length.
+        // A bend makes a body high, so the thin direction may have the second largest spread; both are tried.
         let other = Mat3::from_columns(&[
             axes.column(0).into_owned(),
             axes.column(2).into_owned(),
@@ -72,9 +72,10 @@ impl Bend {
         Some(bend)
     }
 
-    /// How far off the sheet points are, as a root of the mean square in sizes, and the sheet, rolled about its length until it lies level.
+    /// Returns the root mean square distance of the points off the sheet, in `size`, and the sheet, rolled about its length until it is
+    /// level.
     fn rolled(mut self, points: &[(Vec3, f64)]) -> Option<(f64, Self)> {
-        /// So often always: a limit would stop elsewhere on a body that lies otherwise.
+        /// Number of rolls, fixed: a tolerance would stop at different counts for a body in other orientations.
         const ROLLS: usize = 4;
         let mut best: Option<(f64, Self)> = None;
         for _ in 0..ROLLS {
@@ -90,9 +91,10 @@ impl Bend {
         best
     }
 
-    /// Lays the sheet through the points; answers how far off they are.
+    /// Fits the sheet to the points; returns their root mean square distance, in `size`.
     fn fitted(&mut self, points: &[(Vec3, f64)]) -> Option<f64> {
-        /// Least over largest eigenvalue of a system that has a solution. About half of double precision's digits are left then.
+        /// Least ratio of the smallest to the largest eigenvalue of a solvable system. About half of double precision's digits are left
+        /// then.
         const LEAST: f64 = 1e-9;
         let (mut matrix, mut right) = (SMatrix::<f64, 10, 10>::zeros(), Terms::zeros());
         for (p, w) in points {
@@ -116,7 +118,7 @@ impl Bend {
         Some((squares / whole).sqrt())
     }
 
-    /// A point of the flat body.
+    /// Returns the point of the flat body for a point of the bent one.
     pub fn straightened(&self, p: Vec3) -> Vec3 {
         let q = self.own(p);
         let [along, across] = self.slopes(q.x, q.y);
@@ -124,10 +126,10 @@ impl Bend {
         self.placed(Vec3::new(self.length(q.x, q.y), q.y, off))
     }
 
-    /// A slab in the flat body, bent.
+    /// Bends a slab in the flat body.
     ///
     /// # Errors
-    /// As [`Figure::slab`].
+    /// See [`Figure::slab`].
     pub fn bent(&self, flat: &Figure) -> Result<Figure, MRepError> {
         let Kind::Slab { rows, cols } = flat.kind() else {
             return Ok(flat.clone());
@@ -162,14 +164,15 @@ impl Bend {
         [[1, 0], [0, 1]].map(|by| self.height.dot(&terms(x, y, by)))
     }
 
-    /// How the sheet's curve at a y gets longer with x.
+    /// Returns the derivative of the arc length by x of the sheet's curve at y.
     fn stretch(&self, x: f64, y: f64) -> f64 {
         self.slopes(x, y)[0].hypot(1.0)
     }
 
-    /// Length of the sheet's curve at a y from 0 to x: Simpson's rule.
+    /// Returns the arc length of the sheet's curve at y from 0 to x, by Simpson's rule.
     fn length(&self, x: f64, y: f64) -> f64 {
-        /// Parts of the rule, whose error falls with their fourth power. The integrand is the root of a polynomial of degree four.
+        /// Number of intervals of the rule, whose error falls with their fourth power. The integrand is the root of a polynomial of degree
+        /// four.
         const PARTS: usize = 16;
         let sum: f64 = (0..=PARTS)
             .map(|k| {
@@ -184,9 +187,9 @@ impl Bend {
         sum * x / (3 * PARTS) as f64
     }
 
-    /// The x to which the curve at a y has a length.
+    /// Returns the x at which the curve at y has an arc length.
     fn foot(&self, length: f64, y: f64) -> f64 {
-        // The curve is no shorter than its x: halving first, Newton's steps after.
+        // The curve is no shorter than its x: bisection first, then Newton's steps.
         let (mut near, mut far) = (0.0, length);
         for _ in 0..8 {
             let middle = 0.5 * (near + far);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One boundary around several figures, blended where they branch: a smooth minimum of their distances on a grid, meshed.
+//! One boundary around several figures: a smooth minimum of their signed distances on a grid, blended where they branch, and meshed.
 
 use super::boundary::mesh;
 use super::error::MRepError;
@@ -10,14 +10,14 @@ use crate::surface::{DistanceGrid, Surface};
 use crate::{Vec3, aabb};
 use rayon::prelude::*;
 
-/// Level of the boundaries whose distances are taken.
+/// Level of the boundaries whose distances are measured.
 const LEVEL: u32 = 2;
-/// Most nodes of the grid. 158 along each side of a cube.
+/// Largest number of grid nodes. 158 along each side of a cube.
 const MOST: f64 = 4e6;
-/// Figures that overlap by less than this part of the thinner one's mean radius are beside each other.
+/// Least depth of an overlap that is blended, in mean radii of the thinner figure; shallower figures count as adjacent.
 const DEEP: f64 = 0.1;
 
-/// Two figures that overlap: where, and how far from there.
+/// Region in which two figures overlap: the pair, and a sphere around it.
 struct Overlap {
     pair: [usize; 2],
     centre: Vec3,
@@ -35,7 +35,7 @@ pub(super) fn blended(
     let radii: Vec<f64> = figures.iter().map(Figure::mean_radius).collect();
     let mut sorted = radii.clone();
     sorted.sort_by(f64::total_cmp);
-    // Of two figures the thinner counts: the widest blend is that of the two thickest.
+    // The thinner figure of a pair sets its blend; the widest blend is that of the two thickest.
     let (thinnest, widest) = (sorted[0], blend * sorted[sorted.len() - 2]);
     let surfaces: Vec<Surface> = (figures.iter())
         .map(|figure| {
@@ -50,7 +50,7 @@ pub(super) fn blended(
     let spacing = (thinnest / f64::from(1u32 << level)).max(coarsest);
     let pad = Vec3::repeat(widest + 2.0 * spacing);
     let (lo, hi) = (lo - pad, hi + pad);
-    // Grids know distances well enough where they do not count, and quickly.
+    // Away from the surface, where precision does not matter, the grid's distances are good enough and fast.
     let near = widest + 2.0 * spacing;
     let mut grids = Vec::new();
     for (i, surface) in surfaces.iter().enumerate() {
@@ -67,7 +67,7 @@ pub(super) fn blended(
         lo + Vec3::new(i as f64, j as f64, (k / nodes[0] / nodes[1]) as f64) * spacing
     };
     let exact = |i: usize, p: &Vec3| -> f64 {
-        // Beyond its box a figure is at least as far as that.
+        // Outside its bounding box a figure is at least as far as the box.
         let (lo, hi) = surfaces[i].bounds();
         let outside = (lo - p).sup(&(p - hi)).sup(&Vec3::zeros()).norm();
         if outside >= near {
@@ -109,15 +109,15 @@ pub(super) fn blended(
     Ok((placed.collect(), triangles))
 }
 
-/// Pairs of figures that are inside of each other, at some of so many places along each side of the box that both
-/// have in common.
+/// Returns the pairs of figures whose interiors overlap, sampled on a grid in the intersection of their bounding boxes.
 fn overlaps(
     surfaces: &[Surface],
     spacing: f64,
     radius: &(dyn Fn([usize; 2]) -> f64 + Sync),
     distance: &(dyn Fn(usize, &Vec3) -> f64 + Sync),
 ) -> Vec<Overlap> {
-    /// Places along the longest side: an overlap as wide as a twelfth of it is met at two, and a pair takes 14,000 distances at most.
+    /// Samples along the longest side: an overlap as wide as a twelfth of it is met at two, and a pair takes 14,000 distances at
+    /// most.
     const PLACES: f64 = 24.0;
     let pairs = (0..surfaces.len()).flat_map(|i| (i + 1..surfaces.len()).map(move |j| [i, j]));
     let pairs: Vec<[usize; 2]> = pairs.collect();
@@ -136,7 +136,7 @@ fn overlaps(
                 k / counts.x % counts.y,
                 k / counts.x / counts.y,
             ];
-            // In the middle of its share of the box.
+            // In the middle of its cell.
             lo + Vec3::from_fn(|axis, _| span[axis] * (at[axis] as f64 + 0.5) / counts[axis] as f64)
         });
         let both: Vec<Vec3> = places

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bones for bodies that have none: chains through the centres of rings.
+//! Bones for bodies without bones: chains through the centres of rings.
 //!
-//! Of a limb's centres those stay where it bends; a straight one has two bones.
+//! Joints are kept where a limb bends; a straight limb has two bones.
 
 use super::error::MRepError;
 use super::limbs::{Limb, hang, limbs};
@@ -10,36 +10,36 @@ use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
 
-/// Joints are left out as long as the limb strays no farther from its bones than this part of its mean radius.
+/// Largest distance between a limb and its bones, in its mean radii; more joints are added beyond it.
 const STRAY: f64 = 0.35;
-/// Bones are no longer than this part of their limb, and no shorter than so many mean radii.
+/// Largest length of a bone, as a share of its limb, and smallest length, in mean radii.
 const LONGEST: f64 = 0.5;
 const SHORTEST: f64 = 1.0;
-/// Most suggested.
+/// Largest number of bones suggested.
 const MOST: usize = 512;
 
-/// Bones that a body could have.
+/// Suggested bones of a body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuggestedBones {
-    /// "Body 1", "Body 2" ... and "Limb 1.1", "Limb 1.2" ..., limbs from the longest to the shortest.
+    /// Names: "Body 1", "Body 2" ... and "Limb 1.1", "Limb 1.2" ..., limbs from the longest to the shortest.
     pub names: Vec<String>,
-    /// Parents, always before their children; the first bone has none.
+    /// Parent of each bone, always before its children; the first bone has none.
     pub parents: Vec<Option<u32>>,
-    /// Metres.
+    /// Head of each bone, metres.
     pub heads: Vec<Vec3>,
-    /// Metres.
+    /// Tail of each bone, metres.
     pub tails: Vec<Vec3>,
 }
 
 impl SuggestedBones {
-    /// Of some bones the nearest to a place.
+    /// Returns the bone of a range that is nearest to a point.
     fn nearest(&self, among: std::ops::Range<usize>, place: &Vec3) -> Option<u32> {
         let far = |b: usize| {
             let way = self.tails[b] - self.heads[b];
             let t = ((place - self.heads[b]).dot(&way) / way.norm_squared()).clamp(0.0, 1.0);
             (place - self.heads[b] - way * t).norm()
         };
-        // Near a joint both of its bones are as near: then the first, whatever rounding says.
+        // Near a joint both of its bones are equally near; the first one wins, independent of rounding.
         let nearest = among.reduce(|best, b| {
             if far(b) < far(best) * (1.0 - 1e-9) {
                 b
@@ -50,10 +50,10 @@ impl SuggestedBones {
         nearest.map(|b| b as u32)
     }
 
-    /// As a skeleton.
+    /// Builds a skeleton of the bones.
     ///
     /// # Errors
-    /// Bones that make none; suggested ones do.
+    /// Bones that do not form a skeleton; suggested ones do.
     pub fn skeleton(&self) -> Result<Skeleton, crate::skeleton::SkeletonError> {
         Skeleton::new(
             self.names.clone(),
@@ -64,10 +64,10 @@ impl SuggestedBones {
     }
 }
 
-/// Bones for a body: chains along its limbs, by rings of equal distance along the skin from its far end.
+/// Suggests bones for a body: chains along its limbs, by rings of equal distance along the skin from its far end.
 ///
-/// The thickest row of rings is the body, whose first bone is the root; chains of the others hang on the nearest bone of what they branch
-/// from. Joints are where limbs bend; straight limbs have two bones. Only the largest connected piece of skin is looked at.
+/// The bulkiest row of rings is the body; its first bone is the root. The chain of any other limb hangs on the nearest bone of the limb
+/// from which it branches. Joints are where limbs bend; straight limbs have two bones. Only the largest connected piece of skin is used.
 ///
 /// # Errors
 /// A surface that bounds no volume, one in pieces, one without rings.
@@ -94,7 +94,7 @@ pub fn suggest_bones(surface: &Surface) -> Result<SuggestedBones, MRepError> {
         heads: Vec::new(),
         tails: Vec::new(),
     };
-    // Bones of each limb; of one that is too short for any those of what it hangs on.
+    // Bones of each limb; a limb too short for bones has those of its parent limb.
     let mut of_limb: Vec<std::ops::Range<usize>> = Vec::new();
     for (i, (limb, hangs_on)) in ordered.iter().enumerate() {
         let above = hangs_on.map_or(0..0, |h| of_limb[h].clone());
@@ -123,7 +123,7 @@ pub fn suggest_bones(surface: &Surface) -> Result<SuggestedBones, MRepError> {
     Ok(bones)
 }
 
-/// Joints along a limb: its ends, where it bends, and more where bones would be long.
+/// Returns the joints along a limb: its ends, its bends, and more in long bones.
 fn joints(limb: &Limb) -> Vec<Vec3> {
     let mut row: Vec<Vec3> = limb.rings.iter().map(|r| r.centre).collect();
     if row.len() == 1 {
@@ -140,7 +140,7 @@ fn joints(limb: &Limb) -> Vec<Vec3> {
     let radius = limb.mean_radius();
     let shortest = (SHORTEST * radius).min(total / 4.0);
     let mut chosen = vec![0, row.len() - 1];
-    // Douglas and Peucker's way: the farthest off first.
+    // Douglas and Peucker's method: the farthest point first.
     loop {
         let worst = chosen
             .windows(2)
@@ -163,7 +163,8 @@ fn joints(limb: &Limb) -> Vec<Vec3> {
     joints
 }
 
-/// Which point between two of a row is farthest from the line through them, and how far; no nearer to either than bones are long.
+/// Returns the point between two of a row that is farthest from their segment, and its distance. Points nearer to either end than
+/// `shortest` are skipped.
 fn farthest_off(
     row: &[Vec3],
     along: &[f64],

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The implied boundary as a mesh, by fixed sparse maps: `y = Σ_i W_i (x_i + Σ_q V_q L_iq)`.
+//! The implied boundary as a mesh, by fixed sparse matrices: `y = Σ_i W_i (x_i + Σ_q V_q L_iq)`.
 //!
-//! The weights depend on the kind of figure, its knots and the level alone, so that a mesh follows moved atoms by one product with
-//! a sparse matrix, and derivatives by products with others. Sides of a fan are interpolated with its edge's weights, which keeps
-//! the mesh closed. A mesh that follows nothing needs no matrices: [`mesh`] takes one row at a time, by the same rows.
+//! The weights depend on the kind of figure, its knots and the level alone. One sparse product therefore moves the mesh with its atoms, and
+//! further products give the derivatives. The sides of a fan use the weights of its edge, which keeps the mesh closed. For a mesh that does
+//! not move, [`mesh`] computes the same rows one at a time, without matrices.
 //!
 //! Source: [oguz2005, slides 6 to 8]; `[thall2004]` for boundaries interpolated through spokes, here by splines.
 
@@ -19,33 +19,33 @@ use crate::progress::{Progress, map_parallel};
 use sprs::CsMatI;
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// Largest number of entries in each map of a [`Boundary`]: three of them take 1 GB then, and a mesh with 80 weights a vertex, as of
-/// a limb of nine atoms, has 330,000 vertices.
+/// Largest number of entries in each map of a [`Boundary`]. Three maps then take 1 GB. A mesh with 80 weights per vertex, such as a limb of
+/// nine atoms, may have 330,000 vertices.
 const MAX_ENTRIES: usize = 1 << 25;
 
 /// A sparse matrix of weights.
 pub(super) type Map = CsMatI<f64, u32>;
 
-/// Sites on the boundary, triangles over them, and the maps that place them.
+/// Sample sites on the boundary, triangles over them, and the sparse matrices that place them.
 #[derive(Debug, Clone)]
 pub struct Boundary {
     /// (u, v, φ, 1) of each vertex.
     pub coordinates: Vec<[f64; 4]>,
-    /// Corners, counter-clockwise from outside.
+    /// Vertices of each triangle, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// Vertices from the vectors of all atoms.
+    /// Matrix from the vectors of all atoms to vertex positions.
     pub(super) value: Map,
-    /// Two tangents from the same.
+    /// Matrices from the same vectors to two tangents per vertex.
     pub(super) tangents: [Map; 2],
-    /// Weights of the atoms: hubs and radii below the vertices.
+    /// Matrix from values per atom (hubs, radii) to values per vertex.
     pub(super) atoms: Map,
 }
 
-/// Makes rows of the maps.
+/// Builder of the matrices' rows.
 pub(super) struct Rows {
     kind: Kind,
     splines: [Spline; 2],
-    /// Where each atom's vectors begin; at the end how many there are.
+    /// Index of each atom's first vector; the last entry is the number of vectors.
     first: Vec<usize>,
 }
 
@@ -63,12 +63,12 @@ impl Rows {
         }
     }
 
-    /// Where each atom's vectors begin; at the end how many there are.
+    /// Returns the index of each atom's first vector; the last entry is the number of vectors.
     pub fn first(&self) -> &[usize] {
         &self.first
     }
 
-    /// Weights of atoms at a site, derived `along` times by s and `across` times by t.
+    /// Returns the weights of atoms at a site, differentiated `along` times by s and `across` times by t.
     fn atoms(&self, site: &Site, along: usize, across: usize) -> Vec<(usize, f64)> {
         let [u, v] = &self.splines;
         match (self.kind, site.part) {
@@ -93,14 +93,14 @@ impl Rows {
         }
     }
 
-    /// A row: the vertex (0, 0) or its derivative, `along` times by s and `across` times by t, once at most.
+    /// Returns the row of a vertex (0, 0) or of its derivative, `along` times by s and `across` times by t, at most once in all.
     pub fn row(&self, site: &Site, along: usize, across: usize) -> Vec<(usize, f64)> {
         let spokes = self.kind.spokes();
         let hermite = |p: f64, derivative: usize| -> [f64; 4] {
             let powers = powers(p)[derivative];
             std::array::from_fn(|k| (0..4).map(|i| powers[i] * HERMITE[i][k]).sum())
         };
-        // Each atom's vectors, weighted.
+        // Weights of the vectors of each atom.
         let (local, hub): (Vec<(usize, f64)>, f64) = match site.part {
             Part::Sheet { up } => (vec![(Role::spoke(usize::from(!up)), 1.0)], 1.0),
             Part::Rim { up, .. } => {
@@ -130,7 +130,7 @@ impl Rows {
             }
         };
         let atoms = match site.part {
-            // A rim's and a tube's fans are no splines over atoms across, a cap's in neither direction.
+            // Across, the fans of a rim and the spokes of a tube have no spline over atoms; a cap's have none in either direction.
             Part::Sheet { .. } => self.atoms(site, along, across),
             Part::Rim { .. } | Part::Body => self.atoms(site, along, 0),
             Part::Cap { .. } => self.atoms(site, 0, 0),
@@ -144,12 +144,12 @@ impl Rows {
         row
     }
 
-    /// A matrix of rows, with as many columns as there are vectors.
+    /// Builds a matrix from rows, with one column per vector.
     pub fn map(&self, rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>) -> Map {
         matrix(rows, self.first[self.kind.atoms()])
     }
 
-    /// Tangent at a site: by s or by t; at a cap's pole in one of two directions across.
+    /// Returns the row of a tangent by s or by t. At a cap's pole the second one is the derivative by s a quarter turn farther around.
     fn tangent(&self, site: &Site, by_t: bool) -> Vec<(usize, f64)> {
         let pole = matches!(site.part, Part::Cap { .. }) && site.s == 1.0;
         match (by_t, pole) {
@@ -162,7 +162,7 @@ impl Rows {
         }
     }
 
-    /// Upper bound of the entries in a row of a map.
+    /// Returns an upper bound of the number of entries in a row.
     fn longest(&self) -> usize {
         let spokes = self.kind.spokes();
         match self.kind {
@@ -186,7 +186,7 @@ fn matrix(rows: impl ExactSizeIterator<Item = Vec<(usize, f64)>>, columns: usize
     CsMatI::new((count, columns), ends, indices, weights)
 }
 
-/// Sorts a row by columns and adds up entries of one column in the order in which they stand.
+/// Sorts a row by columns, and adds up entries of one column in their order.
 fn merged(mut row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
     row.sort_by_key(|(column, _)| *column);
     row.dedup_by(|next, kept| {
@@ -200,7 +200,7 @@ fn merged(mut row: Vec<(usize, f64)>) -> Vec<(usize, f64)> {
     row
 }
 
-/// A product with vectors.
+/// Returns the product of a matrix with vectors.
 pub(super) fn times(map: &Map, vectors: &[Vec3]) -> Vec<Vec3> {
     let sum = |row: sprs::CsVecViewI<'_, f64, u32>| {
         row.iter()
@@ -210,11 +210,11 @@ pub(super) fn times(map: &Map, vectors: &[Vec3]) -> Vec<Vec3> {
     map.outer_iterator().map(sum).collect()
 }
 
-/// Returns the vertices and triangles of a figure's boundary, those of a [`Boundary`] without its maps, which take fifty times the
+/// Returns the vertices and triangles of a figure's boundary. They equal those of a [`Boundary`], whose matrices take fifty times the
 /// memory.
 ///
 /// # Errors
-/// A level that would take too many vertices; a stop by the progress.
+/// A level that needs too many vertices; cancellation by `progress`.
 pub(super) fn mesh(
     figure: &Figure,
     level: u32,
@@ -233,7 +233,7 @@ pub(super) fn mesh(
 /// Returns (u, v, φ, 1) of each vertex of a figure's boundary.
 ///
 /// # Errors
-/// A level that would take too many vertices.
+/// A level that needs too many vertices.
 pub(crate) fn site_coordinates(figure: &Figure, level: u32) -> Result<Vec<[f64; 4]>, MRepError> {
     let (sites, _) = laid_out(figure, level)?;
     Ok(sites.iter().map(coordinates).collect())
@@ -242,7 +242,7 @@ pub(crate) fn site_coordinates(figure: &Figure, level: u32) -> Result<Vec<[f64; 
 /// Returns the radius below each vertex of a figure's boundary, as [`Boundary::radii`] does.
 ///
 /// # Errors
-/// A level that would take too many vertices; a stop by the progress.
+/// A level that needs too many vertices; cancellation by `progress`.
 pub(crate) fn site_radii(
     figure: &Figure,
     level: u32,
@@ -254,7 +254,7 @@ pub(crate) fn site_radii(
     Ok(map_parallel(sites.len(), (progress, "radii"), radius)?)
 }
 
-/// Radii of the atoms, and the least and the largest of them, metres.
+/// Radius of each atom, with the least and the largest, metres.
 struct AtomRadii {
     each: Vec<f64>,
     bounds: (f64, f64),
@@ -269,7 +269,7 @@ impl AtomRadii {
         Self { each, bounds }
     }
 
-    /// Interpolates by weights of atoms, between the least and the largest.
+    /// Interpolates by weights of atoms, clamped between the least and the largest radius.
     fn at(&self, weights: impl IntoIterator<Item = (usize, f64)>) -> f64 {
         let r: f64 = weights
             .into_iter()
@@ -280,10 +280,10 @@ impl AtomRadii {
 }
 
 impl Boundary {
-    /// The sites and maps of a figure's boundary at a level.
+    /// Builds the sites and matrices of a figure's boundary at a level.
     ///
     /// # Errors
-    /// A level that would take too many vertices, or too many weights for those.
+    /// A level that needs too many vertices, or too many weights for them.
     pub fn new(figure: &Figure, level: u32) -> Result<Self, MRepError> {
         let kind = figure.kind();
         let rows = Rows::new(figure);
@@ -310,22 +310,22 @@ impl Boundary {
         })
     }
 
-    /// How many vertices.
+    /// Returns the number of vertices.
     pub fn len(&self) -> usize {
         self.coordinates.len()
     }
 
-    /// Whether it has no vertices: never.
+    /// Returns whether the boundary has no vertices: always false.
     pub fn is_empty(&self) -> bool {
         self.coordinates.is_empty()
     }
 
-    /// Vertices of a figure of the same kind and knots.
+    /// Returns the vertex positions for a figure of the same kind and knots, metres.
     pub fn positions(&self, figure: &Figure) -> Vec<Vec3> {
         times(&self.value, &vectors(figure))
     }
 
-    /// Vertices, outward unit normals and radii; normals are zero where tangents vanish.
+    /// Returns vertices, outward unit normals and radii; normals are zero where the tangents are parallel.
     pub(super) fn shape(&self, figure: &Figure) -> Shape {
         let vectors = vectors(figure);
         let positions = times(&self.value, &vectors);
@@ -346,8 +346,8 @@ impl Boundary {
         }
     }
 
-    /// Mean length of the spokes below each vertex ([`Atom::reach`](super::Atom::reach)), interpolated between the smallest and the largest
-    /// of the atoms, metres.
+    /// Returns the mean length of the spokes below each vertex ([`Atom::reach`](super::Atom::reach)), interpolated between the atoms and
+    /// clamped to their range, metres.
     pub fn radii(&self, figure: &Figure) -> Vec<f64> {
         let radii = AtomRadii::new(figure);
         let sum = |row: sprs::CsVecViewI<'_, f64, u32>| radii.at(row.iter().map(|(a, w)| (a, *w)));
@@ -355,14 +355,14 @@ impl Boundary {
     }
 }
 
-/// A boundary mesh in space.
+/// Vertex positions, unit normals and radii of a boundary in space.
 pub(super) struct Shape {
     pub positions: Vec<Vec3>,
     pub normals: Vec<Vec3>,
     pub radii: Vec<f64>,
 }
 
-/// The vectors of all atoms, one after the other.
+/// Returns the vectors of all atoms, concatenated.
 pub(super) fn vectors(figure: &Figure) -> Vec<Vec3> {
     let of = |(i, atom): (usize, &super::atom::Atom)| atom.vectors(figure.kind().role(i));
     figure.atoms().iter().enumerate().flat_map(of).collect()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cells in a figure: prisms around its hubs, hexahedra in the layers farther out, tetrahedra in the caps of tubes.
+//! Cells in a figure: prisms around its hubs, hexahedra in the outer layers, tetrahedra in the caps of tubes.
 //!
-//! Hubs are vertices, and the way from hub to hub is an edge. Beyond them vertices lie on *columns*, one for each spoke, in even
-//! steps from the hub out. A fan is cut in two; a cap is a fan of tetrahedra, of several rings of them where it is long.
+//! Hubs are vertices, and successive hubs are joined by edges. All other vertices lie on *columns*, one per spoke, at even steps from
+//! the hub outward. A fan is cut in two. A cap is a fan of tetrahedra, in several rings where it is long.
 //!
-//! Source: [oguz2005, slides 9 and 23; crouch2007] for hexahedra along medial sheets; prisms at the hubs and what closes a body are
-//! ours.
+//! Source: [oguz2005, slides 9 and 23; crouch2007] for hexahedra along medial sheets; prisms at the hubs and the cells that close a
+//! body are ours.
 
 use super::atom::Role;
 use super::boundary::{Rows, Site, times, vectors};
@@ -16,7 +16,7 @@ use crate::lattice::Cell;
 use std::collections::HashMap;
 use std::f64::consts::TAU;
 
-/// Caps longer than so many radii get one more ring each: straight edges from ring to pole cut off too much of a long one.
+/// End factors beyond which a cap has one more ring each: straight edges from ring to pole cut off too much of a long cap.
 const LONG_CAPS: [f64; 3] = [1.3, 2.5, 4.0];
 
 /// A line of vertices from a hub outward.
@@ -24,38 +24,38 @@ const LONG_CAPS: [f64; 3] = [1.3, 2.5, 4.0];
 pub(super) struct Column {
     pub hub: Vec3,
     pub spoke: Vec3,
-    /// How far out the last vertex is, in spokes.
+    /// Distance of the last vertex from the hub, in spokes.
     pub reach: f64,
-    /// Its vertices from the innermost to the outermost; the hub's own comes before them.
+    /// Vertices from the innermost to the outermost, without the hub.
     vertices: Vec<u32>,
 }
 
-/// A complex of cells whose outer vertices can be moved.
+/// Cells of a figure, with columns along which their outer vertices can move.
 pub(super) struct Complex {
-    /// Hubs first.
+    /// Positions, hubs first.
     pub vertices: Vec<Vec3>,
     pub cells: Vec<Cell>,
     pub columns: Vec<Column>,
-    /// Outer faces as columns around them, three or four.
+    /// Outer faces, as three or four columns each.
     pub faces: Vec<Vec<usize>>,
-    /// Triangles at the open ends of a tube, the rest of the body on the side where corners run round counter-clockwise; of each end.
+    /// Triangles at each open end of a tube. They are counter-clockwise as seen from the rest of the body.
     pub ends: Vec<Vec<[u32; 3]>>,
-    /// The columns around each open end.
+    /// Columns around each open end.
     rims: Vec<Vec<usize>>,
     layers: usize,
 }
 
-/// How far along a tube cells go.
+/// Range of atoms along a tube that get cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
-    /// The first atom, and whether it is closed by a cap.
+    /// First atom, and whether a cap closes it.
     pub first: (usize, bool),
-    /// The same of the last.
+    /// Last atom, and whether a cap closes it.
     pub last: (usize, bool),
 }
 
 impl Complex {
-    /// The cells of a figure in so many layers.
+    /// Builds the cells of a figure in `layers` layers.
     pub fn new(figure: &Figure, layers: usize) -> Self {
         let mut complex = Self::empty(figure, layers);
         match figure.kind() {
@@ -73,7 +73,7 @@ impl Complex {
         complex
     }
 
-    /// The cells of a piece of a tube in one layer, so that its open ends are triangles; nothing of a slab.
+    /// Builds the cells of a piece of a tube in one layer, so that its open ends are triangles; none for a slab.
     pub fn piece(figure: &Figure, span: Span) -> Self {
         let mut complex = Self::empty(figure, 1);
         if let Kind::Tube { spokes, .. } = figure.kind() {
@@ -96,7 +96,7 @@ impl Complex {
         }
     }
 
-    /// A column from an atom's hub along a spoke.
+    /// Adds a column from a hub along a spoke.
     fn column(&mut self, hub: Vec3, spoke: Vec3) -> usize {
         let first = self.vertices.len() as u32;
         self.vertices.resize(self.vertices.len() + self.layers, hub);
@@ -109,7 +109,7 @@ impl Complex {
         self.columns.len() - 1
     }
 
-    /// Puts all vertices of columns where their reach has them.
+    /// Places the vertices of all columns by their reach.
     pub fn place(&mut self) {
         for column in &self.columns {
             for (l, &v) in column.vertices.iter().enumerate() {
@@ -119,11 +119,11 @@ impl Complex {
         }
     }
 
-    /// Moves corners around open ends outward until no corner lies in the circle through the hub and two others that follow each
-    /// other: then the triangles there are those of a Delaunay triangulation. They are where their inverses about the hub are the
-    /// corners of a convex polygon.
+    /// Moves corners around open ends outward until the circle through the hub and two successive corners contains no other. The
+    /// triangles there are then those of a Delaunay triangulation. The condition holds where the corners' inverses about the hub form
+    /// a convex polygon.
     pub fn even_ends(&mut self) {
-        /// A corner moves by this share of its distance.
+        /// Share of its distance by which a corner moves per step.
         const STEP: f64 = 0.02;
         /// Sine of the least turn at a corner of the inverses, as a share of that of a regular polygon.
         const CONVEX: f64 = 0.1;
@@ -146,7 +146,7 @@ impl Complex {
                         continue;
                     }
                     even = false;
-                    // The neighbour that is nearer to the hub.
+                    // The neighbour nearer to the hub moves.
                     let other = if a.norm() > c.norm() {
                         q + n - 1
                     } else {
@@ -161,17 +161,17 @@ impl Complex {
         }
     }
 
-    /// The vertex of a column in a layer.
+    /// Returns the vertex of a column in a layer.
     fn at(&self, column: usize, layer: usize) -> u32 {
         self.columns[column].vertices[layer]
     }
 
-    /// The outermost vertex of a column.
+    /// Returns the outermost vertex of a column.
     pub fn outer(&self, column: usize) -> u32 {
         self.at(column, self.layers - 1)
     }
 
-    /// Between two hubs, each with two columns: a prism, then hexahedra.
+    /// Adds the cells between two hubs with two columns each: a prism, then hexahedra.
     fn sector(&mut self, [a, b]: [u32; 2], [a0, a1, b0, b1]: [usize; 4]) {
         let corner = |c: usize| self.at(c, 0);
         let prism = [a, corner(a0), corner(a1), b, corner(b0), corner(b1)];
@@ -180,11 +180,11 @@ impl Complex {
         self.faces.push(vec![a0, a1, b1, b0]);
     }
 
-    /// Hexahedra outward of four columns; corners run a0, a1, b0, b1.
+    /// Adds hexahedra outward along four columns.
     fn outward(&mut self, [a0, a1, b0, b1]: [usize; 4]) {
         for l in 1..self.layers {
             let at = |c: usize, l: usize| self.at(c, l);
-            // Outward, from 0 to 1, from a to b.
+            // Corner order: outward first, then from column 0 to 1, then from a to b.
             let hexahedron = [
                 at(a0, l - 1),
                 at(a0, l),
@@ -267,7 +267,7 @@ impl Complex {
         }
     }
 
-    /// A tetrahedron at a hub between three columns, prisms outward of it.
+    /// Adds a tetrahedron at a hub between three columns, and prisms outward of it.
     fn wedge(&mut self, hub: u32, columns: [usize; 3]) {
         let [a, b, c] = columns.map(|column| self.at(column, 0));
         self.cells.push(Cell::Tetrahedron([hub, a, b, c]));
@@ -308,7 +308,7 @@ impl Complex {
                 }
             }
         }
-        // Around the border from the upper spoke over the end spoke to the lower one, in quarters.
+        // Fans around the border, in quarters: from the upper spoke over the end spoke to the lower one.
         let mut fans: HashMap<usize, Vec<usize>> = HashMap::new();
         for edge in EDGES {
             let atoms = edge.atoms(rows, cols);
@@ -344,7 +344,7 @@ impl Complex {
         }
     }
 
-    /// Turns cells right side out.
+    /// Reorders the corners of cells with negative volume.
     fn orient(&mut self) {
         for cell in &mut self.cells {
             let corners: Vec<Vec3> = cell
@@ -366,7 +366,7 @@ impl Complex {
         }
     }
 
-    /// Outer faces as triangles of columns.
+    /// Returns the outer faces as triangles of columns.
     pub fn triangles(&self) -> Vec<[usize; 3]> {
         let cut = |face: &Vec<usize>| match face[..] {
             [a, b, c, d] => vec![[a, b, c], [a, c, d]],
@@ -376,7 +376,7 @@ impl Complex {
         self.faces.iter().flat_map(cut).collect()
     }
 
-    /// Angle from spoke to spoke around a tube: how much farther out corners have to be than what lies between them.
+    /// Returns the factor by which the corners of a polygon around a tube have to be farther out than its inscribed circle.
     pub fn circumscribed(spokes: usize) -> f64 {
         1.0 / (0.5 * TAU / spokes as f64).cos()
     }

@@ -9,13 +9,13 @@ use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 
-/// How finely a chain is described.
+/// Resolution of a tube along a chain of bones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainSettings {
-    /// Atoms per bone at most: one at its head and the others between, fewer on bones that are short for their thickness; one more ends
-    /// the chain.
+    /// Largest number of atoms per bone: one at its head and the others between. Bones that are short for their thickness get fewer; one more atom
+    /// ends the chain.
     pub atoms_per_bone: usize,
-    /// Spokes around each.
+    /// Spokes around each atom.
     pub spokes: usize,
 }
 
@@ -29,15 +29,14 @@ impl Default for ChainSettings {
 }
 
 impl Figure {
-    /// A tube along a chain of bones, with hubs on them and spokes to the skin that follows them. `joints` of it are where bones
-    /// meet. It is a start: a fit with its hubs held brings it onto the skin.
+    /// Builds a tube along a chain of bones, with hubs on the bones and spokes to the skin that follows them. Its `joints` are the bones' joints. It
+    /// is an initial figure: a fit with held hubs brings it onto the skin.
     ///
-    /// Where the chain turns too sharply for its thickness, hubs leave the bones to round the corner. A last bone that ends long
-    /// before the skin it holds, as importers' stubs do, goes on towards the middle of that skin's area,
-    /// most of the way to its far end.
+    /// Hubs leave the bones to round corners that are too sharp for the chain's thickness. A last bone that ends long before its skin, such as
+    /// importers' stubs, is extended towards the centroid of that skin's area, most of the way to its far end.
     ///
     /// # Errors
-    /// Bones that are no chain; skin weights for another mesh; no skin that follows the bones.
+    /// Bones that do not form a chain; skin weights for another mesh; no skin that follows the bones.
     pub fn from_skeleton(
         surface: &Surface,
         skeleton: &Skeleton,
@@ -80,10 +79,10 @@ impl Figure {
     }
 }
 
-/// The ends of bones in a row, each bone's tail the next one's head.
+/// Joints of a chain of bones, each bone's tail at the next one's head.
 struct Row {
     ends: Vec<Vec3>,
-    /// How far from the first each is along the bones.
+    /// Arc length of each joint along the bones, metres.
     along: Vec<f64>,
 }
 
@@ -96,7 +95,7 @@ impl Row {
         skin: &SkinWeights,
         chain: &[u32],
     ) -> Result<Self, MRepError> {
-        // Bones turn about their heads, so that the next one's head is where this one ends.
+        // Bones turn about their heads, so each bone ends at the next one's head.
         let mut ends: Vec<Vec3> = (chain.iter().map(|b| skeleton.heads()[*b as usize])).collect();
         ends.push(skeleton.meant_tail(surface, skin, chain[chain.len() - 1]));
         let mut along = vec![0.0];
@@ -117,21 +116,21 @@ impl Row {
         self.along[self.along.len() - 1]
     }
 
-    /// The bone at u.
+    /// Returns the bone at u.
     fn bone_at(&self, u: f64) -> usize {
         let reached = self.along.iter().rposition(|a| *a <= u * self.length());
         reached.unwrap_or(0).min(self.along.len() - 2)
     }
 
-    /// The tube, around corners as sharp as it can be without losing much of the body.
+    /// Builds the tube, with corners as sharp as possible without losing much of the body.
     fn tube(&self, skin: &Skin<'_>, settings: ChainSettings) -> Result<Figure, MRepError> {
-        /// So much of the radii is enough; another corner is rounded for so much more. Half and twice of the second leave tubes along limbs of five
-        /// known characters the same. With half and twice of the first they miss them by no more.
+        /// Share of the radii that suffices; and gain in that share that justifies rounding another corner. Half and twice of the second leave tubes
+        /// along limbs of five known characters the same. With half and twice of the first they miss them by no more.
         const ENOUGH: f64 = 0.8;
         const BETTER: f64 = 0.02;
-        /// By so many radii corners are rounded first, then by this factor more, at most by so many, and so often in all.
+        /// Width of a corner's first rounding, in radii; factor of each further rounding; largest width, in radii.
         const ROUND: [f64; 3] = [0.5, 2.0, 2.0];
-        /// Rounds in all: of each corner there are three at most (0.5, 1 and 2 radii), and a chain seldom has more than two sharp ones.
+        /// Largest number of rounds: each corner has three at most (0.5, 1 and 2 radii), and a chain seldom has more than two sharp ones.
         const ROUNDS: usize = 8;
         let bones = self.along.len() - 1;
         let mut rounding = vec![0.0; bones + 1];
@@ -153,7 +152,7 @@ impl Row {
                     tight
                 }
             };
-            // The corner nearest to the place, of those that can be rounder.
+            // The corner nearest to the tightest place, among those that can still be rounded.
             let radius = |j: usize| radii[j * settings.atoms_per_bone];
             let far = |j: &usize| (self.along[*j] / self.length() - tight).abs();
             let again = rounds.next().is_some();
@@ -171,12 +170,12 @@ impl Row {
         }
     }
 
-    /// Hubs along the row, whose corners are rounded each by its width: the row is blurred there by a Gaussian, its ends stay.
+    /// Places hubs along the chain. Each corner is rounded by a Gaussian blur of its width; the ends stay.
     fn line(&self, counts: &[usize], spokes: usize, rounding: &[f64]) -> Line {
         let way =
             |k: usize| (self.ends[k + 1] - self.ends[k]) / (self.along[k + 1] - self.along[k]);
         let bones = self.along.len() - 1;
-        // What blurring adds to a ramp that begins at zero.
+        // Difference of a blurred ramp from a ramp that begins at zero.
         let blurred = |x: f64, width: f64| {
             if width <= 0.0 {
                 return 0.0;
@@ -216,11 +215,11 @@ impl Row {
     }
 }
 
-/// How many atoms each bone gets: fewer on one that is short for its thickness, as spokes much longer than the way between them
+/// Returns the number of atoms of each bone. Bones that are short for their thickness get fewer: spokes much longer than the distance between them
 /// cross at the slightest bend.
 fn counts(line: &Line, radii: &[f64], most: usize) -> Vec<usize> {
-    /// Least way between atoms, in radii. Half of it leaves tubes along limbs of five known characters the same; twice changes what two miss by 0.03
-    /// % of the size at most.
+    /// Least distance between atoms, in radii. Half of it leaves tubes along limbs of five known characters the same; twice changes what two miss by
+    /// 0.03 % of the size at most.
     const LEAST_WAY: f64 = 0.6;
     (0..line.joints.len() - 1)
         .map(|bone| {
@@ -233,8 +232,8 @@ fn counts(line: &Line, radii: &[f64], most: usize) -> Vec<usize> {
         .collect()
 }
 
-/// How much each vertex counts in a fit to the skin of a chain, from 0 where its bones have half of the say or less (that is the
-/// trunk's skin) to 1.
+/// Returns the weight of each vertex in a fit to the skin of a chain, 0 to 1. It is 0 where its bones have half of the skin weight or less (the
+/// trunk's skin).
 pub fn chain_weights(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
     let shares = chain_shares(skin, bones);
     shares
@@ -243,7 +242,7 @@ pub fn chain_weights(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
         .collect()
 }
 
-/// How much each vertex follows the bones of a chain, from 0 to 1.
+/// Returns the share of the chain's bones in each vertex's skin weight, 0 to 1.
 fn chain_shares(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
     let share = |v: usize| {
         let of = skin.row(v).filter(|(bone, _)| bones.contains(bone));
@@ -252,7 +251,7 @@ fn chain_shares(skin: &SkinWeights, bones: &[u32]) -> Vec<f64> {
     (0..skin.len()).map(share).collect()
 }
 
-/// The skin that follows bones more than others, as a surface of its own.
+/// Returns the skin that follows the bones more than others, as a surface.
 pub(super) fn skin_of(
     surface: &Surface,
     skeleton: &Skeleton,
@@ -281,7 +280,7 @@ pub(super) fn skin_of(
     Surface::new(vertices, triangles).map_err(|_| nobody(skeleton, bones))
 }
 
-/// The skin that follows bones; refused where there is none.
+/// Returns the skin that follows the bones; refuses bones without any.
 fn following<'a>(
     surface: &'a Surface,
     skeleton: &Skeleton,
@@ -315,9 +314,9 @@ fn known(skeleton: &Skeleton, bones: &[u32]) -> Result<(), MRepError> {
     })
 }
 
-/// Names of bones; of many the first and the last.
+/// Returns the quoted names of bones; of many only the first two and the last.
 fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
-    /// Most that are told one by one.
+    /// Largest number of bones listed in full.
     const MOST: usize = 6;
     let quoted = |b: &u32| format!("'{}'", skeleton.names()[*b as usize]);
     if let [first, second, .., last] = bones
@@ -329,7 +328,7 @@ fn names(skeleton: &Skeleton, bones: &[u32]) -> String {
     bones.iter().map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// The bones from the root of the chain on.
+/// Returns the bones in order from the root of the chain; refuses bones that do not form one.
 fn ordered(skeleton: &Skeleton, bones: &[u32]) -> Result<Vec<u32>, MRepError> {
     let refused = |why: String| Err(MRepError::Bones(why));
     if bones.is_empty() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figural coordinates (u, v, φ, τ) of points, and points of coordinates.
 //!
-//! There: patches as they are. Back: from the nearest of many sampled points of the volume by Newton's method in its piece, or in
-//! the pieces around it where that leads out. Polar pieces are solved in Cartesian axes around their hubs, so that nothing
-//! is singular there but the direction itself.
+//! Points come from evaluating the patches. The inverse starts at the nearest of many sampled points of the volume, and runs Newton's method
+//! in its piece. Where that leaves the piece, the next nearest pieces are tried. Polar pieces are solved in Cartesian axes around their hubs,
+//! so that only the direction is singular at the hub.
 //!
 //! Source: [pizer2003, §2.4] for the coordinates; the inverse is ours.
 
@@ -19,47 +19,48 @@ use rayon::prelude::*;
 use std::f64::consts::TAU;
 use std::sync::OnceLock;
 
-/// Deepest coordinate that is looked for: as far outside of the boundary as it is from the hub.
+/// Largest depth τ that has coordinates: as far outside of the boundary as the boundary is from the hub.
 pub const FARTHEST_DEPTH: f64 = 2.0;
-/// Shares of an interval at which starts are sampled: the middles of its halves.
+/// Fractions of an interval at which starting points are sampled: the middles of its halves.
 const SHARES: [f64; 2] = [0.25, 0.75];
-/// The same of a rim's and a cap's fan, whose spokes turn by up to a right angle in one interval: twice as many, nearer to its ends.
+/// Fractions across the fan of a rim or a cap. Spokes turn there by up to a right angle in one interval: twice as many, nearer to its ends.
 const FAN_SHARES: [f64; 4] = [0.1, 0.35, 0.65, 0.9];
-/// Depths of the starts.
+/// Depths τ of the starting points.
 const DEPTHS: [f64; 6] = [0.1, 0.35, 0.65, 0.95, 1.3, 1.8];
-/// Nearer to a cap's hub directions are as good as those of points so far from it. Ten thousand times rounding.
+/// Depth below which directions at a cap's hub are those at this depth. Ten thousand times rounding.
 const LEAST_DEPTH: f64 = 1e-12;
-/// Beyond the ends of a piece by this it is still in it: rounding.
+/// Tolerance of a piece's ends, in its range: rounding.
 const SEAM: f64 = 1e-12;
-/// The same where no other piece has the point either. About the root of rounding, to which Newton's steps come where the map is nearly flat.
+/// Tolerance where no other piece has the point. About the root of rounding, which Newton's steps reach where the map is nearly flat.
 const WIDE_SEAM: f64 = 1e-7;
 
-/// A figure made ready for coordinates.
+/// Solver of figural coordinates for one figure.
 pub struct Coordinates {
     kind: Kind,
     pieces: Vec<Piece>,
-    /// Where searches begin; made when one is asked for.
+    /// Starting points of each piece, built on first use.
     starts: OnceLock<Vec<Starts>>,
-    /// Diagonal of the box around the hubs and the spokes' ends.
+    /// Diagonal of the bounding box of the hubs and the spokes' ends, metres.
     size: f64,
 }
 
-/// Sampled points of one piece.
+/// Sampled points of one piece, with a hierarchy for nearest-point queries.
 struct Starts {
     tree: Bvh,
     points: Vec<Vec3>,
-    /// (s, t, τ) of each.
+    /// (s, t, τ) of each point.
     places: Vec<[f64; 3]>,
-    /// Of caps.
+    /// Directions of the spokes, for caps only.
     fan: Option<Fan>,
 }
 
-/// Spokes of one hub by their direction: near it the nearest of sampled points is on the shortest spoke, wherever a point lies.
+/// Spokes of one hub, searched by direction. Near the hub the nearest sampled point always lies on the shortest spoke, whichever direction a
+/// point has.
 struct Fan {
     hub: Vec3,
     tree: Bvh,
     directions: Vec<Vec3>,
-    /// (s, t) of each, and the spoke's length.
+    /// (s, t) of each spoke, and its length.
     places: Vec<[f64; 3]>,
 }
 
@@ -79,7 +80,7 @@ impl Fan {
         }
     }
 
-    /// (s, t, τ) about as far from the hub on the spoke that points best; none of the hub itself.
+    /// Returns (s, t, τ) on the spoke with the closest direction, at about the point's distance from the hub. `None`: `p` is the hub.
     fn towards(&self, p: &Vec3) -> Option<[f64; 3]> {
         let away = p - self.hub;
         let direction = away.try_normalize(0.0)?;
@@ -129,7 +130,7 @@ impl Starts {
         }
     }
 
-    /// Squared distance of the nearest start, and where to begin.
+    /// Returns the squared distance of the nearest sample, and (s, t, τ) to start from.
     fn nearest(&self, p: &Vec3) -> Option<(f64, [f64; 3])> {
         let (leaf, square) = closest_point_leaf(&self.tree, p, |i| self.points[i as usize])?;
         let towards = self.fan.as_ref().and_then(|fan| fan.towards(p));
@@ -137,18 +138,18 @@ impl Starts {
     }
 }
 
-/// What Newton's method came to.
+/// Result of Newton's method.
 #[derive(Clone, Copy)]
 struct Solution {
     s: f64,
     t: f64,
     depth: f64,
-    /// How far beyond the piece it lies, in parts of its range.
+    /// Distance beyond the piece's ends, over its range.
     beyond: f64,
 }
 
 impl Coordinates {
-    /// Of a figure.
+    /// Prepares a figure; starting points are sampled on first use.
     pub fn new(figure: &Figure) -> Self {
         Self {
             kind: figure.kind(),
@@ -163,7 +164,7 @@ impl Coordinates {
         self.starts.get_or_init(make)
     }
 
-    /// Coordinates of points; NaN where a point has none: farther out than [`FARTHEST_DEPTH`], where spokes would cross, or no number.
+    /// Returns the coordinates of points. NaN: farther out than [`FARTHEST_DEPTH`], where spokes would cross, or not a number.
     pub fn of(&self, points: &[Vec3]) -> Vec<[f64; 4]> {
         self.starts();
         let one = |p: &Vec3| self.of_point(p).unwrap_or([f64::NAN; 4]);
@@ -181,7 +182,7 @@ impl Coordinates {
         let mut best: Option<([f64; 4], f64)> = None;
         let mut wide: Option<([f64; 4], f64)> = None;
         for &(square, i, start) in &near {
-            // A solution inside the body is the only one; outside, another piece may have one that is nearer.
+            // A solution inside the body is final; outside, another piece may have a nearer one.
             if let Some((_, depth)) = best
                 && (depth <= 1.0 || square > 4.0 * near[0].0)
             {
@@ -215,10 +216,10 @@ impl Coordinates {
         best.or(wide).map(|(coordinates, _)| coordinates)
     }
 
-    /// Newton's method in one piece, from a start; none where it finds no point, or one beyond a fold.
+    /// Runs Newton's method in one piece from a start. `None`: no convergence, or a solution beyond a fold.
     fn newton(&self, piece: &Piece, p: &Vec3, start: [f64; 3]) -> Option<Solution> {
-        /// Newton's steps at most. From a start in the same interval four to six suffice; steps that are cut short take more, and what takes
-        /// more than these goes in circles.
+        /// Largest number of Newton's steps. Starts in the same interval need four to six; shortened steps take more, and beyond these the
+        /// iteration cycles.
         const STEPS: usize = 30;
         let [mut s, mut t, mut depth] = start;
         let [[s0, s1], [t0, t1]] = piece.range();
@@ -229,10 +230,10 @@ impl Coordinates {
         for _ in 0..STEPS {
             let [a, b, c] = piece.columns(&at, s, depth);
             let step = solve(&a, &b, &c, &off)?;
-            // No farther in one step than polynomials can be trusted.
+            // Limits a step to the range in which the polynomials can be trusted.
             let reach = match piece.part {
                 Part::Sheet { .. } => (step.x / span_s).abs().max((step.y / span_t).abs()),
-                // Both are turns of the spoke, as far as the depth.
+                // Both are rotations of the spoke, scaled by the depth.
                 Part::Cap { .. } => step.x.abs().max(step.y.abs()) / depth.max(LEAST_DEPTH),
                 _ => (step.x / span_s)
                     .abs()
@@ -255,7 +256,7 @@ impl Coordinates {
             let Some((next, there, left)) = taken else {
                 break;
             };
-            // It is no use to walk on far outside of a piece.
+            // Gives up far outside of the piece.
             if next[0] < s0 - 0.5 * span_s
                 || next[0] > s1 + 0.5 * span_s
                 || next[2] > 2.0 * FARTHEST_DEPTH
@@ -272,7 +273,7 @@ impl Coordinates {
         if !reached || !(-1e-12..=FARTHEST_DEPTH).contains(&depth) {
             return None;
         }
-        // A point on the other side of a fold has these coordinates only by continuation.
+        // Beyond a fold a point has these coordinates only by continuation.
         if depth > 0.0 && legality::at(piece, s.clamp(s0, s1), t, depth) <= 0.0 {
             return None;
         }
@@ -289,10 +290,10 @@ impl Coordinates {
         })
     }
 
-    /// Points of coordinates; NaN of NaN.
+    /// Returns the points of coordinates; four NaN give NaN.
     ///
     /// # Errors
-    /// The first coordinates that are none of this figure.
+    /// The first coordinates outside the figure's range.
     pub fn points(&self, coordinates: &[[f64; 4]]) -> Result<Vec<Vec3>, MRepError> {
         let one = |(row, c): (usize, &[f64; 4])| {
             if c.iter().all(|x| x.is_nan()) {
@@ -311,7 +312,7 @@ impl Coordinates {
         coordinates.par_iter().enumerate().map(one).collect()
     }
 
-    /// The piece that coordinates belong to, and the place in it.
+    /// Returns the piece of some coordinates, and (s, t) in it.
     fn place(&self, c: &[f64; 4]) -> Result<(usize, f64, f64), &'static str> {
         let [u, v, around, depth] = *c;
         if depth.is_nan() || depth.abs() > 1e6 {
@@ -357,12 +358,12 @@ impl Coordinates {
     }
 }
 
-/// A step of Newton's method; in polar pieces across the axes around the hub.
+/// Returns the place after a Newton step; in polar pieces the step is Cartesian around the hub.
 fn moved(piece: &Piece, [s, t, depth]: [f64; 3], step: &Vec3) -> [f64; 3] {
     match piece.part {
         Part::Sheet { .. } => [s + step.x, t + step.y, depth + step.z],
         Part::Rim { .. } => {
-            // The fan's parameter is an angle of sorts, but neither closes nor goes on far.
+            // The fan's parameter resembles an angle, but is neither periodic nor defined far beyond its ends.
             [s + step.x, t + step.y / depth.max(1e-3), depth + step.z]
         }
         Part::Body => {
@@ -377,7 +378,7 @@ fn moved(piece: &Piece, [s, t, depth]: [f64; 3], step: &Vec3) -> [f64; 3] {
         Part::Cap { .. } => {
             let (from, depth) = (depth, depth.max(LEAST_DEPTH));
             let s_new = s + step.x / depth;
-            // Around the pole, where 1 − s is the distance from it.
+            // Polar step around the pole, at the distance 1 − s.
             let (along, across) = (1.0 - s_new, step.y / depth);
             let turned = across.atan2(along);
             [
@@ -389,7 +390,7 @@ fn moved(piece: &Piece, [s, t, depth]: [f64; 3], step: &Vec3) -> [f64; 3] {
     }
 }
 
-/// Solves for a combination of three columns; none where they lie in a plane.
+/// Solves a 3 x 3 system with given columns. `None`: the columns are coplanar.
 fn solve(a: &Vec3, b: &Vec3, c: &Vec3, right: &Vec3) -> Option<Vec3> {
     let lengths = Vec3::new(a.norm(), b.norm(), c.norm());
     if lengths.iter().any(|x| x.is_nan() || *x == 0.0) {
@@ -403,19 +404,19 @@ fn solve(a: &Vec3, b: &Vec3, c: &Vec3, right: &Vec3) -> Option<Vec3> {
 }
 
 impl Figure {
-    /// Figural coordinates (u, v, φ, τ) of points: NaN where a point has none (see [`Coordinates::of`]).
+    /// Returns the figural coordinates (u, v, φ, τ) of points; NaN where a point has none (see [`Coordinates::of`]).
     ///
-    /// Slab: u over the rows and v over the columns from 0 to 1; φ is 1 on the upper side, −1 on the lower and between on the
-    /// border, 0 at the end spokes. Tube: u from 0 to 1 along it, from −1 in the first cap (−1 the end spoke) and to 2 in the last;
-    /// v is 0, φ the angle from the first spoke, radians. τ is 0 at the hub, 1 on the implied boundary.
+    /// Slab: u over the rows and v over the columns, 0 to 1. φ is 1 on the upper side, −1 on the lower, between on the border, and 0 at the
+    /// end spokes. Tube: u runs along it from 0 to 1, in the first cap from −1 (end spoke), in the last to 2. v is 0, φ the angle from the
+    /// first spoke, radians. τ is 0 at the hub, 1 on the implied boundary.
     pub fn coordinates(&self, points: &[Vec3]) -> Vec<[f64; 4]> {
         Coordinates::new(self).of(points)
     }
 
-    /// Points of figural coordinates: `X = x + τ S`; NaN of NaN.
+    /// Returns the points of figural coordinates: `X = x + τ S`; four NaN give NaN.
     ///
     /// # Errors
-    /// The first coordinates that are none of this figure.
+    /// The first coordinates outside the figure's range.
     pub fn points(&self, coordinates: &[[f64; 4]]) -> Result<Vec<Vec3>, MRepError> {
         Coordinates::new(self).points(coordinates)
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The same place on another figure: points go over by their figural coordinates.
+//! Correspondence of two figures: points are mapped by their figural coordinates.
 //!
-//! Along a tube u is stretched piecewise so that joint comes to lie on joint. Around it φ begins where the limb bends to; of a straight
-//! one it begins elsewhere, so that between a straight and a bent limb φ is turned by what lies between. Between limbs of the left and the
-//! right it runs the other way. Everything else stays as it is.
+//! Along a tube u is stretched piecewise linearly, joint onto joint. Around a tube φ begins on the side to which the limb bends. A
+//! straight limb begins elsewhere, so that φ between a straight and a bent limb is rotated by the angle between both beginnings. Between a
+//! left and a right limb φ runs the other way. All other coordinates stay the same.
 
 use super::coordinates::Coordinates;
 use super::error::MRepError;
@@ -11,23 +11,23 @@ use super::figure::{Figure, Kind};
 use super::frames;
 use crate::Vec3;
 
-/// From one figure to another and back.
+/// Map from one figure to another.
 pub struct Correspondence {
     from: Coordinates,
     to: Coordinates,
-    /// u of the ends and the joints in both figures; of slabs the ends.
+    /// u of the ends and the joints in both figures; for slabs of the ends.
     stations: [Vec<f64>; 2],
     roll: f64,
-    /// φ runs the other way on the other figure.
+    /// Reversal of φ on the other figure.
     mirrored: bool,
 }
 
 impl Correspondence {
-    /// Between figures of one kind; how many atoms and spokes they have does not matter. Where either has no joints only the
-    /// ends correspond. `mirrored`: tubes of which one is on the left of a body and the other on the right.
+    /// Builds the map between two figures of one kind, with any numbers of atoms and spokes. Where either has no joints only the ends
+    /// correspond. `mirrored`: for tubes, one on the left of a body and the other on the right.
     ///
     /// # Errors
-    /// A slab and a tube; tubes along chains of different numbers of bones.
+    /// A slab and a tube; tubes along chains with different numbers of bones.
     pub fn new(from: &Figure, to: &Figure, mirrored: bool) -> Result<Self, MRepError> {
         if is_tube(from) != is_tube(to) {
             let name = |figure| if is_tube(figure) { "tube" } else { "slab" };
@@ -65,12 +65,12 @@ impl Correspondence {
         })
     }
 
-    /// By how much φ is larger on the other figure, radians; of mirrored tubes what φ and the other's come to together.
+    /// Returns the difference of φ, other figure less first, radians; for mirrored tubes the sum of both.
     pub fn roll(&self) -> f64 {
         self.roll
     }
 
-    /// Coordinates of the other figure at coordinates of the first.
+    /// Returns the other figure's coordinates for coordinates of the first.
     pub fn coordinates(&self, coordinates: &[f64; 4]) -> [f64; 4] {
         let [u, v, around, depth] = *coordinates;
         [
@@ -81,10 +81,10 @@ impl Correspondence {
         ]
     }
 
-    /// Points of the other figure at points of the first; NaN where a point has no coordinates.
+    /// Returns the other figure's points for points of the first; NaN where a point has no coordinates.
     ///
     /// # Errors
-    /// None of points: coordinates of one figure are some of the other.
+    /// Coordinates outside the other figure's range, which does not occur: both ranges are the same.
     pub fn points(&self, points: &[Vec3]) -> Result<Vec<Vec3>, MRepError> {
         let there: Vec<[f64; 4]> = self
             .from
@@ -100,9 +100,9 @@ fn is_tube(figure: &Figure) -> bool {
     matches!(figure.kind(), Kind::Tube { .. })
 }
 
-/// How much farther around a bent tube begins than a straight one, or the other way round, once the first is turned the shortest way to
-/// begin as the second does: a limb is lifted or lowered between rest poses, hardly turned about itself. 0 of two of a sort, of slabs,
-/// and of tubes that look away from each other. `mirrored`: the first is seen in the mirror x = 0 before.
+/// Returns the angle between the beginnings of φ of a bent and a straight tube, radians. The first is rotated the shortest way onto the
+/// second's initial direction: between rest poses a limb is lifted or lowered, hardly rolled. 0 for two bent or two straight tubes, for
+/// slabs, and for tubes that face away from each other. `mirrored`: the first is reflected at x = 0 before.
 fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
     let bends = [from, to].map(|figure| {
         let directions = figure
@@ -127,7 +127,7 @@ fn roll(from: &Figure, to: &Figure, mirrored: bool) -> f64 {
     turned.map_or(0.0, |n| n.dot(&b.column(1)).atan2(n.dot(&b.column(2))))
 }
 
-/// u between other stations; caps beyond both ends stay.
+/// Maps u piecewise linearly from stations to stations; caps beyond both ends stay.
 fn stretched(u: f64, from: &[f64], to: &[f64]) -> f64 {
     if !(u > 0.0 && u < 1.0) {
         return u;

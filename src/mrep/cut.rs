@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Skin cut across limbs: what lies between a limb's ends, and the rest, closed where it was cut.
+//! Cuts of the skin across limbs: the skin between a limb's ends, and the rest, closed at the cuts.
 //!
-//! A limb's skin is what can be reached from skin that surely is its own without crossing the discs at its ends.
+//! A limb's skin is the set of vertices reached from seeds that surely are its own, without crossing the discs at its ends.
 
 use super::error::MRepError;
 use crate::Vec3;
@@ -9,15 +9,15 @@ use crate::lattice::NONE;
 use crate::surface::Surface;
 use std::collections::BTreeMap;
 
-/// A plane across a limb, near a hub. What is before it by `aside` or more is the rest.
+/// A plane across a limb at a hub. Skin farther before it than `aside` belongs to the rest.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Disc {
     pub hub: Vec3,
-    /// Unit, into the limb.
+    /// Unit normal of the plane, into the limb.
     pub inward: Vec3,
-    /// Skin within this distance of the hub is cut.
+    /// Radius around the hub within which skin is cut, metres.
     pub reach: f64,
-    /// The rest ends so far before the plane, so that nothing of it lies in the plane.
+    /// Distance before the plane at which the rest ends, metres, so that nothing of it lies in the plane.
     pub aside: f64,
 }
 
@@ -30,7 +30,8 @@ impl Disc {
         (p - self.hub).norm() <= self.reach
     }
 
-    /// How far from `p` in the limb to `q` in the rest the rest begins, from 0 to 1; none where the disc is elsewhere.
+    /// Returns the fraction of the way from `p` in the limb to `q` in the rest at which the rest begins. `None`: the edge does not
+    /// cross the disc.
     fn crossing(&self, p: &Vec3, q: &Vec3) -> Option<f64> {
         let (a, b) = (self.height(p) + self.aside, self.height(q) + self.aside);
         if !(a >= 0.0 && b < 0.0) {
@@ -40,12 +41,12 @@ impl Disc {
         self.is_near(&(p + (q - p) * t)).then_some(t)
     }
 
-    /// Whether a point of a limb's skin is in front of the plane, where its cells are.
+    /// Returns whether a point of a limb's skin is in front of the plane, on the side of the limb's cells.
     pub fn in_front(&self, p: &Vec3) -> bool {
         self.height(p) >= 0.0 || !self.is_near(p)
     }
 
-    /// Where from `p` in the limb to `q` in the rest the plane is; `p` where that is behind it.
+    /// Returns the intersection of the edge from `p` in the limb to `q` in the rest with the plane; `p` if it is behind the plane.
     fn on_plane(&self, p: &Vec3, q: &Vec3) -> Vec3 {
         let (a, b) = (self.height(p), self.height(q));
         if a <= 0.0 {
@@ -56,7 +57,7 @@ impl Disc {
     }
 }
 
-/// A welded surface as a graph.
+/// A welded surface with the neighbours of each vertex.
 pub(super) struct Mesh<'a> {
     pub surface: &'a Surface,
     neighbours: Vec<Vec<u32>>,
@@ -83,7 +84,7 @@ impl<'a> Mesh<'a> {
         }
     }
 
-    /// Which welded vertices can be reached from seeds without crossing a disc.
+    /// Returns for each welded vertex whether it can be reached from seeds without crossing a disc.
     pub fn reached(&self, seeds: &[bool], discs: &[Disc]) -> Vec<bool> {
         let x = &self.surface.welded().vertices;
         let mut reached = seeds.to_vec();
@@ -101,21 +102,21 @@ impl<'a> Mesh<'a> {
     }
 }
 
-/// What a surface is cut into.
+/// Result of cutting a surface.
 pub(super) struct Pieces {
-    /// Points of each limb's skin that its cells have to hold: vertices, where it was cut, and points of large triangles.
+    /// Points of each limb's skin that its cells have to contain: vertices, cut points, and points of large triangles.
     pub limbs: Vec<Vec<Vec3>>,
-    /// What is left, closed.
+    /// Vertices and triangles of the rest, closed.
     pub rest: (Vec<Vec3>, Vec<[u32; 3]>),
-    /// For each welded vertex that of the rest; [`NONE`] in limbs.
+    /// Index in the rest of each welded vertex; [`NONE`] in limbs.
     pub in_rest: Vec<u32>,
 }
 
-/// Cuts a surface. `part`: 0 for the rest, else one more than the limb, of each welded vertex; `discs` of each limb. No two points of a
-/// triangle are farther apart than `spacing` in what limbs get.
+/// Cuts a surface. `part`: for each welded vertex 0 (rest) or 1 plus the index of its limb. `discs`: those of each limb. Points of a
+/// limb's triangle are at most `spacing` apart, metres.
 ///
 /// # Errors
-/// Triangles that reach from one limb to another, or that no disc parts.
+/// Triangles that span two limbs, or that no disc separates.
 pub(super) fn cut(
     surface: &Surface,
     part: &[u16],
@@ -154,7 +155,7 @@ pub(super) fn cut(
             spread(t.map(|v| x[v as usize]), spacing, &mut limbs[limb_number]);
             continue;
         }
-        // The triangle with the vertex that is alone first.
+        // Rotates the triangle so that the vertex on its own side comes first.
         let alone = (0..3).find(|&k| of[(k + 1) % 3] == of[(k + 2) % 3]);
         let alone = alone.unwrap_or(0);
         let [a, b, c] = [0, 1, 2].map(|k| t[(alone + k) % 3]);
@@ -197,7 +198,7 @@ pub(super) fn cut(
         triangles.push([to, from, centre]);
     }
     for (points, discs) in limbs.iter_mut().zip(discs) {
-        // On the plane but for rounding is on it.
+        // Points behind the plane by rounding count as on it.
         let lift = |p: &Vec3, d: &Disc| p + d.inward * (1e-9 * d.reach);
         points.retain(|p| discs.iter().all(|d| d.in_front(&lift(p, d))));
     }
@@ -208,7 +209,7 @@ pub(super) fn cut(
     })
 }
 
-/// Points of a triangle no farther apart than `spacing`, without its corners.
+/// Adds points of a triangle at most `spacing` apart, without its corners.
 pub(super) fn spread([a, b, c]: [Vec3; 3], spacing: f64, out: &mut Vec<Vec3>) {
     let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
     let n = ((longest / spacing).ceil() as usize).clamp(1, 24);

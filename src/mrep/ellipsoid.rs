@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The slab of an ellipsoid: the one flat body whose medial sheet is known.
+//! The slab of an ellipsoid: a flat body whose medial sheet is known exactly.
 
 use super::atom::Atom;
 use super::error::MRepError;
 use super::figure::Figure;
 use crate::{Mat3, Vec3};
 
-/// How much the corners of a square grid are pulled in to lie in the ellipse: a square's border in a circle would have corners of nearly 180°, which
-/// fold. With half and twice of it no slab goes into a superquadric.
+/// Amount by which the corners of a square grid are pulled in to lie in the ellipse: a square's border in a circle would have corners of nearly
+/// 180°, which fold. With half and twice of it no slab goes into a superquadric.
 const ROUNDING: f64 = 0.6;
 
-/// A place of an even grid in the unit circle, its border at `reach` and a little beyond at the corners: across the columns, across
-/// the rows.
+/// Returns a place of an even grid squeezed into the unit circle, as \[across the columns, across the rows\]. The border is at `reach`, and a little
+/// beyond at the corners.
 pub(super) fn squeezed([i, j]: [usize; 2], [rows, cols]: [usize; 2], reach: f64) -> [f64; 2] {
     let even = |k: usize, n: usize| 2.0 * k as f64 / (n.max(2) - 1) as f64 - 1.0;
     let (s, t) = (even(j, cols), even(i, rows));
@@ -19,11 +19,11 @@ pub(super) fn squeezed([i, j]: [usize; 2], [rows, cols]: [usize; 2], reach: f64)
     [squeeze(s, t), squeeze(t, s)]
 }
 
-/// The medial sheet of an ellipsoid with half axes a ≥ b > c along x, y and z, by rows along y and columns along x, its border at
-/// `reach` of the sheet's. Spokes and end spokes reach the ellipsoid exactly.
+/// Builds the slab on the medial sheet of an ellipsoid with half axes a ≥ b > c along x, y and z. Rows run along y, columns along x, and the border
+/// is at `reach` of the sheet's. Spokes and end spokes reach the ellipsoid exactly.
 ///
 /// # Errors
-/// Axes or numbers of atoms that make no slab.
+/// Axes or numbers of atoms that do not form a slab.
 pub(super) fn slab(
     [a, b, c]: [f64; 3],
     rows: usize,
@@ -43,7 +43,7 @@ pub(super) fn slab(
             let b_axis = flat.try_normalize(1e-9 * a).unwrap_or(Vec3::x());
             let n = Vec3::z();
             let r = spoke.norm();
-            // How far it is from the hub along b to the ellipsoid.
+            // Distance from the hub along b to the ellipsoid.
             let scaled = |v: Vec3| Vec3::new(v.x / a, v.y / b, v.z / c);
             let (h, d) = (scaled(hub), scaled(b_axis));
             let (hd, dd) = (h.dot(&d), d.norm_squared());

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why there is no medial model, or why it could not be fitted.
+//! Errors of building, reading and fitting medial models.
 
 use super::figure::Kind;
 use crate::progress::Cancelled;
 use crate::range::FARTHEST;
 use std::path::PathBuf;
 
-/// Between what a count may be.
+/// Describes the allowed range of a count.
 fn bounds(least: usize, most: usize) -> String {
     if most == usize::MAX {
         format!("{least} or more")
@@ -15,7 +15,7 @@ fn bounds(least: usize, most: usize) -> String {
     }
 }
 
-/// A kind of figure in a sentence.
+/// Describes a kind of figure for an error sentence.
 fn described(kind: Kind) -> String {
     match kind {
         Kind::Slab { rows, cols } => format!("slab of {rows} x {cols} atoms"),
@@ -23,110 +23,111 @@ fn described(kind: Kind) -> String {
     }
 }
 
-/// Why a medial model was refused, or what it was asked.
+/// Reasons for which a medial model, or a call on one, is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MRepError {
     /// The caller stopped the work.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// Fewer atoms than a figure is made of, or more than can be handled.
+    /// A count of atoms, spokes or the like below its minimum or above its maximum.
     #[error("{what} is {found}: it has to be {}", bounds(*least, *most))]
     Count {
-        /// Of what.
+        /// Quantity that is counted.
         what: &'static str,
-        /// How many there are.
+        /// Count found.
         found: usize,
-        /// Fewest.
+        /// Smallest count allowed.
         least: usize,
-        /// Most.
+        /// Largest count allowed; `usize::MAX`: unbounded.
         most: usize,
     },
-    /// Arrays that do not fit each other.
+    /// An array whose length does not match another's.
     #[error("{what} has {found} entries, but there are {expected}: give one for each")]
     Length {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
-        /// Its length.
+        /// Length found.
         found: usize,
-        /// How many there are to be.
+        /// Length expected.
         expected: usize,
     },
-    /// A number of an atom.
+    /// A number of an atom outside its range.
     #[error("{what} of atom {atom} is {value}: it has to be {range}")]
     Atom {
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// Which atom.
+        /// Name of the atom, as `[i]` or `[row, column]`.
         atom: String,
-        /// As given.
+        /// Value given.
         value: f64,
-        /// What it may be.
+        /// Allowed range, in words.
         range: &'static str,
     },
-    /// A hub that is nowhere.
+    /// A hub with a coordinate that is not a number or out of range.
     #[error(
         "the hub of atom {0} has a coordinate that is no number or beyond {FARTHEST:e}: move it near the others"
     )]
     Place(String),
-    /// Axes that are no frame.
+    /// A frame that is not a rotation.
     #[error(
         "the frame of atom {0} is no rotation: its columns b, b⊥ and n have to be unit vectors at right angles, with n = b × b⊥"
     )]
     Frame(String),
-    /// Two hubs of a tube in one place.
+    /// Two successive hubs of a tube at the same point.
     #[error(
         "the hubs of atoms {0} and {1} lie in one place: a tube needs a way from one to the next"
     )]
     Coincident(usize, usize),
-    /// A level of the boundary.
+    /// A boundary level that needs too many vertices.
     #[error(
         "the boundary at level {level} would have {vertices} vertices, more than {most}: take a lower level"
     )]
     Level {
-        /// The level asked for.
+        /// Level requested.
         level: u32,
-        /// What it would take.
+        /// Vertices that it needs.
         vertices: f64,
-        /// Most that are made.
+        /// Most vertices allowed.
         most: usize,
     },
-    /// Coordinates that are none of this figure.
+    /// Figural coordinates outside a figure's range.
     #[error("coordinates {row} ({}, {}, {}, {}) are none of this figure: {why}", at[0], at[1], at[2], at[3])]
     Coordinates {
-        /// Which.
+        /// Row of the coordinates in the list.
         row: usize,
-        /// As given.
+        /// Coordinates (u, v, φ, τ) given.
         at: [f64; 4],
-        /// What is wrong with them.
+        /// Rule that they break.
         why: &'static str,
     },
-    /// A model that turns inside out.
+    /// A model whose volume folds before the fit begins.
     #[error(
         "the model folds before anything is fitted (legality {legality:.2}, it has to be above zero): {what}"
     )]
     Folded {
-        /// As measured.
+        /// Legality measured, zero or less.
         legality: f64,
-        /// Where.
+        /// Location of the fold, as a sentence.
         what: String,
     },
-    /// Figures that have nothing to learn from each other.
+    /// A figure of a family whose kind differs from the first figure's.
     #[error("figure {index} is a {}, but it has to be a {} as the first", described(*found), described(*first))]
     Family {
-        /// Which.
+        /// Index of the figure.
         index: usize,
-        /// What the first is.
+        /// Kind of the first figure.
         first: Kind,
-        /// What it is.
+        /// Kind of this figure.
         found: Kind,
     },
-    /// Figures of which one has places that the other has not.
+    /// Two figures without a correspondence.
     #[error("{0}")]
     Apart(String),
-    /// Figures of a model that cannot be told apart, or are too many.
+    /// Names of figures that are missing or repeated, or a call for a single figure on a model of
+    /// several.
     #[error("{0}")]
     Names(String),
-    /// A model far from the volume it is fitted to.
+    /// A model that lies outside the volume to which it is fitted.
     #[error(
         "the model lies outside of the volume, which reaches from ({:.3}, {:.3}, {:.3}) to ({:.3}, {:.3}, {:.3}): move it there, or \
          give the volume's spacing and origin in the model's metres", from[0], from[1], from[2], to[0], to[1], to[2]
@@ -134,49 +135,49 @@ pub enum MRepError {
     Outside {
         /// Centre of the volume's first voxel.
         from: [f64; 3],
-        /// Of its last.
+        /// Centre of its last voxel.
         to: [f64; 3],
     },
-    /// A surface or a volume that no figure can be fitted to.
+    /// A surface or a volume to which no figure can be fitted.
     #[error("{0}")]
     Target(String),
-    /// A number of a fit or of a template.
+    /// A setting of a fit or a template, or another argument, outside its range.
     #[error("{name} is {value}: it has to be {range}")]
     Setting {
-        /// Which one.
+        /// Name of the setting.
         name: &'static str,
-        /// As given.
+        /// Value given.
         value: String,
-        /// What it may be.
+        /// Allowed range, in words.
         range: &'static str,
     },
-    /// A line that bends more sharply than a body can around it.
+    /// A line that bends too sharply for the thickness of the body around it.
     #[error("the line bends too sharply at {:.0} % of its length for a body around it: leave out the bones from there on", u * 100.0)]
     Sharp {
-        /// Where, from 0 to 1.
+        /// Position along the line, 0 to 1.
         u: f64,
     },
-    /// Bones and skin that carry no tube.
+    /// Bones and skin from which no figure can be built.
     #[error("{0}")]
     Bones(String),
-    /// A file.
+    /// A file that could not be read or written.
     #[error("'{}' could not be {action}: {what}", path.display())]
     Disk {
-        /// Its name.
+        /// Path of the file.
         path: PathBuf,
-        /// Read or written.
+        /// "read" or "written".
         action: &'static str,
-        /// The reason.
+        /// Reason.
         what: String,
     },
-    /// What stands in a file.
+    /// A file with invalid content.
     #[error("'{}'{}: {what}", path.display(), line.map_or(String::new(), |l| format!(", line {l}")))]
     File {
-        /// Its name.
+        /// Path of the file.
         path: PathBuf,
-        /// Where, if that is known.
+        /// Line of the error, from 1, if known.
         line: Option<usize>,
-        /// What is wrong there.
+        /// Description of the error.
         what: String,
     },
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The ellipsoid that a body is most like: its centre, its axes and their ratios by the second moments, its volume.
+//! Ellipsoid of a body: its centre, its axes and their ratios from the second moments, and its volume.
 
 use super::error::MRepError;
 use crate::sets::DisjointSets;
@@ -8,17 +8,17 @@ use crate::{Mat3, Vec3};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-/// Skewness along an axis from which on it decides the axis's sign.
+/// Skewness along an axis above which it decides the axis's sign.
 const LEAST_SKEW: f64 = 1e-4;
 
-/// Centre, axes (a rotation's columns, the longest first) and half axes of an ellipsoid.
+/// An ellipsoid: centre, axes (columns of a rotation, the longest first), and half axes.
 pub(super) struct Ellipsoid {
     pub centre: Vec3,
     pub axes: Mat3,
     pub half: [f64; 3],
 }
 
-/// Volume, and integrals of x and x xᵀ over it, of the tetrahedra between the origin and triangles.
+/// Returns volume, and integrals of x and x xᵀ, of the tetrahedra between the origin and triangles.
 fn integrals(triangles: &[[Vec3; 3]]) -> (f64, Vec3, Mat3) {
     let mut sums = (0.0, Vec3::zeros(), Mat3::zeros());
     for [a, b, c] in triangles {
@@ -32,12 +32,12 @@ fn integrals(triangles: &[[Vec3; 3]]) -> (f64, Vec3, Mat3) {
     sums
 }
 
-/// Integral of the third power of the coordinate along an axis.
+/// Returns the integral of the third power of the coordinate along an axis.
 fn cubes(triangles: &[[Vec3; 3]], axis: &Vec3) -> f64 {
     let one = |[a, b, c]: &[Vec3; 3]| {
         let volume = a.dot(&b.cross(c)) / 6.0;
         let [p, q, r] = [a, b, c].map(|x| x.dot(axis));
-        // All products of three of the corners' coordinates, each once.
+        // Sum of all products of three corner coordinates, each once.
         let two = |x: f64, y: f64| x * x + x * y + y * y;
         let all = p * p * p + p * p * (q + r) + p * two(q, r) + (q + r) * (q * q + r * r);
         volume * all / 20.0
@@ -45,9 +45,9 @@ fn cubes(triangles: &[[Vec3; 3]], axis: &Vec3) -> f64 {
     triangles.iter().map(one).sum()
 }
 
-/// Triangles over the holes of a mesh: from the rim of each to its middle.
+/// Returns triangles that close the holes of a mesh: cones from each rim to its centroid.
 fn lids(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
-    // What is left of each edge's directions.
+    // Directed uses of each edge, less those in the opposite direction.
     let mut edges: BTreeMap<[u32; 2], i32> = BTreeMap::new();
     for t in triangles {
         for k in 0..3 {
@@ -81,8 +81,8 @@ fn lids(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<[Vec3; 3]> {
 }
 
 impl Ellipsoid {
-    /// Of the volume that a surface's skin bounds, holes closed by cones to their middles. The axes' signs are those of the two strongest skewnesses, so that they go along with
-    /// the body; where it is symmetric, those of the largest coordinates.
+    /// Fits an ellipsoid to the volume that a surface's skin bounds, with holes closed by cones. The two strongest skewnesses set the axes' signs, so
+    /// that the axes turn with the body. Where the body is symmetric, the largest coordinate of an axis sets its sign.
     ///
     /// # Errors
     /// A surface that bounds no volume.
@@ -100,7 +100,7 @@ impl Ellipsoid {
                 "the surface bounds no volume (it is a sheet): close it, or give it thickness, before a figure is put into it",
             );
         }
-        // About the middle of the skin and in its size, so that gaps and rounding matter least.
+        // Moments are about the skin's centroid and in units of its size, to reduce the effect of gaps and rounding.
         let size = surface.size();
         let (mut middle, mut area) = (Vec3::zeros(), 0.0);
         for [a, b, c] in &triangles {
@@ -147,7 +147,7 @@ impl Ellipsoid {
             }
         }
         let half = variances.map(|x| (5.0 * x).sqrt());
-        // Limbs reach far and fill little.
+        // Reduces the half axes to the body's volume: limbs reach far and fill little.
         let fill = (volume / (2.0 / 3.0 * TAU * half.iter().product::<f64>())).cbrt();
         let mut axes = Mat3::from_columns(&axes);
         if axes.determinant() < 0.0 {

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One figure: atoms in a grid (a slab) or a row (a tube).
+//! Figures: medial atoms in a grid (slab) or in a row (tube).
 
 use super::atom::{Atom, Role};
 use super::error::MRepError;
 use super::spline::Spline;
 use crate::Vec3;
 
-/// What a figure is made like.
+/// Kind of a figure, with its counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A sheet of atoms, each with a spoke up and one down: u runs over the rows, v over the columns.
+    /// A sheet of atoms, each with one spoke up and one down; u runs over the rows, v over the columns.
     Slab {
         /// Atoms along u.
         rows: usize,
         /// Atoms along v.
         cols: usize,
     },
-    /// A row of atoms with spokes around them: u runs along it.
+    /// A row of atoms with spokes around them; u runs along the row.
     Tube {
         /// Atoms along u.
         atoms: usize,
-        /// Spokes of each.
+        /// Spokes of each atom, without end spokes.
         spokes: usize,
     },
 }
 
-/// Most atoms in a row: splines through more would be dense matrices of millions of numbers.
+/// Largest number of atoms along a row: splines through more would be dense matrices of millions of numbers.
 const MOST: usize = 512;
-/// Most spokes around an atom. One every 2.8°.
+/// Largest number of spokes around an atom. One every 2.8°.
 const MOST_SPOKES: usize = 128;
 
 impl Kind {
-    /// How many atoms.
+    /// Returns the number of atoms.
     pub fn atoms(self) -> usize {
         match self {
             Self::Slab { rows, cols } => rows * cols,
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// How many spokes an atom has, end spokes not counted.
+    /// Returns the number of spokes of an atom, without end spokes.
     pub fn spokes(self) -> usize {
         match self {
             Self::Slab { .. } => 2,
@@ -47,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// What an atom is in the figure.
+    /// Returns the role of an atom.
     pub(super) fn role(self, atom: usize) -> Role {
         match self {
             Self::Slab { rows, cols } => {
@@ -63,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// An atom's place in the caller's arrays, as it is called in sentences.
+    /// Returns an atom's index in the caller's arrays, as error sentences name it.
     pub(super) fn name(self, atom: usize) -> String {
         match self {
             Self::Slab { cols, .. } => format!("[{}, {}]", atom / cols, atom % cols),
@@ -71,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// Atoms that are neighbours, the lower one first.
+    /// Returns all pairs of neighbouring atoms, the lower index first.
     pub(super) fn neighbours(self) -> Vec<[usize; 2]> {
         let mut pairs = Vec::new();
         match self {
@@ -90,7 +90,7 @@ impl Kind {
         pairs
     }
 
-    /// Refuses too few or too many of either.
+    /// Refuses counts of atoms or spokes out of range.
     pub(super) fn check(self) -> Result<(), MRepError> {
         let within = |what, found, least, most| {
             if (least..=most).contains(&found) {
@@ -128,38 +128,39 @@ impl Kind {
     }
 }
 
-/// One slab or tube of medial atoms.
+/// A slab or a tube of medial atoms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     kind: Kind,
     atoms: Vec<Atom>,
-    /// Where the atoms of a tube are in u, from 0 to 1; the rows of a slab are at even steps.
+    /// u of each atom of a tube, ascending from 0 to 1; empty for a slab, whose rows and columns are evenly spaced.
     knots: Vec<f64>,
-    /// Where the joints of the bones are in u that the figure was made along; none of other figures.
+    /// u of the joints of the bones along which the figure was built; empty for other figures.
     joints: Vec<f64>,
 }
 
 impl Figure {
-    /// A slab of atoms, row by row; each with the relative lengths up and down.
+    /// Builds a slab from its atoms, row by row, each with two relative lengths (up, down).
     ///
     /// # Errors
-    /// Too few atoms; the first atom with a number that makes none.
+    /// Too few or too many atoms; the first atom with an invalid number.
     pub fn slab(rows: usize, cols: usize, atoms: Vec<Atom>) -> Result<Self, MRepError> {
         Self::checked(Kind::Slab { rows, cols }, atoms, Vec::new(), Vec::new())
     }
 
-    /// A tube of atoms with the same number of spokes each; it closes at both ends. u goes by the distances between hubs.
+    /// Builds a tube from atoms with equal numbers of spokes; it closes at both ends. u is proportional to the distance
+    /// between hubs.
     ///
     /// # Errors
-    /// Too few atoms or spokes; the first atom with a number that makes none; hubs in one place.
+    /// Too few or too many atoms or spokes; the first atom with an invalid number; successive hubs at one point.
     pub fn tube(atoms: Vec<Atom>) -> Result<Self, MRepError> {
         Self::tube_with(atoms, None, Vec::new())
     }
 
-    /// A tube whose atoms are at given `knots` in u (those of the template it was fitted from), with `joints` in u.
+    /// Builds a tube whose atoms lie at given `knots` in u (those of the template of a fit), with `joints` in u.
     ///
     /// # Errors
-    /// As [`Self::tube`]; knots that do not ascend from 0 to 1, joints outside.
+    /// See [`Self::tube`]; knots that do not ascend from 0 to 1; joints outside `[0, 1]`.
     pub fn tube_with(
         atoms: Vec<Atom>,
         knots: Option<Vec<f64>>,
@@ -228,45 +229,45 @@ impl Figure {
         })
     }
 
-    /// Refuses what has become no figure; frames are rotations again.
+    /// Checks all atoms again, and makes their frames exact rotations.
     pub(super) fn checked_again(self) -> Result<Self, MRepError> {
         Self::checked(self.kind, self.atoms, self.knots, self.joints)
     }
 
-    /// Slab or tube, and how many atoms and spokes.
+    /// Returns the kind, with its counts of atoms and spokes.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The atoms, row by row.
+    /// Returns the atoms, row by row.
     pub fn atoms(&self) -> &[Atom] {
         &self.atoms
     }
 
-    /// Where a tube's atoms are in u; empty for a slab.
+    /// Returns u of each atom of a tube; empty for a slab.
     pub fn knots(&self) -> &[f64] {
         &self.knots
     }
 
-    /// Where the joints are in u of the bones that the figure was made along.
+    /// Returns u of the joints of the bones along which the figure was built.
     pub fn joints(&self) -> &[f64] {
         &self.joints
     }
 
-    /// Whether an atom of a tube is at a joint.
+    /// Returns whether an atom of a tube lies at a joint.
     pub(super) fn is_joint(&self, atom: usize) -> bool {
         let at = |joint: &f64| (joint - self.knots[atom]).abs() < 1e-9;
         self.joints.iter().any(at)
     }
 
-    /// A tube of some of a tube's atoms, the first and the last among them; joints are where they were.
+    /// Builds a tube from a subset of this tube's atoms, which includes the first and the last; joints keep their u.
     pub(super) fn of_atoms(&self, kept: &[usize]) -> Result<Self, MRepError> {
         let atoms = kept.iter().map(|i| self.atoms[*i].clone()).collect();
         let knots = kept.iter().map(|i| self.knots[*i]).collect();
         Self::tube_with(atoms, Some(knots), self.joints.clone())
     }
 
-    /// The same figure with other atoms.
+    /// Returns the figure with other atoms.
     pub(super) fn with_atoms(&self, atoms: Vec<Atom>) -> Self {
         Self {
             atoms,
@@ -274,7 +275,7 @@ impl Figure {
         }
     }
 
-    /// Splines over u and over v, or along a tube and around it.
+    /// Returns the splines over u and over v, or along a tube and around it.
     pub(super) fn splines(&self) -> [Spline; 2] {
         let even = |n: usize| -> Vec<f64> { (0..n).map(|i| i as f64 / (n - 1) as f64).collect() };
         match self.kind {
@@ -285,12 +286,12 @@ impl Figure {
         }
     }
 
-    /// Mean length of the atoms' spokes, metres.
+    /// Returns the mean length of the atoms' spokes, metres.
     pub(super) fn mean_radius(&self) -> f64 {
         self.atoms.iter().map(Atom::reach).sum::<f64>() / self.atoms.len() as f64
     }
 
-    /// Diagonal of the box around the hubs and the ends of all spokes, metres.
+    /// Returns the diagonal of the bounding box of the hubs and the ends of all spokes, metres.
     pub fn size(&self) -> f64 {
         crate::aabb::diagonal(self.atoms.iter().enumerate().flat_map(|(i, atom)| {
             let role = self.kind.role(i);
@@ -302,7 +303,7 @@ impl Figure {
         }))
     }
 
-    /// The figure after a similarity: `x → scale · turn · x + shift`.
+    /// Returns the figure after a similarity: `x → scale · turn · x + shift`.
     pub fn transformed(&self, scale: f64, turn: &crate::Mat3, shift: crate::Vec3) -> Self {
         let moved = |atom: &Atom| Atom {
             hub: turn * atom.hub * scale + shift,
@@ -314,7 +315,7 @@ impl Figure {
     }
 }
 
-/// Where atoms are along the way from hub to hub, from 0 to 1.
+/// Returns the arc length of each hub along the polyline of hubs, scaled to end at 1.
 pub(super) fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepError> {
     let mut along = vec![0.0];
     for pair in atoms.windows(2) {
@@ -325,7 +326,7 @@ pub(super) fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepError> {
         let lost = atoms.iter().position(|a| !crate::range::is_place(&a.hub));
         return Err(MRepError::Place(format!("[{}]", lost.unwrap_or(0))));
     }
-    // Knots nearer to each other than this would make splines of rounding.
+    // Closer knots would give splines of rounding errors.
     if let Some(i) = along.windows(2).position(|w| w[1] - w[0] <= 1e-9 * total) {
         return Err(MRepError::Coincident(i, i + 1));
     }
@@ -336,7 +337,7 @@ pub(super) fn hub_distances(atoms: &[Atom]) -> Result<Vec<f64>, MRepError> {
 }
 
 impl Figure {
-    /// Of some atoms the one whose hub is nearest to a place; none of none.
+    /// Returns the atom of `among` whose hub is nearest to a point. `None`: `among` is empty.
     pub(super) fn nearest_hub(
         &self,
         among: impl Iterator<Item = usize>,
@@ -346,7 +347,7 @@ impl Figure {
         among.min_by(|a, b| far(a).total_cmp(&far(b)))
     }
 
-    /// The atom nearest to a place on the medial sheet or axis.
+    /// Returns the atom nearest to (u, v) on the medial sheet or axis.
     pub(super) fn nearest_atom(&self, u: f64, v: f64) -> usize {
         let nearest = |n: usize, x: f64| (x.clamp(0.0, 1.0) * (n - 1) as f64).round() as usize;
         match self.kind {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Models as text files, in TOML: readable, and giving back exactly what was written.
+//! Models as text files in TOML: readable, and exact when read back.
 //!
 //! ```toml
 //! format = 1
@@ -27,8 +27,8 @@
 //! angle = 1.5707963267948966
 //! ```
 //!
-//! Lengths are metres, unless they are read with another scale; angles radians. Keys that do not exist are refused.
-//! Files whose names end in `.srep.json` hold s-reps: `srep.rs`.
+//! Lengths are metres, unless read with another scale; angles are radians. Unknown keys are refused. Files whose
+//! names end in `.srep.json` hold s-reps: `srep.rs`.
 
 use super::atom::Atom;
 use super::error::MRepError;
@@ -44,7 +44,7 @@ use toml::Spanned;
 
 /// Version of the format.
 const FORMAT: i64 = 1;
-/// Longest file that is read, bytes.
+/// Largest file that is read, bytes.
 const LONGEST: u64 = 1 << 25;
 
 #[derive(Deserialize)]
@@ -79,7 +79,7 @@ struct AtomTable {
     lengths: Option<Vec<f64>>,
 }
 
-/// What a file is by its name.
+/// Format of a file, from its name.
 enum Format {
     Toml,
     Srep,
@@ -104,10 +104,10 @@ fn format(path: &Path) -> Result<Format, MRepError> {
 }
 
 impl Model {
-    /// Reads a file, `.mrep.toml` or `.srep.json`; `scale`: metres per unit of the file.
+    /// Reads a file, `.mrep.toml` or `.srep.json`. `scale`: metres per unit of the file.
     ///
     /// # Errors
-    /// [`MRepError::Disk`]; [`MRepError::File`] naming line or place; a scale that is none.
+    /// [`MRepError::Disk`]; [`MRepError::File`] with the line or the place; an invalid scale.
     pub fn load(path: &Path, scale: f64) -> Result<Self, MRepError> {
         let format = format(path)?;
         let bytes = disk::read(path, LONGEST).map_err(|e| MRepError::Disk {
@@ -140,10 +140,10 @@ impl Model {
         model.transformed(scale, &Mat3::identity(), Vec3::zeros())
     }
 
-    /// Writes a file, `.mrep.toml`, or of a single slab `.srep.json`; it is whole or as it was before.
+    /// Writes a file: `.mrep.toml`, or `.srep.json` for a single slab. On failure the former file stays as it was.
     ///
     /// # Errors
-    /// [`MRepError::Disk`]; what a file of this kind cannot hold.
+    /// [`MRepError::Disk`]; content that this kind of file cannot hold.
     pub fn save(&self, path: &Path) -> Result<(), MRepError> {
         let text = match format(path)? {
             Format::Toml => self.written(),
@@ -160,7 +160,7 @@ impl Model {
         })
     }
 
-    /// The model as the text of a file.
+    /// Returns the model as the text of a file.
     pub fn written(&self) -> String {
         let mut text = format!(
             "# Medial models of Thew. Lengths in metres, angles in radians.\nformat = {FORMAT}\n"
@@ -172,7 +172,7 @@ impl Model {
         text
     }
 
-    /// A model from the text of a file; else the line, and what is wrong there.
+    /// Parses the text of a file; an error has the line, if known, and the reason.
     fn parsed(text: &str) -> Result<Self, (Option<usize>, String)> {
         let line = |span: std::ops::Range<usize>| {
             let before = &text.as_bytes()[..span.start.min(text.len())];
@@ -253,7 +253,7 @@ impl AtomTable {
         let rows = self.frame.concat();
         Atom {
             end: self.end.unwrap_or(1.0),
-            // As many numbers as there are lengths; how many there are to be is checked where the figure is made.
+            // One length per spoke; their number is checked when the figure is built.
             lengths: self
                 .lengths
                 .clone()

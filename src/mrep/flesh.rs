@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Control lattices from figures: cells that follow a limb, with bones on the way from hub to hub.
+//! Control lattices from figures: cells that follow a limb, with bones along the line of hubs.
 
 use super::boundary::mesh;
 use super::cells::Complex;
@@ -15,23 +15,24 @@ use crate::skeleton::Skeleton;
 use crate::surface::{Surface, closest_leaf};
 use rayon::prelude::*;
 
-/// Most layers of cells: at sixteen a cell is a sixteenth of a radius thick, far below what the cells along and around resolve.
+/// Largest number of layers: at sixteen a cell is a sixteenth of a radius thick, far below what the cells along and around resolve.
 const MOST_LAYERS: usize = 16;
-/// How much farther out than the boundary corners begin.
+/// Initial distance of the outer corners, over that of the boundary.
 const BEGIN: f64 = 1.02;
-/// Points to be covered are no farther apart than this part of the surface's size. Two centimetres of a person, far less than a cell.
+/// Largest distance between points to be covered, over the surface's size. Two centimetres of a person, far less than a cell.
 const SPACING: f64 = 0.01;
-/// What is left between the skin and the lattice's border, in radii.
+/// Margin between the skin and the lattice's border, in radii.
 const MARGIN: f64 = 0.03;
 
 impl Figure {
-    /// A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and prisms in
-    /// its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of `skeleton` whose heads and
-    /// tails are hubs lie on its edges; from the head of a last one that ends before its flesh hubs are its virtual tip. Corners move
-    /// outward along their spokes until all of `covers` lies inside (none: the boundary).
+    /// Builds a lattice of cells in the figure, in `layers` from the hubs outward. A tube gets prisms and hexahedra along it, tetrahedra and
+    /// prisms in its caps. A slab gets hexahedra on both sides, prisms and hexahedra around its border.
+    ///
+    /// Bones of `skeleton` whose heads and tails are hubs lie on edges. Where a last bone ends before its flesh, the hubs from its head on
+    /// become its virtual tip. Corners move outward along their spokes until all of `covers` lies inside (`None`: the boundary).
     ///
     /// # Errors
-    /// A figure that folds; layers that are none; what is to be covered lies elsewhere, or cannot be without a fold.
+    /// A figure that folds; zero or too many layers; a surface to cover that lies elsewhere, or cannot be covered without a fold.
     pub fn lattice(
         &self,
         skeleton: Option<&Skeleton>,
@@ -73,8 +74,8 @@ impl Figure {
         Lattice::with_bones(complex.vertices, complex.cells, bones).map_err(refused)
     }
 
-    /// Cells that hold all points. Where they would be turned over, as spokes of neighbours cross farther out than the boundary, atoms
-    /// between joints are left out: longer cells bend by more.
+    /// Builds cells that contain all points. Beyond the boundary spokes of neighbours may cross and turn cells over. Atoms between joints are
+    /// then left out: longer cells tolerate more bending.
     fn filled(
         mut self,
         layers: usize,
@@ -95,7 +96,7 @@ impl Figure {
         }
     }
 
-    /// A tube without the atom that most of some cells are nearest to, of those that are neither ends nor joints; none without any.
+    /// Returns a tube without the atom nearest to most of some cells; ends and joints stay. `None`: there is no such atom.
     fn without_atom_near(&self, lattice: &Lattice, cells: &[usize]) -> Option<Self> {
         let Kind::Tube { atoms, .. } = self.kind() else {
             return None;
@@ -117,10 +118,10 @@ impl Figure {
 
     /// Moves outer vertices until all points lie inside.
     pub(super) fn cover(&self, complex: &mut Complex, points: &[Vec3]) -> Result<(), MRepError> {
-        /// Rounds at most. Corners go as far in one as what lacks most, so that a few suffice where the figure lies in the skin; where sixty do
+        /// Largest number of rounds. Corners move in each by the largest gap, so that a few suffice where the figure lies in the skin. Where sixty do
         /// not, pushing one corner uncovers what another held.
         const ROUNDS: usize = 60;
-        /// Farther out than this many spokes, or mean radii, the figure is not what lies inside.
+        /// Largest reach, in spokes or mean radii; beyond it the figure does not match the points.
         const FARTHEST: f64 = 3.0;
         let mean = self.mean_radius();
         let begin = match self.kind() {
@@ -140,7 +141,7 @@ impl Figure {
             let tree = aabb::hierarchy(
                 (0..triangles.len() as u32).map(|t| aabb::bounds(corners(t).iter())),
             );
-            // Which columns give way, and by how much.
+            // Nearest outer triangle of a point, its gap, and barycentric coordinates.
             let push = |p: &Vec3| {
                 let (t, square, at) = closest_leaf(&tree, p, f64::INFINITY, corners)?;
                 let outside = lattice.locate(*p).is_none();
@@ -152,7 +153,7 @@ impl Figure {
                 } else {
                     margin - distance
                 };
-                // Half of it will do: what is moved is moved by all that lacks.
+                // Half the margin suffices: a moved corner moves by the whole gap.
                 (lacks > 0.5 * margin).then_some((t, lacks, at))
             };
             let pushes: Vec<(u32, f64, [f64; 3])> = points
@@ -166,7 +167,7 @@ impl Figure {
             let mut wanted = vec![0.0_f64; complex.columns.len()];
             for (t, lacks, at) in pushes {
                 for (c, share) in triangles[t as usize].into_iter().zip(at) {
-                    // Corners that are far from the place hardly help.
+                    // Corners far from the point hardly help.
                     let more = lacks * (0.25 + share) / complex.columns[c].spoke.norm();
                     wanted[c] = wanted[c].max(more);
                 }
@@ -189,7 +190,7 @@ impl Figure {
     }
 }
 
-/// Points of a surface, no farther apart on it than a part of its size.
+/// Returns points of a surface, at most `SPACING` of its size apart.
 fn dense(surface: &Surface) -> Vec<Vec3> {
     let welded = surface.welded();
     let mut points = welded.vertices.clone();

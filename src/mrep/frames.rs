@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Frames along a row of points that turn about it as little as they can.
+//! Frames of minimal rotation along a row of points.
 
 use crate::{Mat3, Vec3};
 
-/// Directions as upright as this are upright: where to roll to is then taken across.
+/// Least vertical component of a direction that counts as upright.
 const UPRIGHT: f64 = 0.9;
-/// Bends that add up to less, radians, do not say which way a chain bends. Half and twice of it leave tubes along limbs of five known characters the
-/// same.
+/// Least total bend that defines the direction in which a chain bends, radians. Half and twice of it leave tubes along limbs of five known
+/// characters the same.
 const LEAST_BEND: f64 = 0.1;
-/// Directions are means over so many radii to both sides: frames that turn faster make spokes cross. Half and twice of it change the legality of a
-/// tube in a superquadric by 0.006 at most.
+/// Half length over which directions are averaged, in radii: frames that turn faster make spokes cross. Half and twice of it change the legality of
+/// a tube in a superquadric by 0.006 at most.
 const REACH: f64 = 0.7;
 
-/// The turn that takes one unit vector to another the shortest way; none of opposite ones.
+/// Returns the smallest rotation that takes one unit vector to another. `None`: they are opposite.
 pub(super) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
     let (axis, cos) = (from.cross(to), from.dot(to));
     let cross = axis.cross_matrix();
     (1.0 + cos > 1e-12).then(|| Mat3::identity() + cross + cross * cross / (1.0 + cos))
 }
 
-/// The bend of a row, by its unit directions: the sum of all bends, taken back to the first direction and across it, radians. None where
-/// they come to less than 0.1, or one is opposite to the next.
+/// Returns the total bend of a row of unit directions, radians: the sum of all bends, transported back to the first direction and projected across
+/// it. `None`: it is below 0.1, or a direction is opposite to the next.
 pub(super) fn bend(directions: &[Vec3]) -> Option<Vec3> {
     let first = directions.first()?;
     let (mut bend, mut back) = (Vec3::zeros(), Mat3::identity());
     for pair in directions.windows(2) {
-        // Where the tip of b goes to, as far as the angle.
+        // Tangent at the first direction towards the second, as long as the angle.
         let (cos, sin) = (pair[0].dot(&pair[1]), pair[0].cross(&pair[1]).norm());
         let way = (pair[1] - pair[0] * cos).try_normalize(0.0);
         bend += back * way.unwrap_or_default() * sin.atan2(cos);
@@ -35,8 +35,8 @@ pub(super) fn bend(directions: &[Vec3]) -> Option<Vec3> {
     (bend.norm() >= LEAST_BEND).then_some(bend)
 }
 
-/// The side to which every tube's first spoke points, a unit vector across the first direction: where the row bends; of a straight one
-/// up (z), or, where it is itself nearly upright, to the front (−y).
+/// Returns the unit vector across the first direction to which every tube's first spoke points. It is the direction of the bend. For a straight row
+/// it is up (z), or the front (−y) where the row is nearly upright.
 pub(super) fn side(directions: &[Vec3]) -> Vec3 {
     let first = directions.first().copied().unwrap_or(Vec3::x());
     let across = |v: Vec3| v - first * first.dot(&v);
@@ -48,8 +48,8 @@ pub(super) fn side(directions: &[Vec3]) -> Vec3 {
     towards.normalize()
 }
 
-/// Frames with columns b (given, unit vectors), b⊥ and n, each turned from the one before the shortest way; none where one is
-/// opposite to the next. The first n points to the [`side`].
+/// Returns frames with columns b (given unit vectors), b⊥ and n, each the smallest rotation of the one before. `None`: a direction is opposite to
+/// the next. The first n points to the [`side`].
 pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
     let first = directions.first()?;
     let mut n = side(directions);
@@ -57,7 +57,7 @@ pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
     let mut before = *first;
     for b in directions {
         n = shortest(&before, b)? * n;
-        // Rounding adds up over many turns.
+        // Removes rounding that adds up over many rotations.
         n = (n - b * b.dot(&n)).normalize();
         frames.push(Mat3::from_columns(&[*b, n.cross(b), n]));
         before = *b;
@@ -65,10 +65,10 @@ pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
     Some(frames)
 }
 
-/// Mean directions of the row of hubs, over some radii to both sides of each; beyond its ends it goes straight on.
+/// Returns the mean direction of a row of hubs around each hub, over some radii; beyond its ends the row continues straight.
 pub(super) fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
     let steps: Vec<f64> = hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect();
-    // Where it is at some way from a hub, ahead (1) or back (−1).
+    // Point at a distance along the row from a hub, ahead or back.
     let walk = |from: usize, far: f64, ahead: bool| {
         let (mut at, mut left) = (from, far);
         loop {
@@ -87,7 +87,7 @@ pub(super) fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
     let one = |(i, r): (usize, &f64)| {
         let chord = walk(i, REACH * r, true) - walk(i, REACH * r, false);
         let next = (i + 1).min(hubs.len() - 1);
-        // A way that comes back to where it was has no chord.
+        // A row that returns to its start has no chord.
         let step = hubs[next.max(1)] - hubs[next.max(1) - 1];
         chord.try_normalize(0.2 * r).unwrap_or(step.normalize())
     };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Distances along a surface from one of its vertices.
 //!
-//! From vertex to vertex as waves go: over a triangle's edge as from a source in its plane that explains the distances at the edge's
-//! ends, else along the edges themselves. What becomes nearer is looked at again, so that obtuse triangles do no harm. Good to a few
-//! percent, which rings need.
+//! Distances spread from vertex to vertex like a wave. Across a triangle's edge they come from a virtual source in its plane that
+//! reproduces the distances at the edge's ends, else along the edges. Vertices whose distance falls are revisited, so that obtuse
+//! triangles do no harm. The error is a few percent, which suffices for rings.
 //!
 //! Source: `[kimmel1998]` for the wave over triangles; the update is that of a point source.
 
@@ -11,14 +11,14 @@ use crate::Vec3;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Gains smaller than this part of a distance are rounding. A thousand additions of double precision err by as much.
+/// Relative improvement below which a distance counts as unchanged. A thousand additions of double precision err by as much.
 const ROUNDING: f64 = 1e-13;
 
-/// Triangles, and which meet at each vertex.
+/// A triangle mesh with the triangles at each vertex.
 pub(super) struct Mesh {
     pub vertices: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
-    /// Row starts of `at`.
+    /// Start of each vertex's triangles in `at`.
     first: Vec<u32>,
     at: Vec<u32>,
 }
@@ -51,11 +51,11 @@ impl Mesh {
         &self.at[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
     }
 
-    /// Distance of each vertex from a source; infinite where no way leads.
+    /// Returns the distance of each vertex from a source, metres; infinite where unreachable.
     pub fn distances(&self, source: u32) -> Vec<f64> {
         let mut far = vec![f64::INFINITY; self.vertices.len()];
         far[source as usize] = 0.0;
-        // Distances are not negative: their bits are in order.
+        // The bits of non-negative numbers are ordered like the numbers.
         let mut heap = BinaryHeap::from([Reverse((0u64, source))]);
         while let Some(Reverse((bits, v))) = heap.pop() {
             if f64::from_bits(bits) > far[v as usize] {
@@ -78,7 +78,7 @@ impl Mesh {
         far
     }
 
-    /// Distance of a triangle's third corner, by those of the first and second.
+    /// Returns the distance of a triangle's third corner from those of the other two.
     fn over(&self, [a, b, c]: [u32; 3], far: &[f64]) -> f64 {
         let [p, q, x] = [a, b, c].map(|v| self.vertices[v as usize]);
         let (at_p, at_q) = (far[a as usize], far[b as usize]);
@@ -90,7 +90,7 @@ impl Mesh {
         }
         let way = (x - p).dot(&edge) / long;
         let height = ((x - p).norm_squared() - way * way).max(0.0).sqrt();
-        // The source in the plane, on the other side of the edge.
+        // Position of the virtual source, on the other side of the edge.
         let foot = (at_p * at_p - at_q * at_q + long * long) / (2.0 * long);
         let below = at_p * at_p - foot * foot;
         if below < 0.0 || height == 0.0 {
@@ -106,7 +106,7 @@ impl Mesh {
     }
 }
 
-/// The vertex with the largest value, of alike ones the first; 0 of none.
+/// Returns the index of the largest finite value, the first among equals; 0 if there are none.
 pub(super) fn farthest(values: &[f64]) -> u32 {
     let finite = (0u32..).zip(values).filter(|(_, x)| x.is_finite());
     let farther = |a: (u32, f64), (v, x): (u32, &f64)| if *x > a.1 { (v, *x) } else { a };

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether the volume between hubs and boundary folds anywhere, rims and caps included.
+//! Legality: whether the volume between hubs and boundary folds anywhere, rims and caps included.
 //!
-//! The determinant of ∂X has to keep its sign from the hub to the boundary [damon2003: `det(I − τ r S_rad) > 0`]. It is measured
-//! relative to the spoke's length times the larger of the areas that the two other columns span, without their angle, at the hub
-//! and here: 1 where all is at right angles and nothing is squeezed, 0 at a fold.
+//! The determinant of ∂X has to keep its sign from the hub to the boundary [damon2003: `det(I − τ r S_rad) > 0`]. It is divided
+//! by the spoke's length times the product of the lengths of the two other columns, at the hub or at this depth, whichever is
+//! larger. The result is 1 where all is at right angles and nothing is squeezed, and 0 at a fold.
 
 use super::figure::Figure;
 use super::pieces::Piece;
 use rayon::prelude::*;
 
-/// Shares of each interval that are looked at: near seams, not on them (a slab's corners are degenerate).
+/// Sampled fractions of each interval: near the seams, not on them (a slab's corners are degenerate).
 const SHARES: [f64; 4] = [0.04, 0.35, 0.65, 0.96];
-/// Depths that are looked at, along which the determinant is quadratic.
+/// Sampled depths τ; the determinant is quadratic along them.
 const DEPTHS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
-/// The worst place of a figure.
+/// Least legality of a figure or an interval, and its coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Worst {
     pub legality: f64,
@@ -22,7 +22,7 @@ pub(super) struct Worst {
     pub at: [f64; 4],
 }
 
-/// How legal a piece is at (s, t), at some depth.
+/// Returns the legality of a piece at (s, t) and a depth; 0 where a column vanishes.
 pub(super) fn at(piece: &Piece, s: f64, t: f64, depth: f64) -> f64 {
     let local = piece.at(s, t);
     let [a, b, spoke] = piece.columns(&local, s, depth);
@@ -32,7 +32,7 @@ pub(super) fn at(piece: &Piece, s: f64, t: f64, depth: f64) -> f64 {
     if span > 0.0 { det / span } else { 0.0 }
 }
 
-/// The worst place of each interval between atoms and spokes.
+/// Returns the least legal place of each interval between atoms and spokes.
 fn worst_of_intervals(piece: &Piece) -> Vec<Worst> {
     let mut all = Vec::new();
     let [s, t] = piece.knots();
@@ -46,7 +46,7 @@ fn worst_of_intervals(piece: &Piece) -> Vec<Worst> {
                 for b in SHARES {
                     let (s, t) = (s[0] + a * (s[1] - s[0]), t[0] + b * (t[1] - t[0]));
                     for depth in DEPTHS {
-                        // What is no number is no legal figure.
+                        // NaN counts as illegal.
                         let legality = Some(at(piece, s, t, depth))
                             .filter(|x| !x.is_nan())
                             .unwrap_or(-1.0);
@@ -80,20 +80,21 @@ impl Figure {
         })
     }
 
-    /// The worst place of each interval that is less legal than `least`.
+    /// Returns the least legal place of each interval whose legality is below `least`.
     pub(super) fn folds(&self, least: f64) -> Vec<Worst> {
         let pieces = Piece::all(self);
         let all = pieces.par_iter().flat_map_iter(worst_of_intervals);
         all.filter(|worst| worst.legality < least).collect()
     }
 
-    /// How far the volume is from a fold, at most 1: above zero the coordinates of all its points are unique near each, at zero
-    /// or below it folds. It is sampled, at sixteen places of each interval between atoms and at five depths.
+    /// Returns the distance of the volume from a fold, relative, at most 1. Above zero the coordinates of all points are locally
+    /// unique; at zero or below the volume folds. It is sampled at sixteen places of each interval between atoms and at five
+    /// depths.
     pub fn legality(&self) -> f64 {
         self.worst().legality
     }
 
-    /// What is wrong with the figure, a sentence each; nothing if it is legal.
+    /// Returns a sentence about the worst fold; empty for a legal figure.
     pub fn check(&self) -> Vec<String> {
         let worst = self.worst();
         if worst.legality > 0.0 {
@@ -104,7 +105,7 @@ impl Figure {
 }
 
 impl Worst {
-    /// Where it folds, and what to do.
+    /// Describes in a sentence the place of the fold and its remedy.
     pub fn sentence(&self, figure: &Figure) -> String {
         let [u, v, around, depth] = self.at;
         let atom = figure.nearest_atom(u, v);

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The limbs of a body, and how they hang on each other.
+//! The limbs of a body, and their tree.
 //!
-//! Rings of equal distance from the far end part the skin into pieces. Rows of pieces with one ring on either side are limbs; they
-//! begin and end where pieces branch, or at tips. Short ones are bumps and are left out.
+//! Rings of equal distance from the far end divide the skin into pieces. A limb is a row of pieces with one ring on either side. It
+//! begins and ends at branching pieces or at tips. Short limbs are bumps and are left out.
 
 use super::geodesic::Mesh;
 use super::rings::{Ring, Rings};
 use super::tube::from_ends;
 
-/// Rings from end to end. A limb a sixteenth as long as the body is met by four.
+/// Number of rings from end to end. A limb a sixteenth as long as the body is met by four.
 const LEVELS: usize = 64;
-/// A limb is at least so many times as long as it is wide where it begins; shorter ones are bumps.
+/// Least ratio of a limb's length to its width where it begins; shorter limbs are bumps.
 const LEAST_LENGTH: f64 = 0.45;
-/// A body goes on through what is thicker than this part of it.
+/// Least radius of a limb through which the body continues, over the body's.
 const GOES_ON: f64 = 0.6;
 
 /// A row of rings between two pieces.
 pub(super) struct Limb {
     pub rings: Vec<Ring>,
-    /// The pieces at its ends.
+    /// Pieces at both ends.
     ends: [usize; 2],
-    /// Pieces between that branch, of the body.
+    /// Branching pieces between the ends; the body only.
     inner: Vec<usize>,
 }
 
@@ -34,7 +34,7 @@ impl Limb {
         self.rings.iter().map(Ring::radius).sum::<f64>() / self.rings.len() as f64
     }
 
-    /// About its volume.
+    /// Returns the approximate volume, over π.
     pub fn bulk(&self) -> f64 {
         self.length() * self.rings.iter().map(|r| r.radius().powi(2)).sum::<f64>()
             / self.rings.len() as f64
@@ -46,7 +46,7 @@ impl Limb {
         self
     }
 
-    /// With another that begins where it ends.
+    /// Appends another limb that begins where this one ends.
     fn followed_by(mut self, other: Self) -> Self {
         self.rings.extend(other.rings);
         self.inner.extend(other.inner);
@@ -55,7 +55,7 @@ impl Limb {
     }
 }
 
-/// All limbs that are no bumps.
+/// Returns all limbs that are not bumps.
 pub(super) fn limbs(mesh: &Mesh) -> Vec<Limb> {
     let [(_, far), (last, _)] = from_ends(mesh);
     let reach = far[last as usize];
@@ -64,13 +64,13 @@ pub(super) fn limbs(mesh: &Mesh) -> Vec<Limb> {
         .collect();
     let Rings { rings, pieces } = Rings::new(mesh, &far, &levels);
     let mut limbs: Vec<Limb> = rows(&rings, pieces);
-    // Bumps away one by one, the least first: what they hung on then goes on through.
+    // Bumps are removed one by one, the least first; the limb on which one stood then continues through.
     loop {
         let degree = degrees(&limbs, pieces);
         let is_leaf = |limb: &Limb| limb.ends.iter().any(|e| degree[*e] == 1);
         let excess = |limb: &Limb| {
             let [first, last] = limb.ends.map(|e| degree[e]);
-            // As wide as where it hangs on.
+            // Width where the limb branches off.
             let base = if first == 1 {
                 limb.rings.last()
             } else {
@@ -97,7 +97,7 @@ pub(super) fn limbs(mesh: &Mesh) -> Vec<Limb> {
     limbs
 }
 
-/// How many limbs end at each piece.
+/// Returns the number of limbs that end at each piece.
 fn degrees(limbs: &[Limb], pieces: usize) -> Vec<usize> {
     let mut degree = vec![0; pieces];
     limbs
@@ -107,7 +107,7 @@ fn degrees(limbs: &[Limb], pieces: usize) -> Vec<usize> {
     degree
 }
 
-/// Rows of rings through pieces with one ring on either side.
+/// Returns rows of rings through pieces with one ring on either side.
 fn rows(rings: &[Ring], pieces: usize) -> Vec<Limb> {
     let each = rings.iter().map(|ring| Limb {
         rings: vec![*ring],
@@ -117,7 +117,7 @@ fn rows(rings: &[Ring], pieces: usize) -> Vec<Limb> {
     joined(each.collect(), pieces)
 }
 
-/// Joins limbs that meet alone.
+/// Joins two limbs wherever exactly two meet.
 fn joined(limbs: Vec<Limb>, pieces: usize) -> Vec<Limb> {
     let mut limbs: Vec<Option<Limb>> = limbs.into_iter().map(Some).collect();
     let mut at: Vec<Vec<usize>> = vec![Vec::new(); pieces];
@@ -146,7 +146,7 @@ fn joined(limbs: Vec<Limb>, pieces: usize) -> Vec<Limb> {
         } else {
             other.reversed()
         };
-        // The second is no more: what ended with it ends with the first.
+        // The second limb no longer exists: its far end now belongs to the first.
         at[other.ends[1]].iter_mut().for_each(|i| {
             if *i == b {
                 *i = a;
@@ -157,11 +157,11 @@ fn joined(limbs: Vec<Limb>, pieces: usize) -> Vec<Limb> {
     limbs.into_iter().flatten().collect()
 }
 
-/// Limbs as they hang on each other, from the body on, each pointing away from it and with the one that it hangs on; those that hang on
-/// as many from the longest to the shortest. What closes a ring hangs on at one end.
+/// Orders the limbs as a tree, from the body on. Each limb points away from the body and comes with the index of its parent. Limbs at
+/// the same depth are sorted from the longest to the shortest. A limb that closes a loop has one parent.
 pub(super) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Option<usize>)> {
     let mut body = limbs.swap_remove(root);
-    // On through what is as thick, to both sides.
+    // Extends the body through similarly thick limbs at both ends.
     for _ in 0..2 {
         while let Some(next) = going_on(&body, &limbs) {
             let next = limbs.swap_remove(next);
@@ -175,7 +175,7 @@ pub(super) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Option<usize
         }
         body = body.reversed();
     }
-    // From its thicker end.
+    // The body starts at its thicker end.
     let [first, last] =
         [body.rings.first(), body.rings.last()].map(|r| r.map_or(0.0, |r| r.length));
     if first < last {
@@ -219,7 +219,7 @@ pub(super) fn hang(mut limbs: Vec<Limb>, root: usize) -> Vec<(Limb, Option<usize
     ordered
 }
 
-/// The limb that goes on where a body ends, nearly as thick as it.
+/// Returns the thickest limb at the body's end, if it is nearly as thick as the body.
 fn going_on(body: &Limb, limbs: &[Limb]) -> Option<usize> {
     let meets = |limb: &&(usize, &Limb)| limb.1.ends.contains(&body.ends[1]);
     let all = limbs.iter().enumerate().collect::<Vec<_>>();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The surface where a function on a grid is zero: marching tetrahedra.
+//! The zero surface of a function on a grid, by marching tetrahedra.
 //!
-//! Each cube is six tetrahedra around its diagonal, which fit those of the next cubes: the mesh is closed and without edges of more than two
-//! triangles, as long as the function is positive on the grid's outside. `[payne1990]`
+//! Each cube is split into six tetrahedra around its diagonal, which match those of the next cubes. The mesh is closed and manifold, as long
+//! as the function is positive on the grid's outside. `[payne1990]`
 
 use crate::Vec3;
 use std::collections::BTreeMap;
 
-/// Corners of a cube, by bits for x, y and z, along the six ways from 0 to 7.
+/// Corners of a cube, by bits for x, y and z, along the six paths from 0 to 7.
 const TETRAHEDRA: [[usize; 4]; 6] = [
     [0, 1, 3, 7],
     [0, 3, 2, 7],
@@ -16,10 +16,10 @@ const TETRAHEDRA: [[usize; 4]; 6] = [
     [0, 4, 5, 7],
     [0, 5, 1, 7],
 ];
-/// Vertices keep off the nodes by this part of an edge: triangles there would have no area. A fiftieth of an edge is hardly seen to be off.
+/// Least distance of vertices from the nodes, in edges: triangles there would have no area. A fiftieth of an edge is hardly seen to be off.
 const OFF: f64 = 0.02;
 
-/// Vertices in units of the grid's, and triangles counter-clockwise from where the function is positive.
+/// Returns vertices in grid units, and triangles counter-clockwise as seen from where the function is positive.
 pub(super) fn tetrahedra(values: &[f64], nodes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let [nx, ny, nz] = nodes;
     let number = |i: usize, j: usize, k: usize| i + nx * (j + ny * k);
@@ -54,14 +54,14 @@ pub(super) fn tetrahedra(values: &[f64], nodes: [usize; 3]) -> (Vec<Vec3>, Vec<[
     (vertices, triangles)
 }
 
-/// Triangles in one tetrahedron, all of which are oriented alike.
+/// Adds the triangles in one tetrahedron, with consistent orientation.
 fn cut(
     t: [usize; 4],
     values: &[f64],
     vertex: &mut impl FnMut(usize, usize) -> u32,
     triangles: &mut Vec<[u32; 3]>,
 ) {
-    // Even orders of the corners, those inside first.
+    // Even permutations of the corners, those inside first.
     let inside = t.map(|v| values[v] < 0.0);
     let order: [usize; 4] = match inside {
         [true, false, false, false] | [true, true, false, false] | [true, true, true, false] => {

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lengths of spokes where no ray tells any: those that change least from spoke to spoke, a membrane over the tube that is held by rays
-//! as far as they are trusted.
+//! Interpolates lengths of spokes where rays are missing: a membrane over the tube with the least change from spoke to spoke, held by rays
+//! according to their trust.
 
 use super::skin::Exit;
 
-/// How the membrane resists differences around the tube; along it resists them by the mean length over the distance of the hubs. Around less, as
-/// limbs change less along than across. Half and twice of it leave fits to limbs of five known characters the same.
+/// Stiffness of the membrane around the tube. Along the tube it is the mean length over the distance of the hubs. Around it is lower, as limbs change
+/// less along than across. Half and twice of it leave fits to limbs of five known characters the same.
 const AROUND: f64 = 0.3;
-/// A ray that is trusted wholly holds the membrane as stiffly as one over this: rays of hubs that are much nearer to each other than their spokes are
-/// long tell no more than few. Half and twice of it leave fits to limbs of five known characters the same.
+/// Compliance of a fully trusted ray. It is above zero, as many rays from hubs much nearer to each other than their spokes are long tell no more
+/// than few. Half and twice of it leave fits to limbs of five known characters the same.
 const SLACK: f64 = 0.004;
-/// Stiffer it is not, however near hubs are. Half and twice of it leave fits to limbs of five known characters the same.
+/// Largest stiffness along the tube, however near hubs are. Half and twice of it leave fits to limbs of five known characters the same.
 const STIFFEST: f64 = 1e3;
 
-/// Lengths everywhere from rays where there are any, `steps` between the hubs: the least of `Σ w (x − told)² + Σ stiffness (x_i − x_j)²`,
-/// by conjugate gradients.
+/// Fills the lengths of all spokes from rays, with hubs `steps` apart: minimises `Σ w (x − told)² + Σ stiffness (x_i − x_j)²` by conjugate gradients.
 pub(super) fn fill(exits: &[Vec<Option<Exit>>], steps: &[f64]) -> Vec<Vec<f64>> {
     let (rows, cols) = (exits.len(), exits[0].len());
     let hold = |exit: &Option<Exit>| exit.map_or(0.0, |e| e.trust / (1.0 - e.trust + SLACK));
@@ -45,7 +44,7 @@ pub(super) fn fill(exits: &[Vec<Option<Exit>>], steps: &[f64]) -> Vec<Vec<f64>> 
         .map(|k| holds[k] + neighbours(k).map(|(_, c)| c).sum::<f64>())
         .collect();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-    // From the mean on: what is everywhere the same is at once right.
+    // Starting from the mean, constant lengths are solved at once.
     let mut x = vec![mean; all.len()];
     let right: Vec<f64> = holds.iter().zip(&told).map(|(w, x)| w * x).collect();
     let mut residual: Vec<f64> = (right.iter().zip(apply(&x))).map(|(b, y)| b - y).collect();
@@ -72,7 +71,7 @@ pub(super) fn fill(exits: &[Vec<Option<Exit>>], steps: &[f64]) -> Vec<Vec<f64>> 
         }
         energy = next;
     }
-    // Rounding aside, a membrane stays between what holds it.
+    // Up to rounding a membrane stays within the range of its rays.
     let (least, most) = (all.iter().flatten().filter(|e| e.trust > 0.0))
         .fold((f64::INFINITY, 0.0_f64), |(lo, hi), e| {
             (lo.min(e.distance), hi.max(e.distance))

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Medial models: bodies described from the inside, by atoms with spokes to the skin.
 //!
-//! [`Atom`]s in a grid or a row are a [`Figure`]; its [`Boundary`] is implied by their spokes. What lies inside has coordinates
-//! along, across, around and in depth ([`Figure::coordinates`]), which belong to the flesh: they stay where the figure moves.
+//! [`Atom`]s in a grid (slab) or a row (tube) form a [`Figure`]. Their spokes imply its [`Boundary`]. Points inside have
+//! figural coordinates along, across, around and in depth ([`Figure::coordinates`]). These coordinates belong to the flesh:
+//! they stay the same when the figure moves.
 //!
-//! First figures come from what is there: [`Figure::from_skeleton`] along bones and the skin that follows them,
-//! [`Figure::slab_around`] and [`Figure::tube_around`] in bodies without, which [`suggest_bones`] gives some, or as a
-//! [`Template`]. A [`Model`] is several
-//! figures with one boundary.
+//! Initial figures come from:
+//!
+//! * [`Figure::from_skeleton`]: bones and the skin that follows them;
+//! * [`Figure::slab_around`], [`Figure::tube_around`]: a body without bones ([`suggest_bones`] proposes bones for it);
+//! * [`Template`]: a named shape.
+//!
+//! A [`Model`] joins several figures under one boundary.
 //!
 //! Sources: `[oguz2005]` on the whole; `[pizer2003]` m-reps; `[thall2004]` implied boundaries; `[damon2003]` legality.
 

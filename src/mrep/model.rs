@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Several figures under names: what a file holds, and what is joined.
+//! Models of several named figures: the content of a file, and their common boundary.
 
 use super::blend::blended;
 use super::boundary::mesh;
@@ -12,18 +12,18 @@ use crate::{Mat3, Vec3};
 /// Finest level of a boundary around several figures.
 const HIGHEST: u32 = 6;
 
-/// Figures with a name each.
+/// Figures, each with a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// In their order, one at least; no name twice.
+    /// Names and figures, in order; at least one, all names different.
     figures: Vec<(String, Figure)>,
 }
 
 impl Model {
-    /// Of figures with names.
+    /// Builds a model from named figures.
     ///
     /// # Errors
-    /// No figure; a name that is empty or there twice.
+    /// No figure; an empty or a repeated name.
     pub fn new(figures: Vec<(String, Figure)>) -> Result<Self, MRepError> {
         if figures.is_empty() {
             return Err(MRepError::Names("a model needs one figure at least".into()));
@@ -43,10 +43,10 @@ impl Model {
         Ok(Self { figures })
     }
 
-    /// Figures under as many names.
+    /// Builds a model from figures and their names, in the same order.
     ///
     /// # Errors
-    /// As [`Self::new`]; more or fewer names than figures.
+    /// See [`Self::new`]; the numbers of names and figures differ.
     pub fn join(figures: Vec<Figure>, names: Vec<String>) -> Result<Self, MRepError> {
         if names.len() != figures.len() {
             return Err(MRepError::Length {
@@ -58,15 +58,15 @@ impl Model {
         Self::new(names.into_iter().zip(figures).collect())
     }
 
-    /// The figures with their names.
+    /// Returns the names and figures.
     pub fn figures(&self) -> &[(String, Figure)] {
         &self.figures
     }
 
-    /// All figures after a similarity: `x → scale · turn · x + shift`.
+    /// Returns the model after a similarity: `x → scale · turn · x + shift`.
     ///
     /// # Errors
-    /// A scale that is not above zero, a matrix that is no rotation, a figure that leaves the space that can be computed in.
+    /// A scale outside `[1e-12, 1e12]`, a matrix that is not a rotation, a figure that leaves the computable range.
     pub fn transformed(&self, scale: f64, turn: &Mat3, shift: Vec3) -> Result<Self, MRepError> {
         if !(1e-12..=1e12).contains(&scale) {
             return Err(MRepError::Setting {
@@ -97,14 +97,14 @@ impl Model {
         Ok(Self { figures })
     }
 
-    /// One closed mesh around all figures: vertices, and triangles counter-clockwise from outside.
+    /// Builds a closed mesh around all figures: vertices, and triangles counter-clockwise from outside.
     ///
-    /// Where figures overlap they are blended over `blend` times the thinner one's mean radius (0: creases); those that are only beside
-    /// each other are not. At `level` l the mesh has edges of about the thinnest figure's mean radius over 2^l, or of what four million
-    /// nodes of a grid allow. The boundary of one figure alone is its own.
+    /// Overlapping figures are blended over `blend` times the thinner one's mean radius (0: creases). Figures that are only adjacent
+    /// are not blended. At level l edges are about the thinnest figure's mean radius over 2^l long, or longer where a grid of four
+    /// million nodes would be exceeded. A model of one figure returns that figure's own boundary.
     ///
     /// # Errors
-    /// A blend that is negative or above 4, a level above 6, a stop by the progress.
+    /// A blend that is negative or above 4, a level above 6, cancellation by `progress`.
     pub fn boundary(
         &self,
         level: u32,
@@ -131,7 +131,7 @@ impl Model {
                 range: "at most 6",
             });
         }
-        // In the axes and the size of an atom, so that the grid goes along with the model.
+        // The grid uses the axes and the size of an atom, so that it moves with the model.
         let atom = &first.atoms()[0];
         let (turn, size) = (atom.frame.transpose(), atom.reach());
         let figures: Vec<Figure> = (self.figures.iter())
@@ -142,10 +142,10 @@ impl Model {
         Ok((vertices.into_iter().map(back).collect(), triangles))
     }
 
-    /// The only figure.
+    /// Returns the only figure.
     ///
     /// # Errors
-    /// There are several.
+    /// The model has several figures.
     pub fn one(&self) -> Result<&Figure, MRepError> {
         match &self.figures[..] {
             [(_, figure)] => Ok(figure),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a body is and how it spreads: moments up to the second, and what of its area is each vertex's.
+//! Moments of a body up to the second, and the area of each vertex.
 
 use crate::{Mat3, Vec3};
 
-/// Middle and spread of a body.
+/// Centroid and covariance of a body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
     pub centre: Vec3,
@@ -12,7 +12,7 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    /// Of points with weights; none where they sum up to nothing.
+    /// Computes the moments of weighted points. `None`: their weights do not sum up to a positive number.
     pub fn of_points(points: impl Iterator<Item = (Vec3, f64)> + Clone) -> Option<Self> {
         let mass: f64 = points.clone().map(|(_, w)| w).sum();
         if !(mass.is_finite() && mass > 0.0) {
@@ -29,7 +29,8 @@ impl Moments {
         })
     }
 
-    /// Of the solid that closed triangles bound: tetrahedra from one point; none where they bound nothing.
+    /// Computes the moments of the solid that closed triangles bound, by tetrahedra from one point. `None`:
+    /// its volume is not positive.
     pub fn of_solid(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Option<Self> {
         let from = vertices.first()?;
         let (mut mass, mut first, mut second) = (0.0, Vec3::zeros(), Mat3::zeros());
@@ -52,7 +53,8 @@ impl Moments {
         })
     }
 
-    /// Principal axes as columns of a rotation, that of the largest spread first, and the spreads along them.
+    /// Returns the principal axes as columns of a rotation, that of the largest spread first, and the spreads
+    /// along them.
     pub fn axes(&self) -> (Mat3, Vec3) {
         let eigen = self.spread.symmetric_eigen();
         let mut order = [0, 1, 2];
@@ -67,7 +69,7 @@ impl Moments {
     }
 }
 
-/// Each vertex's share of a mesh's area: a third of the triangles around it.
+/// Returns each vertex's area: a third of the triangles around it.
 pub(super) fn areas<'a>(
     vertices: &[Vec3],
     triangles: impl IntoIterator<Item = &'a [u32; 3]>,

@@ -16,16 +16,16 @@ use super::spline::{Spline, powers};
 use crate::Vec3;
 use std::f64::consts::TAU;
 
-/// An edge of a slab.
+/// Edge of a slab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
-    /// u is 0.
+    /// The edge u = 0.
     FirstRow,
-    /// u is 1.
+    /// The edge u = 1.
     LastRow,
-    /// v is 0.
+    /// The edge v = 0.
     FirstColumn,
-    /// v is 1.
+    /// The edge v = 1.
     LastColumn,
 }
 
@@ -37,12 +37,12 @@ pub(super) const EDGES: [Edge; 4] = [
 ];
 
 impl Edge {
-    /// Whether v runs along it.
+    /// Returns whether v runs along the edge.
     pub fn is_row(self) -> bool {
         matches!(self, Self::FirstRow | Self::LastRow)
     }
 
-    /// The coordinate that is constant on it.
+    /// Returns the coordinate that is constant on the edge.
     fn constant(self) -> f64 {
         match self {
             Self::FirstRow | Self::FirstColumn => 0.0,
@@ -50,7 +50,7 @@ impl Edge {
         }
     }
 
-    /// (u, v) at a place along it.
+    /// Returns (u, v) at a parameter along the edge.
     pub fn place(self, s: f64) -> [f64; 2] {
         if self.is_row() {
             [self.constant(), s]
@@ -59,7 +59,7 @@ impl Edge {
         }
     }
 
-    /// The atoms on it.
+    /// Returns the atoms on the edge.
     pub fn atoms(self, rows: usize, cols: usize) -> Vec<usize> {
         match self {
             Self::FirstRow => (0..cols).collect(),
@@ -70,7 +70,7 @@ impl Edge {
     }
 }
 
-/// Which part of a figure's volume a piece is.
+/// Part of a figure's volume that a piece covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Sheet { up: bool },
@@ -79,7 +79,7 @@ pub(super) enum Part {
     Cap { last: bool },
 }
 
-/// What the volume is like at (s, t): hub and spoke with their derivatives.
+/// Hub and spoke at (s, t), with their derivatives.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Local {
     pub hub: Vec3,
@@ -91,27 +91,27 @@ pub(super) struct Local {
     pub spoke_st: Vec3,
 }
 
-/// Coefficients of powers of both shares of an interval.
+/// Coefficients of products of powers of both fractions of an interval.
 type Bicubic = [[Vec3; 4]; 4];
 
-/// A piece of the volume.
+/// A piece of the volume: bicubic patches over intervals of s and t.
 #[derive(Debug, Clone)]
 pub(super) struct Piece {
     pub part: Part,
-    /// Sign that det ∂X has to have (that of the derivatives by s, t and τ, less the factors τ and 1 − p).
+    /// Sign that det ∂X has to have; its columns are the derivatives by s, t and τ, less the factors τ and 1 − p.
     pub sign: f64,
-    /// Where intervals of s and of t begin and end.
+    /// Knots of s; those of t follow.
     s: Vec<f64>,
     t: Vec<f64>,
-    /// For each interval of s those of t.
+    /// Patches of hub and spoke; for each interval of s those of t.
     patches: Vec<(Bicubic, Bicubic)>,
 }
 
-/// Product of two splines over values that `value` gives by both indices.
+/// Returns the tensor product of two splines over values `value(i, j)`.
 fn product(a: &[Vec<f64>; 4], b: &[Vec<f64>; 4], value: impl Fn(usize, usize) -> Vec3) -> Bicubic {
     let mut out = Bicubic::default();
     for i in 0..a[0].len() {
-        // One direction first: the rest is then four times as few.
+        // Summing over one direction first takes a quarter of the work.
         let mut row = [Vec3::zeros(); 4];
         for j in 0..b[0].len() {
             let x = value(i, j);
@@ -128,7 +128,7 @@ fn product(a: &[Vec<f64>; 4], b: &[Vec<f64>; 4], value: impl Fn(usize, usize) ->
     out
 }
 
-/// The powers of p in Hermite's cubic from `spoke`, left along `leave`, to `end`, reached along `arrive`.
+/// Powers of p in Hermite's cubic from `spoke` with tangent `leave` to `end` with tangent `arrive`.
 pub(super) const HERMITE: [[f64; 4]; 4] = [
     [1.0, 0.0, 0.0, 0.0],
     [0.0, 1.0, 0.0, 0.0],
@@ -136,7 +136,7 @@ pub(super) const HERMITE: [[f64; 4]; 4] = [
     [2.0, 1.0, -2.0, 1.0],
 ];
 
-/// The local vectors that a fan from spoke `q` is made of, in the order of [`HERMITE`].
+/// Returns the vectors of an atom that form the fan from spoke `q`, in the order of [`HERMITE`].
 pub(super) fn fan(q: usize, spokes: usize) -> [usize; 4] {
     [
         Role::spoke(q),
@@ -146,18 +146,18 @@ pub(super) fn fan(q: usize, spokes: usize) -> [usize; 4] {
     ]
 }
 
-/// A row of values as the four that `polynomial` makes of it: a constant in a direction.
+/// Returns the weights of a polynomial that is constant in one direction.
 fn constant() -> [Vec<f64>; 4] {
     [vec![1.0], vec![0.0], vec![0.0], vec![0.0]]
 }
 
-/// The powers of p as a spline of four values.
+/// Returns [`HERMITE`] as a spline of four values.
 fn hermite() -> [Vec<f64>; 4] {
     HERMITE.map(|power| power.to_vec())
 }
 
 impl Piece {
-    /// All pieces of a figure.
+    /// Builds all pieces of a figure.
     pub fn all(figure: &Figure) -> Vec<Self> {
         let vectors: Vec<Vec<Vec3>> = (figure.atoms().iter().enumerate())
             .map(|(i, atom)| atom.vectors(figure.kind().role(i)))
@@ -169,23 +169,23 @@ impl Piece {
         }
     }
 
-    /// The ends of s and of t.
+    /// Returns the ranges of s and of t.
     pub fn range(&self) -> [[f64; 2]; 2] {
         let ends = |knots: &[f64]| [knots[0], knots[knots.len() - 1]];
         [ends(&self.s), ends(&self.t)]
     }
 
-    /// Where intervals of s and t begin and end.
+    /// Returns the knots of s and t.
     pub fn knots(&self) -> [&[f64]; 2] {
         [&self.s, &self.t]
     }
 
-    /// Whether t goes around.
+    /// Returns whether t is periodic.
     pub fn is_round(&self) -> bool {
         matches!(self.part, Part::Body | Part::Cap { .. })
     }
 
-    /// Hub, spoke and derivatives; beyond the ends the last polynomials go on.
+    /// Returns hub, spoke and derivatives; beyond the ends the last polynomials continue.
     pub fn at(&self, s: f64, t: f64) -> Local {
         let find = |knots: &[f64], x: f64| {
             let i = knots[1..knots.len() - 1].partition_point(|&k| k <= x);
@@ -219,9 +219,10 @@ impl Piece {
         }
     }
 
-    /// The three columns of ∂X: by s, by t and by τ, of polar pieces less the factor τ, of caps less τ and less (1 − p).
+    /// Returns the columns of ∂X by s, t and τ. Polar pieces lack the factor τ in columns that contain it, caps τ and (1 −
+    /// p).
     pub fn columns(&self, at: &Local, s: f64, depth: f64) -> [Vec3; 3] {
-        /// So near to the pole the quotient by 1 − p is its limit.
+        /// Distance from the pole below which the quotient by 1 − p is replaced by its limit.
         const POLE: f64 = 1e-7;
         match self.part {
             Part::Sheet { .. } => [
@@ -241,7 +242,7 @@ impl Piece {
         }
     }
 
-    /// (u, v, φ) of a place.
+    /// Returns (u, v, φ) of a place.
     pub fn coordinates(&self, s: f64, t: f64) -> [f64; 3] {
         let side = |up: bool| if up { 1.0 } else { -1.0 };
         match self.part {
@@ -286,7 +287,7 @@ fn slab(
             patches,
         });
     }
-    // Which way the sheet looks: its upper side decides for all.
+    // Orientation of the sheet: its upper side decides for all pieces.
     let side = facing(&pieces[0]);
     (pieces[0].sign, pieces[1].sign) = (side, -side);
     for edge in EDGES {
@@ -354,14 +355,14 @@ fn tube(
     pieces
 }
 
-/// All pairs of intervals.
+/// Returns all pairs of intervals.
 fn intervals(a: &[f64], b: &[f64]) -> impl Iterator<Item = (usize, usize)> {
     let m = b.len() - 1;
     (0..(a.len() - 1) * m).map(move |k| (k / m, k % m))
 }
 
-/// On which side of a slab's sheet, u then v counter-clockwise, its upper spokes lie on the whole: 1 where they point to who
-/// looks at it; 1 for tubes, whose frames are right-handed.
+/// Returns on which side of a slab's sheet its upper spokes mostly lie: 1 where they point to a viewer who sees u then v
+/// counter-clockwise, else −1. Tubes return 1, as their frames are right-handed.
 pub(super) fn handedness(figure: &Figure) -> f64 {
     match (figure.kind(), Piece::all(figure).first()) {
         (Kind::Slab { .. }, Some(sheet)) => facing(sheet),
@@ -369,7 +370,7 @@ pub(super) fn handedness(figure: &Figure) -> f64 {
     }
 }
 
-/// On which side of a sheet its spokes lie on the whole.
+/// Returns on which side of a sheet its spokes mostly lie, 1 or −1.
 fn facing(sheet: &Piece) -> f64 {
     let mut sum = 0.0;
     for s in sheet.s.windows(2) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Limbs poured into the lattice of a whole character: prisms along them, tetrahedra everywhere else, joined in faces.
 //!
-//! A limb's cells begin at an atom some way along it, where a disc across the limb parts its skin from the rest, and end at such a
-//! disc or at the limb's tip. Limbs that cannot be parted or filled so are left to tetrahedra, and a note says why.
+//! A limb's cells begin at an atom some way along it, where a disc across the limb separates its skin from the rest. They end at
+//! another disc or at the limb's tip. Limbs that cannot be separated or filled this way are left to tetrahedra, and a note says why.
 //!
 //! Source: [oguz2005, slides 9 and 23; crouch2007] for cells along medial axes; joining them to tetrahedra is ours.
 
@@ -23,12 +23,12 @@ use piece::{Candidate, Limb};
 use std::collections::BTreeMap;
 
 impl Model {
-    /// A lattice around a whole character: prisms along the tubes of the model, in pieces whose skin is theirs alone, tetrahedra
-    /// around the rest, with every used bone on edges. It does what [`Lattice::enclose`] does, and says in its notes which limbs were
+    /// Builds a lattice around a whole character: prisms along those pieces of the model's tubes that have skin of their own,
+    /// tetrahedra around the rest. Every used bone lies on edges. It extends [`Lattice::enclose`]; its notes say which limbs were
     /// left to tetrahedra, and why.
     ///
     /// # Errors
-    /// As [`Lattice::enclose`].
+    /// See [`Lattice::enclose`].
     pub fn enclose(
         &self,
         surface: &Surface,
@@ -39,7 +39,7 @@ impl Model {
     ) -> Result<Lattice, LatticeError> {
         check_settings(surface, skeleton, skin, settings)?;
         step(progress, 0.0, "parting limbs")?;
-        // In a unit of the character's own, in which near ties fall alike at every scale.
+        // In the character's own unit near ties resolve alike at every scale.
         let unit = OwnUnit::facing(surface, skeleton);
         let own = unit.convert(surface, skeleton)?;
         let moved = |figure: &Figure| {
@@ -119,10 +119,10 @@ impl Model {
     }
 }
 
-/// Limbs with a name each.
+/// Limbs with their names.
 type Named<'a> = Vec<(&'a str, Candidate<'a>)>;
 
-/// Those limbs whose skin is theirs alone, and for each welded vertex one more than the limb that it belongs to, or 0.
+/// Selects the limbs whose skin overlaps no earlier one's. Also returns for each welded vertex 1 plus the index of its limb, or 0.
 fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Named<'a>, Vec<u16>) {
     let mut taken = vec![0u16; vertices];
     let mut chosen: Named = Vec::new();
@@ -145,7 +145,7 @@ fn apart<'a>(limbs: Named<'a>, vertices: usize, notes: &mut Vec<String>) -> (Nam
     (chosen, taken)
 }
 
-/// Limbs of which some go on to pieces that do not end at these open ends of theirs; one without such a piece is left to tetrahedra.
+/// Replaces some limbs by pieces that do not end at the given open ends; limbs without such a piece are left to tetrahedra.
 fn shorter<'a>(
     mut limbs: Named<'a>,
     bad: &BTreeMap<usize, Vec<usize>>,
@@ -160,7 +160,7 @@ fn shorter<'a>(
     without(limbs, &stuck, why, notes)
 }
 
-/// All limbs but some, which are left to tetrahedra.
+/// Removes some limbs, which are left to tetrahedra.
 fn without<'a>(limbs: Named<'a>, some: &[usize], why: &str, notes: &mut Vec<String>) -> Named<'a> {
     let mut kept = Vec::new();
     for (i, (name, limb)) in limbs.into_iter().enumerate() {
@@ -177,7 +177,7 @@ fn left(name: &str, why: &str) -> String {
     format!("The limb '{name}' is left to tetrahedra: {why}.")
 }
 
-/// Which limb a face belongs to, and at which of its open ends it is.
+/// Returns the limb of a face, and the index of its open end.
 fn of_face(limbs: &[&Limb], mut face: usize) -> [usize; 2] {
     for (i, limb) in limbs.iter().enumerate() {
         for (end, faces) in limb.complex.ends.iter().enumerate() {
@@ -190,7 +190,7 @@ fn of_face(limbs: &[&Limb], mut face: usize) -> [usize; 2] {
     [0, 0]
 }
 
-/// Limbs and the rest as the lattice takes them.
+/// Assembles limbs and the rest as input of the lattice.
 fn poured(
     limbs: &[&Limb],
     part: &[u16],
@@ -244,7 +244,7 @@ fn poured(
     Ok(out)
 }
 
-/// Bones most of whose skin is that of limbs.
+/// Returns the bones more than half of whose skin weight lies on limbs.
 fn inner(skin: &SkinWeights, surface: &Surface, part: &[u16]) -> Vec<u32> {
     let mut sums = vec![(0.0, 0.0); skin.bone_count];
     for (v, &w) in surface.welded().of_vertex.iter().enumerate() {

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rings: where a function over a mesh has a value, and how rings of one value and the next hang together.
+//! Rings: level sets of a function over a mesh, and the pieces of mesh between them.
 //!
-//! Between two values the mesh falls into pieces, which rings join: pieces with one ring on either side are limbs, those with more
-//! branches, those with one alone tips: the Reeb graph of the function, at a finite number of values. [biasotti2008, §4]
+//! Successive values divide the mesh into pieces, which rings join. Pieces with one ring on either side form limbs, pieces with
+//! more are branches, pieces with a single ring are tips. This is the Reeb graph of the function, at a finite number of values.
+//! [biasotti2008, §4]
 
 use super::geodesic::Mesh;
 use crate::Vec3;
 use crate::sets::DisjointSets;
 use std::collections::BTreeMap;
 
-/// A connected part of the set where the function has one of the values.
+/// A connected component of a level set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ring {
-    /// Which value.
+    /// Index of its value in the levels.
     pub level: usize,
-    /// Mean of the ring by length.
+    /// Centroid of the curve.
     pub centre: Vec3,
-    /// Once around.
+    /// Length of the curve, metres.
     pub length: f64,
-    /// The pieces with smaller values and with larger ones that it parts.
+    /// Pieces on its sides of smaller and of larger values.
     pub pieces: [usize; 2],
 }
 
-/// All rings, level by level, and how many pieces there are.
+/// All rings, level by level, and the number of pieces.
 pub(super) struct Rings {
     pub rings: Vec<Ring>,
     pub pieces: usize,
 }
 
 impl Ring {
-    /// The radius of a circle as long.
+    /// Returns the radius of a circle of this length.
     pub fn radius(&self) -> f64 {
         self.length / std::f64::consts::TAU
     }
 }
 
-/// Triangles between levels: (triangle, band) as numbers.
+/// Numbering of the parts of triangles between levels: pairs (triangle, band).
 struct Bands {
     /// Lowest and highest band of each triangle.
     range: Vec<[usize; 2]>,
-    /// The number of its lowest.
+    /// Number of each triangle's lowest band.
     first: Vec<usize>,
     count: usize,
 }
@@ -70,14 +71,14 @@ impl Bands {
 }
 
 impl Rings {
-    /// Of a function given at the vertices, at ascending `levels`.
+    /// Finds the rings of a function given at the vertices, at ascending `levels`.
     pub fn new(mesh: &Mesh, values: &[f64], levels: &[f64]) -> Self {
         let band: Vec<usize> = (values.iter())
             .map(|x| levels.partition_point(|level| level <= x))
             .collect();
         let bands = Bands::new(mesh, &band);
         let mut pieces = DisjointSets::new(bands.count);
-        // Where an edge meets levels, the triangles on it share a point of a ring.
+        // Triangles that share an edge share a ring's point wherever the edge crosses a level.
         let mut edges: BTreeMap<[u32; 2], u32> = BTreeMap::new();
         let mut points = DisjointSets::new(bands.count);
         for (t, corners) in mesh.triangles.iter().enumerate() {
@@ -89,7 +90,7 @@ impl Rings {
                 for band in lo..=hi {
                     let pair = [t, other].map(|t| bands.number(t, band) as u32);
                     pieces.join(pair[0], pair[1]);
-                    // The level on top of a band stands for the band's number in the sets of rings.
+                    // A band's number also stands for the level at its top in the sets of rings.
                     if band < hi {
                         points.join(pair[0], pair[1]);
                     }
@@ -129,7 +130,7 @@ impl Rings {
     }
 }
 
-/// Where a level crosses a triangle: between corners of bands up to `below` and those above.
+/// Returns the segment in which a level crosses a triangle, between corners of bands up to `below` and those above.
 fn crossing(
     mesh: &Mesh,
     corners: &[u32; 3],

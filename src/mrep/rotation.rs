@@ -3,23 +3,23 @@
 
 use crate::{Mat3, Vec3};
 
-/// Axis times angle of a rotation, exact for small angles, too.
+/// Returns axis times angle of a rotation, radians; exact for small angles, too.
 pub(super) fn logarithm(rotation: &Mat3) -> Vec3 {
     let skew = (rotation - rotation.transpose()) * 0.5;
     let sine = Vec3::new(skew[(2, 1)], skew[(0, 2)], skew[(1, 0)]);
     let (sin, cos) = (sine.norm(), 0.5 * (rotation.trace() - 1.0));
     if sin < 1e-6 && cos < 0.0 {
-        // Nearly half a turn, where the sine has no direction.
+        // Near half a turn the sine has no direction.
         return nalgebra::Rotation3::from_matrix_unchecked(*rotation).scaled_axis();
     }
     sine * if sin > 0.0 { sin.atan2(cos) / sin } else { 1.0 }
 }
 
-/// How the logarithm of a rotation follows a small turn applied before it.
+/// Returns the derivative of a rotation's logarithm by a small rotation applied on its right.
 pub(super) fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
     let angle = v.norm();
     let cross = v.cross_matrix();
-    // Half a turn is no minimum: there any finite number does.
+    // At half a turn the logarithm has no derivative: any finite number will do.
     let second = if angle < 1e-3 {
         1.0 / 12.0
     } else {
@@ -29,7 +29,7 @@ pub(super) fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
     Mat3::identity() + cross * 0.5 + cross * cross * second
 }
 
-/// The rotation nearest to a matrix that nearly is one.
+/// Returns the rotation nearest to a matrix that is close to one.
 pub(super) fn nearest_rotation(m: &Mat3) -> Mat3 {
     let mut rotation = nalgebra::Rotation3::from_matrix_unchecked(*m);
     rotation.renormalize();

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bones that a tube runs along, found again by where its hubs are.
+//! The bones along a tube, recovered from the positions of its hubs.
 
 use super::figure::Figure;
 use crate::skeleton::Skeleton;
 
-/// Hubs lie on bones within this part of the figure's size. A tenth of a millimetre of a limb of a metre, far above the single precision of files.
+/// Largest distance of hubs from bones, over the figure's size. A tenth of a millimetre of a limb of a metre, far above the single precision of
+/// files.
 const ON_BONE: f64 = 1e-4;
 
 /// A bone, and the part of a tube that lies on it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
     pub bone: u32,
-    /// Where it begins and ends in u.
+    /// u of its beginning and end.
     pub ends: [f64; 2],
-    /// Whether it is the last and goes on beyond the bone's tail to the end of the flesh.
+    /// True for a last bone that continues beyond its tail to the end of the flesh.
     pub tip: bool,
 }
 
 impl Run {
-    /// Those of some hubs that lie on it, from its head on; none of less than two.
+    /// Returns those of some hubs that lie on it, head first. `None`: fewer than two.
     pub fn hubs(
         &self,
         figure: &Figure,
@@ -32,10 +33,10 @@ impl Run {
     }
 }
 
-/// The bones along a figure.
+/// Returns the bones along a figure.
 ///
 /// # Errors
-/// Why it does not lie on any.
+/// The reason why the figure does not lie on bones.
 pub(super) fn runs(figure: &Figure, skeleton: &Skeleton) -> Result<Vec<Run>, String> {
     let near = ON_BONE * figure.size();
     let hub = |u: f64| {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Points that bodies are compared at.
+//! Quasi-random sample points at which bodies are compared.
 
 use crate::Vec3;
 
-/// Points spread evenly over the unit cube: multiples of powers of the plastic number's cousin in three dimensions, less the whole.
+/// Returns points spread evenly over the unit cube: fractional parts of multiples of powers of 1/`ROOT`, as with the plastic number
+/// in two dimensions.
 pub(super) fn evenly(count: usize) -> Vec<Vec3> {
     /// Real root of x⁴ = x + 1.
     const ROOT: f64 = 1.220_744_084_605_76;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places on the implied boundary of a figure, and the triangles between them.
+//! Sample sites on the implied boundary of a figure, and the triangles between them.
 //!
-//! At level l each interval between atoms, and each fan, is cut into 2^l parts. Places depend on the kind of figure, its knots and
-//! the level alone.
+//! At level l each interval between atoms, and each fan, is cut into 2^l parts. The sites depend on the kind of figure, its knots
+//! and the level alone.
 
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
 use super::pieces::{EDGES, Edge, Part, handedness};
 use std::f64::consts::TAU;
 
-/// Most vertices of a boundary mesh.
+/// Largest number of vertices of a boundary mesh.
 const MOST: usize = 2_000_000;
-/// Highest level, whatever the figure.
+/// Highest level, for any figure.
 const HIGHEST: u32 = 10;
 
-/// A place on the boundary as the maps know it.
+/// A sample site on the boundary: a part, and parameters in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Site {
     pub part: Part,
@@ -25,10 +25,10 @@ pub(super) struct Site {
 /// Sites, and triangles over them.
 type Mesh = (Vec<Site>, Vec<[u32; 3]>);
 
-/// Counts the vertices of a figure's boundary at a level, before memory is taken for them.
+/// Counts the vertices of a figure's boundary at a level, before memory is allocated for them.
 ///
 /// # Errors
-/// A level that would take too many.
+/// A level that needs too many vertices.
 pub(super) fn vertices(figure: &Figure, level: u32) -> Result<usize, MRepError> {
     let n = f64::from(1u32 << level.min(HIGHEST));
     let vertices = match figure.kind() {
@@ -51,13 +51,13 @@ pub(super) fn vertices(figure: &Figure, level: u32) -> Result<usize, MRepError> 
 /// Returns the sites of a figure's boundary at a level, and the triangles over them.
 ///
 /// # Errors
-/// As [`vertices`].
+/// See [`vertices`].
 pub(super) fn laid_out(figure: &Figure, level: u32) -> Result<Mesh, MRepError> {
     let count = vertices(figure, level)?;
     let parts = 1usize << level;
     let mesh = (
         Vec::with_capacity(count),
-        // A closed mesh like a sphere.
+        // A closed mesh like a sphere has about twice as many triangles as vertices.
         Vec::with_capacity(2 * count),
     );
     let (sites, mut triangles) = match figure.kind() {
@@ -70,7 +70,7 @@ pub(super) fn laid_out(figure: &Figure, level: u32) -> Result<Mesh, MRepError> {
     Ok((sites, triangles))
 }
 
-/// (u, v, φ, 1) of a site.
+/// Returns (u, v, φ, 1) of a site.
 pub(super) fn coordinates(site: &Site) -> [f64; 4] {
     let side = |up: bool| if up { 1.0 } else { -1.0 };
     let (s, t) = (site.s, site.t);
@@ -86,7 +86,7 @@ pub(super) fn coordinates(site: &Site) -> [f64; 4] {
     }
 }
 
-/// Both sheets, then rings around the border from the upper one to the lower.
+/// Adds both sheets, then rings around the border from the upper one to the lower.
 fn slab(rows: usize, cols: usize, parts: usize, (mut sites, mut triangles): Mesh) -> Mesh {
     let (a, b) = ((rows - 1) * parts, (cols - 1) * parts);
     for up in [true, false] {
@@ -145,7 +145,7 @@ fn slab(rows: usize, cols: usize, parts: usize, (mut sites, mut triangles): Mesh
     (sites, triangles)
 }
 
-/// Rings along the tube, then those of both caps and their poles.
+/// Adds rings along the tube, then those of both caps and their poles.
 fn tube(knots: &[f64], spokes: usize, parts: usize, (mut sites, mut triangles): Mesh) -> Mesh {
     let m = spokes * parts;
     let angle = |j: usize| TAU * j as f64 / m as f64;
@@ -203,7 +203,7 @@ fn tube(knots: &[f64], spokes: usize, parts: usize, (mut sites, mut triangles): 
     (sites, triangles)
 }
 
-/// Two triangles, over the diagonal from the first corner; turned around or not.
+/// Adds two triangles, split at the diagonal from the first corner; `turned` reverses them.
 fn push_quad(triangles: &mut Vec<[u32; 3]>, corners: [usize; 4], turned: bool) {
     let [a, b, c, d] = corners.map(|v| v as u32);
     if turned {

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The skin that a figure is to have, as rays from inside the body meet it.
+//! The skin of a figure, as rays from inside the body meet it.
 //!
-//! Bodies are made of pieces that overlap and touch: a ray goes on through what lies inside, and of what it leaves it takes the
-//! last that belongs to the figure. How far that is to be trusted goes smoothly from skin of the figure to skin of its neighbours,
-//! so that nothing depends on where exactly a weight passes one half.
+//! Bodies consist of overlapping and touching pieces. A ray passes through inner pieces, and its exit is the last face that belongs to the figure.
+//! The trust in an exit varies smoothly from the figure's skin to its neighbours', so that nothing depends on where exactly a weight passes one
+//! half.
 
 use super::error::MRepError;
 use crate::Vec3;
 use crate::skeleton::SkinWeights;
 use crate::surface::{RayHit, Surface, TriangleRole};
 
-/// A ray starts again this far behind what it met, as a part of the surface's size. Far above the rounding of where it met it, 1e-15, and far below
-/// what skins are apart.
+/// Distance behind a hit at which a ray restarts, over the surface's size. Far above the rounding of the hit, 1e-15, and far below the distance
+/// between skins.
 const BEHIND: f64 = 1e-8;
-/// So far outside of what it left a ray has to be out of the body, as a part of the size. Two hundredths of a millimetre of a person: doubled skins
-/// lie farther apart.
+/// Distance beyond a hit at which a ray has to be outside of the body, over the surface's size. Two hundredths of a millimetre of a person: doubled
+/// skins lie farther apart.
 const OUTSIDE: f64 = 1e-5;
-/// Faces that a ray may meet before it leaves the body. Twelve shells, one in another, each met twice.
+/// Largest number of faces on a ray. Twelve nested shells, each met twice.
 const MOST_MET: usize = 24;
-/// A ray through an edge may slip between its triangles: it is sent again turned by this, radians, far above rounding and far below
-/// what shows.
+/// Angle by which a ray is turned for another attempt, radians: a ray through an edge may slip between its triangles. Far above rounding and far
+/// below what shows.
 const ASIDE: f64 = 1e-10;
-/// Shares of skin from which on it is trusted a little, and wholly. With half of both a horse's leg is missed by 0.17 % of the size instead of 0.13,
-/// with twice by 0.14.
+/// Shares of skin at which trust begins and is full. With half of both a horse's leg is missed by 0.17 % of the size instead of 0.13, with twice by
+/// 0.14.
 const SHARES: [f64; 2] = [0.25, 0.75];
-/// The same for the cosine at which the ray leaves: what slips along the skin tells little about its distance. Half and twice of both change what
+/// Cosines between ray and normal at which trust begins and is full: grazing rays tell little about the distance. Half and twice of both change what
 /// limbs of five known characters are missed by by 0.006 % of the size at most.
 const COSINES: [f64; 2] = [0.05, 0.3];
 
-/// Where a ray leaves the body.
+/// Exit of a ray from the body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Exit {
-    /// From the ray's origin, metres.
+    /// Distance from the ray's origin, metres.
     pub distance: f64,
-    /// How much it says about the figure's skin, 0 to 1.
+    /// Trust in it as the figure's skin, 0 to 1.
     pub trust: f64,
 }
 
-/// A surface, and how much of it belongs to a figure.
+/// A surface, with the share of it that belongs to a figure.
 pub(super) struct Skin<'a> {
     surface: &'a Surface,
-    /// Share of each welded vertex; none: all belong.
+    /// Share of each welded vertex; `None`: all belong.
     shares: Option<Vec<f64>>,
 }
 
 impl<'a> Skin<'a> {
-    /// All of a surface.
+    /// Takes all of a surface.
     pub fn all(surface: &'a Surface) -> Self {
         Self {
             surface,
@@ -53,7 +53,7 @@ impl<'a> Skin<'a> {
         }
     }
 
-    /// What follows some bones.
+    /// Takes the skin that follows some bones.
     ///
     /// # Errors
     /// Weights of another surface or another skeleton.
@@ -78,7 +78,7 @@ impl<'a> Skin<'a> {
             follows.len(),
         )?;
         let welded = surface.welded();
-        // Vertices in one place need not agree: their mean does not depend on their order.
+        // Vertices at one position may differ; their mean does not depend on their order.
         let mut sums = vec![(0.0, 0.0); welded.vertices.len()];
         for (v, &w) in welded.of_vertex.iter().enumerate() {
             let Some((sum, count)) = sums.get_mut(w as usize) else {
@@ -95,12 +95,12 @@ impl<'a> Skin<'a> {
         })
     }
 
-    /// Whether none of it belongs to the figure for the most part.
+    /// Returns whether no vertex belongs mostly to the figure.
     pub fn is_empty(&self) -> bool {
         !self.followed().contains(&true)
     }
 
-    /// Which welded vertices belong to the figure for the most part.
+    /// Returns for each welded vertex whether it belongs mostly to the figure.
     pub fn followed(&self) -> Vec<bool> {
         match &self.shares {
             Some(shares) => shares.iter().map(|s| *s > 0.5).collect(),
@@ -108,13 +108,13 @@ impl<'a> Skin<'a> {
         }
     }
 
-    /// Whether a point lies in the body.
+    /// Returns whether a point lies in the body.
     pub fn contains(&self, point: &Vec3) -> bool {
         self.surface.contains(*point)
     }
 
-    /// Where a ray from inside the body leaves the figure's skin; none where it begins outside or never leaves. `aside` is a
-    /// direction at right angles to it.
+    /// Returns the exit from the figure's skin of a ray from inside the body. `None`: the ray begins outside or never leaves. `aside` is a direction
+    /// perpendicular to it.
     pub fn exit(&self, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Option<Exit> {
         if !self.surface.contains(*origin) {
             return None;
@@ -164,7 +164,7 @@ impl<'a> Skin<'a> {
     }
 }
 
-/// From 0 to 1 between two ends, with slope 0 at both.
+/// Rises from 0 to 1 between two ends, with slope 0 at both.
 fn smooth_step([from, to]: [f64; 2], x: f64) -> f64 {
     let t = ((x - from) / (to - from)).clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)

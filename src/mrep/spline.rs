@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Interpolating cubic splines as fixed linear maps from what stands at the knots to anywhere between.
+//! Interpolating cubic splines as fixed linear maps from values at the knots to any parameter.
 //!
-//! Through a row of knots *not-a-knot* (two values: a line, three: a parabola), around a circle periodic with even knots. What is
-//! interpolated is not known here: a spline gives weights.
+//! Rows of knots use the *not-a-knot* condition (two values: a line, three: a parabola); circles are periodic with even knots. A
+//! spline returns weights and does not know the values.
 
 use nalgebra::DMatrix;
 
 /// A cubic spline over given knots.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Spline {
-    /// Ascending; of a periodic one also where it closes.
+    /// Ascending knots; a periodic spline includes the closing one.
     knots: Vec<f64>,
-    /// Per interval, for the powers 0 to 3 of the share of the interval: a weight for each value.
+    /// For each interval and each power 0 to 3 of its fraction: one weight per value.
     intervals: Vec<[Vec<f64>; 4]>,
 }
 
-/// Value, first and second derivative of the four powers at a share of an interval.
+/// Returns value, first and second derivative of the four powers at a fraction of an interval.
 pub(super) fn powers(t: f64) -> [[f64; 4]; 3] {
     [
         [1.0, t, t * t, t * t * t],
@@ -25,7 +25,7 @@ pub(super) fn powers(t: f64) -> [[f64; 4]; 3] {
 }
 
 impl Spline {
-    /// Through values at ascending knots, two at least.
+    /// Builds a spline through values at ascending knots, at least two.
     pub fn not_a_knot(knots: &[f64]) -> Self {
         let n = knots.len();
         let h: Vec<f64> = knots.windows(2).map(|w| w[1] - w[0]).collect();
@@ -35,7 +35,7 @@ impl Spline {
                 (row[0], row[1]) = (-1.0 / h[0], 1.0 / h[0]);
             }
         } else if n == 3 {
-            // The parabola's slopes.
+            // Slopes of the parabola.
             let sum = h[0] + h[1];
             let rise = |a: f64, b: f64| vec![-a / h[0], a / h[0] - b / h[1], b / h[1]];
             slope[0] = rise(1.0 + h[0] / sum, -h[0] / sum);
@@ -43,7 +43,7 @@ impl Spline {
             slope[2] = rise(-h[1] / sum, 1.0 + h[1] / sum);
         } else {
             let (mut a, mut b) = (DMatrix::zeros(n, n), DMatrix::zeros(n, n));
-            // Adds `factor` times the rise over an interval to a right side.
+            // Adds `factor` times the slope of an interval to a right side.
             let mut rise = |row: usize, interval: usize, factor: f64| {
                 b[(row, interval)] -= factor / h[interval];
                 b[(row, interval + 1)] += factor / h[interval];
@@ -56,7 +56,7 @@ impl Spline {
                 rise(i, i - 1, 3.0 * after);
                 rise(i, i, 3.0 * before);
             }
-            // The third derivative goes on across the second knot and the last but one.
+            // The third derivative is continuous at the second knot and the last but one.
             for (end, inner, first, second) in [(0, 1, 0, 1), (n - 1, n - 2, n - 2, n - 3)] {
                 let (outer, next) = (h[first], h[second]);
                 let sum = outer + next;
@@ -65,7 +65,7 @@ impl Spline {
                 rise(end, first, (outer + 2.0 * sum) * next / sum);
                 rise(end, second, outer * outer / sum);
             }
-            // Diagonally dominant after one step of elimination: it has a solution.
+            // Diagonally dominant after one step of elimination, hence solvable.
             let solved = a.lu().solve(&b).unwrap_or_else(|| DMatrix::zeros(n, n));
             for (i, row) in slope.iter_mut().enumerate() {
                 row.copy_from_slice(&solved.row(i).iter().copied().collect::<Vec<_>>());
@@ -78,7 +78,7 @@ impl Spline {
         }
     }
 
-    /// Around a circle, through `n` values at even steps, three at least; it is once around from 0 to 2π.
+    /// Builds a periodic spline through `n` values at even steps, at least three; one period is 0 to 2π.
     pub fn periodic(n: usize) -> Self {
         let (mut a, mut b) = (DMatrix::zeros(n, n), DMatrix::zeros(n, n));
         for i in 0..n {
@@ -105,12 +105,12 @@ impl Spline {
         &self.knots
     }
 
-    /// The polynomials of an interval in the share of it: for each power a weight per value.
+    /// Returns the polynomials of an interval in its fraction: for each power one weight per value.
     pub fn interval(&self, interval: usize) -> &[Vec<f64>; 4] {
         &self.intervals[interval]
     }
 
-    /// The interval that something lies in (beyond the ends the first or last), its share there, and the interval's length.
+    /// Returns the interval of `x` (beyond the ends the first or last), the fraction in it, and the interval's length.
     pub fn locate(&self, x: f64) -> (usize, f64, f64) {
         let inner = &self.knots[1..self.knots.len() - 1];
         let i = inner.partition_point(|&k| k <= x);
@@ -118,7 +118,7 @@ impl Spline {
         (i, (x - self.knots[i]) / length, length)
     }
 
-    /// Weights of the values for the value (0), slope (1) or second derivative (2) at `x`.
+    /// Returns the weights of the values for the value (0), slope (1) or second derivative (2) at `x`.
     pub fn weights(&self, x: f64, derivative: usize) -> Vec<f64> {
         let (i, t, length) = self.locate(x);
         let p = powers(t)[derivative];
@@ -130,7 +130,7 @@ impl Spline {
     }
 }
 
-/// Polynomials in the share of each interval, from the values and slopes (as weights) at its ends.
+/// Returns the polynomials of each interval, from values and slopes (as weights) at its ends.
 fn intervals(ends: &[[usize; 2]], lengths: &[f64], slope: &[Vec<f64>]) -> Vec<[Vec<f64>; 4]> {
     let one = |(&[a, b], &h): (&[usize; 2], &f64)| {
         let n = slope.len();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A tube from hubs and frames, its spokes as long as rays to the skin: gaps filled, gentle, legal.
+//! A tube from hubs and frames, with spokes measured by rays to the skin, gaps filled, and shortened until legal.
 
 use super::atom::Atom;
 use super::error::MRepError;
@@ -9,25 +9,25 @@ use super::skin::{Exit, Skin};
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, TAU};
 
-/// Relative lengths at first, and where the tube stays folded with those: rounder.
+/// Ranges of relative lengths, in order of trial while the tube folds: ever rounder.
 const GENTLE: [[f64; 2]; 3] = [[0.7, 1.4], [0.85, 1.2], [1.0, 1.0]];
-/// End factor where the body goes on beyond the figure, and its range where a ray tells. Half and twice of the first leave fits to limbs of five
-/// known characters the same.
+/// End factor where the body continues beyond the figure, and range of measured end factors. Half and twice of the first leave fits to limbs of
+/// five known characters the same.
 const STUMP: f64 = 0.5;
 const ENDS: [f64; 2] = [0.3, 2.0];
-/// Half the angle of the cone of rays beyond an end, radians. Half and twice of it leave fits to limbs of five known characters the same.
+/// Half angle of the cone of rays beyond an end, radians. Half and twice of it leave fits to limbs of five known characters the same.
 const CONE: f64 = 0.35;
-/// Farther out than this part of the radius no half ellipsoid is taken through a point. Half and twice of it leave fits to limbs of five known
-/// characters the same.
+/// Upper bound of a point's distance from the axis, in radii, in the half ellipsoid through it. Half and twice of it leave fits to limbs of five
+/// known characters the same.
 const FLATTEST: f64 = 0.8;
-/// Legality that a first figure has to have: what a fit keeps.
+/// Least legality of an initial figure, which a fit preserves.
 const LEAST_LEGALITY: f64 = 0.035;
-/// Factor by which spokes that cross are shortened at a time: halving takes ten rounds, and no more than 7 % is lost beyond need.
+/// Factor by which crossing spokes are shortened per round: halving takes ten rounds, and no more than 7 % is lost beyond need.
 const SHORTER: f64 = 0.93;
-/// Rounds at most: one spoke could fall to three thousandths; what crosses even so is refused.
+/// Largest number of rounds: one spoke could fall to three thousandths; figures that still cross are refused.
 const ROUNDS: usize = 80;
-/// Where spokes are shortened, lengths change along the tube by this part of the way at most: splines through hubs that are close to
-/// each other and lengths that are not overshoot far behind them. Where that is not enough, by the second.
+/// Largest slopes of lengths along the tube while spokes are shortened: splines through close hubs with very different lengths overshoot far
+/// behind them. The second applies in the second half of the rounds.
 const STEEPEST: [f64; 2] = [0.8, 0.25];
 
 /// Hubs and frames of a tube.
@@ -37,33 +37,33 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// From each hub to the next.
+    /// Returns the distances between successive hubs.
     fn steps(&self) -> Vec<f64> {
         self.hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect()
     }
 }
 
-/// Lengths of spokes, and of rays beyond both ends, with how far each is to be trusted.
+/// Measured lengths of spokes, and of rays beyond both ends.
 pub(super) struct Lengths {
-    /// `[atom][spoke]`, filled.
+    /// Lengths `[atom][spoke]`, gaps filled, metres.
     filled: Vec<Vec<f64>>,
-    /// Length beyond the first and the last hub.
+    /// Exits beyond the first and the last hub.
     beyond: [Exit; 2],
 }
 
-/// Direction of spoke `q` of `count`, and the one at right angles to it and to b.
+/// Returns the direction of spoke `q` of `count`, and the direction perpendicular to it and to b.
 pub(super) fn spoke(frame: &Mat3, q: usize, count: usize) -> [Vec3; 2] {
     let (sin, cos) = (TAU * q as f64 / count as f64).sin_cos();
     let [side, n] = [1, 2].map(|k| frame.column(k).into_owned());
     [n * cos + side * sin, side * cos - n * sin]
 }
 
-/// A little between all directions across a spoke: rays through an edge are turned there.
+/// Returns a direction between b and the other one across a spoke, in which rays through an edge are turned.
 fn aside(frame: &Mat3, across: &Vec3) -> Vec3 {
     frame.column(0) * 0.8 + across * 0.6
 }
 
-/// Rays around one hub.
+/// Returns the exits of the rays around one hub.
 pub(super) fn around(skin: &Skin, hub: &Vec3, frame: &Mat3, count: usize) -> Vec<Option<Exit>> {
     let one = |q: usize| {
         let [direction, across] = spoke(frame, q, count);
@@ -72,8 +72,8 @@ pub(super) fn around(skin: &Skin, hub: &Vec3, frame: &Mat3, count: usize) -> Vec
     (0..count).map(one).collect()
 }
 
-/// How far the skin reaches from a hub along b (`facing` 1) or against it (−1): the median over a narrow cone, of half ellipsoids of
-/// `radius` across through where its rays leave; trusted as far as its rays are.
+/// Returns the extent of the skin from a hub along b (`facing` 1) or against it (−1). It is the median over a narrow cone of rays: each exit
+/// defines a half ellipsoid with `radius` across. Its trust is the mean of the rays'.
 fn beyond(skin: &Skin, hub: &Vec3, frame: &Mat3, facing: f64, count: usize, radius: f64) -> Exit {
     let b = frame.column(0) * facing;
     let (sin, cos) = CONE.sin_cos();
@@ -99,7 +99,7 @@ fn beyond(skin: &Skin, hub: &Vec3, frame: &Mat3, facing: f64, count: usize, radi
     }
 }
 
-/// The middle one, or the mean of the middle two; zero of none.
+/// Returns the median; zero if there are no values.
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match values.len() {
@@ -109,7 +109,7 @@ pub(super) fn median(mut values: Vec<f64>) -> f64 {
 }
 
 impl Lengths {
-    /// Sends the rays of all spokes; none where none of them tells anything.
+    /// Sends the rays of all spokes. `None`: no ray has at least half trust.
     pub fn measure(skin: &Skin, axis: &Axis, spokes: usize) -> Option<Self> {
         let exits: Vec<Vec<Option<Exit>>> = (axis.hubs.iter().zip(&axis.frames))
             .map(|(hub, frame)| around(skin, hub, frame, spokes))
@@ -129,15 +129,15 @@ impl Lengths {
         })
     }
 
-    /// The median at each hub.
+    /// Returns the median length at each hub.
     pub fn radii(&self) -> Vec<f64> {
         self.filled.iter().map(|x| median(x.clone())).collect()
     }
 
-    /// The tube: gentle, and shrunk until it is legal.
+    /// Builds the tube, with spokes evened out and shortened until it is legal.
     ///
     /// # Errors
-    /// One that cannot be legal: the axis turns back on itself.
+    /// A tube that cannot be legal: the axis turns back on itself.
     pub fn tube(&self, axis: &Axis, joints: &[usize]) -> Result<Figure, MRepError> {
         let mut best = None;
         for range in GENTLE {
@@ -160,12 +160,12 @@ impl Lengths {
                 legality,
                 what: figure.worst().sentence(&figure),
             }),
-            // There is a range.
+            // Unreachable: there are ranges.
             None => Err(MRepError::Bones("the chain has no tube".into())),
         }
     }
 
-    /// The tube with relative lengths in a range.
+    /// Builds the tube with relative lengths clamped to a range.
     fn within(
         &self,
         [least, most]: [f64; 2],
@@ -195,7 +195,7 @@ impl Lengths {
     }
 }
 
-/// Shortens spokes where they cross, until none do or it is of no use.
+/// Shortens spokes where they cross, until none do or the rounds are used up.
 fn legal(mut figure: Figure) -> Figure {
     let count = figure.kind().spokes();
     for round in 0..ROUNDS {
@@ -224,7 +224,7 @@ fn legal(mut figure: Figure) -> Figure {
         }
         for (i, atom) in atoms.iter_mut().enumerate() {
             for q in 0..count {
-                // Neighbours go along by half, or the shortened ones would be dents.
+                // Neighbours are shortened by half as much (in logarithms), or the shortened spokes would be dents.
                 let beside = [(q + 1) % count, (q + count - 1) % count].map(|k| factors[i][k]);
                 let along = [i.saturating_sub(1), (i + 1).min(last)].map(|k| factors[k][q]);
                 let near = beside.into_iter().chain(along).fold(1.0, f64::min);
@@ -245,7 +245,7 @@ fn legal(mut figure: Figure) -> Figure {
     figure
 }
 
-/// Shortens spokes that are longer than a gentle slope from those before and after them allows.
+/// Shortens spokes that are longer than a slope from those before and after them allows.
 fn flatten(atoms: &mut [Atom], steepest: f64) {
     let n = atoms.len();
     for (i, j) in (1..n)

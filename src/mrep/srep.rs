@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! s-reps as files of SlicerSALT hold them, in JSON: slabs by rows and columns of skeletal points with a spoke up, one down, and on the
-//! border one to the crest. `[liu2021]`
+//! Files of s-reps as SlicerSALT writes them, in JSON. An s-rep is a slab: rows and columns of skeletal points, each with a spoke up, one down, and
+//! on the border one to the crest. `[liu2021]`
 //!
-//! `RectangularGridSRep` has `Rows`, `Cols` and `Skeleton[row][col]` of `UpSpoke`, `DownSpoke` and, on the border, `CrestSpoke`, each with a
-//! `SkeletalPoint` and a `Direction` that holds its length: `{"CoordinateSystem": "LPS" or "RAS", "Value": [x, y, z]}`, or in older
-//! files the three numbers alone, which were written as they were in memory: in RAS. LPS (left, posterior, superior) has x and y the
-//! other way round than RAS, which is what a model here is in.
+//! `RectangularGridSRep` has `Rows`, `Cols` and `Skeleton[row][col]` of `UpSpoke`, `DownSpoke` and, on the border, `CrestSpoke`. Each has a
+//! `SkeletalPoint` and a `Direction` that includes its length: `{"CoordinateSystem": "LPS" or "RAS", "Value": [x, y, z]}`. Older files have the
+//! three numbers alone, in RAS, as they were in memory. LPS (left, posterior, superior) reverses x and y of RAS; models here use RAS.
 //!
-//! `EllipticalSRep` has `CrestPoints`, `Steps` and `Skeleton[crest point][step]`, from the spine (0) to the fold (`Steps`). It is read
-//! at the places of a grid that is squeezed into the sheet: `srep/elliptical.rs`.
+//! `EllipticalSRep` has `CrestPoints`, `Steps` and `Skeleton[crest point][step]`, from the spine (0) to the fold (`Steps`). It is resampled on a
+//! grid that is squeezed into the sheet: `srep/elliptical.rs`.
 //!
-//! From spokes to atoms: b is their bisector, θ half the angle between them, r the mean of their lengths. The end factor is the way from
-//! the hub to the crest spoke's tip over r, wherever that spoke begins; its direction is taken to be b. Where both spokes point away
-//! from each other, or lean away from the crest, θ is a right angle and b the crest spoke's part across them; inside it is what the
-//! neighbours have, else the way to the next column. An s-rep says nothing of how r and relative lengths share a length, nor of
-//! an inner atom's end factor or its b where θ is a right angle. Files have millimetres as a rule: read them with a scale of 0.001.
+//! Spokes become atoms as follows. b is their bisector, θ half the angle between them, r the mean of their lengths. The end factor is the distance
+//! from the hub to the crest spoke's tip over r, wherever that spoke begins; its direction is taken to be b. Where both spokes are opposite, or
+//! lean away from the crest, θ is a right angle and b the crest spoke's part across them. Inside the sheet b then comes from the neighbours, or
+//! else from the direction to the next column. An s-rep does not determine how r and the relative lengths share a length, an inner atom's end
+//! factor, or its b where θ is a right angle. Files are usually in millimetres: read them with a scale of 0.001.
 
 mod elliptical;
 
@@ -23,7 +22,7 @@ use super::figure::{Figure, Kind};
 use crate::{Mat3, Vec3};
 use serde_json::{Value, json};
 
-/// Spokes of one skeletal point.
+/// Spokes of one skeletal point, as vectors from its hub.
 #[derive(Debug, Clone, Copy)]
 struct Point {
     hub: Vec3,
@@ -32,15 +31,15 @@ struct Point {
     crest: Option<Vec3>,
 }
 
-/// Rows and columns that elliptical s-reps are read at.
+/// Rows and columns at which elliptical s-reps are sampled.
 const GRID: [usize; 2] = [5, 9];
-/// Spokes whose sum is smaller than this share of them point away from each other. About ten times the rounding of single precision, in which files
-/// often are.
+/// Spokes count as opposite when the sum of their unit vectors is shorter than this. About ten times the rounding of single precision, in which
+/// files often are.
 const OPPOSITE: f64 = 1e-6;
-/// Most points along either side of a file.
+/// Largest number of points along either side of a file's grid.
 const MOST: usize = 512;
 
-/// A slab from the text of a file; else what is wrong with it.
+/// Parses the text of a file as a slab; an error says in words why it cannot.
 pub(super) fn parsed(text: &str) -> Result<Figure, String> {
     let all: Value = serde_json::from_str(text).map_err(|e| format!("this is no JSON: {e}"))?;
     if let Some(grid) = all.get("RectangularGridSRep") {
@@ -99,7 +98,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
                     .ok_or_else(|| format!("row {i}, column {j} of 'Skeleton' has no '{key}'"))
             };
             let ((a, up), (b, down)) = (needed("UpSpoke")?, needed("DownSpoke")?);
-            // Spokes begin in one place; what is off by rounding still ends where it says.
+            // Both spokes share one hub; an offset from rounding is added to the second spoke, which keeps its tip.
             let apart = (b - a).norm();
             if apart > 1e-3 * up.norm().max(down.norm()) {
                 return Err(format!(
@@ -117,7 +116,7 @@ fn points(of: &Value, rows: usize, cols: usize, name: &str) -> Result<Vec<Point>
     Ok(out)
 }
 
-/// Three numbers in RAS.
+/// Returns three numbers, converted to RAS. `None`: malformed, or out of range.
 fn vector(value: &Value) -> Option<Vec3> {
     let lps = match value.get("CoordinateSystem") {
         None => false,
@@ -164,7 +163,7 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
             )
         })?;
         let against = crest.is_some_and(|crest| sum.dot(&crest) < 0.0);
-        // More than half a right angle from where the sheet goes on: no lean, but a file that is wrong.
+        // More than half a right angle away from the crest: not a lean, but a broken file.
         if against && sum.norm() > 1.0 {
             return Err(format!(
                 "'CrestSpoke' at {} points away from 'UpSpoke' and 'DownSpoke'",
@@ -184,7 +183,7 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
     )?;
     let atoms = points.iter().zip(axes).map(|(point, b)| {
         let (sum, n) = point.sum_and_normal().unwrap_or((b, Vec3::z()));
-        // As the spokes have it: b first, then what is left of n.
+        // The frame keeps b, and n is orthogonalised against it.
         let n = (n - b * b.dot(&n)).normalize();
         let straight = sum.norm() <= OPPOSITE || sum.dot(&b) <= 0.0;
         let angle = if straight {
@@ -211,16 +210,16 @@ fn figure(rows: usize, cols: usize, points: &[Point]) -> Result<Figure, String> 
 }
 
 impl Point {
-    /// Sum of both spokes' directions, and the direction of their difference, if there is one.
+    /// Returns the sum of both unit spokes, and the unit direction of their difference. `None`: the spokes are parallel.
     fn sum_and_normal(&self) -> Option<(Vec3, Vec3)> {
         let (up, down) = (self.up.normalize(), self.down.normalize());
         Some((up + down, (up - down).try_normalize(OPPOSITE)?))
     }
 }
 
-/// Every atom's b: those that are not known have what their neighbours have, ring by ring, or point to the next column or row.
+/// Returns b of every atom. Unknown ones take the mean of their neighbours, ring by ring, or else point to the next column or row.
 fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Vec3>> {
-    /// Neighbours whose mean is shorter than this do not agree.
+    /// Lower bound of the length of a mean of neighbours' b; shorter means that they disagree.
     const AGREED: f64 = 1e-3;
     let mut near = vec![Vec::new(); points.len()];
     let mut way = vec![[Vec3::zeros(); 2]; points.len()];
@@ -260,7 +259,7 @@ fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Ve
     known.into_iter().collect()
 }
 
-/// The text of a file for a slab, in RAS; else why there is none.
+/// Writes a slab as the text of a file, in RAS; an error says in words why it cannot.
 pub(super) fn written(figure: &Figure) -> Result<String, String> {
     let Kind::Slab { rows, cols } = figure.kind() else {
         return Err("an s-rep is a slab, this is a tube: save it as .mrep.toml".into());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a family of figures has in common: their mean, the directions in which they differ, and how typical another one is.
+//! Statistics of a family of figures: their mean, their principal modes of variation, and how typical another figure is.
 //!
-//! Figures of one kind are brought onto each other by similarities. Atoms are averaged where they live, on products of places,
-//! logarithms of lengths and rotations, and so are their differences from the mean: principal geodesic analysis
-//! [fletcher2004, §4], in the tangent space of the mean. What the modes kept do not explain has one small deviation.
+//! Figures of one kind are aligned by similarities. Atoms and their differences from the mean are averaged on the product of
+//! positions, logarithms of lengths, and rotations. This is principal geodesic analysis [fletcher2004, §4], in the tangent space
+//! of the mean. All directions that the modes do not explain share one small deviation.
 
 use super::error::MRepError;
 use super::figure::Figure;
@@ -13,21 +13,22 @@ use faer::{Mat, Side};
 
 /// Share of the variance that the modes explain.
 const EXPLAINED: f64 = 0.98;
-/// Least deviation of what modes do not explain: no family is known better.
+/// Least deviation along unexplained directions: no family is known better.
 const LEAST_REST: f64 = 0.02;
 
-/// A family of figures.
+/// Mean and modes of a family of figures.
 #[derive(Debug, Clone)]
 pub struct Statistics {
     mean: Figure,
-    /// A column for each mode, of unit length; a row for each number of the atoms.
+    /// Unit modes, one per column; one row per number of the atoms.
     modes: Mat<f64>,
     deviations: Vec<f64>,
     rest: f64,
 }
 
 impl Statistics {
-    /// Of two figures at least, of one kind: as many atoms and spokes. The mean has the place and size of the first.
+    /// Learns from at least two figures of one kind, with equal numbers of atoms and spokes. The mean has the place and size of
+    /// the first.
     ///
     /// # Errors
     /// Fewer than two figures; figures of different kinds.
@@ -45,7 +46,7 @@ impl Statistics {
                 found: others[i].kind(),
             });
         }
-        /// Rounds after which means of means stand still.
+        /// Number of rounds after which the mean stands still.
         const ROUNDS: usize = 20;
         let mut mean = first.clone();
         let mut aligned = figures.to_vec();
@@ -77,28 +78,28 @@ impl Statistics {
         })
     }
 
-    /// The mean figure.
+    /// Returns the mean figure.
     pub fn mean(&self) -> &Figure {
         &self.mean
     }
 
-    /// Standard deviation of each mode, the largest first.
+    /// Returns the standard deviation of each mode, the largest first.
     pub fn deviations(&self) -> &[f64] {
         &self.deviations
     }
 
-    /// A mode, of unit length: for each atom displacement of the hub over r in its axes (3), log r, turn in its axes (3, radians),
-    /// object angle, log end factor where the boundary closes, logs of relative lengths.
+    /// Returns a unit mode. For each atom it has: displacement of the hub over r in its axes (3), log r, rotation in its axes (3,
+    /// radians), object angle, log end factor where the boundary closes, logs of relative lengths.
     pub fn mode(&self, k: usize) -> Vec<f64> {
         self.modes.col(k).iter().copied().collect()
     }
 
-    /// Deviation of what the modes do not explain.
+    /// Returns the deviation along directions that the modes do not explain.
     pub fn rest(&self) -> f64 {
         self.rest
     }
 
-    /// The figure at so many deviations along the first modes.
+    /// Returns the figure at the given numbers of deviations along the first modes.
     pub fn figure(&self, scores: &[f64]) -> Figure {
         let mut step = vec![0.0; self.modes.nrows()];
         for (k, score) in scores.iter().enumerate().take(self.deviations.len()) {
@@ -109,8 +110,8 @@ impl Statistics {
         self.mean.stepped(&step)
     }
 
-    /// In deviations: how far a figure is from the mean along each mode, and in all that they do not explain, as the root of the
-    /// mean square there. Place, turn and size of the whole do not count.
+    /// Returns a figure's distance from the mean along each mode, in deviations, and the root mean square along all other
+    /// directions. Place, rotation and size of the whole do not count.
     ///
     /// # Errors
     /// A figure of another kind.
@@ -149,7 +150,7 @@ impl Statistics {
         })
     }
 
-    /// Inverse covariance times a vector.
+    /// Returns the inverse covariance times a vector.
     pub(super) fn whitened(&self, tangent: &[f64]) -> Vec<f64> {
         let base = 1.0 / (self.rest * self.rest);
         let mut out: Vec<f64> = tangent.iter().map(|x| x * base).collect();
@@ -164,7 +165,7 @@ impl Statistics {
         out
     }
 
-    /// Modes and what the inverse covariance has along them beyond that of the rest; the rest's.
+    /// Returns the modes, the inverse covariance along each less that of the rest, and that of the rest.
     pub(super) fn precision(&self) -> (&Mat<f64>, Vec<f64>, f64) {
         let base = 1.0 / (self.rest * self.rest);
         let along = self.deviations.iter().map(|d| 1.0 / (d * d) - base);
@@ -181,10 +182,10 @@ fn few(found: usize) -> MRepError {
     }
 }
 
-/// Principal directions of rows, their deviations, and that of the rest.
+/// Returns the principal directions of rows, their deviations, and that of the rest.
 fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
     let (n, m) = (rows.len(), rows[0].len());
-    // The few products of rows have the same eigenvalues as the many of columns.
+    // The small Gram matrix of rows has the same eigenvalues as the large covariance matrix.
     let product = |i: usize, j: usize| -> f64 {
         rows[i]
             .iter()
@@ -217,7 +218,7 @@ fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
             mode.iter_mut().zip(row).for_each(|(m, r)| *m += x * r);
         }
         let norm = mode.iter().map(|x| x * x).sum::<f64>().sqrt();
-        // Its largest number is positive: eigenvectors have no sign.
+        // Eigenvectors have no sign: the largest number becomes positive.
         let largest = mode.iter().fold(0.0_f64, |a, b| {
             if b.abs() > a.abs() * (1.0 + 1e-9) {
                 *b
@@ -233,7 +234,7 @@ fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
     }
     let left = ((total - explained).max(0.0) / (m - kept.len()).max(1) as f64).sqrt();
     let rest = left.max(LEAST_REST);
-    // A mode that varies less than what is not explained is none.
+    // Modes that vary less than the unexplained rest are dropped.
     kept.retain(|(deviation, _)| *deviation > rest);
     let modes = Mat::from_fn(m, kept.len(), |i, k| kept[k].1[i]);
     (
@@ -244,7 +245,7 @@ fn principal(rows: &[Vec<f64>]) -> (Mat<f64>, Vec<f64>, f64) {
 }
 
 impl Figure {
-    /// The step to another figure, one atom after the other.
+    /// Returns the step to another figure, atoms concatenated.
     pub(super) fn tangent(&self, other: &Self) -> Vec<f64> {
         let of = |(i, (a, b))| -> Vec<f64> {
             let (a, b): (&super::Atom, &super::Atom) = (a, b);
@@ -258,7 +259,7 @@ impl Figure {
             .collect()
     }
 
-    /// After a step of all atoms.
+    /// Returns the figure after a step of all atoms.
     pub(super) fn stepped(&self, step: &[f64]) -> Self {
         let mut from = 0;
         let mut atoms = Vec::with_capacity(self.atoms().len());
@@ -271,14 +272,15 @@ impl Figure {
         self.with_atoms(atoms)
     }
 
-    /// Moved onto another figure of its kind: the middle of the hubs, the mean logarithm of the spokes' lengths, and the turn that
-    /// brings hubs and frames nearest. A mean of figures that were moved onto one has the same place and size.
+    /// Aligns the figure with another of its kind by a similarity. It matches the centroid of the hubs, the mean logarithm of the
+    /// spokes' lengths, and the rotation that brings hubs and frames nearest. A mean of figures aligned with one has the same
+    /// place and size.
     pub(super) fn onto(&self, other: &Self) -> Self {
         let n = self.atoms().len() as f64;
         let pairs = || self.atoms().iter().zip(other.atoms());
         let centre = |figure: &Self| figure.atoms().iter().map(|a| a.hub).sum::<Vec3>() / n;
         let (from, to) = (centre(self), centre(other));
-        // Places count in radii, frames in radians.
+        // Positions count in radii, frames in radians.
         let mut covariance = Mat3::zeros();
         for (a, b) in pairs() {
             let (p, q) = (a.hub - from, b.hub - to);
@@ -297,14 +299,14 @@ impl Figure {
     }
 }
 
-/// The rotation R that makes the trace of Rᵀ M largest.
+/// Returns the rotation R that maximises the trace of Rᵀ M.
 fn best_turn(m: &Mat3) -> Mat3 {
     let svd = m.svd(true, true);
     let (Some(u), Some(v)) = (svd.u, svd.v_t) else {
         return Mat3::identity();
     };
     let sign = (u * v).determinant().signum();
-    // Singular values come unsorted: the smallest gives way.
+    // Singular values are unsorted: the direction of the smallest is flipped.
     let least = svd.singular_values.imin();
     let mut flip = Vec3::repeat(1.0);
     flip[least] = sign;

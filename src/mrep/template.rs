@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Named first figures: a limb, a tail, a torso, a head; at unit size by themselves, or along the bones of a character.
+//! Named initial figures: a limb, a tail, a torso, a head, at unit size or along the bones of a character.
 //!
-//! Limbs and tails are tubes, torsos and heads slabs: what is wider than deep, or deeper than wide, has a sheet in its middle.
-//! [oguz2005, slide 9] begins fits with such templates.
+//! Limbs and tails are tubes, torsos and heads slabs: a part whose width and depth differ has a medial sheet. [oguz2005, slide 9] begins fits
+//! with such templates.
 
 use super::chain::ChainSettings;
 use super::ellipsoid;
@@ -14,7 +14,7 @@ use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use std::f64::consts::FRAC_PI_2;
 
-/// What a body part is like.
+/// Kind of body part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Template {
     /// An arm or a leg: a tube of two bones.
@@ -31,14 +31,14 @@ pub enum Template {
 const SLAB: [usize; 2] = [5, 7];
 /// Spokes around tubes.
 const SPOKES: usize = 8;
-/// How far a slab's border goes of the way to the end of an ellipsoid's sheet.
+/// Fraction of the distance from the centre to the edge of an ellipsoid's sheet that a slab covers.
 const REACH: f64 = 0.8;
 
 impl Template {
-    /// All of them.
+    /// All templates.
     pub const ALL: [Self; 4] = [Self::Limb, Self::Tail, Self::Torso, Self::Head];
 
-    /// What it is called.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Limb => "limb",
@@ -48,10 +48,10 @@ impl Template {
         }
     }
 
-    /// The one of a name.
+    /// Returns the template of a name.
     ///
     /// # Errors
-    /// A name that none has.
+    /// An unknown name.
     pub fn by_name(name: &str) -> Result<Self, MRepError> {
         let found = Self::ALL.into_iter().find(|t| t.name() == name);
         found.ok_or_else(|| MRepError::Setting {
@@ -63,12 +63,12 @@ impl Template {
 }
 
 impl Figure {
-    /// A template one metre long, around the origin. Tubes go along z from below; a torso's columns go up along z and its rows from the right
-    /// (-x) to the left, its sheet facing the front (-y); a head's columns go up along z and its rows from the front (-y) to the back, its
-    /// sheet facing the left (x). Symmetric between left and right.
+    /// Builds a template one metre long, around the origin, symmetric between left and right. Tubes run upwards along z. A torso's columns
+    /// run up along z and its rows from the right (-x) to the left, with the sheet facing the front (-y). A head's columns run up along z and
+    /// its rows from the front (-y) to the back, with the sheet facing the left (x).
     ///
     /// # Errors
-    /// None of these.
+    /// Does not occur for these templates.
     pub fn template(template: Template) -> Result<Self, MRepError> {
         match template {
             Template::Limb => tube(7, [0.11, 0.07], 2),
@@ -86,12 +86,12 @@ impl Figure {
         }
     }
 
-    /// A template around the skin that follows bones of a character: limbs and tails as [`Self::from_skeleton`], torsos and heads as
-    /// slabs in the ellipsoid that this skin is most like, of 5 rows and 7 columns. It is a start: a fit with the weights of
-    /// [`chain_weights`](super::chain_weights) brings it onto the skin.
+    /// Builds a template around the skin that follows bones of a character. Limbs and tails are built as by [`Self::from_skeleton`], torsos
+    /// and heads as slabs of 5 rows and 7 columns in that skin, as by [`Self::slab_around`]. It is an initial figure: a fit with the weights
+    /// of [`chain_weights`](super::chain_weights) brings it onto the skin.
     ///
     /// # Errors
-    /// As [`Self::from_skeleton`] and [`Self::slab_around`]; no skin that follows the bones.
+    /// See [`Self::from_skeleton`] and [`Self::slab_around`]; no skin that follows the bones.
     pub fn from_skeleton_as(
         template: Template,
         surface: &Surface,
@@ -113,9 +113,9 @@ impl Figure {
     }
 }
 
-/// A tube along z whose radius goes evenly from the first to the last, over so many bones of one length.
+/// Builds a tube along z whose radius changes linearly from the first to the last, over `bones` bones of equal length.
 fn tube(atoms: usize, [first, last]: [f64; 2], bones: usize) -> Result<Figure, MRepError> {
-    // The caps reach beyond the hubs: all of it is a metre long.
+    // The caps reach beyond the hubs; the whole is a metre long.
     let long = 1.0 - first - last;
     let frame = Mat3::from_columns(&[Vec3::z(), Vec3::x(), Vec3::y()]);
     let atom = |i: usize| {
@@ -133,7 +133,7 @@ fn tube(atoms: usize, [first, last]: [f64; 2], bones: usize) -> Result<Figure, M
     Figure::tube_with((0..atoms).map(atom).collect(), None, joints)
 }
 
-/// An ellipsoid's slab, in axes that `turn` gives, `wide` as a function of the height from -1 to 1 across its columns.
+/// Builds an ellipsoid's slab, rotated by `turn`; `wide` is its width as a function of the height, −1 to 1, along its columns.
 fn slab(half: [f64; 3], turn: Mat3, wide: impl Fn(f64) -> f64) -> Result<Figure, MRepError> {
     let [rows, cols] = SLAB;
     let plain = ellipsoid::slab(half, rows, cols, REACH)?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A tube along a body without bones: through the centres of rings between its two farthest ends.
 //!
-//! Rings are where the distances along the skin from both ends have the same difference: of a bend the inner side is shorter from
-//! either end, so that rings stand upright where those of one end's distance would lean.
+//! Rings are level sets of the difference of the distances along the skin from both ends. The inner side of a bend is shorter from either end, so
+//! that such rings stand upright where those of one end's distance would lean.
 
 use super::error::MRepError;
 use super::figure::{Figure, Kind};
@@ -16,27 +16,28 @@ use crate::Vec3;
 use crate::sets::DisjointSets;
 use crate::surface::{Surface, TriangleRole};
 
-/// Rings looked at, at least and per atom.
+/// Least number of rings, and rings per atom.
 const RINGS: [usize; 2] = [32, 3];
-/// A second ring as long as this part of the first, on this part of the levels, is a branch. Half and twice of both leave a tube in a superquadric
-/// the same.
+/// Length of a second ring over the first, and share of such levels, above which the body branches. Half and twice of both leave a tube in a
+/// superquadric the same.
 const BRANCH: [f64; 2] = [0.35, 0.2];
-/// The outermost hubs lie so many radii within the ends. With half of it a tube misses a superquadric by 0.030 % of the size instead of 0.018, with
-/// twice by 0.023.
+/// Distance of the outermost hubs from the ends, in radii. With half of it a tube misses a superquadric by 0.030 % of the size instead of 0.018,
+/// with twice by 0.023.
 const WITHIN: f64 = 0.8;
-/// Rounds of moving hubs to the middle of the skin around them. Half and twice of them leave what a tube misses a superquadric by the same.
+/// Rounds of centring hubs in the skin around them. Half and twice of them leave what a tube misses a superquadric by the same.
 const ROUNDS: usize = 4;
-/// Mean distances from both ends that are as alike as this do not say which is the thicker end. Far above rounding, and less than anybody sees.
+/// Relative difference of the mean distances from both ends below which both count as equally thick. Far above rounding, and less than anybody
+/// sees.
 const ALIKE: f64 = 1e-4;
-/// Part of the skin that has to hang together. More than half: there is one such at most.
+/// Share of the skin that has to be connected. More than half: at most one piece has it.
 const WHOLE: f64 = 0.6;
 
 impl Figure {
-    /// A tube in a body that is one, bent as it may be: along the centres of rings between its ends, from the thicker end to the
-    /// thinner, hubs in the middle and spokes by rays.
+    /// Builds a tube in a tubular body, bent or not. It follows the centres of rings between the ends, from the thicker end to the thinner; hubs
+    /// are centred, and spokes measured by rays.
     ///
     /// # Errors
-    /// A body that branches or closes to a ring, one in pieces, one without inside; too few or too many atoms or spokes.
+    /// A body that branches or closes to a ring, one in pieces, one without an inside; too few or too many atoms or spokes.
     pub fn tube_around(surface: &Surface, atoms: usize, spokes: usize) -> Result<Self, MRepError> {
         Kind::Tube { atoms, spokes }.check()?;
         let mesh = main_piece(surface)?;
@@ -67,7 +68,7 @@ impl Figure {
     }
 }
 
-/// Hubs moved across the axis to where spokes are as long on opposite sides; by their median radius at most.
+/// Moves hubs across the axis until opposite spokes are equally long, by half the shortest spoke at most.
 fn centred(skin: &Skin, axis: &Axis, spokes: usize) -> Vec<Vec3> {
     let one = |(hub, frame): (&Vec3, &crate::Mat3)| {
         let exits = around(skin, hub, frame, spokes);
@@ -86,7 +87,7 @@ fn centred(skin: &Skin, axis: &Axis, spokes: usize) -> Vec<Vec3> {
     axis.hubs.iter().zip(&axis.frames).map(one).collect()
 }
 
-/// Points at even steps along a row of them.
+/// Returns points at even steps along a polyline.
 fn even(row: &[Vec3], count: usize) -> Vec<Vec3> {
     let along = lengths(row);
     let total = along[along.len() - 1];
@@ -95,7 +96,7 @@ fn even(row: &[Vec3], count: usize) -> Vec<Vec3> {
         .collect()
 }
 
-/// How far each point of a row is along it.
+/// Returns the arc length of each point of a polyline.
 pub(super) fn lengths(row: &[Vec3]) -> Vec<f64> {
     let mut along = vec![0.0];
     for pair in row.windows(2) {
@@ -104,7 +105,7 @@ pub(super) fn lengths(row: &[Vec3]) -> Vec<f64> {
     along
 }
 
-/// The place at some way along a row.
+/// Returns the point at an arc length along a polyline.
 pub(super) fn at(row: &[Vec3], along: &[f64], way: f64) -> Vec3 {
     let k = along.partition_point(|x| *x <= way).clamp(1, row.len() - 1);
     let step = along[k] - along[k - 1];
@@ -116,10 +117,10 @@ pub(super) fn at(row: &[Vec3], along: &[f64], way: f64) -> Vec3 {
     row[k - 1].lerp(&row[k], share.clamp(0.0, 1.0))
 }
 
-/// The largest connected piece of a surface's skin.
+/// Returns the largest connected piece of a surface's skin.
 ///
 /// # Errors
-/// A surface without skin, or in pieces.
+/// A surface without skin, or without a piece that is most of it.
 pub(super) fn main_piece(surface: &Surface) -> Result<Mesh, MRepError> {
     let welded = surface.welded();
     let roles = surface.triangle_roles();
@@ -167,7 +168,7 @@ pub(super) fn main_piece(surface: &Surface) -> Result<Mesh, MRepError> {
     Ok(Mesh::new(vertices, triangles))
 }
 
-/// Distances from the two ends that are farthest apart, as far as two sweeps find them; from the thicker end first.
+/// Returns the two ends that are farthest apart, as two sweeps find them, with the distances from each; the thicker end first.
 pub(super) fn from_ends(mesh: &Mesh) -> [(u32, Vec<f64>); 2] {
     let areas = areas(&mesh.vertices, &mesh.triangles);
     let total: f64 = areas.iter().sum();
@@ -189,7 +190,7 @@ pub(super) fn from_ends(mesh: &Mesh) -> [(u32, Vec<f64>); 2] {
     let (a, b) = (mean(&from_one), mean(&from_other));
     let ends = [(one, from_one), (other, from_other)];
     let [p, q] = [one, other].map(|v| mesh.vertices[v as usize]);
-    // Of ends that are alike the one with the larger coordinates first.
+    // Among equal ends the one with the larger coordinates comes first.
     let first = if (a - b).abs() > ALIKE * (a + b) {
         a < b
     } else {
@@ -251,7 +252,7 @@ fn centre_line(mesh: &Mesh, count: usize) -> Result<Line, MRepError> {
             centres[i] = before[i] * 0.5 + (before[i - 1] + before[i + 1]) * 0.25;
         }
     }
-    // On to the ends straight along the middle: the farthest vertices may lie on rims.
+    // Extended straight along the middle to both ends: the farthest vertices may lie on rims.
     let n = centres.len();
     let reach = [(first, 0, 2), (last, n - 1, n - 3)].map(|(end, i, inner)| {
         let way = (centres[i] - centres[inner])
@@ -275,7 +276,7 @@ impl Line {
         self.radii.iter().sum::<f64>() / (self.radii.len() - 2) as f64
     }
 
-    /// Even steps between the places that are within the ends by nearly a radius.
+    /// Returns hubs at even steps between points nearly a radius inside the ends.
     fn hubs(&self, count: usize) -> Vec<Vec3> {
         let along = lengths(&self.centres);
         let n = along.len();

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pictures in three dimensions: grey values or labels on a grid of voxels, with the size they have in the world.
+//! Volumes: grey values or labels on a three-dimensional grid of voxels, with its position and spacing in the world.
 
 use super::error::MRepError;
 use crate::Vec3;
 use crate::range;
 use rayon::prelude::*;
 
-/// Most voxels.
+/// Largest number of voxels.
 const MOST: usize = 1 << 31;
 
-/// Values on a grid.
+/// Grey values or labels on a grid of voxels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Volume {
-    /// The last index runs fastest.
+    /// Value of each voxel, the last index fastest.
     values: Vec<f32>,
     shape: [usize; 3],
     spacing: Vec3,
@@ -21,10 +21,11 @@ pub struct Volume {
 }
 
 impl Volume {
-    /// Values of voxels, the last index fastest; `spacing` between their centres and the centre of the first one, metres.
+    /// Builds a volume from voxel values, the last index fastest. `spacing`: distance between voxel centres, `origin`: centre of the first,
+    /// metres.
     ///
     /// # Errors
-    /// Fewer than two voxels along an axis, values or sizes that are no numbers.
+    /// Fewer than two voxels along an axis, too many or too few values, values or sizes that are not numbers or out of range.
     pub fn new(
         values: Vec<f32>,
         shape: [usize; 3],
@@ -59,7 +60,7 @@ impl Volume {
                 range: "a place in the world",
             });
         }
-        // Squares of values and of their differences are computed.
+        // Squares of values and of their differences have to stay finite.
         if let Some(bad) = values.iter().position(|v| v.is_nan() || v.abs() > 1e15) {
             let [_, n, m] = shape;
             return Err(MRepError::Target(format!(
@@ -78,33 +79,33 @@ impl Volume {
         })
     }
 
-    /// Voxels along each axis.
+    /// Returns the number of voxels along each axis.
     pub fn shape(&self) -> [usize; 3] {
         self.shape
     }
 
-    /// Between the centres of voxels, metres.
+    /// Returns the distance between voxel centres along each axis, metres.
     pub fn spacing(&self) -> Vec3 {
         self.spacing
     }
 
-    /// Centre of the first voxel, world.
+    /// Returns the centre of the first voxel, world.
     pub fn origin(&self) -> Vec3 {
         self.origin
     }
 
-    /// Values, the last index fastest.
+    /// Returns the voxel values, the last index fastest.
     pub fn values(&self) -> &[f32] {
         &self.values
     }
 
-    /// Edge of a cube as big as a voxel, metres.
+    /// Returns the edge of a cube of a voxel's volume, metres.
     pub fn voxel(&self) -> f64 {
         self.spacing.product().cbrt()
     }
 
-    /// Value and gradient (per metre) at a place, interpolated linearly along each axis; none outside, where half a voxel around
-    /// the outermost centres is still inside.
+    /// Returns the value and its gradient (per metre) at a point, by trilinear interpolation. `None`: more than half a voxel outside the
+    /// outermost centres.
     pub fn at(&self, p: &Vec3) -> Option<(f64, Vec3)> {
         let q = (p - self.origin).component_div(&self.spacing);
         let mut first = [0; 3];
@@ -152,7 +153,7 @@ impl Volume {
         ))
     }
 
-    /// Blurred by a Gaussian of a deviation in metres, alike in all directions of the world.
+    /// Returns the volume blurred by a Gaussian of a standard deviation in metres, isotropic in the world.
     pub fn blurred(&self, deviation: f64) -> Self {
         let mut values = self.values.clone();
         for axis in 0..3 {
@@ -167,8 +168,8 @@ impl Volume {
         }
     }
 
-    /// Centres of the voxels that are not background: beyond the level that parts the values best, on the other side of it than most of
-    /// the outermost voxels are; none where those touch the border in many places.
+    /// Returns the centres of the body's voxels. The level that parts the values best separates them from the background, to which most of the
+    /// outermost voxels belong. `None`: all values are alike, or the body touches the border in many places.
     pub fn body(&self) -> Option<Vec<Vec3>> {
         let level = parting_level(&self.values)?;
         let [n, m, l] = self.shape;
@@ -183,7 +184,7 @@ impl Volume {
             border[usize::from(is_high(i, j, k))] += 1;
         }
         let body_is_high = border[1] < border[0];
-        // A body that is cut by the border has its middle elsewhere.
+        // The centroid of a body that the border cuts is elsewhere.
         if 20 * border[usize::from(body_is_high)] > border[0] + border[1] {
             return None;
         }
@@ -195,7 +196,7 @@ impl Volume {
         Some(body.map(place).collect())
     }
 
-    /// The places of all voxels that lie in a box, with their values.
+    /// Returns the centres and values of all voxels in a box.
     pub fn voxels_in(&self, lo: &Vec3, hi: &Vec3) -> Vec<(Vec3, f64)> {
         let range = |a: usize| {
             let at = |x: f64| (x - self.origin[a]) / self.spacing[a];
@@ -218,7 +219,7 @@ impl Volume {
     }
 }
 
-/// The level between values that leaves the least spread on both sides of it `[otsu1979]`; none where all are alike.
+/// Returns the threshold that minimises the spread of values on both sides `[otsu1979]`. `None`: all values are alike.
 fn parting_level(values: &[f32]) -> Option<f32> {
     /// Bins of the histogram: levels are known to 0.4 % of the range, less than the noise of any scan, and scans of eight bits are kept whole.
     const BINS: usize = 256;
@@ -254,14 +255,14 @@ fn parting_level(values: &[f32]) -> Option<f32> {
     Some(least + width * (best.1 + 1) as f32)
 }
 
-/// One side of a Gaussian's weights, from its middle on; they sum up to one with the other side's. Narrow ones are integrated over
-/// voxels, as samples would lose their width.
+/// Returns one half of a Gaussian kernel from its centre on; both halves sum to one. Weights are integrated over voxels, as samples of a
+/// narrow kernel would lose its width.
 fn gaussian(deviation: f64) -> Vec<f64> {
     let radius = (3.5 * deviation).ceil() as usize;
     if radius == 0 || deviation < 1e-3 {
         return vec![1.0];
     }
-    /// Samples of a voxel: of the narrowest blur there is, 0.7 voxels, their mean is the integral to 1e-3.
+    /// Samples per voxel: for the narrowest blur in use, 0.7 voxels, their mean equals the integral to 1e-3.
     const PARTS: usize = 8;
     let weight = |k: usize| -> f64 {
         let part = |i: usize| {
@@ -275,10 +276,10 @@ fn gaussian(deviation: f64) -> Vec<f64> {
     half.into_iter().map(|w| w / sum).collect()
 }
 
-/// A convolution along one axis; beyond the ends the outermost values go on.
+/// Convolves along one axis; the outermost values continue beyond the ends.
 fn convolved(values: &[f32], shape: [usize; 3], axis: usize, kernel: &[f64]) -> Vec<f32> {
     let n = shape[axis];
-    // Elements of one line are this far apart; as many lines lie side by side.
+    // Distance between the elements of one line, and number of lines side by side.
     let stride: usize = shape[axis + 1..].iter().product();
     let mut out = vec![0.0_f32; values.len()];
     out.par_chunks_mut(n * stride)

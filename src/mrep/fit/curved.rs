@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Triangles that stand for the curved pieces through their corners.
+//! Triangles that approximate the curved pieces through their corners.
 //!
-//! With normals m̄ between the corners y_k and m_k at them, `d = ½ [m̄·(p − Σβ_k y_k) + Σβ_k m_k·(p − y_k)]` is the distance to the
-//! piece to second order, so that no mesh looks smaller than what it was made of.
+//! With corners y_k, normals m_k at them and m̄ between them, `d = ½ [m̄·(p − Σβ_k y_k) + Σβ_k m_k·(p − y_k)]` is the distance to
+//! the piece to second order, so that no mesh looks smaller than its original.
 
 use super::super::boundary::Shape;
 use crate::Vec3;
@@ -10,7 +10,7 @@ use crate::aabb;
 use crate::surface::{closest_leaf, closest_leaf_towards};
 use parry3d_f64::partitioning::Bvh;
 
-/// A place of a triangle that stands for a curved piece.
+/// A point of a triangle that approximates a curved piece.
 pub(super) struct Piece {
     corners: [Vec3; 3],
     normals: [Vec3; 3],
@@ -18,7 +18,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// The normal there; zero where corners have none.
+    /// Returns the interpolated unit normal; zero where the corners have none.
     pub fn normal(&self) -> Vec3 {
         let sum = (0..3)
             .map(|k| self.normals[k] * self.barycentric[k])
@@ -26,12 +26,12 @@ impl Piece {
         sum.try_normalize(1e-12).unwrap_or_default()
     }
 
-    /// Signed distance of a point, positive outside, and minus its derivatives by the corners.
+    /// Returns the signed distance of a point, positive outside, and minus its derivatives by the corners.
     pub fn distance(&self, p: &Vec3) -> (f64, [Vec3; 3]) {
         let mean = self.normal();
         let directions = std::array::from_fn(|k| {
             let sum = mean + self.normals[k];
-            // Where a corner has no normal the middle's has to do.
+            // A corner without a normal uses the interpolated one.
             let normal = if self.normals[k].norm_squared() > 0.0 {
                 sum * 0.5
             } else {
@@ -47,25 +47,25 @@ impl Piece {
     }
 }
 
-/// A place of a mesh.
+/// A point of a mesh: a triangle and barycentric coordinates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub triangle: u32,
     pub barycentric: [f64; 3],
 }
 
-/// A mesh that nearest places are asked of.
+/// A mesh with a hierarchy for nearest-point queries.
 pub(super) struct Pieces<'a> {
     positions: &'a [Vec3],
     triangles: &'a [[u32; 3]],
-    /// Outward unit normals of the vertices, zero where there is none.
+    /// Outward unit normals of the vertices, zero where undefined.
     pub normals: Vec<Vec3>,
     tree: Bvh,
     towards: Vec3,
 }
 
 impl<'a> Pieces<'a> {
-    /// `towards` says which of equally near places is meant: the one farthest back along it.
+    /// Builds the hierarchy. Among equally near points, queries choose the one farthest back along `towards`.
     pub fn new(
         positions: &'a [Vec3],
         triangles: &'a [[u32; 3]],
@@ -83,7 +83,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Of a boundary; ties as for another mesh.
+    /// Builds the hierarchy of a boundary, with the tie direction of another mesh.
     pub fn of_shape(shape: &'a Shape, triangles: &'a [[u32; 3]], other: &Pieces<'_>) -> Self {
         Self::new(
             &shape.positions,
@@ -93,7 +93,7 @@ impl<'a> Pieces<'a> {
         )
     }
 
-    /// The nearest place to a point.
+    /// Returns the point of the mesh nearest to a point.
     pub fn nearest(&self, p: &Vec3) -> Option<Place> {
         let (triangle, _, barycentric) =
             closest_leaf_towards(&self.tree, p, &self.towards, |t| self.corners(t))?;
@@ -103,13 +103,13 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// How far a point is from it.
+    /// Returns the distance of a point from the mesh.
     pub fn distance(&self, p: &Vec3) -> Option<f64> {
         let (_, square, _) = closest_leaf(&self.tree, p, f64::INFINITY, |t| self.corners(t))?;
         Some(square.sqrt())
     }
 
-    /// The curved piece at a place.
+    /// Returns the curved piece at a point of the mesh.
     pub fn piece(&self, at: Place) -> Piece {
         let corners = self.triangles[at.triangle as usize];
         Piece {

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a target says about where the boundary should be: an energy with Gauss and Newton's derivatives by boundary vertices.
+//! Likelihood of a boundary given the target: an energy with Gauss-Newton derivatives by boundary vertices.
 
 use super::super::boundary::Shape;
 use crate::{Mat3, Vec3};
 use faer::Mat;
 
-/// Minus the logarithm of a likelihood at one boundary.
+/// Minus the logarithm of a likelihood at one boundary, with derivatives.
 pub(super) struct Evidence {
-    /// At the deviation that steps are made for.
+    /// Energy at the deviation for which steps are made.
     pub energy: f64,
-    /// At the deviation that is reported; it has to fall, too.
+    /// Energy at the reported deviation; it has to fall, too.
     pub reported: f64,
-    /// Derivatives of the first by boundary vertices.
+    /// Derivatives of `energy` by boundary vertices.
     pub gradient: Vec<Vec3>,
-    /// Blocks of the second derivatives, the lower vertex first; pairs of two vertices stand for both.
+    /// Blocks of the second derivatives, the lower vertex first; an off-diagonal block also stands for its transpose.
     pub blocks: Vec<(u32, u32, Mat3)>,
 }
 
-/// A target.
+/// A target of a fit.
 pub(super) trait Likelihood: Sync {
-    /// At a boundary, with derivatives.
+    /// Evaluates the energy and its derivatives at a boundary.
     fn evidence(&self, shape: &Shape) -> Evidence;
 }
 
 impl Evidence {
-    /// The gradient by unknowns of which `jacobian` has the derivatives.
+    /// Returns the gradient by the unknowns of `jacobian`.
     pub fn gradient(&self, jacobian: &Mat<f64>) -> Vec<f64> {
         let mut out = vec![0.0; jacobian.nrows()];
         for (k, g) in self.gradient.iter().enumerate() {
@@ -37,7 +37,7 @@ impl Evidence {
         out
     }
 
-    /// Second derivatives times those of the vertices: as many columns as `jacobian`.
+    /// Returns the product of the second derivatives with the vertices' derivatives, with the columns of `jacobian`.
     pub fn times(&self, jacobian: &Mat<f64>) -> Mat<f64> {
         let mut out = Mat::zeros(jacobian.nrows(), jacobian.ncols());
         let mut add = |to: u32, from: u32, block: &Mat3| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! That the boundary keeps away from folds: a fit walks around them, where a mere test would stop it at the brink.
+//! Penalty near folds of the boundary: a fit steers around folds, where a mere test would stop it in front of one.
 //!
-//! At boundary vertices the volume element det(∂y/∂s, ∂y/∂t, S), relative to the lengths of its columns at the hub or here, costs
-//! something as soon as it is smaller than [`NEAR`]. It is what [legality](super::super::legality) measures at the depth 1.
+//! At boundary vertices the volume element det(∂y/∂s, ∂y/∂t, S) is divided by the lengths of its columns, at the hub or here. It is penalised below
+//! [`NEAR`]. It is the quantity that [legality](super::super::legality) measures at depth 1.
 
 use super::super::boundary::{Boundary, Map, times, vectors};
 use super::super::figure::Figure;
@@ -10,35 +10,35 @@ use super::unknowns::{Derivatives, Unknowns};
 use crate::Vec3;
 use faer::Mat;
 
-/// Relative volume elements above this cost nothing. With half of it a leg keeps a legality of 0.12 instead of 0.21, with twice 0.39, and is missed
-/// by no more.
+/// Relative volume element above which there is no penalty. With half of it a leg keeps a legality of 0.12 instead of 0.21, with twice 0.39, and is
+/// missed by no more.
 const NEAR: f64 = 0.25;
-/// Deviation of the share of [`NEAR`] that is missing. With half of it a horse's leg is missed by 0.12 % of the size instead of 0.13, with twice by
-/// 0.22.
+/// Standard deviation of the shortfall below [`NEAR`], over [`NEAR`]. With half of it a horse's leg is missed by 0.12 % of the size instead of 0.13,
+/// with twice by 0.22.
 const DEVIATION: f64 = 0.15;
-/// Observations of an atom that all its share of vertices are worth. With half of them a horse's leg is missed by 0.16 % of the size instead of 0.13,
+/// Effective number of observations per atom, over all its vertices. With half of them a horse's leg is missed by 0.16 % of the size instead of 0.13,
 /// with twice by 0.09.
 const PER_ATOM: f64 = 8.0;
 
-/// Where folds are looked for.
+/// Fold penalty over the vertices of a boundary.
 pub(super) struct Folds<'a> {
     boundary: &'a Boundary,
-    /// Which vectors are hubs.
+    /// Mask of the vectors that are hubs.
     hubs: Vec<bool>,
-    /// Sign of the volume element at each vertex; zero where it vanishes in any figure.
+    /// Sign of the volume element at each vertex; zero where it vanishes for any figure.
     signs: Vec<f64>,
     weight: f64,
 }
 
-/// What the volume element of a vertex is made of: columns, and those of the hub below.
+/// Columns of a vertex's volume element, and the two of the hub below.
 struct Element {
     columns: [Vec3; 3],
     hub: [Vec3; 2],
 }
 
 impl Element {
-    /// The columns that the element is relative to: here, or at the hub where those are longer. The hub's second one is that of the
-    /// spokes where all lies around it.
+    /// Returns the two columns of reference, and whether they are the hub's: those with the larger product of lengths. Where the hub does not move,
+    /// its second column is that of the spokes.
     fn reference(&self) -> ([Vec3; 2], bool) {
         let [a, b, _] = self.columns;
         let [c, d] = self.hub;
@@ -62,7 +62,7 @@ impl Element {
     }
 }
 
-/// Columns of both tangents, of the value and of the hub's parts of the tangents.
+/// Tangents at the vertices, the hubs' part of them, and spokes.
 struct Elements {
     tangents: [Vec<Vec3>; 2],
     hub_tangents: [Vec<Vec3>; 2],
@@ -70,7 +70,7 @@ struct Elements {
 }
 
 impl<'a> Folds<'a> {
-    /// Of figures like a template that does not fold.
+    /// Builds the penalty for figures like a template that does not fold.
     pub fn new(boundary: &'a Boundary, template: &Figure) -> Self {
         let kind = template.kind();
         let mut hubs = Vec::new();
@@ -85,7 +85,7 @@ impl<'a> Folds<'a> {
             weight: (PER_ATOM * kind.atoms() as f64 / boundary.len() as f64).sqrt() / DEVIATION,
         };
         let elements = folds.elements(&vectors(template));
-        /// Smaller than any legal figure has.
+        /// Relative volume element below that of any legal figure.
         const VANISHING: f64 = 1e-3;
         let sign = |v: usize| {
             let value = elements.at(v).value();
@@ -116,7 +116,7 @@ impl<'a> Folds<'a> {
         }
     }
 
-    /// What is missing to [`NEAR`] at a vertex, weighted; none where nothing is.
+    /// Returns the weighted shortfall below [`NEAR`] at a vertex. `None`: no shortfall.
     fn missing(&self, element: &Element, v: usize) -> Option<f64> {
         let value = element.value() * self.signs[v];
         (self.signs[v] != 0.0 && value < NEAR).then(|| self.weight * (1.0 - value / NEAR))
@@ -128,7 +128,7 @@ impl<'a> Folds<'a> {
         all.map(|x| 0.5 * x * x).sum()
     }
 
-    /// Residuals, and their derivatives: a column for each.
+    /// Returns the residuals and their derivatives, one column per residual.
     pub fn residuals(
         &self,
         vectors: &[Vec3],
@@ -153,13 +153,13 @@ impl<'a> Folds<'a> {
         (seen.into_iter().map(|(_, x)| x).collect(), slopes)
     }
 
-    /// Derivatives of the relative element of a vertex by the vectors it is made of.
+    /// Returns the derivatives of a vertex's relative element by the vectors that it depends on.
     fn pulls(&self, element: &Element, v: usize) -> Vec<(usize, Vec3)> {
         let [a, b, spoke] = element.columns;
         let ([c, d], at_hub) = element.reference();
         let value = element.value();
         let span = c.norm() * d.norm() * spoke.norm();
-        // Of the determinant, and of the logarithms of the lengths it is relative to.
+        // Derivatives of the determinant, and of the logarithms of the lengths of reference.
         let log = |x: &Vec3| x * (value / x.norm_squared());
         let (by_a, by_b) = (b.cross(&spoke) / span, spoke.cross(&a) / span);
         let by_spoke = a.cross(&b) / span - log(&spoke);

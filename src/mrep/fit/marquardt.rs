@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The most probable figure: damped steps `[marquardt1963]` that lower the energy and fold nothing.
+//! Search for the most probable figure by damped steps `[marquardt1963]` that lower the energy and create no folds.
 
 use super::super::boundary::{Boundary, vectors};
 use super::super::figure::Figure;
@@ -15,47 +15,47 @@ use crate::solve::tall;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
-/// No step may bring the legality below this, unless it raises it. With half of it a horse's leg ends at 0.016 and is missed by 0.124 % of the size
-/// instead of 0.129, with twice at 0.06 and by 0.139.
+/// Least legality after a step, unless the step raises it. With half of it a horse's leg ends at 0.016 and is missed by 0.124 % of the size instead
+/// of 0.129, with twice at 0.06 and by 0.139.
 pub(super) const LEAST_LEGALITY: f64 = 0.03;
 
-/// Least damping: directions that hardly matter would be moved by rounding. Half and twice of it leave fits to limbs the same to 0.001 % of the size.
+/// Least damping: rounding would move directions that hardly matter. Half and twice of it leave fits to limbs the same to 0.001 % of the size.
 pub(super) const LEAST_DAMPING: f64 = 1e-5;
 
-/// What is minimised.
+/// Energy to minimise: prior, likelihood and penalties.
 pub(super) struct Posterior<'a> {
     pub expected: Prior<'a>,
     pub boundary: &'a Boundary,
     pub unknowns: &'a Unknowns,
     pub medial: &'a Medial,
     pub folds: &'a Folds<'a>,
-    /// Where other figures tell hubs to be.
+    /// Hub positions that other figures predict.
     pub ties: &'a [Tie],
-    /// Factor on what is expected: prior, medial and ties.
+    /// Factor on prior, medial term and ties.
     pub prior: f64,
     pub likelihood: &'a dyn Likelihood,
 }
 
-/// A figure and what it costs.
+/// A figure with its energies.
 pub(super) struct State {
     pub figure: Figure,
     pub evidence: Evidence,
-    /// Of prior, medial, ties and folds.
+    /// Energy of prior, medial term, ties and folds.
     expected: f64,
 }
 
 impl State {
-    /// Minus the logarithm of the posterior at the deviation steps are made for.
+    /// Returns minus the logarithm of the posterior at the deviation for which steps are made.
     pub fn energy(&self) -> f64 {
         self.expected + self.evidence.energy
     }
 
-    /// The same at the deviation that is reported.
+    /// Returns minus the logarithm of the posterior at the reported deviation.
     pub fn reported(&self) -> f64 {
         self.expected + self.evidence.reported
     }
 
-    /// Whether it is more probable than another, by both.
+    /// Returns whether both energies are lower than another state's.
     pub fn is_below(&self, other: &Self) -> bool {
         self.energy() < other.energy() && self.reported() < other.reported()
     }
@@ -75,7 +75,7 @@ impl Posterior<'_> {
         }
     }
 
-    /// Gradient, and Gauss and Newton's second derivatives.
+    /// Returns the gradient and the Gauss-Newton second derivatives.
     pub fn derivatives(&self, state: &State) -> (Vec<f64>, Mat<f64>) {
         let unknowns = self.unknowns;
         let derivatives = unknowns.derivatives(&state.figure);
@@ -114,7 +114,7 @@ impl Posterior<'_> {
         (gradient, hessian)
     }
 
-    /// A damped step of all unknowns, or of sections alone; none where the system has no solution.
+    /// Returns a damped step of all unknowns, or of sections alone. `None`: the system has no solution.
     fn change(
         &self,
         figure: &Figure,
@@ -137,8 +137,8 @@ impl Posterior<'_> {
         Some((0..change.nrows()).map(|i| change[(i, 0)]).collect())
     }
 
-    /// Steps until nothing more is to be had, `most` at most, of all atoms or of sections alone; `energies` gets the reported one of each
-    /// figure.
+    /// Steps until convergence, at most `most` times, with all atoms or sections alone. Appends the reported energy of each accepted figure to
+    /// `energies`.
     pub fn minimise(
         &self,
         start: Figure,
@@ -147,13 +147,13 @@ impl Posterior<'_> {
         progress: &dyn Progress,
         stage: &str,
     ) -> Result<Figure, Cancelled> {
-        /// Share of the legality that one step has to leave: from the brink of a fold no way leads on. Half of it leaves fits to limbs the same to
-        /// 0.002 % of the size; were none to be lost a fox's tail would be missed by 0.5 % instead of 0.1.
+        /// Share of the legality that one step has to leave: no step leads on from the edge of a fold. Half of it leaves fits to limbs the same to
+        /// 0.002 % of the size; with a share of 1 a fox's tail would be missed by 0.5 % instead of 0.1.
         const MOST_LOST: f64 = 0.5;
-        /// Damping tried at one place: a thousandfold growth.
+        /// Largest number of dampings tried per step: each is four times the last.
         const TRIES: usize = 8;
-        /// Relative fall of the energy that is no more worth a step, twice running. With half and twice of it tubes miss limbs of five known
-        /// characters by no more than 0.001 % of the size more.
+        /// Relative fall of the energy that ends the iteration when two steps in a row stay below it. With half and twice of it tubes miss limbs of
+        /// five known characters by no more than 0.001 % of the size more.
         const LITTLE: f64 = 1e-3;
         let mut state = self.state(start);
         let mut legality = state.figure.legality();
@@ -198,7 +198,7 @@ impl Posterior<'_> {
     }
 }
 
-/// A damped step; none where the system has no solution.
+/// Returns a damped step. `None`: the system has no solution.
 pub(super) fn solve(
     hessian: &Mat<f64>,
     gradient: &[f64],
@@ -216,7 +216,7 @@ pub(super) fn solve(
             matrix[(i, i)] = 1.0;
             right[(i, 0)] = 0.0;
         } else {
-            // What nothing is known of must not run away.
+            // Unknowns without any information must not run away.
             matrix[(i, i)] += damping * (hessian[(i, i)] + 1e-6 * largest);
         }
     }

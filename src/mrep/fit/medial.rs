@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! That spokes stand upright on the boundary: what makes a figure medial.
+//! Penalty on spokes that are not perpendicular to the boundary, the property that makes a figure medial.
 //!
-//! For each spoke the cosines with both tangents of the boundary at its end, over a deviation. A fan's spokes do so by
-//! themselves across the border. [damon2003; liu2021] ask for the same.
+//! Its residuals are the cosines between each spoke and both tangents of the boundary at its end, over a deviation. A fan's spokes are
+//! perpendicular across the border by construction. [damon2003; liu2021] require the same.
 
 use super::super::atom::Role;
 use super::super::boundary::{Map, Rows, Site, times};
@@ -12,11 +12,11 @@ use super::unknowns::{Derivatives, Unknowns};
 use faer::Mat;
 use std::f64::consts::TAU;
 
-/// Cosine that spokes are off on the whole. With half of it a horse's leg is missed by 0.27 % of the size instead of 0.13; with twice 1.1 % of its
-/// skin have no coordinates.
+/// Standard deviation of the cosines. With half of it a horse's leg is missed by 0.27 % of the size instead of 0.13; with twice 1.1 % of its skin
+/// have no coordinates.
 const DEVIATION: f64 = 0.25;
 
-/// Where the spokes of a kind of figure end.
+/// Matrices from vectors to spokes, and to tangents at the spokes' ends.
 pub(super) struct Medial {
     spokes: Map,
     tangents: [Map; 2],
@@ -52,7 +52,7 @@ impl Medial {
         }
     }
 
-    /// Energy alone.
+    /// Returns the energy.
     pub fn energy(&self, vectors: &[crate::Vec3]) -> f64 {
         let spokes = times(&self.spokes, vectors);
         let all = self.tangents.iter().flat_map(|map| times(map, vectors));
@@ -63,7 +63,7 @@ impl Medial {
         halves.map(|c| 0.5 * c * c).sum()
     }
 
-    /// Residuals, and their derivatives: a column for each.
+    /// Returns the residuals and their derivatives, one column per residual.
     pub fn residuals(
         &self,
         vectors: &[crate::Vec3],

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fitting a figure to what was seen: the most probable one, in stages.
+//! Fits of a figure to a target: the most probable figure, in stages.
 //!
-//! A similarity of the whole, sections if they are asked for, then all atoms at once, then offsets of a finer boundary; several figures as
-//! one model in [`several`]. What is minimised is minus the logarithm of
-//! prior times likelihood: [`prior`] (neighbours as in the template, or a family), [`medial`] (spokes upright on the boundary),
-//! [`folds`] (away from them) and the target's.
+//! The stages are a similarity of the whole, sections if requested, all atoms at once, and offsets of a finer boundary. Several figures are fitted as
+//! one model in [`several`]. The energy is minus the logarithm of prior times likelihood. Its terms are [`prior`] (neighbours as in the template, or
+//! a family), [`medial`] (spokes upright on the boundary), [`folds`] (distance from folds) and the target's.
 //!
-//! Source: [oguz2005, slides 9 to 14]. Deviations: atoms move all at once, not one by one (slide 12); every step has to lower
-//! the energy at the deviation that is reported, also while a larger one makes the steps.
+//! Source: [oguz2005, slides 9 to 14]. Deviations: atoms move all at once, not one by one (slide 12); every step has to lower the energy at the
+//! reported deviation, also while steps are made for a larger one.
 
 mod curved;
 mod evidence;
@@ -50,22 +49,22 @@ use surface::SurfaceLikelihood;
 use target::Target;
 use volume::{BLURS, Picture};
 
-/// Which stages a fit goes through, and how.
+/// Settings of a fit: its stages, prior and held hubs.
 #[derive(Debug, Clone)]
 pub struct FitSettings {
-    /// Place, turn and size of the whole first.
+    /// Switch of the first stage: place, rotation and size of the whole.
     pub similarity: bool,
-    /// Then its sections, from joint to joint, of a tube along several bones.
+    /// Switch of the second stage: sections from joint to joint, of a tube along several bones.
     pub sections: bool,
-    /// Then all atoms.
+    /// Switch of the third stage: all atoms.
     pub atoms: bool,
-    /// Then a finer boundary.
+    /// Switch of the last stage: offsets of a finer boundary.
     pub boundary: bool,
-    /// Factor on what is expected beside what is seen.
+    /// Factor on the prior against the likelihood, 0 to 1e6.
     pub prior: f64,
-    /// Atoms whose hubs stay where they are; with any of them the whole is not moved either.
+    /// Atoms whose hubs stay in place; with any of them the similarity stage is skipped, too.
     pub held: Vec<usize>,
-    /// Figures fitted before, as what is expected instead of the template.
+    /// Family of figures fitted before, as the prior instead of the template.
     pub family: Option<Arc<Statistics>>,
 }
 
@@ -83,40 +82,40 @@ impl Default for FitSettings {
     }
 }
 
-/// One stage as it went.
+/// Record of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stage {
-    /// "similarity", "sections", "atoms" or "boundary"; of several figures also "object", after "similarity"; of a volume also "atoms at blur 3" and the like, in voxels (less where the body is thin), before
-    /// the last "atoms".
+    /// Name: "similarity", "sections", "atoms" or "boundary"; for several figures also "object", after "similarity". For a volume also "atoms at blur
+    /// 3" and the like, in voxels (less where the body is thin), before the last "atoms".
     pub name: String,
-    /// Energy at its beginning and after each accepted step: they fall.
+    /// Energy at its beginning and after each accepted step: descending.
     pub energies: Vec<f64>,
-    /// How good it was at its end.
+    /// Quality at its end.
     pub report: Report,
 }
 
-/// A fitted figure.
+/// Result of a fit.
 #[derive(Debug, Clone)]
 pub struct Fit {
-    /// The figure.
+    /// Fitted figure.
     pub figure: Figure,
-    /// Boundary of it at the level that offsets stand on.
+    /// Boundary of the figure at the level of the offsets.
     pub boundary: Boundary,
-    /// Vertices of that, moved onto the target by the last stage.
+    /// Vertices of `boundary`, moved onto the target by the last stage, metres.
     pub positions: Vec<Vec3>,
-    /// The stages in their order.
+    /// Stages in their order.
     pub stages: Vec<Stage>,
-    /// Values inside and outside, of a volume.
+    /// Values inside and outside; volumes only.
     pub levels: Option<Levels>,
 }
 
-/// How far offsets of a finer boundary are smoothed, in mean radii: what a surface shows is so, what a volume shows is noise in part. Half of the
+/// Smoothing lengths of the offsets of a finer boundary, in mean radii: the detail of a surface is real, that of a volume in part noise. Half of the
 /// first leaves a tube in a superquadric the same, with twice it misses by 0.023 % of the size instead of 0.018. Half and twice of the second change
 /// Dice's coefficient with a superquadric by 0.001 at most.
 const SURFACE_SMOOTH: f64 = 0.03;
 const VOLUME_SMOOTH: f64 = 0.4;
-/// Most blur of a volume, in mean radii. With half of it Dice's coefficient with a superquadric in large voxels is 0.957 instead of 0.955, with twice
-/// 0.944.
+/// Largest blur of a volume, in mean radii. With half of it Dice's coefficient with a superquadric in large voxels is 0.957 instead of 0.955, with
+/// twice 0.944.
 const THIN: f64 = 0.4;
 
 impl FitSettings {
@@ -152,10 +151,10 @@ impl FitSettings {
 }
 
 impl Figure {
-    /// Fits the figure to a surface, as its template. `weights` say how much each vertex of the surface counts, from 0 to 1.
+    /// Fits the figure to a surface, with the figure as its template. `weights`: weight of each vertex of the surface, 0 to 1.
     ///
     /// # Errors
-    /// A figure that folds; weights or settings that are none; a stop by the progress.
+    /// A figure that folds; invalid weights or settings; cancellation by `progress`.
     pub fn fit_surface(
         &self,
         surface: &Surface,
@@ -211,10 +210,10 @@ impl Figure {
         }
     }
 
-    /// Fits the figure to the body in a volume that it lies on, as its template.
+    /// Fits the figure to the body on which it lies in a volume, with the figure as its template.
     ///
     /// # Errors
-    /// A figure that folds or lies outside of the volume, a volume without a step at it; a stop by the progress.
+    /// A figure that folds or lies outside of the volume, a volume without a step at it; cancellation by `progress`.
     pub fn fit_volume(
         &self,
         volume: &Volume,
@@ -251,7 +250,7 @@ impl Figure {
             stages.ended("sections", energies, &report);
         }
         if settings.atoms {
-            // What is blurred by more than this of its thickness is no more to be seen.
+            // A body blurred by more than this share of its thickness disappears.
             let most = THIN * stages.figure.mean_radius() / volume.voxel();
             step(progress, 0.3, "blurring the volume")?;
             let pictures = BLURS.map(|blur| Picture::of(volume, blur, most));

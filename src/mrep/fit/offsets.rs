@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Last stage: what no figure of so few atoms can show, as offsets of a finer boundary along its normals.
+//! Last stage of a fit: offsets of a finer boundary along its normals, for detail beyond so few atoms.
 //!
-//! `min Σ a (t − d)² + c Σ_edges (t_i − t_j)²`, with areas a and distances d of the surface, is linear in the offsets t; as the
-//! nearest places change it is repeated a few times. [oguz2005, slide 14]
+//! `min Σ a (t − d)² + c Σ_edges (t_i − t_j)²`, with areas a and distances d of the surface, is linear in the offsets t. It is repeated a few times,
+//! as the nearest points change. [oguz2005, slide 14]
 
 use super::super::boundary::Shape;
 use super::super::figure::Figure;
@@ -12,33 +12,32 @@ use faer::Side;
 use faer::prelude::Solve;
 use faer::sparse::{SparseColMat, Triplet};
 
-/// A target whose distances from a boundary are asked for one by one.
+/// A target that returns its distances from a boundary one by one.
 pub(super) trait Seen {
-    /// Distances, and how far the boundary misses on the whole, as a squared distance.
+    /// Returns the distances, and the misfit of the boundary as a mean squared distance.
     fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64);
 }
 
-/// One comparison.
+/// One distance between target and boundary.
 pub(super) struct Observation {
-    /// Signed distance, outside of the boundary positive, metres.
+    /// Signed distance, positive outside of the boundary, metres.
     pub distance: f64,
     /// Weight: share of the area.
     pub weight: f64,
     /// Boundary triangle, and minus the derivatives of the distance by its corners.
     pub triangle: u32,
     pub directions: [Vec3; 3],
-    /// Radius there that distances are measured by.
+    /// Radius there, the unit of distances, metres.
     pub radius: f64,
 }
 
-/// Offsets stay below this share of the radius. Half and twice of it leave fits to a superquadric the same.
+/// Largest offset, in radii. Half and twice of it leave fits to a superquadric the same.
 const FARTHEST: f64 = 0.5;
-/// Times that the nearest places are looked up anew: offsets are linear between, and move places little after the first. Half and twice of them leave
-/// fits to a superquadric the same.
+/// Largest number of times that nearest points are looked up: offsets are linear between, and move points little after the first. Half and twice of
+/// them leave fits to a superquadric the same.
 const ROUNDS: usize = 4;
 
-/// Moves a boundary's vertices onto the target, along the normals of the figure. Offsets may differ by as much as they err over
-/// `smooth` times the mean radius.
+/// Moves a boundary's vertices onto the target, along the normals of the figure. `smooth`: length of smoothing, in mean radii.
 pub(super) fn minimise(
     target: &dyn Seen,
     smooth: f64,
@@ -63,7 +62,7 @@ pub(super) fn minimise(
         let Some(wanted) = solve(&seen, &edges, &offsets, &shape, triangles, smooth) else {
             break;
         };
-        // Shorter where the whole step is too much.
+        // Shorter steps are tried where the whole one fails.
         let mut taken = None;
         for share in [1.0, 0.5, 0.25, 0.125] {
             let next: Vec<f64> = (offsets.iter().zip(&wanted).zip(&shape.radii))
@@ -100,9 +99,9 @@ pub(super) fn minimise(
     Ok(shape)
 }
 
-/// Edges with the weight of a squared difference across them.
+/// Returns the edges, each with the weight of a squared difference across it.
 fn edges(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<(u32, u32, f64)> {
-    // Cotangents make differences a gradient, whatever the triangles are like.
+    // Cotangent weights approximate the gradient on any triangulation.
     let mut weights = std::collections::BTreeMap::new();
     let mut whole = 0.0;
     for t in triangles {
@@ -114,7 +113,7 @@ fn edges(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<(u32, u32, f64)> {
             if k == 0 {
                 whole += 0.5 * double;
             }
-            // No edge pushes apart.
+            // No weight is negative.
             let weight = (0.5 * x.dot(&y) / double.max(1e-300)).clamp(0.05, 20.0);
             let (v, w) = (t[(k + 1) % 3], t[(k + 2) % 3]);
             *weights.entry((v.min(w), v.max(w))).or_insert(0.0) += weight;
@@ -126,7 +125,7 @@ fn edges(positions: &[Vec3], triangles: &[[u32; 3]]) -> Vec<(u32, u32, f64)> {
         .collect()
 }
 
-/// Integral of the offsets' squared gradient over the area.
+/// Returns the integral of the offsets' squared gradient over the area.
 fn roughness(edges: &[(u32, u32, f64)], offsets: &[f64]) -> f64 {
     let across = |v: u32, w: u32| offsets[v as usize] - offsets[w as usize];
     edges
@@ -135,7 +134,7 @@ fn roughness(edges: &[(u32, u32, f64)], offsets: &[f64]) -> f64 {
         .sum()
 }
 
-/// The change of offsets that the linearised problem asks for.
+/// Solves the linearised problem for the change of the offsets.
 fn solve(
     seen: &[Observation],
     edges: &[(u32, u32, f64)],
@@ -172,7 +171,7 @@ fn solve(
         add(v, w, -x);
         add(w, v, -x);
     }
-    // Where nothing is seen, and nothing near either, nothing moves.
+    // Vertices without observations, their own or neighbours', stay.
     let least = 1e-9 / n as f64;
     (0..n as u32).for_each(|v| add(v, v, least));
     let matrix = SparseColMat::<usize, f64>::try_new_from_triplets(n, n, &triplets).ok()?;
@@ -184,7 +183,7 @@ fn solve(
     change.iter().all(|x| x.is_finite()).then_some(change)
 }
 
-/// Whether a triangle has turned over.
+/// Returns whether a triangle has turned over.
 fn turned(before: &[Vec3], after: &[Vec3], triangles: &[[u32; 3]]) -> bool {
     let normal = |positions: &[Vec3], t: &[u32; 3]| {
         let [a, b, c] = t.map(|v| positions[v as usize]);
@@ -195,7 +194,7 @@ fn turned(before: &[Vec3], after: &[Vec3], triangles: &[[u32; 3]]) -> bool {
         .any(|t| normal(before, t).dot(&normal(after, t)) < 0.0)
 }
 
-/// The level of the mesh that offsets stand on: two finer than a figure of few atoms is fitted with.
+/// Returns the level of the offsets' mesh, one or two finer than that of the fit.
 pub(super) fn level(figure: &Figure) -> u32 {
     if figure.kind().atoms() * figure.kind().spokes() > 400 {
         2

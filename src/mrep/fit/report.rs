@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How good a fit is.
+//! Quality of a fit.
 
 use super::super::boundary::{Boundary, Shape};
 use super::super::figure::Kind;
@@ -14,21 +14,22 @@ use crate::Vec3;
 use crate::surface::Surface;
 use rayon::prelude::*;
 
-/// How far a surface is from a boundary, and how much both bodies share.
+/// Distances between a surface and a boundary, and the overlap of both bodies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
     /// Mean distance from the surface to the boundary, weighted by area, metres.
     pub mean: f64,
-    /// 99 % of the area are nearer than this, metres.
+    /// Distance within which 99 % of the area lie, metres.
     pub ninety_nine: f64,
     /// Largest distance of a vertex, metres.
     pub largest: f64,
-    /// Twice the shared volume over the sum of both: 1 where they are the same; NaN where a part of the surface counts less than the rest.
+    /// Dice's coefficient: twice the shared volume over the sum of both; 1 for equal bodies. NaN where parts of the surface have different
+    /// weights.
     pub dice: f64,
 }
 
 impl Report {
-    /// Where nothing could be compared.
+    /// Report without any comparison: all NaN.
     pub(super) const UNKNOWN: Self = Self {
         mean: f64::NAN,
         ninety_nine: f64::NAN,
@@ -49,7 +50,7 @@ impl Report {
         let seen = (distances.into_iter().zip(&target.areas))
             .filter_map(|(d, area)| d.map(|d| (d, *area)))
             .collect();
-        // A part of a body is not the whole.
+        // The overlap is undefined for a part of a body.
         let dice = match target.is_whole() {
             true => dice(target.surface, shape, &boundary.triangles),
             false => f64::NAN,
@@ -57,8 +58,8 @@ impl Report {
         Self::of(seen, dice)
     }
 
-    /// Of a volume: distances of the boundary's vertices from the step along their normals, and the voxels beyond the middle of
-    /// both levels in a box around the body.
+    /// Measures a fit to a volume: distances of the boundary's vertices from the step along their normals, and the overlap with the voxels
+    /// beyond the mean of both levels, in a box around the body.
     pub(super) fn of_volume(
         volume: &Volume,
         levels: Levels,
@@ -81,7 +82,7 @@ impl Report {
         Self::of(seen, overlap(counts))
     }
 
-    /// From distances and what each counts.
+    /// Computes the statistics of distances and weights.
     fn of(mut seen: Vec<(f64, f64)>, dice: f64) -> Self {
         seen.retain(|(_, area)| *area > 0.0);
         seen.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -103,11 +104,11 @@ impl Report {
 }
 
 impl Fit {
-    /// What is wrong with the model, which has a name: a sentence where the target is no body of its figure's kind.
+    /// Returns a sentence about the model `name` if the target is not a body of its figure's kind.
     pub fn notes(&self, name: &str) -> Vec<String> {
-        /// Largest mean distance of the target that needs no note, in mean radii: the share that `tolerance` takes for uncertain.
+        /// Largest mean distance of the target without a note, in mean radii: the share that `tolerance` takes for uncertain.
         const FAR: f64 = 0.1;
-        /// The same of a part of a body, beside which lies skin that belongs to it in part.
+        /// Largest mean distance without a note for a part of a body, beside which lies skin that belongs to it in part.
         const FAR_OF_A_PART: f64 = 0.25;
         let coarse = ["similarity", "object", "sections"];
         let last = self.stages.last();
@@ -139,7 +140,7 @@ impl Fit {
     }
 }
 
-/// Twice what both have over the sum of what each has.
+/// Returns Dice's coefficient of pairs of memberships.
 fn overlap(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
     let counts = pairs
         .map(|(a, b)| [usize::from(a && b), usize::from(a) + usize::from(b)])
@@ -147,10 +148,10 @@ fn overlap(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
     2.0 * counts[0] as f64 / counts[1].max(1) as f64
 }
 
-/// Points that both bodies are asked at.
+/// Number of points at which the overlap is sampled.
 const POINTS: usize = 8_000;
 
-/// Twice the shared volume over the sum of both.
+/// Returns Dice's coefficient of both bodies, sampled.
 fn dice(target: &Surface, shape: &Shape, triangles: &[[u32; 3]]) -> f64 {
     let Ok(body) = Surface::new(shape.positions.clone(), triangles.to_vec()) else {
         return f64::NAN;

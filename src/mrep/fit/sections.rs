@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Atoms that move together, between the whole figure and each atom alone: the object, and its sections from joint to joint.
 //!
-//! A step of all atoms is looked for among those that move, turn and scale each section as one. Atoms at a joint go half with either
-//! side.
+//! Steps of all atoms are restricted to those that move, rotate and scale each section as one. Atoms at a joint belong half to
+//! either section.
 //!
 //! Source: the scales of [oguz2005, slide 14]. That they are subspaces of the atoms' own steps is ours.
 
@@ -12,19 +12,19 @@ use crate::Vec3;
 use crate::mrep::atom::{LOG_RADIUS, TURN};
 use faer::Mat;
 
-/// Unknowns of each section: displacement 3 in radii, turn 3, logarithm of the scale.
+/// Unknowns of each section: displacement 3 in radii, rotation 3, logarithm of the scale.
 const EACH: usize = 7;
 
-/// Shares of each atom in each section: those of an atom sum up to one.
+/// Shares of each atom in each section, `[section][atom]`; those of an atom sum up to one.
 pub(super) struct Sections(Vec<Vec<f64>>);
 
 impl Sections {
-    /// Takes the figure as one.
+    /// Takes the figure as one section.
     pub fn whole(figure: &Figure) -> Self {
         Self(vec![vec![1.0; figure.kind().atoms()]])
     }
 
-    /// Parts a tube from joint to joint; none where there is no joint between the ends.
+    /// Divides a tube from joint to joint. `None`: no joint lies between the ends.
     pub fn between_joints(figure: &Figure) -> Option<Self> {
         let Kind::Tube { atoms, .. } = figure.kind() else {
             return None;
@@ -45,7 +45,7 @@ impl Sections {
         Some(Self(bounds.windows(2).map(section).collect()))
     }
 
-    /// Changes of all unknowns: a column for each way in which a section moves. Those that are `blocked` do not change.
+    /// Returns the changes of all unknowns, one column per degree of freedom of a section. Unknowns in `blocked` do not change.
     pub fn ways(&self, figure: &Figure, unknowns: &Unknowns, blocked: &[bool]) -> Mat<f64> {
         let mut out = Mat::zeros(unknowns.len(), EACH * self.0.len());
         for (s, shares) in self.0.iter().enumerate() {
@@ -53,7 +53,7 @@ impl Sections {
             let all: f64 = shares.iter().sum();
             let centre = atoms().map(|(_, (a, w))| a.hub * *w).sum::<Vec3>() / all;
             let size = atoms().map(|(_, (a, w))| a.reach() * w).sum::<f64>() / all;
-            // Axes that go along with the figure.
+            // Axes that turn with the figure.
             let own = atoms().find(|(_, (_, w))| **w > 0.0);
             let Some((_, (first, _))) = own else {
                 continue;

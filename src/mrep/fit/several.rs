@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Several figures fitted as one model, from coarse to fine: all of them as one, each as one, sections, atoms, boundaries.
+//! Several figures fitted as one model, from coarse to fine: all as one, each as one, sections, atoms, boundaries.
 //!
-//! Each figure has a posterior of its own, with [`ties`] to those that it meets; at every scale one figure after the other is made more
-//! probable while the others stay. A vertex of the surface counts for the figure whose boundary is nearest, told anew at every scale,
-//! unless the caller says for which.
+//! Each figure has its own posterior, with [`ties`] to the figures that it meets. At every scale the figures are improved one after the
+//! other while the others stay. A vertex of the surface counts for the figure whose boundary is nearest, updated at every scale, unless
+//! the caller assigns it.
 //!
-//! Source: [oguz2005, slide 14]. That figures take turns and who counts for whom are ours.
+//! Source: [oguz2005, slide 14]. The turns of the figures and the assignment of vertices are ours.
 
 use super::super::error::MRepError;
 use super::super::figure::Figure;
@@ -23,12 +23,12 @@ use crate::surface::Surface;
 use rayon::prelude::*;
 
 impl Model {
-    /// Fits all figures to one surface, as its template. `weights[k]` say how much each vertex of the surface counts for figure k, from 0
-    /// to 1; none: for the one whose boundary is nearest. The fits come in the order of the figures.
+    /// Fits all figures to one surface, with the model as its template. `weights[k]`: weight of each vertex of the surface for figure k,
+    /// 0 to 1; `None`: each vertex counts for the figure whose boundary is nearest. The fits are in the order of the figures.
     ///
     /// # Errors
-    /// A figure that folds, or that no vertex counts for; held hubs or a family, which are of one figure; weights that do not fit; a stop
-    /// by the progress.
+    /// A figure that folds, or without any vertex; held hubs or a family, which need a single figure; weights that do not match;
+    /// cancellation by `progress`.
     pub fn fit_surface(
         &self,
         surface: &Surface,
@@ -59,12 +59,12 @@ impl Model {
     }
 }
 
-/// A fit of several figures under way.
+/// State of a fit of several figures.
 struct Several<'a> {
     names: Vec<&'a str>,
     templates: Vec<&'a Figure>,
     stages: Vec<Stages<'a>>,
-    /// Where two figures meet in the template: which they are, and their hubs.
+    /// Pairs of figures that meet in the template, and their hubs there.
     meetings: Vec<([usize; 2], [usize; 2])>,
     surface: &'a Surface,
     weights: Option<&'a [Vec<f64>]>,
@@ -126,13 +126,13 @@ impl<'a> Several<'a> {
         }
     }
 
-    /// The same share of a scale for each figure.
+    /// Returns the k-th figure's equal share of a range of the progress.
     fn turn(&self, k: usize, from: f64, to: f64) -> Part<'a> {
         let each = (to - from) / self.stages.len() as f64;
         self.part(from + k as f64 * each, from + (k + 1) as f64 * each)
     }
 
-    /// The surface made ready for each figure, where they are now.
+    /// Prepares the surface for each figure at its current position.
     fn targets(&self, figures: &[Figure]) -> Result<Vec<Target<'a>>, MRepError> {
         let nearest;
         let weights = match self.weights {
@@ -152,7 +152,7 @@ impl<'a> Several<'a> {
         made.collect()
     }
 
-    /// For each figure which vertices of the surface are nearest to its boundary.
+    /// Returns for each figure the vertices of the surface that are nearest to its boundary, as weights 0 or 1.
     fn nearest(&self, figures: &[Figure]) -> Result<Vec<Vec<f64>>, MRepError> {
         let boundary = |(stages, figure): (&Stages<'_>, &Figure)| {
             let triangles = stages.boundary.triangles.clone();
@@ -177,7 +177,7 @@ impl<'a> Several<'a> {
         Ok((0..figures.len()).map(of).collect())
     }
 
-    /// Sums what the figures cost, each with its own target.
+    /// Returns the sum of the figures' reported energies, each with its own target.
     fn reported(&self, figures: &[Figure], targets: &[Target<'_>]) -> f64 {
         let each = self.stages.iter().zip(figures).zip(targets);
         each.map(|((stages, figure), target)| {
@@ -189,7 +189,7 @@ impl<'a> Several<'a> {
         .sum()
     }
 
-    /// Moves, turns and scales all figures as one, from where they are or where the surface's moments say they are.
+    /// Moves, rotates and scales all figures as one. It starts from their positions or from where the surface's moments place them.
     fn place(&mut self, from: f64, to: f64) -> Result<(), MRepError> {
         let now: Vec<Figure> = self.templates.iter().map(|f| (*f).clone()).collect();
         let shapes: Vec<_> = (self.stages.iter().zip(&now))
@@ -253,7 +253,7 @@ impl<'a> Several<'a> {
         Ok(())
     }
 
-    /// Tells where the others expect the hubs of a figure.
+    /// Returns the ties that other figures predict for the hubs of a figure.
     fn ties(&self, k: usize) -> Vec<Tie> {
         let met = self.meetings.iter().filter_map(|([a, b], [i, j])| {
             let (other, hubs) = match k {
@@ -272,7 +272,7 @@ impl<'a> Several<'a> {
         met.collect()
     }
 
-    /// Moves what `sections` tells of each figure, one figure after the other; those that have none are left alone.
+    /// Moves the sections that `sections` returns for each figure, one figure after the other; figures without sections stay.
     fn scale(
         &mut self,
         name: &str,
@@ -322,7 +322,7 @@ impl<'a> Several<'a> {
         self.stages.iter().map(|s| s.figure.clone()).collect()
     }
 
-    /// Lays finer boundaries onto the surface.
+    /// Offsets finer boundaries onto the surface.
     fn finish(self) -> Result<Vec<Fit>, MRepError> {
         let targets = self.targets(&self.now())?;
         let parts: Vec<Part<'_>> = (0..targets.len()).map(|k| self.turn(k, 0.9, 1.0)).collect();
@@ -338,7 +338,7 @@ impl<'a> Several<'a> {
     }
 }
 
-/// The surface as a figure sees it from where it is.
+/// Prepares the likelihood of a figure at its position.
 fn seen<'b>(
     stages: &'b Stages<'_>,
     target: &'b Target<'_>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The skin that a volume shows around a figure: where its values pass the middle of both levels.
+//! Isosurface of a volume around a figure, at the mean of both levels.
 
 use super::super::marching;
 use super::super::volume::Volume;
@@ -8,13 +8,14 @@ use crate::sets::DisjointSets;
 use crate::surface::Surface;
 use crate::{Vec3, aabb};
 
-/// Most nodes that are asked for values. 46 along each side of a cube.
+/// Largest number of sampled nodes. 46 along each side of a cube.
 const MOST: f64 = 1e5;
-/// How far around the figure is looked, in the diagonal of its box.
+/// Margin around the figure, over the diagonal of its box.
 const AROUND: f64 = 0.15;
 
 impl Volume {
-    /// The largest piece of the skin near a figure's boundary; none where there is none. It is closed where it leaves the volume.
+    /// Returns the largest piece of the isosurface near a figure's boundary, closed where it leaves the volume. `None`: there is
+    /// no isosurface.
     pub(super) fn skin(&self, boundary: &[Vec3], levels: Levels) -> Option<Surface> {
         let (lo, hi) = aabb::bounds(boundary);
         let margin = Vec3::repeat(AROUND * (hi - lo).norm());
@@ -48,7 +49,7 @@ impl Volume {
     }
 }
 
-/// The triangles that hang together and are most.
+/// Returns the connected piece with the most triangles.
 fn largest_piece(vertices: usize, triangles: &[[u32; 3]]) -> Vec<[u32; 3]> {
     let mut sets = DisjointSets::new(vertices);
     for t in triangles {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! First stage: where the figure lies, or several as one, how it is turned and how big it is.
+//! First stage of a fit: place, rotation and size of the figure, or of several as one.
 
 use super::super::figure::Figure;
 use super::evidence::Evidence;
@@ -10,10 +10,11 @@ use crate::solve::tall;
 use crate::{Mat3, Vec3};
 use faer::Mat;
 
-/// Displacement 3 in sizes, turn 3, logarithm of the scale: along and about axes that go with the figure, as damping tells axes apart.
+/// Unknowns: displacement 3 in sizes, rotation 3, logarithm of the scale. Their axes turn with the figure, as damping depends on the
+/// axes.
 const UNKNOWNS: usize = 7;
 
-/// The place and the axes that everything turns and grows about.
+/// Centre, axes and size of all figures together.
 struct Whole {
     centre: Vec3,
     axes: Mat3,
@@ -34,7 +35,7 @@ impl Whole {
         }
     }
 
-    /// Derivatives of boundary vertices by the unknowns.
+    /// Returns the derivatives of boundary vertices by the unknowns.
     fn jacobian(&self, positions: &[Vec3]) -> Mat<f64> {
         let mut jacobian = Mat::zeros(UNKNOWNS, 3 * positions.len());
         for (k, p) in positions.iter().enumerate() {
@@ -51,7 +52,7 @@ impl Whole {
         jacobian
     }
 
-    /// Gradient and second derivatives of all that is seen.
+    /// Returns the gradient and the second derivatives of all evidence.
     fn derivatives<'a>(
         &self,
         seen: impl Iterator<Item = (&'a Vec<Vec3>, &'a Evidence)>,
@@ -78,21 +79,22 @@ impl Whole {
     }
 }
 
-/// Steps of all figures at once until nothing more is to be had, each with its posterior; `energies` gets the sum of those reported after
-/// each.
+/// Steps of all figures at once until convergence, each with its own posterior. Appends the sum of the reported energies after each
+/// accepted step to `energies`.
 pub(super) fn minimise(
     posteriors: &[Posterior<'_>],
     start: Vec<Figure>,
     energies: &mut Vec<f64>,
     progress: &dyn Progress,
 ) -> Result<Vec<Figure>, Cancelled> {
-    /// Steps at most: each goes half a radius or radian at most, so that they reach fifteen radii, and the first start lies nearer.
+    /// Largest number of steps: each moves by half a size or radian at most, so that they reach fifteen sizes, and the first start lies
+    /// nearer.
     const STEPS: usize = 30;
-    /// Dampings tried for a step at most: each is four times the last, so that the eighth leaves a thousandth of it.
+    /// Largest number of dampings tried per step: each is four times the last.
     const TRIES: usize = 8;
-    /// Longest step in any unknown. In sizes, radians and logarithms alike: what is linear holds about so far.
+    /// Longest step in any unknown, in sizes, radians and logarithms alike: linearisation holds about as far.
     const LONGEST: f64 = 0.5;
-    /// Relative fall that is no more worth a step: atoms do the rest.
+    /// Relative fall of the energy below which the iteration ends: the atoms' stage does the rest.
     const LITTLE: f64 = 1e-4;
     let states = |figures: Vec<Figure>| -> Vec<State> {
         let each = posteriors.iter().zip(figures);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The course of a fit: a figure that gets better, and what was noted on the way.
+//! The course of a fit: a figure that improves, and the records of its stages.
 
 use super::super::boundary::Boundary;
 use super::super::error::MRepError;
@@ -19,24 +19,24 @@ use super::{Fit, FitSettings, Report, SURFACE_SMOOTH, Stage, offsets, similarity
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress};
 
-/// A fit under way.
+/// State of a fit.
 pub(super) struct Stages<'a> {
     template: &'a Figure,
     expected: Prior<'a>,
     settings: &'a FitSettings,
     progress: &'a dyn Progress,
-    /// The mesh that the figure is fitted with.
+    /// Mesh with which the figure is fitted.
     pub boundary: Boundary,
     unknowns: Unknowns,
     medial: Medial,
-    /// Where other figures tell hubs to be.
+    /// Hub positions that other figures predict.
     pub ties: Vec<Tie>,
-    /// As far as it has come.
+    /// Current figure.
     pub figure: Figure,
     stages: Vec<Stage>,
 }
 
-/// Level of the mesh that figures are fitted with: few atoms need more places between them.
+/// Returns the level of the mesh with which figures are fitted: few atoms need more points between them.
 fn level(figure: &Figure) -> u32 {
     if figure.kind().atoms() * figure.kind().spokes() > 200 {
         1
@@ -45,11 +45,11 @@ fn level(figure: &Figure) -> u32 {
     }
 }
 
-/// What is to be better has to be so by more than rounding, or results would depend on it.
+/// Factor below which an energy counts as better: rounding must not decide.
 pub(super) const CLEARLY: f64 = 0.999;
 
-/// Steps at most for each deviation: objects and sections have few unknowns, atoms many. Half and twice of the first leave fits to a superquadric the
-/// same; half of the second changes those to five limbs by 0.002 % of the size at most, twice not at all.
+/// Largest numbers of steps for each deviation: objects and sections have few unknowns, atoms many. Half and twice of the first leave fits to a
+/// superquadric the same; half of the second changes those to five limbs by 0.002 % of the size at most, twice not at all.
 pub(super) const COARSE: [usize; 2] = [10, 10];
 pub(super) const FINE: [usize; 2] = [10, 30];
 
@@ -73,7 +73,7 @@ impl<'a> Stages<'a> {
         })
     }
 
-    /// A share of the progress.
+    /// Returns a share of the progress.
     pub fn part(&self, from: f64, to: f64) -> Part<'a> {
         Part {
             whole: self.progress,
@@ -103,8 +103,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// Moves, turns and scales the whole from the most probable of the starts; answers its energies. `seen` makes the target ready for
-    /// where a figure lies.
+    /// Moves, rotates and scales the whole from the most probable start, and returns its energies. `seen` builds the likelihood of a start.
     pub fn similarity<L: Likelihood>(
         &mut self,
         starts: &[Figure],
@@ -118,7 +117,7 @@ impl<'a> Stages<'a> {
         for (k, start) in starts.iter().enumerate() {
             let likelihood = match seen(start) {
                 Ok(likelihood) => likelihood,
-                // Where a figure lies on nothing at all, something else was meant.
+                // A template that lies on nothing at all is the caller's mistake.
                 Err(why @ MRepError::Outside { .. }) if k == 0 => return Err(why),
                 Err(why) => {
                     refused.get_or_insert(why);
@@ -149,7 +148,7 @@ impl<'a> Stages<'a> {
         Ok(energies)
     }
 
-    /// Moves all atoms, in so many steps at most.
+    /// Moves all atoms, in at most `most` steps.
     pub fn atoms(
         &mut self,
         likelihood: &dyn Likelihood,
@@ -162,7 +161,7 @@ impl<'a> Stages<'a> {
         self.steps(likelihood, (most, None), energies, &part)
     }
 
-    /// Moves all atoms, or sections of them as one each.
+    /// Moves all atoms, or each section as one.
     pub fn steps(
         &mut self,
         likelihood: &dyn Likelihood,
@@ -181,7 +180,7 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// Goes through the deviations of a surface from coarse to fine, in so many steps at most for each; answers the energies.
+    /// Fits to a surface at its deviations from coarse to fine, in at most `most` steps each, and returns the energies.
     pub fn scale(
         &mut self,
         likelihood: &mut SurfaceLikelihood<'_>,
@@ -202,8 +201,8 @@ impl<'a> Stages<'a> {
         Ok(energies)
     }
 
-    /// Has the atoms begin at a fit to the skin that a sharper picture shows, where that is more probable by a soft one than where it has come
-    /// to: profiles do not see far.
+    /// Fits the atoms to the isosurface of a sharper picture, and keeps the result if it is more probable in a soft picture than the current figure.
+    /// Profiles alone do not see far.
     pub fn begin_at_skin(
         &mut self,
         sharper: &Picture,
@@ -233,7 +232,7 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    /// What the figure costs by a picture, and the levels on both sides of it.
+    /// Returns the reported energy of the figure in a picture, and the levels on both sides of it.
     fn energy_in(&self, picture: &Picture) -> Result<(f64, Levels), MRepError> {
         let shape = self.boundary.shape(&self.figure);
         let atoms = self.template.kind().atoms();
@@ -245,7 +244,7 @@ impl<'a> Stages<'a> {
         Ok((state.reported(), likelihood.levels))
     }
 
-    /// Notes a stage that has ended.
+    /// Records a stage that has ended.
     pub fn ended(&mut self, name: &str, energies: Vec<f64>, report: &dyn Fn(&Figure) -> Report) {
         self.stages.push(Stage {
             name: name.to_string(),
@@ -254,7 +253,7 @@ impl<'a> Stages<'a> {
         });
     }
 
-    /// Lays a finer boundary onto a surface: the last stage.
+    /// Offsets a finer boundary onto a surface (the last stage), and returns the fit.
     pub fn laid(mut self, target: &Target<'_>, progress: &dyn Progress) -> Result<Fit, MRepError> {
         let fine = Boundary::new(&self.figure, offsets::level(&self.figure))?;
         let shape = fine.shape(&self.figure);
@@ -275,14 +274,14 @@ impl<'a> Stages<'a> {
         Ok(self.fit(fine, positions, None))
     }
 
-    /// The fit without that stage.
+    /// Returns the fit without the last stage.
     pub fn unlaid(self) -> Result<Fit, MRepError> {
         let fine = Boundary::new(&self.figure, offsets::level(&self.figure))?;
         let positions = fine.positions(&self.figure);
         Ok(self.fit(fine, positions, None))
     }
 
-    /// All of it.
+    /// Returns the fit with a boundary and its positions.
     pub fn fit(self, boundary: Boundary, positions: Vec<Vec3>, levels: Option<Levels>) -> Fit {
         Fit {
             figure: self.figure,

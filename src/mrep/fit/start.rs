@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a fit begins: as the template lies, or brought to where the target's moments say it is.
+//! Starts of a fit: the template as it lies, or moved by the target's moments.
 
 use super::super::figure::Figure;
 use super::super::moments::Moments;
@@ -14,13 +14,13 @@ pub(super) struct Similarity {
 }
 
 impl Similarity {
-    /// The figure moved so.
+    /// Returns the figure after the similarity.
     pub fn of(&self, figure: &Figure) -> Figure {
         figure.transformed(self.scale, &self.turn, self.shift)
     }
 }
 
-/// The figure as it is, and moved by [`similarities`].
+/// Returns the figure as it is, and moved by [`similarities`].
 pub(super) fn candidates(
     figure: &Figure,
     own: Option<Moments>,
@@ -30,8 +30,8 @@ pub(super) fn candidates(
     std::iter::once(figure.clone()).chain(moved).collect()
 }
 
-/// To the middle and size of the target; and turned so that the axes of what is moved lie on those of the target, each the nearer way
-/// round.
+/// Returns similarities to the centroid and size of the target: without rotation, and with the principal axes aligned by the smallest
+/// rotation.
 pub(super) fn similarities(own: Option<Moments>, target: Option<Moments>) -> Vec<Similarity> {
     let mut all = Vec::new();
     let (Some(own), Some(target)) = (own, target) else {
@@ -48,7 +48,7 @@ pub(super) fn similarities(own: Option<Moments>, target: Option<Moments>) -> Vec
     };
     all.push(brought(&Mat3::identity()));
     let ((from, _), (to, spreads)) = (own.axes(), target.axes());
-    // Axes that spread alike have no direction.
+    // Axes of similar spread have no defined direction.
     if spreads[1] < 0.8 * spreads[0] && spreads[2] < 0.8 * spreads[1] {
         let turns = [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]].map(|[a, b]| {
             let flip = Mat3::from_diagonal(&Vec3::new(a, b, a * b));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A surface as target: how far it is from the boundary and the boundary from it, over the radius.
+//! A surface as target: distances from the surface to the boundary and back, over the radius.
 //!
-//! Each vertex of the surface is compared with the nearest piece of the boundary and each vertex of that with the nearest piece of the
-//! surface ([`super::curved`]). Areas and radii are those of the boundary that a fit starts from.
+//! Each vertex of the surface is compared with the nearest piece of the boundary, and each vertex of the boundary with the nearest piece of the
+//! surface ([`super::curved`]). Areas and radii are those of the boundary at the start of a fit.
 //!
-//! Pairs that face away from each other tell nothing about where to go, and count as a radius apart; where the boundary is nearest
-//! to the rim of an open surface nothing was seen, and nothing counts.
+//! Pairs that face away from each other give no direction, and count as one radius apart. Boundary vertices nearest to the rim of an open surface
+//! do not count: nothing was seen there.
 //!
 //! Source: [oguz2005, slide 13]; distances as here are ours.
 
@@ -18,25 +18,25 @@ use super::target::Target;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Deviations of the surface from the boundary in radii: steps are made for one after the other, the last is reported. With half of both limbs of
+/// Standard deviations of the surface from the boundary, in radii: steps use one after the other, the last is reported. With half of both limbs of
 /// five known characters are missed by 0.07 to 0.20 % of the size instead of 0.08 to 0.31, with twice by 0.09 to 0.28.
 pub(super) const DEVIATIONS: [f64; 2] = [0.1, 0.03];
-/// Observations that an atom has on the whole, however many vertices there are: neighbours repeat each other. With half and twice of them limbs of
-/// five known characters are missed by 0.07 to 0.26 % of the size instead of 0.08 to 0.31.
+/// Effective number of observations per atom, for any number of vertices: neighbours repeat each other. With half and twice of them limbs of five
+/// known characters are missed by 0.07 to 0.26 % of the size instead of 0.08 to 0.31.
 pub(super) const PER_ATOM: f64 = 8.0;
 
-/// A surface seen from the boundary of a figure.
+/// Likelihood of a figure's boundary given a surface.
 pub(super) struct SurfaceLikelihood<'a> {
     target: &'a Target<'a>,
     triangles: &'a [[u32; 3]],
-    /// Shares of the boundary's area, and radii, at the start.
+    /// Area of each boundary vertex, and its radius, at the start, m² and m.
     areas: Vec<f64>,
     radii: Vec<f64>,
-    /// Observations of either direction in all.
+    /// Effective number of observations in either direction.
     observations: f64,
-    /// Which of the deviations steps are made for.
+    /// Deviation for which steps are made.
     pub deviation: f64,
-    /// Weights of both kinds sum up to these.
+    /// Sums of the weights: of the surface's vertices, and of the boundary's.
     sums: [f64; 2],
 }
 
@@ -59,7 +59,7 @@ impl<'a> SurfaceLikelihood<'a> {
         }
     }
 
-    /// From each vertex of the surface to the boundary; NaN where that faces away.
+    /// Compares each vertex of the surface with the boundary; the distance is NaN where that faces away.
     fn of_surface(&self, mesh: &Pieces<'_>) -> Vec<Option<Observation>> {
         let welded = self.target.surface.welded();
         let one = |(v, p): (usize, &Vec3)| {
@@ -93,7 +93,7 @@ impl<'a> SurfaceLikelihood<'a> {
         .collect()
     }
 
-    /// From a vertex of the boundary to the surface: distance, weight, and the direction in which it falls.
+    /// Compares a vertex of the boundary with the surface: returns distance, weight, and the direction in which it falls.
     fn of_vertex(&self, shape: &Shape, v: usize) -> Option<(f64, f64, Vec3)> {
         let (y, normal) = (&shape.positions[v], &shape.normals[v]);
         let target = &self.target.pieces;
@@ -107,7 +107,7 @@ impl<'a> SurfaceLikelihood<'a> {
         let direction: Vec3 = directions.iter().sum();
         let facing = direction.dot(normal) > 0.0;
         Some((
-            // Outside of the boundary the surface is where the vertex is inside of the surface.
+            // The surface is outside of the boundary where the vertex is inside of the surface.
             if facing { -distance } else { f64::NAN },
             counts * self.areas[v] / self.sums[1],
             direction,
@@ -122,9 +122,9 @@ impl Likelihood for SurfaceLikelihood<'_> {
         let mut gradient = vec![Vec3::zeros(); shape.positions.len()];
         let mut own = vec![Mat3::zeros(); shape.positions.len()];
         let mut shared = vec![[Mat3::zeros(); 3]; self.triangles.len()];
-        // Residuals are distances over this.
+        // Residuals are distances over radius and deviation.
         let scale = self.observations / (self.deviation * self.deviation);
-        // A pair that faces away counts as a radius.
+        // A pair that faces away counts as one radius.
         let relative = |distance: f64, radius: f64| {
             if distance.is_nan() {
                 1.0
@@ -196,7 +196,7 @@ impl Seen for SurfaceLikelihood<'_> {
         let mesh = Pieces::of_shape(shape, self.triangles, &self.target.pieces);
         let mut all: Vec<Observation> = self.of_surface(&mesh).into_iter().flatten().collect();
         all.retain(|seen| !seen.distance.is_nan());
-        // Any triangle at a vertex, with all the weight on its corner.
+        // Any triangle at the vertex, with all the weight on that corner.
         let mut corner = vec![None; shape.positions.len()];
         for (t, triangle) in (0u32..).zip(self.triangles) {
             for (k, &v) in triangle.iter().enumerate() {

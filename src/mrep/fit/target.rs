@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A surface made ready to be fitted to: what does not depend on the figure.
+//! A surface prepared as a target of fits: all quantities that do not depend on the current figure.
 
 use super::super::error::MRepError;
 use super::super::figure::Figure;
@@ -8,30 +8,30 @@ use super::curved::{Pieces, Place};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 
-/// A surface made ready: what does not depend on the figure.
+/// A surface prepared as a target of fits.
 pub(super) struct Target<'a> {
     pub surface: &'a Surface,
-    /// Of each welded vertex: its share of the area, times the caller's weight.
+    /// Area of each welded vertex, times the caller's weight.
     pub areas: Vec<f64>,
-    /// Its welded triangles. Of equally near places the one is meant that lies farthest back along a direction that goes along with the
-    /// template and is along none of its axes.
+    /// Welded triangles. Ties between equally near points are broken along a direction that turns with the template and is along none
+    /// of its axes.
     pub pieces: Pieces<'a>,
-    /// The caller's weights of welded vertices.
+    /// Weight of each welded vertex, from the caller.
     weights: Vec<f64>,
-    /// Vertices on a rim of the surface.
+    /// Mask of the welded vertices on a rim of the surface.
     rim: Vec<bool>,
 }
 
-/// A direction that goes along with a figure.
+/// Returns a direction that turns with a figure.
 fn towards(figure: &Figure) -> Vec3 {
     figure.atoms()[0].frame * Vec3::new(1.0, 2.0_f64.sqrt(), 3.0_f64.sqrt())
 }
 
 impl<'a> Target<'a> {
-    /// Of a surface, whose vertices as given may have weights from 0 (not seen) to 1.
+    /// Prepares a surface. `given`: weights of its original vertices, 0 (not seen) to 1.
     ///
     /// # Errors
-    /// Weights that do not fit, or leave nothing.
+    /// Weights that do not match, or leave nothing; a surface that is flat where it counts.
     pub fn new(
         surface: &'a Surface,
         given: Option<&[f64]>,
@@ -96,12 +96,12 @@ impl<'a> Target<'a> {
         })
     }
 
-    /// Whether all of the surface counts alike.
+    /// Returns whether all of the surface has one weight.
     pub fn is_whole(&self) -> bool {
         self.weights.windows(2).all(|w| w[0] == w[1])
     }
 
-    /// How much a place of a welded triangle counts: not at the rim of an open surface.
+    /// Returns the weight of a point of a welded triangle; zero at the rim of an open surface.
     pub fn counts(&self, at: Place) -> f64 {
         let (corners, barycentric) = (
             self.surface.welded().triangles[at.triangle as usize],
@@ -118,7 +118,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Weights of welded vertices from those of the vertices as given: the largest of those that were one.
+/// Returns the weights of welded vertices: the largest of the original vertices' weights.
 fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
     if given.len() != surface.vertices().len() {
         return Err(MRepError::Length {
@@ -144,9 +144,9 @@ fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
     Ok(weights)
 }
 
-/// Whether points that count lie in one plane, or on one line.
+/// Returns whether weighted points lie in one plane, or on one line.
 fn is_flat(points: &[Vec3], counts: &[f64]) -> bool {
-    /// In parts of the whole spread. Far above rounding, 1e-8 in lengths, and thinner than any body.
+    /// Thickness of a flat set, over its spread. Far above rounding, 1e-8 in lengths, and thinner than any body.
     const THIN: f64 = 1e-6;
     let whole: f64 = counts.iter().sum();
     let seen = || points.iter().zip(counts);

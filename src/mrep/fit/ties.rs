@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Expectations of how figures lie to each other: where they meet in the template, either predicts the hub of the other.
+//! Ties between figures: where two meet in the template, each predicts a hub of the other.
 //!
-//! The nearest hub j of the other figure, bigger by s = r_j / r̂_j than in the template and turned by R = F_j F̂_jᵀ, predicts
-//! `x_i* = x_j + s R (x̂_i − x̂_j)`, as neighbours within a figure do. Figures whose spheres at these hubs do not touch say nothing.
+//! The nearest hub j of the other figure, larger by s = r_j / r̂_j than in the template and rotated by R = F_j F̂_jᵀ, predicts
+//! `x_i* = x_j + s R (x̂_i − x̂_j)`, as neighbours within a figure do. Figures whose spheres at these hubs do not touch have no tie.
 //!
-//! Source: the multi-object scale of [oguz2005, slide 14]; that it is told by one hub of either is ours.
+//! Source: the multi-object scale of [oguz2005, slide 14]; the prediction by one hub of either is ours.
 
 use super::super::figure::Figure;
 use super::unknowns::Unknowns;
 use crate::Vec3;
 use faer::Mat;
 
-/// Deviation of a hub from where the other figure has it, in radii: a limb goes farther from where it hangs than an atom does from its
-/// neighbour, whose deviation is 0.2.
+/// Standard deviation of a hub from the other figure's prediction, in radii: a limb moves farther from its parent than an atom from
+/// its neighbour, whose deviation is 0.2.
 const PLACE: f64 = 0.3;
 
-/// A hub that another figure tells where to be.
+/// Predicted position of a hub, from another figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Tie {
-    /// Which atom's.
+    /// Index of the atom.
     pub atom: usize,
-    /// Where, metres.
+    /// Predicted position, metres.
     pub wanted: Vec3,
-    /// How far from there it usually is, metres.
+    /// Standard deviation from it, metres.
     pub deviation: f64,
 }
 
-/// Finds where two figures of a model meet: the nearest hubs, if their spheres touch.
+/// Returns the nearest hubs of two figures of a model. `None`: their spheres do not touch.
 pub(super) fn meeting(a: &Figure, b: &Figure) -> Option<[usize; 2]> {
     let all = (0..a.atoms().len()).flat_map(|i| (0..b.atoms().len()).map(move |j| [i, j]));
     let apart = |[i, j]: [usize; 2]| (a.atoms()[i].hub - b.atoms()[j].hub).norm();
@@ -36,7 +36,7 @@ pub(super) fn meeting(a: &Figure, b: &Figure) -> Option<[usize; 2]> {
 }
 
 impl Tie {
-    /// Ties atom `i` of a figure to atom `j` of another, which is there now; both as in the template before.
+    /// Ties atom `i` of a figure to atom `j` of another, from both templates and the other's current state.
     pub fn new(
         [i, j]: [usize; 2],
         template: &Figure,
@@ -57,19 +57,19 @@ impl Tie {
         }
     }
 
-    /// Differences over the deviation.
+    /// Returns the difference from the prediction over the deviation.
     fn residual(&self, figure: &Figure) -> Vec3 {
         (figure.atoms()[self.atom].hub - self.wanted) / self.deviation
     }
 }
 
-/// Minus the logarithm of what is expected.
+/// Returns minus the logarithm of the ties' prior.
 pub(super) fn energy(ties: &[Tie], figure: &Figure) -> f64 {
     let squares = ties.iter().map(|tie| tie.residual(figure).norm_squared());
     0.5 * squares.sum::<f64>()
 }
 
-/// Residuals, and their derivatives: a column for each.
+/// Returns the residuals and their derivatives, one column per residual.
 pub(super) fn residuals(
     ties: &[Tie],
     figure: &Figure,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The numbers a fit changes, one atom after the other, and how boundary points follow them.
+//! The unknowns of a fit, atom by atom, and the derivatives of boundary points by them.
 //!
-//! Every number is relative to its own atom (displacements of the hub over r in the atom's axes, logarithms of lengths, turns about
-//! the atom's axes), so that a fit moves along with the world.
+//! Every unknown is relative to its own atom (displacements of the hub over r in the atom's axes, logarithms of lengths, rotations about the
+//! atom's axes), so that a fit moves with the coordinate system.
 
 use super::super::atom::{ANGLE, Atom, LOG_RADIUS, Role, TURN};
 use super::super::boundary::Map;
@@ -10,11 +10,11 @@ use super::super::figure::Figure;
 use crate::Vec3;
 use faer::Mat;
 
-/// Where each atom's unknowns are, and which are held.
+/// Index ranges of each atom's unknowns, and the held ones.
 pub(super) struct Unknowns {
-    /// Where each atom's begin; at the end how many there are.
+    /// Index of each atom's first unknown; the last entry is the number of unknowns.
     first: Vec<usize>,
-    /// Where each atom's vectors begin; at the end how many there are.
+    /// Index of each atom's first vector; the last entry is the number of vectors.
     vectors: Vec<usize>,
     held: Vec<bool>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Unknowns {
 pub(super) type Derivatives = Vec<Vec<Vec3>>;
 
 impl Unknowns {
-    /// Of a figure whose hubs listed in `held` stay.
+    /// Numbers the unknowns of a figure; hubs in `held` stay.
     pub fn new(figure: &Figure, held: &[usize]) -> Self {
         let kind = figure.kind();
         let (mut first, mut vectors) = (vec![0], vec![0]);
@@ -43,22 +43,22 @@ impl Unknowns {
         }
     }
 
-    /// How many.
+    /// Returns the number of unknowns.
     pub fn len(&self) -> usize {
         self.held.len()
     }
 
-    /// Where an atom's begin.
+    /// Returns the index of an atom's first unknown.
     pub fn of(&self, atom: usize) -> usize {
         self.first[atom]
     }
 
-    /// Where those of the atom begin that a vector belongs to.
+    /// Returns the index of the first unknown of a vector's atom.
     pub fn of_vector(&self, vector: usize) -> usize {
         self.first[self.atom_of(vector)]
     }
 
-    /// Which must not change now: hubs that are held, angles at their limit that would go beyond.
+    /// Returns for each unknown whether it must not change now: held hubs, and angles at their limit that would exceed it.
     pub fn blocked(&self, figure: &Figure, gradient: &[f64]) -> Vec<bool> {
         let mut blocked = self.held.clone();
         for (i, atom) in figure.atoms().iter().enumerate() {
@@ -71,7 +71,7 @@ impl Unknowns {
         blocked
     }
 
-    /// The figure after a step.
+    /// Returns the figure after a step.
     pub fn moved(&self, figure: &Figure, step: &[f64]) -> Figure {
         let moved = |(i, atom): (usize, &Atom)| {
             atom.moved(
@@ -82,9 +82,9 @@ impl Unknowns {
         figure.with_atoms(figure.atoms().iter().enumerate().map(moved).collect())
     }
 
-    /// The step, shortened so that derivatives still mean something over it.
+    /// Shortens a step to where the derivatives are still meaningful.
     pub fn shortened(&self, step: &mut [f64]) {
-        /// Longest displacement in r, turn in radians, change of a logarithm or an angle. With half of it a horse's leg is missed by 0.17 % of the
+        /// Longest displacement in r, rotation in radians, change of a logarithm or an angle. With half of it a horse's leg is missed by 0.17 % of the
         /// size instead of 0.13, with twice a bull's by 0.32 instead of 0.31.
         const LONGEST: f64 = 0.4;
         let mut far = 0.0_f64;
@@ -99,18 +99,18 @@ impl Unknowns {
         }
     }
 
-    /// Derivatives of the vectors of a figure.
+    /// Returns the derivatives of a figure's vectors.
     pub fn derivatives(&self, figure: &Figure) -> Derivatives {
         let of = |(i, atom): (usize, &Atom)| atom.derivatives(figure.kind().role(i));
         figure.atoms().iter().enumerate().flat_map(of).collect()
     }
 
-    /// Which atom a vector belongs to.
+    /// Returns the atom of a vector.
     fn atom_of(&self, vector: usize) -> usize {
         self.vectors.partition_point(|&first| first <= vector) - 1
     }
 
-    /// For each combination of vectors its derivatives: column 3k + c belongs to coordinate c of the map's row k.
+    /// Returns the derivatives of each combination of vectors: column 3k + c belongs to coordinate c of the map's row k.
     pub fn jacobian(&self, map: &Map, derivatives: &Derivatives) -> Mat<f64> {
         let atoms: Vec<usize> = (0..derivatives.len()).map(|v| self.atom_of(v)).collect();
         let mut out = Mat::zeros(self.len(), 3 * map.rows());

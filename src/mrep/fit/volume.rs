@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A volume as target: profiles along the normals of the boundary against a step between two levels.
+//! A volume as target: profiles along the boundary's normals, compared with a step between two levels.
 //!
-//! Along each normal seven places within ±0.6 r are compared with what a step between the level inside and that outside looks like
-//! there, blurred as the picture is: by its own blur, by the extent of a voxel and by interpolation. Differences count relative to
-//! the step, most in the middle. Levels are estimated from both sides of the boundary, so that either may be the brighter one.
+//! Along each normal seven points within ±0.6 r are compared with a step between the level inside and that outside. The step is blurred like the
+//! picture: by its own blur, by the extent of a voxel and by interpolation. Differences are relative to the step's height, with the largest weight in
+//! the middle. Levels are estimated on both sides of the boundary, so that either may be the brighter one.
 //!
 //! Source: [oguz2005, slide 13; pizer2003, §4.2], there with templates of profiles; the step is ours.
 
@@ -18,28 +18,28 @@ use super::surface::PER_ATOM;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Blurs in voxels, one after the other, with deviations of values from the step, in its height.
+/// Successive blurs in voxels, with the standard deviations of values from the step, in its height.
 pub(super) const BLURS: [[f64; 2]; 3] = [[3.0, 0.2], [1.5, 0.1], [0.7, 0.05]];
-/// Half the length of a profile, in radii: less than one, so that a profile does not reach the other side of the body. With half and twice of it
-/// Dice's coefficient with a superquadric grows by 0.004 at most.
+/// Half length of a profile, in radii: less than one, so that a profile does not reach the other side of the body. With half and twice of it Dice's
+/// coefficient with a superquadric grows by 0.004 at most.
 const REACH: f64 = 0.6;
-/// Places on a profile, a fifth of a radius apart: odd, so that one lies on the boundary.
+/// Points on a profile, a fifth of a radius apart: odd, so that one lies on the boundary.
 const TAPS: usize = 7;
-/// Deviation of the weights along a profile, in its half length. Half and twice of it change Dice's coefficient with a superquadric by 0.004 at most.
+/// Width of the weights along a profile, in its half length. Half and twice of it change Dice's coefficient with a superquadric by 0.004 at most.
 const WIDTH: f64 = 0.6;
-/// Least height of the step, in the range of all values. Half and twice of it leave fits to a superquadric's picture the same.
+/// Least height of the step, over the range of all values. Half and twice of it leave fits to a superquadric's picture the same.
 const LEAST_STEP: f64 = 0.02;
 
-/// Values inside and outside.
+/// Values of a volume on both sides of a boundary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Levels {
-    /// Just inside of the boundary.
+    /// Value just inside of the boundary.
     pub inside: f64,
-    /// Just outside.
+    /// Value just outside of the boundary.
     pub outside: f64,
 }
 
-/// Places along a profile in its half length, and their weights, which sum up to one.
+/// Returns points along a profile, in its half length, and their weights, which sum up to one.
 fn taps() -> [(f64, f64); TAPS] {
     let place = |k: usize| 2.0 * k as f64 / (TAPS - 1) as f64 - 1.0;
     let weight = |x: f64| (-0.5 * (x / WIDTH).powi(2)).exp();
@@ -47,17 +47,17 @@ fn taps() -> [(f64, f64); TAPS] {
     std::array::from_fn(|k| (place(k), weight(place(k)) / sum))
 }
 
-/// A volume blurred.
+/// A blurred volume.
 pub(super) struct Picture {
     pub volume: Volume,
-    /// Deviation of its blur, metres.
+    /// Standard deviation of its blur, metres.
     blur: f64,
-    /// Of values from the step, in its height.
+    /// Standard deviation of values from the step, in its height.
     deviation: f64,
 }
 
 impl Picture {
-    /// By one of [`BLURS`], at most so many voxels, but never sharper than the sharpest of them.
+    /// Blurs a volume by one of [`BLURS`], by at most `most` voxels, but never less than the sharpest of them.
     pub fn of(volume: &Volume, [voxels, deviation]: [f64; 2], most: f64) -> Self {
         let least = BLURS[BLURS.len() - 1][0];
         let blur = voxels.min(most).max(least) * volume.voxel();
@@ -68,10 +68,10 @@ impl Picture {
         }
     }
 
-    /// Seen from a boundary.
+    /// Builds the likelihood for a boundary.
     ///
     /// # Errors
-    /// As of [`VolumeLikelihood::new`].
+    /// See [`VolumeLikelihood::new`].
     pub fn likelihood<'a>(
         &'a self,
         boundary: &'a Boundary,
@@ -88,11 +88,11 @@ impl Picture {
     }
 }
 
-/// A volume seen from the boundary of a figure.
+/// Likelihood of a figure's boundary given a volume.
 pub(super) struct VolumeLikelihood<'a> {
-    /// Blurred.
+    /// Blurred volume.
     volume: &'a Volume,
-    /// Deviation of its blur, metres.
+    /// Standard deviation of its blur, metres.
     blur: f64,
     pub levels: Levels,
     /// Shares of the boundary's area, and radii, at the start.
@@ -100,12 +100,12 @@ pub(super) struct VolumeLikelihood<'a> {
     radii: Vec<f64>,
     triangles: &'a [[u32; 3]],
     observations: f64,
-    /// Of values from the step, in its height.
+    /// Standard deviation of values from the step, in its height.
     deviation: f64,
 }
 
 impl<'a> VolumeLikelihood<'a> {
-    /// Levels are estimated at `start`.
+    /// Builds the likelihood, with levels estimated at `start`.
     ///
     /// # Errors
     /// A boundary that lies outside of the volume; no step across it.
@@ -131,19 +131,19 @@ impl<'a> VolumeLikelihood<'a> {
         })
     }
 
-    /// How well a boundary meets the step.
+    /// Measures how well a boundary meets the step.
     pub fn report(&self, boundary: &Boundary, shape: &Shape) -> Report {
         let (seen, _) = self.observations(shape);
         Report::of_volume(self.volume, self.levels, &seen, boundary, shape)
     }
 
-    /// Deviation of the step's blur in a direction: the picture's, half of which each voxel's box and interpolation add to.
+    /// Returns the standard deviation of the step's blur in a direction: the picture's blur, with the voxel's box and interpolation.
     fn width(&self, normal: &Vec3) -> f64 {
         let box_and_tent = normal.component_mul(&self.volume.spacing()).norm_squared() / 4.0;
         (self.blur * self.blur + box_and_tent).sqrt()
     }
 
-    /// The profile at a boundary vertex: half its weighted squared differences, their gradient and Gauss and Newton's block.
+    /// Compares the profile at a boundary vertex: returns half its weighted squared differences, their gradient and the Gauss-Newton block.
     fn profile(&self, y: &Vec3, normal: &Vec3, radius: f64) -> (f64, Vec3, Mat3) {
         let Levels { inside, outside } = self.levels;
         let height = inside - outside;
@@ -152,7 +152,7 @@ impl<'a> VolumeLikelihood<'a> {
         for (x, weight) in taps() {
             let t = x * REACH * radius;
             let Some((value, slope)) = self.volume.at(&(y + normal * t)) else {
-                // Nothing is known there; going there must not pay.
+                // Unknown there; moving there must not lower the energy.
                 energy += 0.5 * weight;
                 continue;
             };
@@ -166,7 +166,7 @@ impl<'a> VolumeLikelihood<'a> {
         (energy, gradient, block)
     }
 
-    /// All profiles.
+    /// Compares the profiles at all vertices.
     fn profiles(&self, shape: &Shape) -> Vec<(f64, Vec3, Mat3)> {
         (0..shape.positions.len())
             .into_par_iter()
@@ -176,7 +176,7 @@ impl<'a> VolumeLikelihood<'a> {
     }
 }
 
-/// Weighted squared slopes of a blurred step of height one over a profile.
+/// Returns the mean squared slope over a profile of a blurred step of height one.
 fn ideal(width: f64, radius: f64) -> f64 {
     let slope =
         |t: f64| (-0.5 * (t / width).powi(2)).exp() / (width * std::f64::consts::TAU.sqrt());
@@ -188,7 +188,7 @@ fn ideal(width: f64, radius: f64) -> f64 {
 }
 
 impl Seen for VolumeLikelihood<'_> {
-    /// How far each vertex is from where the step is steepest, along its normal.
+    /// Returns the distance of each vertex along its normal from where the step is steepest.
     fn observations(&self, shape: &Shape) -> (Vec<Observation>, f64) {
         let mut corner = vec![None; shape.positions.len()];
         for (t, triangle) in (0u32..).zip(self.triangles) {
@@ -201,7 +201,7 @@ impl Seen for VolumeLikelihood<'_> {
         for (v, (energy, gradient, block)) in self.profiles(shape).into_iter().enumerate() {
             let normal = shape.normals[v];
             let (width, radius) = (self.width(&normal), self.radii[v]);
-            // Of a step as it should be: squared slopes under the weights of the middle.
+            // Reference: an ideal step's squared slopes under the same weights.
             let ideal = ideal(width, radius);
             sum += self.areas[v] * energy / ideal;
             let (slope, square) = (gradient.dot(&normal), normal.dot(&(block * normal)));
@@ -210,7 +210,7 @@ impl Seen for VolumeLikelihood<'_> {
             };
             let mut directions = [Vec3::zeros(); 3];
             directions[k] = normal;
-            // Steeper than expected is noise, flatter is no step: either knows little of where it is.
+            // Steeper than expected is noise, flatter is hardly a step: neither locates the boundary well.
             let sure = (square / ideal).min(1.0);
             let farthest = 0.5 * REACH * radius;
             all.push(Observation {
@@ -246,8 +246,8 @@ impl Likelihood for VolumeLikelihood<'_> {
     }
 }
 
-/// Levels on both sides of a boundary: medians of values a third to two thirds of a radius away from it, in its thicker half, as where it
-/// is thin a blurred body does not reach its level.
+/// Estimates the levels on both sides of a boundary: medians of values a third to two thirds of a radius away from it. Only its thicker half counts,
+/// as a blurred thin body does not reach its level.
 fn levels(volume: &Volume, shape: &Shape) -> Result<Levels, MRepError> {
     let mut radii = shape.radii.clone();
     radii.sort_by(f64::total_cmp);
@@ -266,7 +266,7 @@ fn levels(volume: &Volume, shape: &Shape) -> Result<Levels, MRepError> {
     };
     let (inside, seen) = side([-0.33, -0.5, -0.67]);
     let (outside, _) = side([0.33, 0.5, 0.67]);
-    // Fewer than half of the places in the volume: the rest of the boundary would be guessed.
+    // At least half of the points have to lie in the volume: the rest of the boundary would be guessed.
     let (Some(inside), Some(outside), true) = (inside, outside, 2 * seen > 3 * places) else {
         return Err(MRepError::Outside {
             from: volume.origin().into(),
@@ -292,7 +292,7 @@ fn far_corner(volume: &Volume) -> Vec3 {
     volume.origin() + Vec3::new(n, m, k).component_mul(&volume.spacing())
 }
 
-/// Share of a normal distribution below a number of deviations.
+/// Returns the share of a standard normal distribution below `x`.
 fn normal_below(x: f64) -> f64 {
     0.5 * libm::erfc(-x / std::f64::consts::SQRT_2)
 }

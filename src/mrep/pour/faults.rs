@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is wrong with a poured lattice, and which limbs it comes from.
+//! Faults of a poured lattice, and the limbs that cause them.
 
 use crate::Vec3;
 use crate::lattice::{Lattice, Own, Violation};
@@ -11,12 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct End {
     pub limb: usize,
     pub hub: Vec3,
-    /// Whether the limb ends there rather than begins.
+    /// True at the limb's far end, false at its beginning.
     pub far: bool,
 }
 
-/// Limbs at which the lattice is not what it has to be: those whose cells or skin it is, else those whose ends are nearest; and what is
-/// wrong first. `part`: of each welded vertex in the own unit.
+/// Returns the limbs at fault, and the first violation as a sentence. A violation in a limb's cells or skin is that limb's; others go to
+/// the limb with the nearest end. `part`: of each welded vertex in the own unit.
 pub(super) fn at_fault(
     lattice: &Lattice,
     (surface, skeleton): (&Surface, &Skeleton),
@@ -28,7 +28,7 @@ pub(super) fn at_fault(
         return (Vec::new(), String::new());
     };
     let why = format!("the whole would not be sound there ({first})");
-    // Parts are known of the vertices welded in the own unit.
+    // Parts are indexed by vertices welded in the own unit.
     let of_triangle = |t: u32| {
         let welded =
             surface.triangles()[t as usize].map(|v| own.surface.welded().of_vertex[v as usize]);
@@ -69,8 +69,8 @@ pub(super) fn at_fault(
     (limbs, why)
 }
 
-/// Limbs whose far ends tetrahedra join to flesh beside them, as a finger's to the next finger's; and why. Where a limb's cells end, what
-/// goes on is its own bones' or those' that hang from them.
+/// Returns the limbs whose far ends tetrahedra join to neighbouring flesh, as a finger to the next one, and a reason. Beyond a limb's
+/// cells only its own bones and their descendants may continue.
 pub(super) fn tied(
     lattice: &Lattice,
     (surface, skeleton): (&Surface, &Skeleton),
@@ -90,7 +90,7 @@ pub(super) fn tied(
             }
         }
     }
-    // From which limb's far end a vertex of the rest is, if any.
+    // Limb whose far end contains a vertex shared with the rest, if any.
     let far_end = |v: usize| -> Option<usize> {
         let [0, part] = parts[v].iter().copied().collect::<Vec<_>>()[..] else {
             return None;

@@ -12,37 +12,37 @@ use crate::lattice::Lattice;
 use crate::skeleton::{Skeleton, SkinWeights};
 use std::f64::consts::FRAC_PI_2;
 
-/// Skin within so many times the longest spoke of a hub is cut by its disc.
+/// Radius around a hub within which its disc cuts skin, in its longest spokes.
 const REACH: f64 = 1.5;
 /// Least share of a limb's skin that follows its bones.
 const OWN: f64 = 0.95;
-/// Points that cells have to hold are no farther apart on the skin than this part of its size.
+/// Largest distance between points to be covered, over the skin's size.
 const SPACING: f64 = 0.01;
-/// The rest ends so far before a disc, in cell sizes. Far above rounding, and nothing beside a cell.
+/// Distance before a disc at which the rest ends, in cell sizes. Far above rounding, and negligible against a cell.
 const ASIDE: f64 = 1e-3;
-/// Deepest coordinate of skin that is surely a limb's.
+/// Largest depth τ of skin that is certainly a limb's.
 const SEED_DEPTH: f64 = 1.5;
 
 /// A piece of a tube, filled with cells.
 pub(in crate::mrep) struct Limb {
-    /// Where it begins, and where it ends if not at its tip.
+    /// Disc at its beginning, and at its end unless that is the tip.
     pub discs: Vec<Disc>,
     pub complex: Complex,
-    /// Bones on hubs, head to tail.
+    /// Bones, each with its hubs from head to tail.
     pub bones: Vec<(u32, Vec<u32>)>,
-    /// Hubs from a last bone's head to the end of its flesh, beyond its tail.
+    /// Virtual tips, each with its hubs from the last bone's head to the end of its flesh.
     pub tips: Vec<(u32, Vec<u32>)>,
-    /// Which welded vertices are its skin.
+    /// Mask of the welded vertices that are its skin.
     pub own: Vec<bool>,
 }
 
-/// A figure, and the longest piece of it that is left to try.
+/// A figure, and the longest piece of it that works.
 pub(super) struct Candidate<'a> {
     figure: &'a Figure,
     seen: Seen<'a>,
     bones: Vec<Run>,
     h: f64,
-    /// Pieces not tried so far, the longest last.
+    /// Pieces not yet tried, the longest last.
     later: Vec<Span>,
     span: Span,
     pub limb: Limb,
@@ -50,7 +50,7 @@ pub(super) struct Candidate<'a> {
 
 impl<'a> Candidate<'a> {
     /// # Errors
-    /// Why there is none.
+    /// The reason why no piece works.
     pub fn new(
         figure: &'a Figure,
         mesh: &'a Mesh<'a>,
@@ -76,7 +76,7 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// On to another piece that does not end at these of its open ends; false where there is none.
+    /// Moves on to a piece that does not end at the given open ends; returns false if there is none.
     pub fn shorter(&mut self, ends: &[usize]) -> bool {
         let span = self.span;
         let open: Vec<usize> = [span.first, span.last]
@@ -103,7 +103,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The longest of pieces not tried so far that can be parted and filled.
+/// Returns the longest untried piece that can be separated and filled.
 fn next(
     later: &mut Vec<Span>,
     figure: &Figure,
@@ -116,7 +116,7 @@ fn next(
         match Limb::new(figure, span, seen, bones, h) {
             Ok(limb) => return Ok((span, limb)),
             Err(failed) => {
-                // In its middle it would fail in the same way in whatever piece has that place in its middle.
+                // A fault at an atom far from the open ends recurs in every piece with that atom in its middle.
                 if let Some(atom) = failed.atom.filter(|atom| middle(&span, *atom)) {
                     later.retain(|s| !middle(s, atom));
                 }
@@ -127,15 +127,15 @@ fn next(
     Err(why)
 }
 
-/// Whether an atom is far enough from a piece's open ends not to notice them.
+/// Returns whether an atom is far enough from a piece's open ends to be unaffected by them.
 fn middle(span: &Span, atom: usize) -> bool {
-    /// Atoms from an open end: its own cells, and those that its moved corners border on.
+    /// Atoms from an open end: its own cells, and those that border on its moved corners.
     const FAR: usize = 2;
     let [from, to] = [span.first, span.last].map(|(at, closed)| (at, if closed { 0 } else { FAR }));
     atom >= from.0 + from.1 && atom + to.1 <= to.0
 }
 
-/// Why a piece cannot be parted or filled, and the atom nearest to where.
+/// Reason why a piece cannot be separated or filled, and the nearest atom.
 struct Failed {
     why: String,
     atom: Option<usize>,
@@ -150,8 +150,7 @@ impl<T: Into<String>> From<T> for Failed {
     }
 }
 
-/// All pieces of a tube that do not begin at its first atom, the longest last; of those as long as each other one that ends in the
-/// tip.
+/// Returns all pieces of a tube that begin after its first atom, the longest last; among equals those that end in the tip.
 fn spans(atoms: usize) -> Vec<Span> {
     let mut all = Vec::new();
     for first in 1..atoms.saturating_sub(1) {
@@ -166,12 +165,12 @@ fn spans(atoms: usize) -> Vec<Span> {
     all
 }
 
-/// Skin as a figure sees it.
+/// Skin, with its relation to a figure.
 struct Seen<'a> {
     mesh: &'a Mesh<'a>,
-    /// u of each welded vertex that has coordinates and is near enough; NaN of others.
+    /// u of each welded vertex with coordinates that is near enough, else NaN.
     along: Vec<f64>,
-    /// Whether it follows the figure's bones.
+    /// Mask of the welded vertices that follow the figure's bones.
     follows: Vec<bool>,
 }
 
@@ -189,7 +188,7 @@ impl<'a> Seen<'a> {
                 bones
                     .iter()
                     .for_each(|run| theirs[run.bone as usize] = true);
-                // Weights that fit: the caller has looked.
+                // The caller has checked that the weights match.
                 let skin = Skin::of_bones(mesh.surface, skin, &theirs);
                 skin.map_or_else(|_| vec![false; along.len()], |skin| skin.followed())
             }
@@ -204,7 +203,7 @@ impl<'a> Seen<'a> {
 
 impl Limb {
     /// # Errors
-    /// Why this piece cannot be parted or filled.
+    /// The reason why this piece cannot be separated or filled.
     fn new(
         figure: &Figure,
         span: Span,
@@ -221,7 +220,7 @@ impl Limb {
             if closed {
                 continue;
             }
-            // Across the limb, so that its ends are flat.
+            // A right angle makes the limb's ends flat.
             let atom = &mut atoms[at];
             atom.angle = FRAC_PI_2;
             let longest = atom.lengths.iter().copied().fold(0.0, f64::max) * atom.radius;

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which atoms of a piece get cells: where they follow each other closely in a thick limb, cells would be slices that turn over when
-//! the limb bends.
+//! Selection of the atoms of a piece that get cells. Where atoms are close together in a thick limb, cells would be slices that turn
+//! over when the limb bends.
 
 use super::super::atom::Role;
 use super::super::cells::Span;
 use super::super::error::MRepError;
 use super::super::figure::Figure;
 
-/// Least length of a cell along the limb, in distances of its corners from the hub, where that can be chosen. A joint that bends by 46°
-/// turns its disc by half of that, and edges inside the bend get shorter by tan 23° = 0.42 of that distance.
+/// Least length of a cell along the limb, over the distance of its corners from the hub, where there is a choice. A joint that bends by
+/// 46° turns its disc by half of that, and edges inside the bend get shorter by tan 23° = 0.42 of that distance.
 const SHORTEST: f64 = 0.7;
-/// The same between an open end and a joint, where it cannot be chosen: a piece with shorter cells there is none.
+/// Least length of a cell at an open end, where there is no choice; pieces with shorter cells are refused.
 const SHORTEST_AT_ENDS: f64 = 0.5;
 
-/// A piece of a tube with those atoms that get cells.
+/// A piece of a tube, reduced to the atoms that get cells.
 #[derive(Debug)]
 pub(super) struct Thinned {
-    /// The tube with these atoms, and those at its ends.
+    /// Tube with these atoms, and those at its ends.
     pub figure: Figure,
-    /// The piece in it.
+    /// Range of the piece in `figure`.
     pub span: Span,
-    /// Which atoms of the whole tube it has.
+    /// Indices of its atoms in the whole tube.
     pub kept: Vec<usize>,
 }
 
-/// A piece without atoms that are too near to others for its thickness; none where cells at its open ends would be too short. Its
-/// ends and the joints stay.
+/// Removes atoms of a piece that are too close to others for its thickness; ends and joints stay. `None`: cells at its open ends would
+/// be too short.
 ///
 /// # Errors
-/// Numbers that make no tube.
+/// Atoms that do not form a tube.
 pub(super) fn thinned(figure: &Figure, span: Span) -> Result<Option<Thinned>, MRepError> {
     let (from, to) = (span.first.0, span.last.0);
     let stays = |i: usize| i == from || i == to || figure.is_joint(i);
@@ -57,7 +57,7 @@ pub(super) fn thinned(figure: &Figure, span: Span) -> Result<Option<Thinned>, MR
     if ends.iter().any(short) {
         return Ok(None);
     }
-    // A tube's first and last atoms are made otherwise than those between.
+    // A tube's first and last atoms have end spokes, unlike those between, so they stay in the figure.
     let before = usize::from(from > 0);
     let last = figure.atoms().len() - 1;
     kept.splice(0..0, (from > 0).then_some(0));
@@ -72,7 +72,7 @@ pub(super) fn thinned(figure: &Figure, span: Span) -> Result<Option<Thinned>, MR
     }))
 }
 
-/// The shortest of the edges along the limb between two atoms' spokes, in distances of the farther end from its hub.
+/// Returns the shortest edge along the limb between two atoms' spokes, over the larger distance of its ends from their hubs.
 fn shortest(figure: &Figure, pair: [usize; 2]) -> f64 {
     let [from, to] = pair.map(|i| figure.atoms()[i].vectors(figure.kind().role(i)));
     let way = to[0] - from[0];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Elliptical s-reps as grids.
+//! Elliptical s-reps, resampled on grids.
 //!
-//! Crest point `i` of `C` is at the angle `φ = 2πi/C` on the fold, the first and the middle one at the ends of the long axis. Lines
-//! lead straight from the spine (τ = 0) to the fold (τ = 1): in the unit disc, which the sheet is without its stretch, from `(k cos φ, 0)` to
-//! `(cos φ, sin φ)`, where k is the spine's length over the fold's. So a place (x, y) of the squeezed grid has the τ for which
-//! `x²/(k + (1 − k)τ)² + y²/τ² = 1`; opposite lines share the spine, where either will do.
+//! Crest point `i` of `C` is at the angle `φ = 2πi/C` on the fold; the first and the middle one are at the ends of the long axis. Straight
+//! lines lead from the spine (τ = 0) to the fold (τ = 1). In the unit disc (the unstretched sheet) they go from `(k cos φ, 0)` to
+//! `(cos φ, sin φ)`, with k the spine's length over the fold's. A place (x, y) of the squeezed grid therefore has the τ that solves
+//! `x²/(k + (1 − k)τ)² + y²/τ² = 1`. Opposite lines share the spine, where either will do.
 //!
-//! Between crest points and steps splines go through hubs, the mean of both spokes, and the square of half their difference with
-//! its direction: an ellipsoid's is a root at the fold, its square a polynomial. The end spoke goes along the spokes' bisector, as
-//! far as where the curve of crest tips is nearest to that way.
+//! Splines over crest points and steps interpolate hubs, the mean of both spokes, and the direction and square of half their difference: for
+//! an ellipsoid half the difference is a root at the fold, its square a polynomial. The end spoke follows the spokes' bisector, up to where
+//! the curve of crest tips is nearest to it.
 
 use super::super::ellipsoid;
 use super::super::spline::Spline;
@@ -16,10 +16,10 @@ use super::Point;
 use crate::Vec3;
 use std::f64::consts::TAU;
 
-/// Where the grid's border lies on the sheet, of the way to the fold: at the fold spokes have no angle between them.
+/// Position of the grid's border, from the centre (0) to the fold (1): at the fold spokes have no angle between them.
 const REACH: f64 = 0.8;
 
-/// Points of an elliptical sheet at the places of a squeezed grid, rows along its short side, columns along its long one.
+/// Resamples an elliptical sheet at the places of a squeezed grid, with rows along its short side and columns along its long one.
 pub(super) fn resampled(
     points: &[Point],
     around: usize,
@@ -66,19 +66,19 @@ pub(super) fn resampled(
 struct Sheet<'a> {
     points: &'a [Point],
     steps: usize,
-    /// The spine's length over the fold's.
+    /// Length of the spine over that of the fold.
     share: f64,
     round: Spline,
     out: Spline,
 }
 
 impl Sheet<'_> {
-    /// (φ, τ) of a place in the unit disc.
+    /// Returns (φ, τ) of a place in the unit disc.
     fn polar(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let wide = |tau: f64| self.share + (1.0 - self.share) * tau;
         let beyond = |tau: f64| (x / wide(tau)).powi(2) + (y / tau).powi(2) > 1.0;
         let (mut low, mut high) = (1e-12, 1.0);
-        // Halved until nothing is left between.
+        // Bisection down to rounding.
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
             *(if beyond(middle) { &mut low } else { &mut high }) = middle;
@@ -114,7 +114,7 @@ impl Sheet<'_> {
         }
     }
 
-    /// Where the curve through the crest spokes' tips is at an angle.
+    /// Returns the point at an angle of the curve through the crest spokes' tips.
     fn tip(&self, angle: f64) -> Vec3 {
         let weights = self.round.weights(angle.rem_euclid(TAU), 0);
         let lines = self.points.chunks(self.steps + 1).zip(&weights);
@@ -123,7 +123,7 @@ impl Sheet<'_> {
         lines.map(|(line, w)| tip(line) * *w).sum()
     }
 
-    /// The end spoke from a hub; to the tip at its own angle where its spokes have no bisector.
+    /// Returns the end spoke from a hub; it leads to the tip at its own angle where its spokes have no bisector.
     fn end(&self, hub: Vec3, up: Vec3, down: Vec3, angle: f64) -> Vec3 {
         let own = self.tip(angle) - hub;
         let sum =
@@ -143,7 +143,7 @@ impl Sheet<'_> {
                 f64::INFINITY
             }
         };
-        // Within an eighth of the way round: coarsely, then by thirds.
+        // Searches within an eighth of a turn: coarse steps, then ternary search.
         let width = TAU / 8.0;
         let steps = (-16..=16).map(|i| angle + width * f64::from(i) / 16.0);
         let nearest = steps

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is expected of atoms before anything is seen: from the template, or from figures that were fitted before.
+//! The prior on atoms: from the template, or from figures fitted before.
 
 mod neighbours;
 mod trained;
@@ -10,17 +10,17 @@ use super::super::statistics::Statistics;
 use super::unknowns::Unknowns;
 use faer::Mat;
 
-/// Where expectations come from.
+/// Source of the prior.
 #[derive(Clone, Copy)]
 pub(super) enum Prior<'a> {
-    /// Each atom lies to its neighbours as in this figure.
+    /// Each atom relates to its neighbours as in this figure.
     Template(&'a Figure),
     /// The figure belongs to this family.
     Family(&'a Statistics),
 }
 
 impl<'a> Prior<'a> {
-    /// Of a family where there is one, else of the template.
+    /// Builds the prior of a family if given, else of the template.
     pub fn new(template: &'a Figure, family: Option<&'a Statistics>) -> Result<Self, MRepError> {
         let Some(family) = family else {
             return Ok(Self::Template(template));
@@ -29,7 +29,7 @@ impl<'a> Prior<'a> {
         Ok(Self::Family(family))
     }
 
-    /// Minus the logarithm of what is expected.
+    /// Returns minus the logarithm of the prior.
     pub fn energy(self, figure: &Figure, unknowns: &Unknowns) -> f64 {
         match self {
             Self::Template(template) => neighbours::residuals(figure, template, unknowns)
@@ -40,7 +40,7 @@ impl<'a> Prior<'a> {
         }
     }
 
-    /// Adds `factor` times its derivatives, second ones of Gauss and Newton.
+    /// Adds `factor` times the derivatives, with Gauss-Newton second ones.
     pub fn add(
         self,
         figure: &Figure,

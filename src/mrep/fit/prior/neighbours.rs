@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is expected of atoms before anything is seen: that each lies to its neighbours as in the template.
+//! Template prior: each atom relates to its neighbours as in the template.
 //!
-//! Of two neighbours each predicts the other: neighbour j, bigger by s = r_j / r̂_j than in the template and turned by R = F_j F̂_jᵀ,
-//! predicts `x_i* = x_j + s R (x̂_i − x̂_j)` and a frame R F̂_i. Both ways are halved. A similarity of all atoms changes nothing.
+//! Two neighbours predict each other. Neighbour j, larger by s = r_j / r̂_j than in the template and rotated by R = F_j F̂_jᵀ, predicts
+//! `x_i* = x_j + s R (x̂_i − x̂_j)` and a frame R F̂_i. Both directions count half. A similarity of all atoms changes nothing.
 //!
 //! Source: [oguz2005, slides 10 to 12; pizer2003, §4.3], there with one deviation for all that differs.
 
@@ -13,8 +13,8 @@ use super::super::unknowns::Unknowns;
 #[cfg(test)]
 use crate::Vec3;
 
-/// Deviations: place in r, log r, turn in radians, object angle, log η, log ρ. With half and twice of each limbs of five known characters are missed
-/// by 0.08 to 0.32 % of the size, with these by 0.08 to 0.31.
+/// Standard deviations: place in r, log r, rotation in radians, object angle, log η, log ρ. With half and twice of each limbs of five known
+/// characters are missed by 0.08 to 0.32 % of the size, with these by 0.08 to 0.31.
 const PLACE: f64 = 0.2;
 const RADIUS: f64 = 0.15;
 const FRAME: f64 = 0.25;
@@ -22,13 +22,13 @@ const OBJECT_ANGLE: f64 = 0.2;
 const END: f64 = 0.15;
 const LENGTH: f64 = 0.15;
 
-/// A number that should be zero, with its derivatives by unknowns.
+/// A residual with its derivatives by unknowns.
 pub(super) struct Residual {
     pub value: f64,
     pub slopes: Vec<(usize, f64)>,
 }
 
-/// All residuals of a figure against its template; their squares halved are the energy.
+/// Returns all residuals of a figure against its template; their squares halved are the energy.
 pub(super) fn residuals(figure: &Figure, template: &Figure, unknowns: &Unknowns) -> Vec<Residual> {
     let mut out = Vec::new();
     for [a, b] in figure.kind().neighbours() {
@@ -42,7 +42,7 @@ pub(super) fn residuals(figure: &Figure, template: &Figure, unknowns: &Unknowns)
             pair.residuals(&mut out);
         }
     }
-    // Both ways are half a pair's worth each.
+    // Both directions of a pair count half.
     let half = 0.5_f64.sqrt();
     for residual in &mut out {
         residual.value *= half;
@@ -51,7 +51,7 @@ pub(super) fn residuals(figure: &Figure, template: &Figure, unknowns: &Unknowns)
     out
 }
 
-/// An atom and the neighbour that predicts it.
+/// An atom and the neighbour that predicts it, in this order.
 struct Pair<'a> {
     atoms: [&'a Atom; 2],
     template: [&'a Atom; 2],
@@ -90,18 +90,18 @@ impl Pair<'_> {
         }
     }
 
-    /// `(x_i − x_i*) / √(r_i r_j)`, in the neighbour's axes.
+    /// Adds `(x_i − x_i*) / √(r_i r_j)`, in the neighbour's axes.
     fn place(&self, out: &mut Vec<Residual>) {
         let ([atom, other], [from, to]) = (self.atoms, [self.template[1], self.template[0]]);
         let [i, j] = self.first;
         let grown = other.radius / from.radius;
-        // In the axes of the template's neighbour, grown.
+        // Predicted offset in the axes of the template's neighbour, scaled.
         let local = from.frame.transpose() * (to.hub - from.hub) * grown;
         let unit = PLACE * (atom.reach() * other.reach()).sqrt();
         let axes = other.frame.transpose();
         let off = axes * (atom.hub - other.hub) - local;
         let own = axes * atom.frame * atom.radius;
-        // The whole turns with the neighbour but its own prediction stays: only the difference of hubs turns back.
+        // A rotation of the neighbour rotates the axes, but not the prediction in them: only the difference of hubs rotates back.
         let turns = (off + local).cross_matrix();
         for c in 0..3 {
             let value = off[c] / unit;
@@ -110,7 +110,7 @@ impl Pair<'_> {
                 (j + LOG_RADIUS, -local[c] / unit - 0.5 * value),
                 (j + c, -other.radius / unit),
             ];
-            // The unit grows with the mean of log ρ as well.
+            // The unit also grows with the mean of log ρ.
             for (first, role, atom) in [(i, self.roles[0], atom), (j, self.roles[1], other)] {
                 let count = atom.lengths.len();
                 let each = -0.5 * value / count as f64;
@@ -124,7 +124,7 @@ impl Pair<'_> {
         }
     }
 
-    /// `log((R F̂_i)ᵀ F_i)`.
+    /// Adds `log((R F̂_i)ᵀ F_i)`.
     fn frame(&self, out: &mut Vec<Residual>) {
         let ([atom, other], [to, from]) = (self.atoms, self.template);
         let [i, j] = self.first;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! That a figure belongs to a family: half its squared distance from the mean, in deviations, wherever it lies.
+//! Family prior: half the squared distance of a figure from the family's mean, in deviations, wherever the figure lies.
 //!
-//! The mean is moved to where the figure is as typical as it can be; there the place does not count to first order, so
-//! derivatives may take it as fixed.
+//! A similarity first moves the mean to where the figure is most typical. There the place has no first-order effect, so that derivatives may
+//! take it as fixed.
 //!
 //! Source: [fletcher2004, §5].
 
@@ -14,9 +14,9 @@ use crate::{Mat3, Vec3};
 use faer::Mat;
 use nalgebra::{SMatrix, SVector};
 
-/// The mean where the figure lies.
+/// Returns the mean, moved to where the figure is most typical.
 fn placed(figure: &Figure, family: &Statistics) -> Figure {
-    /// Newton's method on seven numbers: the start is near.
+    /// Largest number of Newton's steps on seven unknowns: the start is near.
     const STEPS: usize = 6;
     let mut mean = family.mean().onto(figure);
     let mut energy = distance(&mean, figure, family);
@@ -46,10 +46,10 @@ fn distance(mean: &Figure, figure: &Figure, family: &Statistics) -> f64 {
         .sum::<f64>()
 }
 
-/// The similarity of the mean that Gauss and Newton ask for: shift in its own size, turn, logarithm of the scale.
+/// Returns the Gauss-Newton step of the mean's similarity: shift in its own size, rotation, logarithm of the scale.
 fn similarity_step(mean: &Figure, figure: &Figure, family: &Statistics) -> SVector<f64, 7> {
     let tangent = mean.tangent(figure);
-    // Central differences do: it is asked for a few times, and need not be exact to converge. About the cube root of rounding, 6e-6, balances
+    // Central differences suffice: few are needed, and they need not be exact to converge. About the cube root of rounding, 6e-6, balances
     // their two errors.
     const H: f64 = 1e-5;
     let column = |k: usize| -> Vec<f64> {
@@ -75,7 +75,7 @@ fn similarity_step(mean: &Figure, figure: &Figure, family: &Statistics) -> SVect
 }
 
 impl Figure {
-    /// After a similarity about the middle of the hubs: shift in the figure's size, turn, logarithm of the scale.
+    /// Returns the figure after a similarity about the centroid of its hubs: shift in the figure's size, rotation, logarithm of the scale.
     fn transformed_about(&self, step: &SVector<f64, 7>) -> Self {
         let centre = self.atoms().iter().map(|a| a.hub).sum::<Vec3>() / self.atoms().len() as f64;
         let turn = nalgebra::Rotation3::new(Vec3::new(step[3], step[4], step[5]));
@@ -100,7 +100,7 @@ pub(super) fn add(
 ) {
     let mean = placed(figure, family);
     let white = family.whitened(&mean.tangent(figure));
-    // How differences follow the figure's own unknowns: a block of six for each atom, the rest is one.
+    // Derivatives of the differences by the figure's own unknowns: two blocks of three per atom, else the identity.
     let blocks: Vec<(Mat3, Mat3)> = (mean.atoms().iter().zip(figure.atoms()))
         .map(|(mean, atom)| {
             let turn = mean.frame.transpose() * atom.frame;
