@@ -6,7 +6,6 @@
 //! bone or belongs to a part that is held. The remaining parts would float or spin freely and make the
 //! stiffness singular. Their vertices are pinned rigidly to one bone, or to the skin if no bone carries
 //! most of the part, and the artist is warned.
-//! most of it, and the artist is told.
 
 use crate::Vec3;
 use crate::lattice::Lattice;

@@ -290,13 +290,13 @@ impl Body {
         )
     }
 
-    /// Returns [`nodes`](Self::nodes) (former name).
+    /// Calls [`nodes`](Self::nodes), the new name.
     #[deprecated(note = "renamed to nodes")]
     pub fn dofs(&self) -> usize {
         self.nodes()
     }
 
-    /// Returns [`free_dofs`](Self::free_dofs) (former name).
+    /// Calls [`free_dofs`](Self::free_dofs), the new name.
     #[deprecated(note = "renamed to free_dofs")]
     pub fn freedom(&self) -> usize {
         self.free_dofs()
@@ -540,8 +540,7 @@ fn size_of(
     extent(embedding, lattice.vertices(), heading, is)
 }
 
-/// Returns the diagonal of the box, along the heading's axes, around the `chosen` vertices of an embedded surface; 0
-/// if there are none.
+/// Returns the diagonal of the box, along the heading's axes, around the `chosen` embedded vertices; 0 without any.
 fn extent(
     embedding: &Embedding,
     rest: &[Vec3],

@@ -56,7 +56,7 @@ impl Body {
         (embedding, skin)
     }
 
-    /// Calls [`embed_surface`](Self::embed_surface) (former name).
+    /// Calls [`embed_surface`](Self::embed_surface), the new name.
     #[deprecated(note = "renamed to embed_surface")]
     pub fn hang(&self, surface: &Surface) -> (Embedding, SkinWeights) {
         self.embed_surface(surface)

@@ -70,7 +70,7 @@ pub struct Present<'a> {
     pub sway: Option<&'a [[f32; 3]]>,
     /// Pose, from rest relative to the skinned surface's origin to posed relative to its own.
     pub maps: &'a LocalMaps,
-    /// s, 0 to 1.
+    /// Share s of the lattice's own bend.
     pub elastic_joints: f32,
     /// Skin of bent joints. `None`: `elastic_joints` alone bends them.
     pub lifts: Option<Lifts<'a>>,
@@ -126,7 +126,7 @@ impl SkinnedSurface {
     /// Writes one instant; returns the largest distance from the skin before `max_offset`, metres.
     ///
     /// # Errors
-    /// A lattice, sway, folds, lifts or output of another length.
+    /// A lattice, sway, folds, lifts, embedding or output of another length.
     pub fn show(
         &self,
         embedding: &CpuEmbedding,

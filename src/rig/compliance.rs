@@ -19,7 +19,7 @@ pub use super::folding::FLATTEST;
 /// Displacement, as a part of the body's size, at a strength of E/size, up to which skin counts as fixed.
 const STILL: f64 = 1e-9;
 
-/// Response of flesh at rest to a rig at given parameters.
+/// Response of flesh at rest to a rig at some parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compliance {
     /// Largest displacement of a vertex of the body's own surface, m per N/m³; zero if bones hold all flesh in reach.

@@ -58,15 +58,15 @@ pub use rig_forces::RigForces;
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};
 
-/// [`RigForces`] (former name).
+/// Former name of [`RigForces`].
 #[deprecated(note = "renamed to RigForces")]
 pub type Led = RigForces;
 
-/// [`GuideFrame`] (former name).
+/// Former name of [`GuideFrame`].
 #[deprecated(note = "renamed to GuideFrame")]
 pub type Frame = GuideFrame;
 
-/// [`FitOptions`] (former name).
+/// Former name of [`FitOptions`].
 #[deprecated(note = "renamed to FitOptions")]
 pub type Wishes = FitOptions;
 
@@ -387,7 +387,7 @@ impl Rig {
         }
     }
 
-    /// Returns one sentence for each reason why the rig cannot push this body; empty if there is none.
+    /// Returns one sentence for each reason why the rig cannot push this body; empty if it can.
     pub fn check(&self, body: &Body) -> Vec<String> {
         let name = &self.name;
         if let Err(error) = self.frame(body, &self.own_parameters()) {

@@ -146,7 +146,7 @@ impl Template {
         self.values[self.parameters().len() - 1]
     }
 
-    /// Returns [`support_radius`](Self::support_radius) (former name).
+    /// Calls [`support_radius`](Self::support_radius), the new name.
     #[deprecated(note = "renamed to support_radius")]
     pub fn reach(&self) -> f64 {
         self.support_radius()

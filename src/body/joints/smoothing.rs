@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Smoothing over the skin: rounds of `x ← x + λ (mean of the neighbours − x)`, with a share λ per vertex.
 //!
-//! n rounds of share λ spread a vertex's value over √(n λ) of its edges. Shares are chosen to spread over a given
+//! n rounds of share λ spread a vertex's value over √(n λ) of its edges. Shares are chosen to spread over a wanted
 //! length, independent of the resolution. The number of rounds bounds that length: a share above [`LARGEST`] would
 //! oscillate.
 

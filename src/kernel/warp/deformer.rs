@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Deformer {
-    /// Chooses the engine. Failures of a device are no errors, but [`warnings`](Self::warnings).
+    /// Chooses the engine. Failures of a device are [`warnings`](Self::warnings), not errors.
     pub fn new(model: WarpModel, wanted: &EngineChoice) -> Self {
         let model = Arc::new(model);
         let choice = Choice::new(&model, wanted);

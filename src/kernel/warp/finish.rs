@@ -103,7 +103,7 @@ fn images_avx2(x: [f32; 3], u: [f32; 3], row: &[Pair], maps: &[Columns]) -> ([f3
         };
         let weight = _mm256_set1_ps(pair.weight);
         let from = map.as_ptr().cast::<f32>();
-        // SAFETY: a map is sixteen numbers, two loads of eight; nothing is asked of their alignment.
+        // SAFETY: a map is sixteen numbers, two loads of eight that need no alignment.
         let (a, b) = unsafe { (_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) };
         first = _mm256_fmadd_ps(weight, a, first);
         second = _mm256_fmadd_ps(weight, b, second);
@@ -117,7 +117,7 @@ fn images_avx2(x: [f32; 3], u: [f32; 3], row: &[Pair], maps: &[Columns]) -> ([f3
             _mm256_extractf128_ps::<1>(both),
         );
         let mut sum = [0.0f32; 4];
-        // SAFETY: room for four numbers; nothing is asked of their alignment.
+        // SAFETY: room for four numbers; the store needs no alignment.
         unsafe { _mm_storeu_ps(sum.as_mut_ptr(), _mm_add_ps(low, high)) };
         [sum[0], sum[1], sum[2]]
     };

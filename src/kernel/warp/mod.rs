@@ -43,7 +43,7 @@ pub use gpu::GpuWarp;
 pub use gpu::{Adapter, gpu_adapters};
 pub use model::{Bones, Form, Shown, WarpInput, WarpModel};
 
-/// [`WarpInput`] (former name).
+/// Former name of [`WarpInput`].
 #[deprecated(note = "renamed to WarpInput")]
 pub type Frame<'a> = WarpInput<'a>;
 

@@ -32,7 +32,7 @@ pub(super) struct Found {
 /// terminal.
 pub(super) fn adapters() -> &'static [Found] {
     static ALL: OnceLock<(u32, Vec<Found>)> = OnceLock::new();
-    // Loading drivers runs foreign code, some of which is known to panic inside wgpu; then there is no device.
+    // Loading drivers runs foreign code, some of which is known to panic inside wgpu; the list is then empty.
     let found = || (process::id(), quiet(enumerate).unwrap_or_default());
     match ALL.get_or_init(found) {
         (process, all) if *process == process::id() => all,
