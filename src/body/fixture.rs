@@ -10,7 +10,7 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use std::sync::Arc;
 
-/// Flesh everywhere within a bar around the z axis.
+/// Flesh that fills a bar around the z axis.
 struct Bar {
     half: f64,
     length: f64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A soft limit on how far a surface is shown from where the artist's own skinning puts it.
+//! A soft limit on the distance of a shown surface from the artist's own skinning.
 //!
 //! Linearised flesh stretches without bound under a strong blow (fifty g). Where skin weights jump from bone to
 //! bone (armour, dolls' joints), no smooth flesh can follow them. The limit acts on the shown surface, never on

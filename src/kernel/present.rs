@@ -30,7 +30,7 @@ const CHUNK: usize = 8192;
 /// Share and limit of the sway shown at a vertex.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwayBound {
-    /// w, 0 to 1.
+    /// Share w, 0 to 1.
     pub share: f32,
     /// Largest sway shown, metres; may be infinite.
     pub limit: f32,
@@ -64,7 +64,7 @@ impl SwayBound {
 /// State of a lattice at one instant, to be shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Present<'a> {
-    /// q.
+    /// Positions q of the lattice's vertices.
     pub lattice: &'a LocalPositions,
     /// u, metres, one per lattice vertex. `None`: zero.
     pub sway: Option<&'a [[f32; 3]]>,

@@ -3,8 +3,8 @@
 //!
 //! Shrinking balls [ma2012, §3]: the search starts with a ball that is too large. The point of the skin nearest to
 //! its centre defines a smaller ball through both points, until no point is nearer. Unlike chords of rays, the
-//! diameter describes the shape of the body rather than one path through it, and so serves to find its structure. O(n
-//! log n).
+//! diameter describes the shape of the body rather than one path through it, and so serves to find its structure.
+//! O(n log n).
 
 use super::point_tree::PointTree;
 use super::scatter::scattered;

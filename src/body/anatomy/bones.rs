@@ -4,8 +4,8 @@
 //! Files hang feet on the root and legs on a bone called Body; the skin is more reliable. Kruskal's algorithm builds
 //! the tree. Weights are the skin that two bones share, relative to the smaller one's area, counted twice for parent
 //! and child. Links between bones of the mirror plane come first, so that no limb lies between two pieces of the
-//! middle, and links across the plane last. Helpers (twist bones, correctives) that lead no skin are left out. O(n +
-//! b²) of n vertices and b bones.
+//! middle, and links across the plane last. Helpers (twist bones, correctives) that lead no skin are left out.
+//! O(n + b²) of n vertices and b bones.
 
 use super::mirror::Plane;
 use super::skin::Skin;
@@ -40,7 +40,7 @@ pub(super) struct Bones {
     pub middle: Vec<bool>,
     /// Skin area, m².
     pub area: Vec<f64>,
-    /// Area times mean thickness, quartered, m³.
+    /// A quarter of area times mean thickness, m³.
     pub volume: Vec<f64>,
     /// Half the mean thickness, metres.
     pub radius: Vec<f64>,

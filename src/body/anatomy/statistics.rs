@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Small statistics over the skin: quantiles, means by area, steps without corners.
+//! Small statistics over the skin: quantiles, means by area, smooth steps.
 
 use crate::Vec3;
 

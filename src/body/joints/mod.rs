@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The shape of bent joints: what Elastic Joints shows in place of the artist's skin.
+//! The shape of bent joints, which Elastic Joints shows in place of the artist's skin.
 //!
 //! ```text
 //! best = M(DQ(x)) + K E u
@@ -20,8 +20,8 @@
 //!
 //! The shape depends on the pose alone. Coincident vertices with the same weights move as one; elsewhere the skin is
 //! torn as the artist has it. Borders stay where dual quaternions carry them, and vertices that no bone carries stay
-//! put. [`JointShape`] is prepared once per body: neighbours, shares, details, smoothed weights. A pose costs 7 to 10
-//! ms at 9,000 to 13,000 vertices on two busy cores.
+//! put. [`JointShape`] is prepared once per body: neighbours, shares, details, smoothed weights. A pose costs
+//! 7 to 10 ms at 9,000 to 13,000 vertices on two busy cores.
 
 mod smoothing;
 

@@ -244,7 +244,7 @@ impl Pull<'_> {
         })
     }
 
-    /// Runs one update while the mouse moves: a single round from the start; the next update takes over its level and
+    /// Runs one update while the mouse moves: a single round from the start; the next one adapts the level and the
     /// strengths.
     fn follow(
         &self,
