@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How a [`Body`] is made, step by step.
+//! Construction of a [`Body`], step by step.
 
 use super::anatomy::Anatomy;
 use super::check::{check, check_embedding};
@@ -17,7 +17,7 @@ use crate::solve::{NodeMatrix, ScalarMatrix};
 use crate::surface::{Heading, Surface};
 use std::sync::{Arc, OnceLock};
 
-/// `embedding` is that of the surface, on whose vertices weights and paint are given.
+/// Builds a body. `embedding` computes that of the surface, whose vertices carry weights and paint.
 #[allow(clippy::too_many_arguments)]
 pub(super) fn body(
     embedding: impl FnOnce() -> Embedding,
@@ -89,7 +89,7 @@ pub(super) fn body(
         &mut bone_of_vertex,
         &mut skinned,
     );
-    // Cells around bones that stick out hold no flesh: nothing that anybody would miss.
+    // Cells around bones that stick out hold no flesh and need no warning.
     let flesh_in = |part: &LoosePart| {
         part.cells
             .iter()
@@ -139,13 +139,14 @@ pub(super) fn body(
     })
 }
 
-/// Zero, with an entry wherever two lattice vertices share a cell.
+/// Returns a zero matrix with an entry wherever two lattice vertices share a cell.
 pub(super) fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
     let cells = lattice.cells().iter().map(|c| c.corners());
     zeros(lattice.vertices().len(), cells)
 }
 
-/// Where flesh is and how much: by the artist's paint, or by the body's anatomy, which comes with it.
+/// Returns the flesh map, from the artist's paint or from the body's anatomy, and that anatomy if it was
+/// computed.
 fn flesh_map(
     surface: &Surface,
     skeleton: &Skeleton,
@@ -162,7 +163,7 @@ fn flesh_map(
     }
 }
 
-/// Skin weights that nobody has painted.
+/// Returns skin weights by distance to the bones.
 fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
     let bones: Vec<u32> = (0..skeleton.len() as u32).collect();
     let row = |&p: &Vec3| {
@@ -174,7 +175,7 @@ fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
     weights_from_rows(rows.iter().map(Vec::as_slice), bones.len())
 }
 
-/// Painted factors per cell: the mean of its corners'. Empty when nothing is painted.
+/// Returns the painted factors per cell: the mean over its corners. Empty if nothing is painted.
 fn painted_cells(
     lattice: &Lattice,
     embedding: &Embedding,
@@ -221,7 +222,8 @@ fn mean_row(field: &Field, corners: &[u32]) -> Vec<f64> {
     mean
 }
 
-/// Which bones each lattice vertex follows. Vertices on a bone follow that one alone.
+/// Returns the weights of the bones that each lattice vertex follows. Vertices on a bone follow that one
+/// alone.
 fn region_field(
     skeleton: &Skeleton,
     lattice: &Lattice,
@@ -268,7 +270,7 @@ fn region_field(
     field
 }
 
-/// Adds a symmetric matrix over a cell's corners, given by pairs a ≤ b.
+/// Adds a symmetric matrix over a cell's corners, stored as pairs a ≤ b.
 pub(super) fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
     let mut pair = 0;
     for (i, &a) in corners.iter().enumerate() {
@@ -279,13 +281,14 @@ pub(super) fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64
     }
 }
 
-/// A loose part follows its dominant bone rigidly when that has this share of its weights,
+/// Share of its weights from which a dominant bone carries a loose part rigidly.
 const DOMINANT: f64 = 0.95;
-/// or when it is a small part of the body (an eye, a button), and the bone has at least half.
+/// Size, as a share of the body's, up to which a loose part (an eye, a button) follows rigidly a bone
+/// with half of its weights.
 const SMALL: f64 = 0.15;
 
-/// Pins every loose part to its dominant bone, the one with the largest sum of weights over its vertices;
-/// a large part that no bone dominates (a belt, a strap) is held where the skin weights put it.
+/// Pins every loose part to its dominant bone, the one with the largest sum of weights over its vertices.
+/// A large part without a dominant bone (a belt, a strap) is held at its skinned positions.
 fn pin_loose_parts(
     skeleton: &Skeleton,
     lattice: &Lattice,
@@ -300,7 +303,7 @@ fn pin_loose_parts(
         cell.corners().iter().for_each(|&v| used[v as usize] = true);
     }
     for v in (0..used.len()).filter(|&v| !used[v]) {
-        // A vertex of no cell carries nothing; it just goes along.
+        // A vertex of no cell carries nothing; it follows its dominant bone.
         let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]).0);
         weights.set(v, bone as usize);
     }
@@ -354,7 +357,7 @@ fn pin_loose_parts(
         .collect()
 }
 
-/// The bone with the largest sum of weights, and its share of all.
+/// Returns the bone with the largest sum of weights, and its share of all.
 fn dominant(weights: &Field, vertices: &[u32]) -> (u32, f64) {
     let mut sums = vec![0.0; weights.columns];
     for &v in vertices {

@@ -6,7 +6,7 @@ use crate::lattice::Cell;
 use crate::range::is_kept;
 use crate::{Mat3, Vec3};
 
-/// The integrals of all cells, one after the other.
+/// The integrals of all cells, concatenated.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Blocks {
     corner_starts: Vec<u32>,
@@ -27,12 +27,12 @@ pub struct CellBlocks<'a> {
     pub stiffness: &'a [Mat3],
     /// `∫ ρ φ_a`, kg.
     pub weight: &'a [f64],
-    /// Where the first pair lies among all pairs.
+    /// Index of the cell's first pair among all pairs.
     pub first_pair: usize,
 }
 
 impl Blocks {
-    /// The same blocks of a stiffer material.
+    /// Returns these blocks with a stiffness multiplied by `factor`.
     pub(super) fn stiffened(&self, factor: f64) -> Self {
         Self {
             stiffness: self.stiffness.iter().map(|b| b * factor).collect(),
@@ -60,7 +60,7 @@ impl Blocks {
         all
     }
 
-    /// Whether these are the integrals of such cells: for data that comes from outside.
+    /// Returns whether these are valid integrals of `cells`; checks data read from outside.
     pub(super) fn fits(&self, cells: &[Cell]) -> bool {
         let starts_fit = |starts: &[u32], count: fn(usize) -> usize, len: usize| {
             starts.first() == Some(&0)
@@ -84,17 +84,17 @@ impl Blocks {
                 .all(|&x| is_kept(x))
     }
 
-    /// Number of cells.
+    /// Returns the number of cells.
     pub fn len(&self) -> usize {
         self.volume.len()
     }
 
-    /// No cells at all.
+    /// Returns whether there are no cells.
     pub fn is_empty(&self) -> bool {
         self.volume.is_empty()
     }
 
-    /// One cell.
+    /// Returns one cell.
     #[inline]
     pub fn cell(&self, c: usize) -> CellBlocks<'_> {
         let corners = self.corner_starts[c] as usize..self.corner_starts[c + 1] as usize;
@@ -107,24 +107,24 @@ impl Blocks {
         }
     }
 
-    /// All cells in order.
+    /// Returns all cells in order.
     pub fn iter(&self) -> impl Iterator<Item = CellBlocks<'_>> {
         (0..self.len()).map(|c| self.cell(c))
     }
 
-    /// Volume of flesh per cell, m³.
+    /// Returns the volume of flesh per cell, m³.
     pub fn volumes(&self) -> &[f64] {
         &self.volume
     }
 
-    /// Share of flesh per cell.
+    /// Returns the share of each cell that is flesh, 0 to 1.
     pub fn fractions(&self) -> &[f64] {
         &self.fraction
     }
 }
 
 impl CellBlocks<'_> {
-    /// `S z` for one vector per corner.
+    /// Returns `S z`, with one vector per corner.
     #[inline]
     pub fn multiply(&self, z: &[Vec3; 8]) -> [Vec3; 8] {
         let n = self.corners.len();

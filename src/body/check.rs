@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What goes into a body is checked before anything is integrated.
+//! Checks of a body's inputs before anything is integrated.
 
 use super::{BodyError, BodyOptions};
 use crate::elasticity::Material;
@@ -7,11 +7,11 @@ use crate::lattice::{Embedding, Lattice};
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
 
-/// A hair's breadth outside of the lattice, as a part of the mesh's size.
+/// Distance outside the lattice, as a part of the mesh's size, up to which a vertex counts as inside.
 const ON_IT: f64 = 0.01;
 
-/// Refuses a lattice that was built for another mesh. Some of the skin may lie outside (its cells are continued there); more
-/// than half of it may not.
+/// Refuses a lattice that was built for another mesh. Some of the skin may lie outside, where cells are extrapolated,
+/// but no more than half of it.
 pub(super) fn check_embedding(
     surface: &Surface,
     lattice: &Lattice,
@@ -30,7 +30,7 @@ pub(super) fn check_embedding(
     Ok(())
 }
 
-/// Refuses what does not fit.
+/// Checks the options and the lattice's bones.
 pub(super) fn check(
     n: usize,
     skeleton: &Skeleton,

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the flesh at rest gives way to forces, to first order: `q = K⁻¹ F` on the free vertices, K with the twist's Hessian.
+//! Linear response of the flesh at rest to forces: `q = K⁻¹ F` on the free vertices, with the twist's Hessian in K.
 //! [capell2006, eq. 10, where all frames are the identity]
 //!
-//! K is factored when it is first asked for, and kept with the body.
+//! K is factored on first use and kept with the body.
 
 use super::Body;
 use crate::Vec3;
 use crate::solve::{SolveError, SparseCholesky};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// The factors of K, once they are made.
+/// Factors of K, set on first use.
 #[derive(Default)]
 pub(super) struct Compliance(OnceLock<Mutex<SparseCholesky>>);
 
 impl Body {
-    /// Displacements `[nodes]`, m, to which generalised forces `[nodes]`, N, bring the flesh at rest, to first order; zero on
-    /// vertices that bones hold. Forces that are missing count as zero.
+    /// Returns the displacements `[nodes]`, m, of the flesh at rest under generalised forces `[nodes]`, N, to first
+    /// order. Held vertices stay; missing forces count as zero.
     ///
     /// # Errors
     /// A singular system.

@@ -10,7 +10,7 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use std::sync::Arc;
 
-/// Flesh everywhere within a bar around the z axis.
+/// Flesh that fills a bar around the z axis.
 struct Bar {
     half: f64,
     length: f64,
@@ -31,7 +31,7 @@ impl Flesh for Bar {
     }
 }
 
-/// How a test bar is made.
+/// Options of a test bar.
 pub(crate) struct BarOptions {
     pub cells_along: usize,
     pub cells_across: usize,
@@ -65,7 +65,7 @@ impl Default for BarOptions {
 }
 
 impl BarOptions {
-    /// Number of a lattice vertex by its position in the grid.
+    /// Returns the number of a lattice vertex by its position in the grid.
     pub fn vertex(&self, i: usize, j: usize, k: usize) -> usize {
         let m = self.cells_across + 1;
         let v = i + m * (j + m * k);
@@ -147,7 +147,7 @@ impl BarOptions {
             length: self.length,
             frame: self.frame,
         };
-        // The lattice's own vertices serve as the painted surface; its faces outside bound the flesh.
+        // The lattice's own vertices serve as the painted surface; its outer faces bound the flesh.
         let surface = Arc::new(self.surface(lattice.vertices().to_vec()));
         assemble::body(
             || lattice.embed(surface.vertices()),
@@ -161,7 +161,7 @@ impl BarOptions {
         )
     }
 
-    /// The bar's six sides over the vertices of its grid.
+    /// Returns the bar's six sides over the vertices of its grid.
     fn surface(&self, vertices: Vec<Vec3>) -> Surface {
         let (m, n) = (self.cells_across, self.cells_along);
         let steps = [m, m, n];
@@ -201,7 +201,7 @@ impl BarOptions {
         .unwrap()
     }
 
-    /// Linear from one bone to the other over the middle half of the bar.
+    /// Returns weights that pass linearly from one bone to the other over the middle half of the bar.
     pub fn painted_weights(&self) -> SkinWeights {
         let n = (self.cells_across + 1).pow(2) * (self.cells_along + 1);
         let mut upper = vec![0.0; n];

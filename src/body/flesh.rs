@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How much flesh there is at each vertex of the skin, and what follows from it.
+//! The flesh at each vertex of the skin, and the stiffness and bounds of sway that follow from it.
 //!
-//! **Thickness** r: the distance at rest of a skin vertex to the bones that carry it, past the ends of last bones too (skulls,
-//! toes, finger tips), smoothed over the skin. [math.md 16] Linear flesh of depth t on a rigid core answers an acceleration a
-//! by about `ρ a t²/(2G)`, so that flesh of one stiffness would sway most where bones are least to be felt and yet tear thin
-//! parts; with a stiffness ∝ 1/r² all parts sway by the same length, and thick ones, softened further, by more.
+//! **Thickness** r is the distance at rest of a skin vertex to the bones that carry it, smoothed over the skin. Last
+//! bones are extended past their ends (skulls, toes, finger tips). [math.md 16] Linear flesh of depth t on a rigid
+//! core answers an acceleration a by about `ρ a t²/(2G)`. Flesh of uniform stiffness would thus sway most where bones
+//! are least felt, and yet tear thin parts. With a stiffness ∝ 1/r² all parts sway by the same length, and thick
+//! ones, softened further, by more.
 //!
-//! **Flesh** f, 0 to 1, is the map that an artist paints: 1 is as soft as it gets, 0 the skin as it is. Unpainted it is what shape
-//! and rig tell of the body ([`Anatomy`]). Stiffness is multiplied by `1/f²`, at most [`FIRMEST`]; where f falls below the root of
-//! that, sway fades out.
+//! **Flesh** f, 0 to 1, is the map that an artist paints: 1 is the softest, 0 keeps the skin as it is. An unpainted
+//! map follows from shape and rig ([`Anatomy`]). Stiffness is multiplied by `1/f²`, at most [`FIRMEST`]; below f =
+//! `1/√FIRMEST` sway fades out.
 
 use super::BodyError;
 use super::anatomy::{Anatomy, Kind, of_body};
@@ -21,30 +22,31 @@ use crate::surface::Surface;
 use crate::{Vec3, body::transfer::distance_to_bone};
 use rayon::prelude::*;
 
-/// Thin flesh is at most so much stiffer than thick flesh. It sways by a hundredth then, which nobody sees.
+/// Largest ratio of stiffness between thin and thick flesh. Flesh this firm sways by a hundredth, which nobody sees.
 pub(super) const FIRMEST: f64 = 100.0;
-/// A bone carries a vertex from this weight on. Half and twice of it change the maps of ten known characters by 0.003 on the mean at most.
+/// Smallest weight, as a share of the vertex's total, of a bone that carries it. Half and twice of it change the maps
+/// of ten known characters by 0.003 on the mean at most.
 const CARRIES: f64 = 0.15;
-/// How far thickness is smoothed over the skin, as a part of the body's size.
+/// Radius over which thickness is smoothed, as a part of the body's size.
 const SMOOTHED: f64 = 0.03;
-/// Passes of smoothing at most. A pass spreads by an edge, so many by 7.7.
+/// Most passes of smoothing. One pass spreads by an edge, this number by 7.7.
 const PASSES: usize = 60;
-/// Sway is shown up to this part of the thickness, and of [`SKIN`] times the size more. Less than all of it, so that no bone is reached.
+/// Sway is shown up to this part of the thickness plus [`SKIN`] times the size. Below 1, so that no bone is reached.
 const DEPTH: f64 = 0.6;
 const SKIN: f64 = 0.005;
 
 /// Flesh at the vertices of a skin.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct FleshMap {
-    /// r, metres; infinite where no bone carries the vertex.
+    /// r, metres; infinite at vertices that no bone carries.
     pub thickness: Vec<f64>,
     /// f, 0 to 1.
     pub flesh: Vec<f64>,
 }
 
 impl FleshMap {
-    /// Makes that of a surface skinned by weights; `painted` overrules the automatic f, for which what is told counts, the kind and which
-    /// part of each vertex is hard. The anatomy where it was asked.
+    /// Builds the map of a surface skinned by weights, and the anatomy if it was computed. `painted` replaces the
+    /// automatic f, which uses the kind and the hard share of each vertex.
     pub(super) fn new(
         surface: &Surface,
         skeleton: &Skeleton,
@@ -97,12 +99,12 @@ impl FleshMap {
         Ok((Self { thickness, flesh }, anatomy))
     }
 
-    /// By how much the flesh at each vertex is stiffer than the softest.
+    /// Returns the stiffness factor at each vertex, relative to the softest flesh.
     pub(super) fn stiffness(&self) -> impl Iterator<Item = f64> + '_ {
         self.flesh.iter().map(|f| (f * f).recip().min(FIRMEST))
     }
 
-    /// How much of its sway each vertex of a body of this size shows.
+    /// Returns the share and limit of the sway shown at each vertex of a body of this size.
     pub(crate) fn bounds(&self, size: f64) -> Vec<SwayBound> {
         let bound = |(&f, &r): (&f64, &f64)| {
             let part = (f / FIRMEST.sqrt().recip()).clamp(0.0, 1.0);
@@ -115,7 +117,7 @@ impl FleshMap {
     }
 }
 
-/// r of a skin, where no map tells it.
+/// Returns the thickness r of a skin without a [`FleshMap`].
 pub(super) fn thickness(
     surface: &Surface,
     skeleton: &Skeleton,
@@ -128,7 +130,8 @@ pub(super) fn thickness(
     thinned(surface, raw, size)
 }
 
-/// Distances to bones smoothed over the skin. What is thin beside thick flesh stays thin: a leg at a belly, a horn on a head.
+/// Smooths distances to bones over the skin. Skin that is thin next to thick flesh stays thin: a leg at a belly, a
+/// horn on a head.
 fn thinned(surface: &Surface, raw: Vec<f64>, size: f64) -> Vec<f64> {
     let mut thickness = raw.clone();
     smooth(surface, SMOOTHED * size, &mut thickness);
@@ -139,7 +142,7 @@ fn thinned(surface: &Surface, raw: Vec<f64>, size: f64) -> Vec<f64> {
     thickness
 }
 
-/// Refuses a painted map that does not fit.
+/// Checks the length and range of a painted map.
 pub(super) fn check(painted: Option<&[f64]>, expected: usize) -> Result<(), BodyError> {
     let Some(painted) = painted else {
         return Ok(());
@@ -166,14 +169,14 @@ pub(super) fn check(painted: Option<&[f64]>, expected: usize) -> Result<(), Body
     }
 }
 
-/// Bones after which no other carries skin; `carrying`: those that do, in any order.
+/// Marks the bones without descendants that carry skin. `carrying`: bones that carry skin, in any order.
 pub(super) fn last_bones(skeleton: &Skeleton, carrying: impl Iterator<Item = u32>) -> Vec<bool> {
     let mut last = vec![true; skeleton.len()];
     let mut carries = vec![false; skeleton.len()];
     for bone in carrying {
         carries[bone as usize] = true;
     }
-    // A child's own skin, or its children's, ends the line of its parent.
+    // Ancestors of a bone that carries skin are not last.
     for (bone, _) in carries.iter().enumerate().filter(|(_, carries)| **carries) {
         let mut above = skeleton.parents()[bone];
         for _ in 0..skeleton.len() {
@@ -185,7 +188,8 @@ pub(super) fn last_bones(skeleton: &Skeleton, carrying: impl Iterator<Item = u32
     last
 }
 
-/// Distance to the nearest bone that carries the point, past the ends of last bones; infinite where none does.
+/// Returns the distance to the nearest bone that carries the point, past the ends of last bones; infinite if none
+/// does.
 pub(super) fn bone_distance(
     skeleton: &Skeleton,
     last: &[bool],
@@ -199,7 +203,7 @@ pub(super) fn bone_distance(
     })
 }
 
-/// Distance to a bone, past its end where it is the last.
+/// Returns the distance to a bone, extended past its end if it is a last one.
 fn distance_beyond(skeleton: &Skeleton, bone: u32, last: bool, p: Vec3) -> f64 {
     let b = bone as usize;
     let (head, tail) = (skeleton.heads()[b], skeleton.tails()[b]);
@@ -212,7 +216,8 @@ fn distance_beyond(skeleton: &Skeleton, bone: u32, last: bool, p: Vec3) -> f64 {
     }
 }
 
-/// Means over neighbours along the skin's edges that reach this far, metres, over seams and however finely it is cut.
+/// Averages values over neighbours within `reach` metres along the skin's edges, across seams, independent of the
+/// resolution.
 fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
     let welded = surface.welded();
     let mut links: Vec<(u32, u32)> = Vec::new();

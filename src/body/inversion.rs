@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which cells are inverted.
+//! Detection of inverted cells.
 
 use crate::Vec3;
 use crate::lattice::Cell;
 
-/// Corner and its three neighbours, a right-handed frame in a valid cell.
+/// A corner and its three neighbours, right-handed in a valid cell.
 type Frame = [usize; 4];
 
 const TETRAHEDRON: [Frame; 1] = [[0, 1, 2, 3]];
@@ -27,7 +27,8 @@ const HEXAHEDRON: [Frame; 8] = [
     [7, 5, 6, 3],
 ];
 
-/// Corners of a cell with their three neighbours: numbers of its corners, right-handed while the cell is sound.
+/// Returns each corner of a cell with its three neighbours, as corner numbers; right-handed while the cell is
+/// valid.
 pub(crate) fn corner_frames(cell: &Cell) -> &'static [Frame] {
     match cell {
         Cell::Tetrahedron(_) => &TETRAHEDRON,
@@ -36,13 +37,13 @@ pub(crate) fn corner_frames(cell: &Cell) -> &'static [Frame] {
     }
 }
 
-/// Six times the signed volume of the tetrahedron of a frame whose corners are at `x`, m³.
+/// Returns six times the signed volume of the tetrahedron of a frame with corners at `x`, m³.
 pub(crate) fn corner_volume<I>(frame: [I; 4], x: impl Fn(I) -> Vec3) -> f64 {
     let [o, a, b, c] = frame.map(x);
     (a - o).cross(&(b - o)).dot(&(c - o))
 }
 
-/// Whether a cell with its vertices at `positions` is inverted, or flat, at one of its corners.
+/// Returns whether a cell with its vertices at `positions` is inverted or flat at one of its corners.
 pub(super) fn is_inverted(cell: &Cell, positions: &[Vec3]) -> bool {
     let frames = corner_frames(cell);
     let x = |i: usize| positions[cell.corners()[i] as usize];

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Parts of the lattice that no bone holds: eyes, buttons, shells.
 //!
-//! Cells that share a face move as one rigid thing at least. Such a *part* is held by three pinned points
-//! that are not on one line, or by twist energy in one of its cells; a point counts as pinned when it is
-//! on a bone or belongs to a part that is held. What is left would float or spin freely and make the
-//! stiffness singular, so its vertices are pinned rigidly to one bone, or to the skin where no bone carries
-//! most of it, and the artist is told.
+//! Cells that share a face move at least as one rigid body. Such a *part* is held by three pinned points
+//! that are not collinear, or by twist energy in one of its cells. A point counts as pinned if it lies on a
+//! bone or belongs to a part that is held. The remaining parts would float or spin freely and make the
+//! stiffness singular. Their vertices are pinned rigidly to one bone, or to the skin if no bone carries
+//! most of the part, and the artist is warned.
 
 use crate::Vec3;
 use crate::lattice::Lattice;
 use crate::sets::DisjointSets;
 
-/// A connected part of the lattice that no bone holds: it follows one rigidly, or its skin.
+/// A connected part of the lattice that no bone holds; it follows one bone rigidly, or its skin.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LoosePart {
-    /// Its cells.
+    /// Cells of the part.
     pub cells: Vec<u32>,
-    /// Its lattice vertices that are pinned for this reason.
+    /// Lattice vertices pinned because the part is loose.
     pub vertices: Vec<u32>,
     /// The bone it follows, or that carries most of it.
     pub bone: u32,
-    /// One sentence for the artist.
+    /// One sentence that tells the artist.
     #[serde(deserialize_with = "crate::store::text")]
     pub sentence: String,
 }
 
-/// Cells and vertices of each loose part.
+/// Returns cells and vertices of each loose part.
 pub(super) fn find(
     lattice: &Lattice,
     pinned: &[bool],
@@ -62,7 +62,7 @@ pub(super) fn find(
             break;
         }
     }
-    // Loose parts that touch each other are one to the eye.
+    // Loose parts that touch each other count as one part.
     let mut groups = DisjointSets::new(lattice.vertices().len());
     for (c, cell) in cells.iter().enumerate() {
         if !held[part[c]] {
@@ -99,7 +99,7 @@ pub(super) fn find(
         .collect()
 }
 
-/// For each cell the number of its face-connected part.
+/// Returns the number of the face-connected part of each cell.
 fn parts_by_faces(lattice: &Lattice) -> Vec<usize> {
     let cells = lattice.cells();
     let mut faces: Vec<([u32; 4], usize)> = Vec::new();
@@ -134,7 +134,7 @@ fn corners_of(lattice: &Lattice, cells: &[usize]) -> Vec<u32> {
     vertices
 }
 
-/// Whether three of the points are not on one line.
+/// Returns whether three of the points are not collinear.
 fn spread_out(points: &[Vec3]) -> bool {
     let Some(&a) = points.first() else {
         return false;

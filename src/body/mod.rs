@@ -19,9 +19,9 @@
 //! # }
 //! ```
 //!
-//! [`Body::new`] integrates the flesh over the lattice ([`crate::elasticity`]), carries the artist's
-//! weights and paint from the surface to the lattice, finds the parts that no bone holds, and prepares
-//! the sparse system whose unknowns are the lattice vertices off the bones. [capell2002, §3.3, §4.3, §4.6]
+//! [`Body::new`] integrates the flesh over the lattice ([`crate::elasticity`]) and transfers the artist's weights and
+//! paint from the surface to the lattice. It then finds the parts that no bone holds, and prepares the sparse system
+//! whose unknowns are the free lattice vertices. [capell2002, §3.3, §4.3, §4.6]
 
 mod anatomy;
 mod assemble;
@@ -63,34 +63,34 @@ use crate::{Mat3, Vec3};
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
 
-/// How a body is made; `..Default::default()` for the rest.
+/// Options for building a body; fill the rest with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BodyOptions {
-    /// Skin weights on the surface's vertices; none = by distance to the bones.
+    /// Skin weights at the surface's vertices. `None`: weights by distance to the bones.
     pub region_weights: Option<SkinWeights>,
-    /// Flesh at the surface's vertices: 0 is the skin as it is, 1 as soft as it gets. None = by the body's [`Anatomy`] where there
-    /// are skin weights to tell which bones carry a vertex; without them flesh is the same everywhere.
+    /// Flesh at the surface's vertices: 0 keeps the skin as it is, 1 is the softest. `None`: from the body's
+    /// [`Anatomy`] if the surface has skin weights; uniform flesh otherwise.
     pub flesh: Option<Vec<f64>>,
-    /// What kind of character it is: what of it may be soft where `flesh` does not say it.
+    /// Kind of character; it decides which parts may be soft if `flesh` is `None`.
     pub kind: Kind,
-    /// Which part of the skin at each surface vertex is of something hard, as materials tell it: 0 none, 1 all. The body's
-    /// [`Anatomy`] leaves it so much less flesh.
+    /// Share of hard material at each surface vertex, 0 to 1, as read from materials. The [`Anatomy`] reduces the
+    /// flesh there by this share.
     pub hard: Option<Vec<f64>>,
-    /// Factors on Young's modulus, one per surface vertex.
+    /// Factors on Young's modulus, one per surface vertex. `None`: 1.
     pub stiffness: Option<Vec<f64>>,
-    /// Factors on the density, one per surface vertex.
+    /// Factors on the density, one per surface vertex. `None`: 1.
     pub density: Option<Vec<f64>>,
-    /// Factors on Poisson's ratio, one per surface vertex.
+    /// Factors on Poisson's ratio, one per surface vertex. `None`: 1.
     pub poisson: Option<Vec<f64>>,
-    /// Twist stiffness κ per bone, N/m⁴; none = E/r², E that of the flesh around the bone, painted factors included.
+    /// Twist stiffness κ per bone, N/m⁴. `None`: E/r², with E of the flesh around the bone, painted factors included.
     pub twist_stiffness: Option<Vec<f64>>,
-    /// Twist radius r per bone, metres; none = half the bone's distance to the skin.
+    /// Twist radius r per bone, metres. `None`: half the bone's distance to the skin.
     pub twist_radius: Option<Vec<f64>>,
-    /// The modelled shape already sags: at rest gravity and elasticity are in balance.
+    /// The modelled shape already sags: gravity and elasticity balance at rest.
     pub rest_includes_gravity: bool,
-    /// How often cells are subdivided for the integrals, 0 to 3.
+    /// Subdivisions of each cell for the integrals, 0 to 3.
     pub level: usize,
-    /// Levels of detail functions besides the lattice's own; only 0 is built.
+    /// Levels of detail functions in addition to the lattice's own; only 0 is supported.
     pub basis_levels: usize,
 }
 
@@ -113,69 +113,69 @@ impl Default for BodyOptions {
     }
 }
 
-/// Why a body could not be made.
+/// Reasons why a body cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum BodyError {
-    /// The caller stopped.
+    /// The caller cancelled.
     #[error(transparent)]
     Cancelled(#[from] crate::progress::Cancelled),
     /// The system is too large.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// An array does not fit.
+    /// An array has the wrong length.
     #[error("{what}: expected {expected} numbers, one per {per}, but there are {given}")]
     Length {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
-        /// Surface vertex or bone.
+        /// Item of the array: a surface vertex or a bone.
         per: &'static str,
-        /// How many it should have.
+        /// Expected length.
         expected: usize,
-        /// How many it has.
+        /// Actual length.
         given: usize,
     },
-    /// A painted or per-bone number out of range.
+    /// A painted or per-bone number is out of range.
     #[error("{what} at {per} {index} is {value}, but must be {range}")]
     Value {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
-        /// Surface vertex or bone.
+        /// Item of the array: a surface vertex or a bone.
         per: &'static str,
-        /// Where.
+        /// Index of the item.
         index: usize,
-        /// What is there.
+        /// The value found.
         value: f64,
-        /// What would be right.
+        /// The permitted range.
         range: &'static str,
     },
-    /// Weights made for another skeleton.
+    /// The weights belong to another skeleton.
     #[error("the region weights name bone {bone}, but the skeleton has {bones} bones")]
     WeightBone {
-        /// The bone they name.
+        /// Bone index in the weights.
         bone: u32,
-        /// How many there are.
+        /// Number of bones of the skeleton.
         bones: usize,
     },
-    /// Bones of the lattice that the skeleton does not have.
+    /// The lattice follows a bone that the skeleton does not have.
     #[error(
         "the lattice follows bone {bone}, but the skeleton has {bones} bones: it was built for another one"
     )]
     LatticeBone {
-        /// The bone it follows.
+        /// Bone index in the lattice.
         bone: u32,
-        /// How many there are.
+        /// Number of bones of the skeleton.
         bones: usize,
     },
-    /// Stiffening by an impossible factor.
+    /// The stiffening factor is not positive.
     #[error("flesh can be made stiffer by a positive factor, not by {0}")]
     Stiffening(f64),
-    /// Nothing to hold the flesh.
+    /// The skeleton has no bones to hold the flesh.
     #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
     NoBones,
-    /// Detail functions are not built yet.
+    /// Detail functions are not supported yet.
     #[error("basis_levels = {0} is not built yet; built is: 0")]
     BasisLevels(usize),
-    /// Subdivision out of range.
+    /// The subdivision level is out of range.
     #[error("level must lie between 0 and 3, not {0}")]
     Level(usize),
     /// The surface and the lattice do not overlap.
@@ -183,34 +183,34 @@ pub enum BodyError {
         "no flesh lies in the lattice: it was built for another mesh, or the mesh encloses nothing"
     )]
     NoFlesh,
-    /// A lattice that leaves out most of the mesh.
+    /// The lattice leaves out most of the mesh.
     #[error(
         "most of the mesh lies outside the lattice, up to {farthest:.3} m: it was built for another mesh; build one around this mesh"
     )]
     OtherMesh {
-        /// How far a vertex lies outside, metres.
+        /// Distance of the farthest vertex from the lattice, metres.
         farthest: f64,
     },
-    /// Weights that say nothing.
+    /// All region weights are zero.
     #[error(
         "all region weights are zero: no vertex follows any bone; paint some, or give none and the nearest bones serve"
     )]
     NoWeights,
-    /// A kept body that does not fit together.
+    /// A stored body is inconsistent.
     #[error("the saved body is damaged: {0}")]
     Damaged(&'static str),
 }
 
-/// What twist energy pulls a lattice vertex to: Σ over bones of `s T(0) + T.linear y`.
+/// Target of the twist energy at a lattice vertex: Σ over bones of `s T(0) + T.linear y`, with s and y below.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct TwistLoad {
     /// The lattice vertex.
     pub vertex: u32,
-    /// The bone it follows.
+    /// The bone whose tube of flesh contains it.
     pub bone: u32,
-    /// `∫ κ w φ_a`, N/m, w the flesh's weight for the bone.
+    /// s = `∫ κ w φ_a`, N/m, with w the flesh's weight for the bone.
     pub sum: f64,
-    /// `∫ κ w φ_a x`, N, in rest coordinates.
+    /// y = `∫ κ w φ_a x`, N, in rest coordinates.
     pub moment: Vec3,
 }
 
@@ -234,23 +234,23 @@ pub struct Body {
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
     pattern: Arc<Pattern>,
-    /// The body's own surface: what its flesh lies in.
+    /// The body's own surface, which bounds its flesh.
     surface: Arc<Surface>,
-    /// The flesh as points, made where they are asked for.
+    /// The flesh as points, built on first use.
     points: Arc<FleshPoints>,
-    /// The embedding of its vertices in the lattice.
+    /// Embedding of the surface's vertices in the lattice.
     embedding: Arc<Embedding>,
-    /// Bones and weights of its vertices.
+    /// Skin weights of the surface's vertices.
     skin: Arc<SkinWeights>,
-    /// Diagonal of the box of the own skin that is the body's, metres.
+    /// Diagonal of the box of the body's own skin, metres.
     size: f64,
     flesh: Option<Arc<FleshMap>>,
     kind: Kind,
-    /// What shape and rig tell of it, read where it is asked for.
+    /// Anatomy read from shape and rig, built on first use.
     anatomy: Arc<OnceLock<Anatomy>>,
-    /// How bent joints are shown, prepared where they are.
+    /// Shape of bent joints, built on first use.
     joints: Arc<OnceLock<JointShape>>,
-    /// How the flesh at rest gives way, made where it is asked for.
+    /// Compliance at rest, factored on first use.
     compliance: compliance::Compliance,
 }
 
@@ -265,11 +265,11 @@ impl std::fmt::Debug for Body {
 }
 
 impl Body {
-    /// Precomputes the body of a character.
+    /// Builds the body of a character.
     ///
     /// # Errors
-    /// Arrays that do not fit or hold impossible numbers, a lattice for another skeleton or mesh, a stop
-    /// by the progress.
+    /// Arrays of the wrong length or with impossible numbers, a lattice of another skeleton or mesh, cancellation by
+    /// the progress.
     pub fn new(
         surface: &Arc<Surface>,
         skeleton: &Arc<Skeleton>,
@@ -290,134 +290,134 @@ impl Body {
         )
     }
 
-    /// [`nodes`](Self::nodes) as they were called.
+    /// Calls [`nodes`](Self::nodes), the new name.
     #[deprecated(note = "renamed to nodes")]
     pub fn dofs(&self) -> usize {
         self.nodes()
     }
 
-    /// [`free_dofs`](Self::free_dofs) as they were called.
+    /// Calls [`free_dofs`](Self::free_dofs), the new name.
     #[deprecated(note = "renamed to free_dofs")]
     pub fn freedom(&self) -> usize {
         self.free_dofs()
     }
 
-    /// Number of nodes, each with three degrees of freedom: the lattice's vertices.
+    /// Returns the number of nodes: the lattice's vertices, with three degrees of freedom each.
     pub fn nodes(&self) -> usize {
         self.bone_of_vertex.len()
     }
 
-    /// Degrees of freedom that the bones leave: three per vertex that is not held.
+    /// Returns the number of free degrees of freedom: three per vertex that is not held.
     pub fn free_dofs(&self) -> usize {
         3 * (self.nodes() - self.held_vertices().count())
     }
 
-    /// The lattice.
+    /// Returns the lattice.
     pub fn lattice(&self) -> &Arc<Lattice> {
         &self.lattice
     }
 
-    /// The skeleton at rest.
+    /// Returns the skeleton at rest.
     pub fn skeleton(&self) -> &Arc<Skeleton> {
         &self.skeleton
     }
 
-    /// The body's own surface, as given.
+    /// Returns the body's own surface, as passed to [`new`](Self::new).
     pub fn surface(&self) -> &Arc<Surface> {
         &self.surface
     }
 
-    /// The flesh as points for quadrature.
+    /// Returns the flesh as points for quadrature.
     pub fn points(&self) -> &FleshPoints {
         &self.points
     }
 
-    /// The material before paint.
+    /// Returns the material before painted factors.
     pub fn material(&self) -> Material {
         self.material
     }
 
-    /// Whether the modelled shape counts as sagging already.
+    /// Returns whether the modelled shape counts as sagging already.
     pub fn rest_includes_gravity(&self) -> bool {
         self.rest_includes_gravity
     }
 
-    /// Volume of the flesh, m³.
+    /// Returns the volume of the flesh, m³.
     pub fn volume(&self) -> f64 {
         self.blocks.volumes().iter().sum()
     }
 
-    /// Integrals of all cells.
+    /// Returns the integrals of all cells.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }
 
-    /// The flesh as pieces with constant gradients, one element per cell in order: what nonlinear energies are
-    /// made of. Their linear stiffness is that of [`blocks`](Self::blocks).
+    /// Returns the flesh as pieces with constant gradients, one element per cell in order, for nonlinear energies.
+    /// Their linear stiffness is that of [`blocks`](Self::blocks).
     pub fn elements(&self) -> &Elements {
         &self.elements
     }
 
-    /// Mass over lattice vertices, kg.
+    /// Returns the mass matrix over lattice vertices, kg.
     pub fn mass_matrix(&self) -> &ScalarMatrix {
         &self.mass
     }
 
-    /// Twist stiffness over lattice vertices, N/m; the same pattern as the mass.
+    /// Returns the twist stiffness over lattice vertices, N/m, with the sparsity of the mass.
     pub fn twist_matrix(&self) -> &ScalarMatrix {
         &self.twist
     }
 
-    /// What the twist pulls towards, sorted by vertex, then bone.
+    /// Returns the targets of the twist, sorted by vertex, then bone.
     pub fn twist_loads(&self) -> &[TwistLoad] {
         &self.twist_loads
     }
 
-    /// For each lattice vertex the bones that it follows.
+    /// Returns the bones that each lattice vertex follows, with weights.
     pub fn region_weights(&self) -> &SkinWeights {
         &self.region_weights
     }
 
-    /// For each cell the bones whose turn it takes: the mean of its corners' weights.
+    /// Returns the bones whose rotation each cell takes, with weights: the mean of its corners' weights.
     pub fn cell_weights(&self) -> &SkinWeights {
         &self.cell_weights
     }
 
-    /// For each lattice vertex the one bone that holds it; none where it is free.
+    /// Returns the bone that holds each lattice vertex; `None`: the vertex is free.
     pub fn bone_of_vertex(&self) -> &[Option<u32>] {
         &self.bone_of_vertex
     }
 
-    /// Whether a held lattice vertex follows all bones of its region weights instead of one.
+    /// Returns whether a held lattice vertex follows all bones of its region weights instead of one.
     pub fn is_skinned(&self, vertex: usize) -> bool {
         self.skinned[vertex]
     }
 
-    /// Lattice vertices whose motion the pose prescribes, ascending: those that one bone holds, and those of loose
-    /// parts that follow their skin.
+    /// Returns the lattice vertices whose motion the pose prescribes, ascending: those held by one bone, and those of
+    /// loose parts that follow their skin.
     pub fn held_vertices(&self) -> impl Iterator<Item = u32> + '_ {
         let held = self.bone_of_vertex.iter().enumerate();
         held.filter_map(|(v, bone)| bone.is_some().then_some(v as u32))
     }
 
-    /// Lattice vertices that one bone holds, ascending; loose parts included where one bone dominates them.
+    /// Returns the lattice vertices held by one bone, ascending. They include loose parts that one bone dominates.
     pub fn bone_vertices(&self) -> impl Iterator<Item = u32> + '_ {
         let held = self.bone_of_vertex.iter().zip(&self.skinned).enumerate();
         held.filter_map(|(v, (bone, skinned))| (bone.is_some() && !skinned).then_some(v as u32))
     }
 
-    /// Tells which way the character faces.
+    /// Returns the direction that the character faces, as a rotation about z.
     pub(crate) fn heading(&self) -> Heading {
         heading(&self.surface, &self.skeleton)
     }
 
-    /// Diagonal of the rest box of the body's own skin along the character's own axes, metres: without vertices of no face, and
-    /// without what stands far away and hangs on one bone.
+    /// Returns the diagonal of the rest box of the body's own skin along the character's own axes, metres. Vertices
+    /// without faces are left out, and so is skin that stands far away and hangs on one bone.
     pub fn size(&self) -> f64 {
         self.size
     }
 
-    /// The same body of flesh that is stiffer by a factor; what holds it against twist is too.
+    /// Returns the same body with flesh and twist stiffness multiplied by a factor.
     ///
     /// # Errors
     /// A factor that is not positive.
@@ -462,48 +462,48 @@ impl Body {
         })
     }
 
-    /// Thickness and flesh at the vertices of the own surface; none where flesh is the same everywhere.
+    /// Returns thickness and flesh at the surface's vertices. `None`: flesh is uniform.
     pub fn flesh(&self) -> Option<&FleshMap> {
         self.flesh.as_deref()
     }
 
-    /// What shape and rig tell of the body; read once, whatever is painted.
+    /// Returns the anatomy read from shape and rig, whatever is painted. It is computed on first use.
     pub fn anatomy(&self) -> &Anatomy {
         let read = || {
             let (surface, skeleton) = (&self.surface, &self.skeleton);
             let read = Anatomy::new(surface, skeleton, &self.skin, self.kind, &Silent);
-            // Nobody cancels.
+            // The silent progress never cancels.
             read.unwrap_or_else(|_| unreachable!())
         };
         self.anatomy.get_or_init(read)
     }
 
-    /// How its skin is shown with bent joints; prepared once.
+    /// Returns the shape of the skin at bent joints. It is prepared on first use.
     pub(crate) fn joints(&self) -> &JointShape {
         self.joints.get_or_init(|| JointShape::new(self))
     }
 
-    /// Parts with flesh that no bone holds: they follow one bone rigidly, or their skin.
+    /// Returns the parts with flesh that no bone holds; they follow one bone rigidly, or their skin.
     pub fn loose_parts(&self) -> &[LoosePart] {
         &self.loose_parts
     }
 
-    /// The unknowns and the symbolic factorisation.
+    /// Returns the numbering of the unknowns and the symbolic factorisation.
     pub fn pattern(&self) -> &Pattern {
         &self.pattern
     }
 
-    /// The mass matrix, 3·nodes square, kg; floor and bone rows included.
+    /// Returns the mass matrix, 3·nodes square, kg, rows of held nodes included.
     pub fn mass(&self) -> CsMatI<f64, u32> {
         self.mass.expand()
     }
 
-    /// The stiffness matrix at rest, 3·nodes square, N/m, with the twist's Hessian when asked for.
+    /// Returns the stiffness matrix at rest, 3·nodes square, N/m, plus the twist's Hessian if `twist`.
     pub fn stiffness(&self, twist: bool) -> CsMatI<f64, u32> {
         self.stiffness_matrix(twist).expand()
     }
 
-    /// As [`stiffness`](Self::stiffness), in blocks.
+    /// Returns the matrix of [`stiffness`](Self::stiffness) in 3 × 3 blocks.
     pub fn stiffness_matrix(&self, twist: bool) -> BlockMatrix {
         let share = if twist { 1.0 } else { 0.0 };
         let mut matrix = self.twist.map(|k| Mat3::identity() * (k * share));
@@ -519,14 +519,14 @@ impl Body {
         matrix
     }
 
-    /// How many cells are inverted, or flat, with the lattice's vertices at `positions[nodes]`.
+    /// Returns the number of inverted or flat cells with the lattice's vertices at `positions[nodes]`.
     pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
         let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
         self.lattice.cells().iter().filter(inverted).count()
     }
 }
 
-/// The size of a body: of its skin without vertices of no face and props far away.
+/// Returns the size of a body, metres, leaving out vertices without faces and props far away.
 fn size_of(
     surface: &Surface,
     skeleton: &Skeleton,
@@ -540,7 +540,7 @@ fn size_of(
     extent(embedding, lattice.vertices(), heading, is)
 }
 
-/// Diagonal of the box, along these axes, around those of an embedded surface's vertices that `chosen` names; 0 without any.
+/// Returns the diagonal of the box, along the heading's axes, around the `chosen` embedded vertices; 0 without any.
 fn extent(
     embedding: &Embedding,
     rest: &[Vec3],

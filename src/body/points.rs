@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flesh as points, for integrals of what varies faster than the cells do. [capell2006, §4.2]
+//! Quadrature points of the flesh, for integrands that vary faster than the cells do. [capell2006, §4.2]
 //!
-//! Space is divided into voxels of spacing `s/2^level`, s a part of the body's size, around the middle of the rest box. A
-//! voxel wholly in the flesh is one point in its middle; one that the skin cuts is halved along each axis, each part
-//! counts by the share that the signed distance d gives it, `½ − d/side` within 0 and 1, and the parts in one cell of the
-//! lattice become one point at their centre of mass. Each point carries its volume, its cell (of overlapping virtual
-//! copies the one that owns the flesh there) and that cell's functions.
+//! Space is divided into voxels of spacing `s/2^level`, with s a part of the body's size, around the middle of the
+//! rest box. A voxel wholly in the flesh is one point at its centre. A voxel that the skin cuts is halved along each
+//! axis. Each of its parts counts by a share from the signed distance d: `½ − d/side`, clamped to 0 and 1. The parts
+//! in one cell of the lattice become one point at their centre of mass. Each point carries its volume, its cell and
+//! that cell's functions; of overlapping virtual copies, the cell is the one that owns the flesh there.
 //!
-//! Points stay where they are whatever is integrated, so an integral over them is as smooth as its integrand. They are
-//! made in bricks of 4³ voxels when first asked for, the same bits whoever asks first, and kept.
+//! Points do not depend on the integrand, so an integral over them is as smooth as its integrand. They are built on
+//! first use in bricks of 4³ voxels, bit for bit the same in any order, and kept.
 //!
-//! Flesh outside the lattice is left out, as it is from the body's own integrals.
+//! Flesh outside the lattice is left out, as from the body's own integrals.
 
 use crate::Vec3;
 use crate::lattice::Lattice;
@@ -19,32 +19,32 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// A piece of flesh.
+/// A quadrature point: a piece of flesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FleshPoint {
-    /// Its centre of mass at rest, metres.
+    /// Centre of mass at rest, metres.
     pub place: Vec3,
-    /// m³.
+    /// Volume, m³.
     pub volume: f64,
-    /// Its cell.
+    /// Cell of the lattice.
     pub cell: u32,
-    /// The functions of the cell's corners there; unused ones are zero.
+    /// Values of the cell's corner functions at `place`; unused entries are zero.
     pub shape: [f64; 8],
 }
 
 /// The flesh in a cube of space, by cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Brick {
-    /// Points, those of one cell one after the other.
+    /// Points, grouped by cell.
     pub points: Vec<FleshPoint>,
 }
 
-/// All the flesh of a body, made where it is asked for.
+/// All the flesh of a body, built brick by brick on first use.
 #[derive(Debug)]
 pub struct FleshPoints {
     surface: Arc<Surface>,
     lattice: Arc<Lattice>,
-    /// Whether every edge of the surface has two triangles.
+    /// `true`: every edge of the surface has two triangles.
     closed: OnceLock<bool>,
     made: RwLock<Made>,
 }
@@ -55,20 +55,20 @@ struct Made {
     points: usize,
 }
 
-/// Level and position of a brick, in bricks from the middle.
+/// Level and position of a brick, counted in bricks from the middle.
 type Key = (u32, [i32; 3]);
 
 /// Finest level.
 pub const FINEST: u32 = 24;
-/// Voxels along the body's size at level 0: the thin layer around sheets is thicker than one.
+/// Voxels along the body's size at level 0; one of them is thinner than the thin layer around sheets.
 const ACROSS: f64 = 64.0;
-/// Voxels along a brick.
+/// Voxels along an edge of a brick.
 const BRICK: i32 = 4;
-/// So many points are kept, about 200 MB; then all are forgotten. An empty brick counts as a few.
+/// Number of points, about 200 MB, beyond which all are discarded. A brick counts as at least four.
 const MOST_POINTS: usize = 2_000_000;
 
 impl FleshPoints {
-    /// The flesh inside a surface, in a lattice. Computes nothing yet.
+    /// Refers to the flesh inside a surface, in a lattice; computes nothing yet.
     pub fn new(surface: Arc<Surface>, lattice: Arc<Lattice>) -> Self {
         Self {
             surface,
@@ -78,20 +78,20 @@ impl FleshPoints {
         }
     }
 
-    /// Side of a voxel at a level, metres.
+    /// Returns the side of a voxel at a level, metres.
     pub fn spacing(&self, level: u32) -> f64 {
         self.surface.size() / ACROSS / f64::from(level.min(FINEST)).exp2()
     }
 
-    /// The coarsest level whose voxels are no larger than a length; the finest one where none is.
+    /// Returns the coarsest level with voxels no larger than a length, metres, or else the finest.
     pub fn level(&self, longest: f64) -> u32 {
         let halvings = (self.spacing(0) / longest).log2().ceil();
         halvings.clamp(0.0, f64::from(FINEST)) as u32
     }
 
-    /// Returns the bricks of a level that meet a box and that `keep` wants, called with the middle of a cube and the radius around
-    /// it. What `keep` does not want of a cube, it must not want of any cube inside: blocks of bricks are left out as wholes, so that
-    /// a thin ring costs what it meets and not its box.
+    /// Returns the bricks of a level that meet a box and that `keep` accepts. `keep` gets the middle of a cube and
+    /// the radius of the sphere around it. If it rejects a cube, it must reject every cube inside: blocks of bricks
+    /// are skipped as a whole, so that the cost of a thin ring depends on what it meets, not on its box.
     pub fn within(
         &self,
         level: u32,
@@ -112,7 +112,7 @@ impl FleshPoints {
         let wanted = |block: &Block| {
             let size = f64::from(1u32 << block.doublings);
             let at = Vec3::from(block.first.map(f64::from)) + Vec3::repeat(0.5 * size);
-            // By rounding no block is left out of which a brick is wanted.
+            // The slack keeps rounding from rejecting a block with an accepted brick.
             let slack = if block.doublings > 0 { 1.0 + 1e-9 } else { 1.0 };
             keep(middle + at * side, radius * size * slack)
         };
@@ -131,7 +131,7 @@ impl FleshPoints {
         self.bricks(&keys)
     }
 
-    /// The bricks of some keys; those that are missing are made.
+    /// Returns the bricks of the keys; builds those that are missing.
     fn bricks(&self, keys: &[Key]) -> Vec<Arc<Brick>> {
         let mut found: Vec<Option<Arc<Brick>>> = {
             let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
@@ -139,7 +139,7 @@ impl FleshPoints {
         };
         let missing: Vec<usize> = (0..keys.len()).filter(|&i| found[i].is_none()).collect();
         if !missing.is_empty() {
-            // What the surface makes when first asked is made before the work is shared out.
+            // The surface builds its own caches before the work is shared out.
             self.surface.signed_distance(self.middle());
             self.is_closed();
             let new: Vec<Arc<Brick>> = missing
@@ -151,7 +151,7 @@ impl FleshPoints {
                 if made.points > MOST_POINTS {
                     *made = Made::default();
                 }
-                // Somebody else may have been quicker, with the same bits.
+                // Another thread may have been quicker, with the same bits.
                 if made.bricks.insert(keys[i], brick.clone()).is_none() {
                     made.points += brick.points.len().max(4);
                 }
@@ -191,14 +191,14 @@ impl FleshPoints {
         Brick { points }
     }
 
-    /// Whether a cube is all flesh, or none; none where the skin may cut it.
+    /// Returns whether a cube is entirely inside or outside the flesh. `None`: the skin may cut it.
     fn uniform(&self, centre: Vec3, side: f64) -> Option<bool> {
         let distance = self.surface.signed_distance(centre);
         if distance.abs() <= 0.5 * 3f64.sqrt() * side {
             return None;
         }
         let inside = distance < 0.0;
-        // No skin is near, but across a hole flesh ends without one.
+        // Without skin nearby, flesh can still end at a hole.
         let same = |c: Vec3| {
             let corner = centre + (c - Vec3::repeat(0.5)) * side;
             self.surface.contains(corner) == inside
@@ -206,13 +206,13 @@ impl FleshPoints {
         (self.is_closed() || cube(2).all(same)).then_some(inside)
     }
 
-    /// A voxel full of flesh.
+    /// Returns the point of a voxel full of flesh; `None` outside the lattice.
     fn whole(&self, place: Vec3, h: f64) -> Option<FleshPoint> {
         let cell = self.cell(place)?;
         Some(self.point(place, h.powi(3), cell))
     }
 
-    /// A voxel that the skin cuts.
+    /// Adds the points of a voxel that the skin cuts.
     fn cut(&self, centre: Vec3, h: f64, points: &mut Vec<FleshPoint>) {
         let side = 0.5 * h;
         let offset = |part: Vec3| (part - Vec3::repeat(0.5)) * side;
@@ -224,7 +224,7 @@ impl FleshPoints {
             slope += offset * *distance;
         }
         let outward = slope.try_normalize(0.0).unwrap_or_default();
-        // Volume and first moment about the centre by cell; of parts in no cell at last.
+        // Volume and first moment about the centre by cell, then those of parts in no cell.
         let mut sums: Vec<(u32, f64, Vec3)> = Vec::new();
         let (mut volume, mut moment) = (0.0, Vec3::zeros());
         for (&distance, offset) in distances.iter().zip(parts()) {
@@ -247,7 +247,7 @@ impl FleshPoints {
                 None => sums.push((cell, share, offset * share)),
             }
         }
-        // A hair outside the lattice: it goes with its neighbours.
+        // Parts just outside the lattice are added to the first cell.
         if let Some(first) = sums.first_mut() {
             first.1 += volume;
             first.2 += moment;
@@ -303,7 +303,7 @@ impl Block {
     }
 }
 
-/// Places in a cube of n³, x fastest.
+/// Returns the positions in a cube of n³, x fastest.
 fn cube(n: i32) -> impl Iterator<Item = Vec3> {
     (0..n * n * n).map(move |i| {
         Vec3::new(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A body as plain data, for the on-disk cache (serde; the file format is [`crate::store`]'s), with the surfaces that it
-//! carried when it was saved.
+//! A body as plain data for the on-disk cache, with the surfaces it carried when it was saved. The file format is
+//! [`crate::store`]'s.
 
 use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, Kind, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
@@ -22,16 +22,16 @@ struct Weights {
     weights: Vec<f64>,
 }
 
-/// Weights of bones are parts of one, but for rounding.
+/// Upper bound of a bone's weight: 1 plus rounding.
 const ONE: f64 = 1.0 + 1e-9;
 
-/// Why a surface cannot be written.
+/// Error for a surface that cannot be written.
 pub(crate) const WIDE: &str = "a vertex of a surface hangs on more than eight lattice vertices";
 
-/// What is wrong with matrices that do not fit.
+/// Error for matrices that do not fit.
 const MATRICES: &str = "its matrices do not fit its lattice";
 
-/// All of a body but the symbolic factorisation, which is quicker to make again than to read.
+/// A body without its symbolic factorisation, which is quicker to compute again than to read.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredBody {
     vertices: Vec<Vec3>,
@@ -58,15 +58,16 @@ pub(crate) struct StoredBody {
     bone_of_vertex: Vec<Option<u32>>,
     skinned: Vec<bool>,
     loose_parts: Vec<LoosePart>,
-    /// The own surface's vertices and triangles.
+    /// Vertices and triangles of the own surface.
     surface: (Vec<Vec3>, Vec<[u32; 3]>),
-    /// The own surface in the lattice, with its skin; then others.
+    /// Embedding and skin of the own surface, then of the others.
     surfaces: Vec<(StoredEmbedding, Weights)>,
     flesh_map: Option<FleshMap>,
 }
 
 impl Body {
-    /// As plain data, with further surfaces embedded in its lattice; none where a point's row is longer than files have.
+    /// Returns the body as plain data, with further surfaces embedded in its lattice. `None`: a vertex of a surface
+    /// hangs on more than eight lattice vertices.
     pub(crate) fn stored<'a>(
         &'a self,
         further: impl Iterator<Item = (&'a Embedding, &'a SkinWeights)>,
@@ -132,11 +133,11 @@ impl<'de> Deserialize<'de> for Body {
     }
 }
 
-/// The embeddings of further surfaces in a body's lattice, and their skin.
+/// Embeddings of further surfaces in a body's lattice, with their skin.
 type Further = Vec<(Embedding, SkinWeights)>;
 
 impl StoredBody {
-    /// The body again, and the further surfaces; what would lead out of bounds is refused.
+    /// Returns the body and the further surfaces; refuses data that would lead out of bounds.
     pub(crate) fn into_body(self) -> Result<(Body, Further), BodyError> {
         let (k, c, b) = (self.vertices.len(), self.cells.len(), self.names.len());
         let fits = |good: bool, what| {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fields that artists paint on the surface, carried to the lattice's vertices.
+//! Transfer of painted fields from the surface to the lattice's vertices.
 //!
-//! A lattice vertex takes the mean of the surface's samples in *its own* cells, weighted by the square of
-//! its function there: taking the nearest surface vertex instead would bleed from one leg to the other.
-//! Vertices that no sample reaches get values by diffusion over the lattice's edges (the discrete Laplace
-//! equation), and those of parts without any sample keep what they are given to start with.
+//! A lattice vertex takes the mean of the surface's samples in *its own* cells, weighted by the square of its
+//! function there. The nearest surface vertex instead would bleed from one leg to the other. Vertices that no sample
+//! reaches get values by diffusion over the lattice's edges (the discrete Laplace equation). Parts without any sample
+//! keep their initial values.
 
 use crate::Vec3;
 use crate::lattice::{Embedding, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
 
-/// Smaller shares of a bone are dropped.
+/// Shares of a bone up to this are dropped.
 const NEGLIGIBLE: f64 = 1e-3;
-/// A sample whose cell's function is larger than this in size there lies farther from the cell than that is wide: a stray vertex, which has
-/// nothing to say about it. By the square of the function it would outweigh all others.
+/// Size of a weight above which a sample is ignored. Such a stray vertex lies farther from its cell than the cell is
+/// wide, and would outweigh all others by the square of its function.
 const OUTSIDE: f64 = 2.0;
-/// Passes of Gauss-Seidel at most; few vertices are ever unreached, most touch one that is.
+/// Most passes of Gauss-Seidel; few vertices are ever unreached, and most of them touch one that is.
 const PASSES: usize = 1000;
 
 /// Rows of numbers at the lattice's vertices; `known` rows are final.
@@ -26,8 +26,8 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The mean of the samples' rows; `row(i, add)` calls `add(column, value)` for sample i, or not at all
-    /// where it has nothing to say.
+    /// Returns the weighted mean of the samples' rows. `row(i, add)` calls `add(column, value)` for sample i and
+    /// returns `true`, or returns `false` without a call.
     pub fn gather(
         vertices: usize,
         columns: usize,
@@ -68,15 +68,14 @@ impl Field {
         &self.values[vertex * self.columns..(vertex + 1) * self.columns]
     }
 
-    /// Makes a row final.
+    /// Sets a row to one in `column`, zero elsewhere, and makes it final.
     pub fn set(&mut self, vertex: usize, column: usize) {
         self.values[vertex * self.columns..(vertex + 1) * self.columns].fill(0.0);
         self.values[vertex * self.columns + column] = 1.0;
         self.known[vertex] = true;
     }
 
-    /// Fills the rows that are not known; `start` gives the first guess, which stays in parts without any
-    /// known row.
+    /// Fills the rows that are not known. `start` writes the first guess, which stays in parts without any known row.
     pub fn diffuse(&mut self, lattice: &Lattice, start: impl Fn(usize, &mut [f64])) {
         let n = self.columns;
         let mut links: Vec<(u32, u32)> = Vec::new();
@@ -122,7 +121,7 @@ impl Field {
         }
     }
 
-    /// Vertices that a known one is linked to, however far.
+    /// Marks vertices connected to a known one.
     fn reached(&self, unknown: &[(usize, &[(u32, u32)])]) -> Vec<bool> {
         let mut reached = self.known.clone();
         loop {
@@ -139,14 +138,14 @@ impl Field {
         }
     }
 
-    /// Rows as weights: normalised, without negligible entries.
+    /// Returns the rows as weights: normalised, without negligible entries.
     pub fn into_weights(self) -> SkinWeights {
         let rows = (0..self.known.len()).map(|v| self.row(v));
         weights_from_rows(rows, self.columns)
     }
 }
 
-/// Sparse rows that sum to one.
+/// Returns the rows as sparse ones that sum to one.
 pub(super) fn weights_from_rows<'a>(
     rows: impl Iterator<Item = &'a [f64]>,
     bones: usize,
@@ -172,7 +171,7 @@ pub(super) fn weights_from_rows<'a>(
     weights
 }
 
-/// Weights by distance to the bones, for flesh that nobody has painted: inverse fourth power.
+/// Fills a row with weights by distance to the bones (inverse fourth power), for unpainted flesh.
 pub(super) fn by_distance(skeleton: &Skeleton, bones: &[u32], p: Vec3, row: &mut [f64]) {
     row.fill(0.0);
     let distances: Vec<f64> = bones
@@ -188,7 +187,7 @@ pub(super) fn by_distance(skeleton: &Skeleton, bones: &[u32], p: Vec3, row: &mut
     row.iter_mut().for_each(|w| *w /= total);
 }
 
-/// Distance from a point to a bone at rest.
+/// Returns the distance from a point to a bone at rest, metres.
 pub(super) fn distance_to_bone(skeleton: &Skeleton, bone: u32, p: Vec3) -> f64 {
     let (head, tail) = (
         skeleton.heads()[bone as usize],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The twist of a body: a tube of flesh around each bone, and the energy of its spin [capell2002, §4.6].
+//! Twist energy of a body: a tube of flesh around each bone resists spinning about it [capell2002, §4.6].
 
 use super::assemble::{add_pairs, of_lattice};
 use super::transfer::Field;
@@ -13,7 +13,7 @@ use crate::skeleton::Skeleton;
 use crate::solve::ScalarMatrix;
 use rayon::prelude::*;
 
-/// Makes one tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
+/// Builds one tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
 pub(super) fn regions(
     skeleton: &Skeleton,
     lattice: &Lattice,
@@ -31,7 +31,7 @@ pub(super) fn regions(
             let (head, tail) = (at(chain.first()?), at(chain.last()?));
             let radius = match &options.twist_radius {
                 Some(r) => r[bone as usize],
-                // A bone on the skin or outside of it still has to hold the flesh that follows it.
+                // A bone on the skin or outside still has to hold the flesh that follows it.
                 None => default_radius(flesh, head, tail)
                     .max(BREADTH_SHARE * breadth(lattice, weights, bone, head, tail)),
             };
@@ -57,10 +57,10 @@ pub(super) fn regions(
         .collect()
 }
 
-/// The default twist radius is at least this part of the flesh's mean distance from the bone's line.
+/// Lower bound of the default twist radius, as a part of the flesh's mean distance from the bone's line.
 const BREADTH_SHARE: f64 = 0.25;
 
-/// Mean distance from a bone's line of the lattice vertices that follow the bone, by weight.
+/// Returns the weighted mean distance, from a bone's line, of the lattice vertices that follow the bone.
 fn breadth(lattice: &Lattice, weights: &Field, bone: u32, head: Vec3, tail: Vec3) -> f64 {
     let Some(axis) = (tail - head).try_normalize(0.0) else {
         return 0.0;
@@ -74,15 +74,15 @@ fn breadth(lattice: &Lattice, weights: &Field, bone: u32, head: Vec3, tail: Vec3
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-/// The twist's Hessian, what it pulls towards, and the cells that it acts in.
+/// The twist's Hessian, its targets, and the cells in which it acts.
 pub(super) struct Twist {
     pub matrix: ScalarMatrix,
     pub loads: Vec<TwistLoad>,
     pub cells: Vec<bool>,
 }
 
-/// Integrates the tubes over the flesh that they lie in. `painted` are factors of its cells: the stiffness of a tube goes by that of the
-/// flesh, point by point, and is the same all over where there are none.
+/// Integrates the tubes over the flesh inside them. `painted` holds the material factors of the cells, which scale
+/// the tube's stiffness point by point; empty: 1 everywhere.
 pub(super) fn energy(
     lattice: &Lattice,
     flesh: &dyn Flesh,
@@ -107,7 +107,7 @@ pub(super) fn energy(
             .zip(&samples.weights)
         {
             let corners = lattice.cells()[c as usize].corners();
-            // Where two bones' tubes overlap the flesh is not to be torn between them.
+            // Flesh in the overlap of two bones' tubes must not be torn between them.
             let follows: f64 = corners
                 .iter()
                 .zip(shape)

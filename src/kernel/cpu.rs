@@ -2,9 +2,9 @@
 //! The embedding on the processor: four or eight weights a vertex in one packed stream.
 //!
 //! A lattice of tetrahedra needs four weights, 32 bytes a vertex. The lattice's own positions, a few thousand bytes,
-//! stay in the L1 cache; each is four floats wide so that a vertex is four multiply-adds of whole
-//! registers. Large surfaces are cut into fixed chunks over threads; every vertex is computed alone, so the
-//! result does not depend on their number.
+//! stay in the L1 cache. Each is four floats wide, so that a vertex takes four multiply-adds of whole registers.
+//! Large surfaces are cut into fixed chunks over threads. Every vertex is computed alone, so the result does not
+//! depend on the number of threads.
 
 use super::target::{Put, with_form};
 use super::{Engine, KernelError, LocalPositions, Target};
@@ -21,7 +21,7 @@ pub struct CpuEmbedding {
     lattice_vertices: usize,
 }
 
-/// The rows of a surface: narrow ones where no vertex needs more.
+/// Rows of a surface: four wide if that suffices for every vertex.
 #[derive(Debug, Clone)]
 pub(super) enum Rows {
     Four(Vec<Row<4>>),
@@ -37,7 +37,7 @@ pub(super) struct Row<const N: usize> {
 }
 
 impl<const N: usize> Row<N> {
-    /// The weighted mean of what the lattice vertices have.
+    /// Returns the weighted mean of values of the lattice vertices.
     #[inline(always)]
     pub(super) fn mean(&self, of: &[[f32; 4]]) -> [f32; 4] {
         let mut sum = [0.0f32; 4];
@@ -51,10 +51,10 @@ impl<const N: usize> Row<N> {
 }
 
 impl Rows {
-    /// Packs an embedding in a lattice of so many vertices.
+    /// Packs an embedding in a lattice of `lattice_vertices` vertices.
     ///
     /// # Errors
-    /// A lattice vertex that does not exist, a row of more than eight.
+    /// A lattice vertex that does not exist, or a row of more than eight weights.
     pub(super) fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
         let lengths = || (0..embedding.len()).map(|vertex| embedding.row(vertex).len());
         if let Some((vertex, entries)) = lengths().enumerate().find(|&(_, length)| length > 8) {
@@ -67,7 +67,7 @@ impl Rows {
         })
     }
 
-    /// Every surface vertex is embedded at the lattice vertex of its own number.
+    /// Embeds every surface vertex at the lattice vertex of the same number.
     pub(super) fn identity(vertices: usize) -> Self {
         let row = |v: usize| Row {
             indices: [v as u32, 0, 0, 0],
@@ -76,7 +76,7 @@ impl Rows {
         Self::Four((0..vertices).map(row).collect())
     }
 
-    /// Memory, bytes.
+    /// Returns the memory used, bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Four(rows) => size_of_val(rows.as_slice()),
@@ -84,7 +84,7 @@ impl Rows {
         }
     }
 
-    /// Number of surface vertices.
+    /// Returns the number of surface vertices.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Four(rows) => rows.len(),
@@ -94,10 +94,10 @@ impl Rows {
 }
 
 impl CpuEmbedding {
-    /// Packs an embedding in a lattice of so many vertices.
+    /// Packs an embedding in a lattice of `lattice_vertices` vertices.
     ///
     /// # Errors
-    /// A lattice vertex that does not exist, a row of more than eight.
+    /// A lattice vertex that does not exist, or a row of more than eight weights.
     pub fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
         Ok(Self {
             rows: Rows::new(embedding, lattice_vertices)?,
@@ -105,7 +105,7 @@ impl CpuEmbedding {
         })
     }
 
-    /// The packed rows.
+    /// Returns the packed rows.
     pub(super) fn rows(&self) -> &Rows {
         &self.rows
     }

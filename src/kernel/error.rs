@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can be wrong with what a kernel is given.
+//! Errors of the kernels' inputs and devices.
 
-/// Why a kernel could not be made or used.
+/// Reasons why a kernel cannot be built or used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KernelError {
-    /// An embedding for another lattice.
+    /// The embedding belongs to another lattice.
     #[error(
         "surface vertex {vertex} hangs on lattice vertex {index}, but the lattice has {count} vertices"
     )]
     OutOfRange {
-        /// The surface vertex.
+        /// Surface vertex.
         vertex: usize,
-        /// The lattice vertex it names.
+        /// Lattice vertex in its row.
         index: u32,
-        /// How many there are.
+        /// Number of lattice vertices.
         count: usize,
     },
-    /// A row longer than the kernels have.
+    /// A row has more weights than the kernels support.
     #[error(
         "surface vertex {vertex} hangs on {entries} lattice vertices, but what is shown hangs on at most eight"
     )]
     Wide {
-        /// The surface vertex.
+        /// Surface vertex.
         vertex: usize,
-        /// The length of its row.
+        /// Length of its row.
         entries: usize,
     },
-    /// Positions of another lattice.
+    /// The positions belong to another lattice.
     #[error("there are {given} lattice positions, but the embedding was made for {expected}")]
     Lattice {
-        /// How many there should be.
+        /// Expected number.
         expected: usize,
-        /// How many there are.
+        /// Actual number.
         given: usize,
     },
-    /// An output of the wrong length.
+    /// The output has the wrong length.
     #[error("the output has room for {given} numbers, but {expected} are needed")]
     Output {
-        /// How long it should be.
+        /// Expected length.
         expected: usize,
-        /// How long it is.
+        /// Actual length.
         given: usize,
     },
-    /// No modes at all.
+    /// There are no modes.
     #[error("there are no modes; a deformer needs at least one")]
     NoModes,
-    /// Not as many rotations as shapes.
+    /// Numbers of shapes and rotations differ.
     #[error("there are {shapes} mode shapes, but {rotations} modal rotations")]
     Modes {
         /// Number of mode shapes.
@@ -53,25 +53,26 @@ pub enum KernelError {
         /// Number of modal rotations.
         rotations: usize,
     },
-    /// A mode of another body.
+    /// A mode belongs to another body.
     #[error("mode {mode} has {given} vectors, but the body has {expected} nodes")]
     ModeLength {
-        /// The mode.
+        /// Index of the mode.
         mode: usize,
         /// Nodes of the body.
         expected: usize,
         /// Vectors of the mode.
         given: usize,
     },
-    /// A mode with numbers that cannot be shown.
+    /// A mode has numbers that are not finite, or too large for f32.
     #[error("mode {mode} is not finite at node {node}, or too large for single precision")]
     ModeNonFinite {
-        /// The mode.
+        /// Index of the mode.
         mode: usize,
-        /// The node.
+        /// Index of the node.
         node: usize,
     },
-    /// An embedding of another surface, or none where the nodes are not the surface's vertices.
+    /// The embedding belongs to another surface, or is missing although nodes are not the surface's
+    /// vertices.
     #[error("the surface has {expected} vertices, but the embedding has {given}")]
     Surface {
         /// Vertices of the surface.
@@ -79,54 +80,54 @@ pub enum KernelError {
         /// Points of the embedding, or nodes of the body.
         given: usize,
     },
-    /// A weight of the embedding that is not a number.
+    /// A weight of the embedding is not finite.
     #[error("a weight of surface vertex {vertex} is not finite")]
     Weight {
-        /// The surface vertex.
+        /// Surface vertex.
         vertex: usize,
     },
-    /// A rest position that is not a number.
+    /// A rest position is not finite, or too far away.
     #[error("the rest position of surface vertex {vertex} is not finite, or too far away")]
     Rest {
-        /// The surface vertex.
+        /// Surface vertex.
         vertex: usize,
     },
-    /// Skin weights that are no table of this surface.
+    /// The skin weights do not fit this surface.
     #[error(
         "the skin weights do not fit: {vertices} vertices are expected, row {row} is damaged or missing"
     )]
     Skin {
         /// Vertices of the surface.
         vertices: usize,
-        /// The first row that is wrong.
+        /// First row that is wrong.
         row: usize,
     },
-    /// Amplitudes of other modes.
+    /// The amplitudes belong to other modes.
     #[error("there are {given} amplitudes, but {expected} are needed, one for each mode")]
     Amplitudes {
         /// Number of modes, or modes times frames.
         expected: usize,
-        /// How many there are.
+        /// Actual number.
         given: usize,
     },
-    /// An amplitude that is not a number.
+    /// An amplitude is not finite.
     #[error("the amplitude of mode {mode} is not finite")]
     Amplitude {
-        /// The mode.
+        /// Index of the mode.
         mode: usize,
     },
-    /// Amplitudes that carry the surface out of single precision.
+    /// The amplitudes carry the surface out of the range of f32.
     #[error(
         "the amplitudes are too large: mode {mode} alone turns or moves the surface out of range"
     )]
     TooLarge {
-        /// The mode that contributes most.
+        /// Mode that contributes most.
         mode: usize,
     },
-    /// Bones for a surface without skin weights.
+    /// A pose for a surface without skin weights.
     #[error("a pose was given, but the deformer was made without skin weights")]
     NoSkin,
-    /// A pose of another skeleton.
+    /// The pose belongs to another skeleton.
     #[error("the pose has {given} bones, but the skin weights are for {expected}")]
     Bones {
         /// Bones of the skin weights.
@@ -134,19 +135,19 @@ pub enum KernelError {
         /// Bones of the pose.
         given: usize,
     },
-    /// A pose out of single precision.
+    /// The pose is out of the range of f32.
     #[error("the map of bone {bone} is too large to be shown")]
     BoneTooLarge {
-        /// The bone.
+        /// Index of the bone.
         bone: usize,
     },
-    /// A target space that is none.
+    /// The target space has numbers that are not finite, or beyond 1e12.
     #[error("the target space has a number that is not finite, or beyond 1e12")]
     Target,
-    /// A limit that is none.
+    /// The limit is not a positive number.
     #[error("a soft limit must be a positive number of metres")]
     Limit,
-    /// Poses for another number of frames.
+    /// The number of poses differs from the number of frames.
     #[error("there are {given} poses, but {expected} frames; give one for each or none")]
     Poses {
         /// Number of frames.
@@ -154,19 +155,19 @@ pub enum KernelError {
         /// Number of poses.
         given: usize,
     },
-    /// An engine that is not known.
+    /// The engine's name is unknown.
     #[error("there is no engine '{name}'; known are auto, cpu, gpu and gpu:NAME")]
     Engine {
-        /// What was asked for.
+        /// The name passed.
         name: String,
     },
-    /// The graphics device cannot do it, or no longer.
+    /// The graphics device cannot be used, or no longer.
     #[error("the graphics device cannot be used: {reason}")]
     Device {
-        /// What it said.
+        /// Message of the device.
         reason: String,
     },
-    /// The caller asked to stop.
+    /// The caller cancelled.
     #[error(transparent)]
     Cancelled(#[from] crate::progress::Cancelled),
 }

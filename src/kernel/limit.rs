@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A soft limit on how far a surface is shown from where the artist's own skinning puts it.
+//! A soft limit on the distance of a shown surface from the artist's own skinning.
 //!
-//! Linearised flesh has no end to its stretch: a blow of fifty g carries it as far as it likes, and where skin
-//! weights jump from bone to bone (armour, dolls' joints) no smooth flesh can follow them. The limit acts on
-//! what is shown, never on the motion: a distance d from the skin's position, linear blend skinning with the
-//! surface's own weights, stays what it is up to two thirds of the limit L, and beyond is
-//! `L/3 (2 + tanh(3 d/L − 2))`: it never passes L, and is C¹. It is stateless, so frames keep their independence,
-//! and monotone, so stronger motion still looks stronger.
+//! Linearised flesh stretches without bound under a strong blow (fifty g). Where skin weights jump from bone to
+//! bone (armour, dolls' joints), no smooth flesh can follow them. The limit acts on the shown surface, never on
+//! the motion. A distance d from the skin's position, linear blend skinning with the surface's own weights, is
+//! kept up to two thirds of the limit L. Beyond, it becomes `L/3 (2 + tanh(3 d/L − 2))`, which never passes L and
+//! is C¹. The limit is stateless, so frames keep their independence, and monotone, so stronger motion still looks
+//! stronger.
 
 use super::KernelError;
 use crate::range::FARTHEST;
@@ -16,14 +16,14 @@ use rayon::prelude::*;
 
 /// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
 const CHUNK: usize = 8192;
-/// The part of the limit within which nothing is changed.
+/// Part of the limit within which distances are kept.
 const FREE: f32 = 2.0 / 3.0;
 
 /// The maps of a pose's bones in f32, between two local origins.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct LocalMaps {
     maps: Vec<Columns>,
-    /// The origin in posed space.
+    /// Origin in posed space, metres.
     origin: [f32; 3],
 }
 
@@ -31,7 +31,7 @@ pub struct LocalMaps {
 pub(super) type Columns = [[f32; 4]; 4];
 
 impl LocalMaps {
-    /// Maps from rest positions relative to `rest_origin` to posed ones relative to `origin`.
+    /// Converts a pose to maps from rest positions relative to `rest_origin` to posed ones relative to `origin`.
     pub fn new(pose: &Pose, rest_origin: Vec3, origin: [f32; 3]) -> Self {
         let maps = pose.maps().iter();
         Self {
@@ -42,8 +42,7 @@ impl LocalMaps {
         }
     }
 
-    /// As [`new`](Self::new), with one more map that leaves everything in place, for vertices that no bone
-    /// carries.
+    /// Acts as [`new`](Self::new), and adds an identity map for vertices that no bone carries.
     pub(super) fn with_rest(pose: &Pose, rest_origin: Vec3, origin: [f32; 3]) -> Self {
         let mut local = Self::new(pose, rest_origin, origin);
         let there = Vec3::from(origin.map(f64::from));
@@ -52,7 +51,7 @@ impl LocalMaps {
         local
     }
 
-    /// The maps as a pose, from rest positions to posed ones relative to the origin.
+    /// Returns the maps as a pose, from rest positions to posed ones relative to the origin.
     pub(crate) fn pose(&self, rest_origin: Vec3) -> Result<Pose, SkeletonError> {
         let wide = |c: &[f32; 4]| Vec3::new(c[0].into(), c[1].into(), c[2].into());
         let map = |columns: &Columns| {
@@ -65,22 +64,22 @@ impl LocalMaps {
         Pose::new(self.maps.iter().map(map).collect())
     }
 
-    /// One map per bone.
+    /// Returns one map per bone.
     pub(super) fn maps(&self) -> &[Columns] {
         &self.maps
     }
 
-    /// The origin in posed space, metres.
+    /// Returns the origin in posed space, metres.
     pub(super) fn origin(&self) -> [f32; 3] {
         self.origin
     }
 
-    /// Memory, bytes.
+    /// Returns the memory used, bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.maps.as_slice())
     }
 
-    /// Whether these are sound maps of so many bones.
+    /// Returns whether there are `bones` maps with numbers in range.
     pub(crate) fn fits(&self, bones: usize) -> bool {
         let mut numbers = self.maps.iter().flatten().flatten().chain(&self.origin);
         self.maps.len() == bones && numbers.all(|&x| f64::from(x).abs() <= FARTHEST)
@@ -123,7 +122,7 @@ impl SkinPairs {
         }
     }
 
-    /// From `(bone, weight)` pairs per vertex.
+    /// Packs `(bone, weight)` pairs per vertex.
     pub(super) fn from_rows(rows: &[Vec<(u32, f64)>]) -> Self {
         let mut skin = Self {
             offsets: vec![0],
@@ -140,19 +139,19 @@ impl SkinPairs {
         skin
     }
 
-    /// Memory, bytes.
+    /// Returns the memory used, bytes.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.offsets.as_slice()) + size_of_val(self.pairs.as_slice())
     }
 
-    /// The pairs of a vertex.
+    /// Returns the pairs of a vertex.
     #[inline(always)]
     pub(super) fn row(&self, vertex: usize) -> Option<&[Pair]> {
         let row = *self.offsets.get(vertex)? as usize..*self.offsets.get(vertex + 1)? as usize;
         self.pairs.get(row)
     }
 
-    /// The blended map of a vertex; none when no bone carries it.
+    /// Returns the blended map of a vertex; `None` if no bone carries it.
     #[inline(always)]
     pub(super) fn blend(&self, vertex: usize, maps: &[Columns]) -> Option<Columns> {
         let row = self.row(vertex)?;
@@ -172,20 +171,20 @@ impl SkinPairs {
     }
 }
 
-/// The image of a point under a map.
+/// Returns the image of a point under a map.
 #[inline(always)]
 pub(super) fn image(map: &Columns, [x, y, z]: [f32; 3]) -> [f32; 3] {
     std::array::from_fn(|k| map[0][k] * x + map[1][k] * y + map[2][k] * z + map[3][k])
 }
 
-/// How a distance, squared, from the skin is shrunk: what to multiply it by. None within the part that is free.
+/// Returns the factor that shrinks a squared distance from the skin; `None` if the distance is kept.
 #[inline(always)]
 pub(super) fn shrink(squared: f32, limit: f32) -> Option<f32> {
     let free = FREE * limit;
     (squared > free * free).then(|| beyond(squared, limit))
 }
 
-/// Out of line, so that the usual path keeps its registers.
+/// Kept out of line, so that the usual path keeps its registers.
 #[inline(never)]
 fn beyond(squared: f32, limit: f32) -> f32 {
     let (d, free) = (squared.sqrt(), FREE * limit);
@@ -201,7 +200,7 @@ pub struct SkinLimit {
 }
 
 impl SkinLimit {
-    /// The skinning of rest positions by weights, one row each. Vertices without weights are left alone.
+    /// Packs the skinning of rest positions by weights, one row each. Vertices without weights are not limited.
     pub fn new(rest: &[Vec3], rest_origin: Vec3, weights: &SkinWeights) -> Self {
         let local = |p: &Vec3| {
             let d = p - rest_origin;
@@ -213,8 +212,8 @@ impl SkinLimit {
         }
     }
 
-    /// Draws world positions `[vertices · 3]` towards their skin, none farther than `limit` metres; returns the
-    /// largest distance, metres, that there was.
+    /// Draws world positions `[vertices · 3]` towards their skin, to within `limit` metres; returns the largest
+    /// distance before, metres.
     ///
     /// # Errors
     /// Positions of another surface.

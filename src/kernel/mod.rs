@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is done for every surface vertex of every frame, as fast as memory allows: the embedding, what
-//! of it is shown on the artist's skin (`present`), the soft limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
+//! Per-vertex work of every frame, as fast as memory allows: the embedding, the shown surface (`present`), the soft
+//! limit around the skin (`limit`), and the modal warp (`warp`) on the processor and on graphics devices.
 //!
-//! `p_i = Σ_a w_ia (x_a + q_a)`, at most eight weights. Engines differ in where they run; all take lattice
-//! positions relative to a local origin, in f32, and give positions in f32, in the world or in the space of a [`Target`], within
-//! a few f32 roundings of the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
+//! `p_i = Σ_a w_ia (x_a + q_a)`, at most eight weights. All engines take lattice positions in f32 relative to a local
+//! origin, and write positions in f32, in the world or in the space of a [`Target`]. The error is a few f32 roundings
+//! of the body's size (not of its distance from the world's origin), plus the rounding of the result itself.
 
 mod cpu;
 mod error;
@@ -24,18 +24,18 @@ pub use warp::*;
 use crate::Vec3;
 use crate::aabb;
 
-/// An engine that carries one surface along with a lattice.
+/// An engine that embeds one surface in a lattice.
 pub trait Engine: Send + Sync {
-    /// What it is called.
+    /// Returns the engine's name.
     fn name(&self) -> &'static str;
 
-    /// Number of surface vertices.
+    /// Returns the number of surface vertices.
     fn vertices(&self) -> usize;
 
-    /// Number of lattice vertices it expects.
+    /// Returns the number of lattice vertices it expects.
     fn lattice_vertices(&self) -> usize;
 
-    /// Positions `[vertices · 3]` from lattice positions, where and how the target has them.
+    /// Computes positions `[vertices · 3]` from lattice positions, in the target's space.
     ///
     /// # Errors
     /// Arrays of the wrong length.
@@ -46,7 +46,7 @@ pub trait Engine: Send + Sync {
         out: &mut [f32],
     ) -> Result<(), KernelError>;
 
-    /// World positions `[vertices · 3]` from lattice positions.
+    /// Computes world positions `[vertices · 3]` from lattice positions.
     ///
     /// # Errors
     /// Arrays of the wrong length.
@@ -54,7 +54,7 @@ pub trait Engine: Send + Sync {
         self.embed_to(lattice, &Target::WORLD, out)
     }
 
-    /// As [`embed_into`](Self::embed_into), into a new array.
+    /// Returns world positions `[vertices · 3]` from lattice positions in a new array.
     ///
     /// # Errors
     /// A lattice of the wrong length.
@@ -65,8 +65,7 @@ pub trait Engine: Send + Sync {
     }
 }
 
-/// Lattice positions as f32 around an origin near them, so that a body far from the world's origin keeps
-/// its shape.
+/// Lattice positions as f32 around an origin near them, so that a body far from the world's origin keeps its shape.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LocalPositions {
     /// World position, metres; exact in f32.
@@ -76,14 +75,14 @@ pub struct LocalPositions {
 }
 
 impl LocalPositions {
-    /// From world positions; the origin is the middle of their bounding box.
+    /// Converts world positions; the origin is the middle of their bounding box.
     pub fn new(positions: &[Vec3]) -> Self {
         let mut local = Self::default();
         local.set(positions);
         local
     }
 
-    /// Takes other world positions, without allocation when there are no more than before.
+    /// Replaces the positions; allocates only if there are more than before.
     pub fn set(&mut self, positions: &[Vec3]) {
         let (lo, hi) = aabb::bounds(positions);
         let middle = if positions.is_empty() {
@@ -104,7 +103,7 @@ impl LocalPositions {
         }));
     }
 
-    /// The world position of one point.
+    /// Returns the world position of one point, metres.
     pub fn world(&self, i: usize) -> Vec3 {
         let ([x, y, z], [a, b, c]) = (self.points[i], self.origin);
         let sum = |d: f32, o: f32| f64::from(d) + f64::from(o);

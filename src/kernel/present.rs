@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is shown of a lattice: the artist's skin, and on it what the flesh does. [math.md 16]
+//! The shown surface: the artist's skin, offset by the flesh. [math.md 16]
 //!
-//! With q the lattice, u its sway and E the embedding, a vertex whose skin is at `skin` is shown at
+//! With q the lattice, u its sway and E the embedding, a vertex with its skin at `skin` is shown at
 //!
 //! ```text
 //! skin + limit( lift + s bend + bound( (1 − s) E f (bend − lift) + w E u ) ),   bend = E (q − u) − skin
 //! ```
 //!
-//! s is the share of the lattice's own bend; lift how far the skin of bent joints ([`Lifts`]) is from the artist's; f what lattice vertices have of the rest of it where the skin folds into itself; w the vertex's
-//! share of sway, 0 where the skin is to stay as it is; `bound` keeps folds and sway
-//! within the flesh that there is at the vertex, `limit` everything within `max_offset` of the skin, both softly (as
-//! [`super::limit`]).
+//! | symbol | meaning |
+//! | --- | --- |
+//! | s | share of the lattice's own bend |
+//! | `lift` | distance of the skin of bent joints ([`Lifts`]) from the artist's |
+//! | f | share of the rest of the bend, per lattice vertex, at folds of the skin into itself |
+//! | w | the vertex's share of sway, 0 where the skin stays as it is |
+//! | `bound` | keeps folds and sway within the flesh at the vertex, softly (as [`super::limit`]) |
+//! | `limit` | keeps everything within `max_offset` of the skin, softly |
 
 use super::cpu::{Row, Rows};
 use super::limit::{SkinPairs, image, shrink};
@@ -23,29 +27,29 @@ use rayon::prelude::*;
 /// Vertices per chunk; surfaces with fewer than two chunks stay on one thread.
 const CHUNK: usize = 8192;
 
-/// How much of its sway a vertex shows.
+/// Share and limit of the sway shown at a vertex.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SwayBound {
-    /// w, 0 to 1.
+    /// Share w, 0 to 1.
     pub share: f32,
-    /// Farthest that sway is shown, metres; may be infinite.
+    /// Largest sway shown, metres; may be infinite.
     pub limit: f32,
 }
 
 impl SwayBound {
-    /// Sway shown as it is.
+    /// Sway shown unchanged.
     pub const NONE: Self = Self {
         share: 1.0,
         limit: f32::INFINITY,
     };
 
-    /// What is shown of a vertex's sway.
+    /// Returns the shown sway of a vertex, metres.
     #[inline(always)]
     pub fn apply(&self, sway: [f32; 3]) -> [f32; 3] {
         self.apply_with(sway, [0.0; 3])
     }
 
-    /// What is shown of a vertex's sway and of a fold's part together.
+    /// Returns the shown sum of a vertex's sway and its fold's part, metres.
     #[inline(always)]
     fn apply_with(&self, sway: [f32; 3], fold: [f32; 3]) -> [f32; 3] {
         let both: [f32; 3] = std::array::from_fn(|k| self.share * sway[k] + fold[k]);
@@ -57,44 +61,44 @@ impl SwayBound {
     }
 }
 
-/// A lattice at one instant, to be shown.
+/// State of a lattice at one instant, to be shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Present<'a> {
-    /// q.
+    /// Positions q of the lattice's vertices.
     pub lattice: &'a LocalPositions,
-    /// u, metres, one per lattice vertex; none: all is the bones' work.
+    /// u, metres, one per lattice vertex. `None`: zero.
     pub sway: Option<&'a [[f32; 3]]>,
-    /// The pose, from rest relative to the skinned surface's origin to the lattice's.
+    /// Pose, from rest relative to the skinned surface's origin to posed relative to its own.
     pub maps: &'a LocalMaps,
-    /// s.
+    /// Share s of the lattice's own bend.
     pub elastic_joints: f32,
-    /// Where bent joints are shown; none: as `elastic_joints` says.
+    /// Skin of bent joints. `None`: `elastic_joints` alone bends them.
     pub lifts: Option<Lifts<'a>>,
-    /// f, one per lattice vertex, 0 to 1; none: 0.
+    /// f, one per lattice vertex, 0 to 1. `None`: 0.
     pub folds: Option<&'a [f32]>,
-    /// Metres; may be infinite.
+    /// Largest offset from the skin, metres; may be infinite.
     pub max_offset: f32,
 }
 
-/// Distances of the skin of bent joints from the artist's.
+/// Offsets of the skin of bent joints from the artist's.
 #[derive(Debug, Clone, Copy)]
 pub struct Lifts<'a> {
-    /// One per vertex of the surface, metres, world axes.
+    /// One offset per vertex of the surface, metres, world axes.
     pub of: &'a [[f32; 3]],
-    /// How much of it is shown, 0 to 1.
+    /// Share shown, 0 to 1.
     pub share: f32,
 }
 
-/// Which of the two is wanted.
+/// Kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// Positions: metres in the world, or what the target makes of them.
+    /// Positions: metres in the world, mapped by the target.
     Positions,
-    /// What is added to the artist's skin: metres in world axes, or what the target makes of them.
+    /// Offsets from the artist's skin: metres in world axes, mapped by the target.
     Offsets,
 }
 
-/// One surface: its skinning, and how much of its sway is shown.
+/// Skinning of one surface, and the bounds of its sway.
 #[derive(Debug, Clone)]
 pub struct SkinnedSurface {
     rest: Vec<[f32; 3]>,
@@ -103,8 +107,8 @@ pub struct SkinnedSurface {
 }
 
 impl SkinnedSurface {
-    /// A surface at rest, skinned by weights, one row each; `bounds` one per vertex. A vertex without weights has no skin:
-    /// it goes where the flesh goes, and its offset is its sway.
+    /// Packs a surface at rest, skinned by weights, one row each, with one of `bounds` per vertex. A vertex without
+    /// weights has no skin: it follows the flesh, and its offset is its sway.
     pub fn new(
         rest: &[Vec3],
         rest_origin: Vec3,
@@ -119,10 +123,10 @@ impl SkinnedSurface {
         }
     }
 
-    /// Shows an instant; gives the largest distance from the skin that there was before `max_offset`, metres.
+    /// Writes one instant; returns the largest distance from the skin before `max_offset`, metres.
     ///
     /// # Errors
-    /// A lattice, a sway or an output of another length.
+    /// A lattice, sway, folds, lifts, embedding or output of another length.
     pub fn show(
         &self,
         embedding: &CpuEmbedding,
@@ -176,7 +180,7 @@ impl SkinnedSurface {
         })
     }
 
-    /// `PLACES`: positions are wanted, not offsets.
+    /// `PLACES`: writes positions instead of offsets.
     fn all<const PLACES: bool, const N: usize>(
         &self,
         rows: &[Row<N>],
@@ -207,7 +211,7 @@ impl SkinnedSurface {
         let bends = joints > 0.0 || present.folds.is_some();
         let skin_needed = bends || PLACES;
         let origin = present.maps.origin();
-        // From the lattice's origin to the skin's; none where both were made for one frame.
+        // From the lattice's origin to the skin's; zero if both were built for one frame.
         let shift: [f32; 3] = std::array::from_fn(|k| present.lattice.origin[k] - origin[k]);
         let mut farthest = 0.0f32;
         for (i, (row, out)) in rows.iter().zip(out.chunks_exact_mut(3)).enumerate() {
@@ -265,7 +269,7 @@ impl SkinnedSurface {
 
 /// An instant with its arrays as wide as registers.
 struct Shown<'a> {
-    /// q, and f.
+    /// q, then f.
     flesh: Vec<[f32; 4]>,
     sway: Vec<[f32; 4]>,
     present: &'a Present<'a>,

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The space in which results leave a kernel: an affine map out of the world's metres, applied as each vertex is written.
+//! The space in which results leave a kernel: an affine map of the world's metres, applied as each vertex is written.
 //!
-//! Kernels compute in f32 about an origin near the body. The map is folded with that origin in f64, so that positions keep
-//! the precision of the body's size wherever it stands, and wherever the other space has its origin. Vectors (offsets,
-//! displacements, velocities) take the linear part alone.
+//! Kernels compute in f32 about an origin near the body. The map is combined with that origin in f64, so that
+//! positions keep the precision of the body's size, wherever the body and the other space's origin are. Vectors
+//! (offsets, displacements, velocities) take the linear part alone.
 
 use super::KernelError;
 use super::limit::Columns;
 use crate::skeleton::Affine;
 use crate::{Mat3, Vec3};
 
-/// Where results are wanted: in the world's metres, or in a space that is an affine map of them.
+/// Output space: the world's metres, or an affine map of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Target {
-    /// From the world; none: the world itself, whose results are not multiplied by anything.
+    /// Map from the world. `None`: the world itself, with results written unscaled.
     from_world: Option<Affine>,
-    /// Results are added to what stands in the output.
+    /// `true`: results are added to the output.
     added: bool,
 }
 
@@ -26,7 +26,7 @@ impl Target {
         added: false,
     };
 
-    /// Another space, by the map from the world's metres into it; it may flatten or mirror.
+    /// Selects another space by the map from the world's metres into it; it may flatten or mirror.
     ///
     /// # Errors
     /// [`KernelError::Target`]: numbers that are not finite, or beyond 1e12.
@@ -40,7 +40,7 @@ impl Target {
         })
     }
 
-    /// The same with all results multiplied by a number: a share of an offset, a difference over time.
+    /// Returns the same space with all results multiplied by a number: a share of an offset, a difference over time.
     #[must_use]
     pub fn times(self, factor: f64) -> Self {
         let map = self.from_world.unwrap_or(Affine::identity());
@@ -53,7 +53,7 @@ impl Target {
         }
     }
 
-    /// The same with its origin at a point of the world.
+    /// Returns the same space with its origin at a point of the world.
     #[must_use]
     pub fn about(self, origin: [f32; 3]) -> Self {
         let linear = self.from_world.map_or(Mat3::identity(), |map| map.linear);
@@ -67,7 +67,7 @@ impl Target {
         }
     }
 
-    /// The same with results added to what stands in the output.
+    /// Returns the same space with results added to the output.
     #[must_use]
     pub fn added(self) -> Self {
         Self {
@@ -76,27 +76,27 @@ impl Target {
         }
     }
 
-    /// Whether results are added to what stands in the output.
+    /// Returns whether results are added to the output.
     pub fn is_added(&self) -> bool {
         self.added
     }
 
-    /// Whether results are the world's metres, as they were computed.
+    /// Returns whether results are in the world's metres, as computed.
     pub fn is_world(&self) -> bool {
         self.from_world.is_none()
     }
 
-    /// The image of a point.
+    /// Returns the image of a point.
     pub fn place(&self, place: Vec3) -> Vec3 {
         self.from_world.map_or(place, |map| map.apply(place))
     }
 
-    /// The image of a vector.
+    /// Returns the image of a vector.
     pub(crate) fn vector(&self, vector: Vec3) -> Vec3 {
         self.from_world.map_or(vector, |map| map.linear * vector)
     }
 
-    /// How positions about an origin in the world are written.
+    /// Returns the form in which positions about an origin in the world are written.
     pub(super) fn places(&self, origin: [f32; 3]) -> Form {
         let about = |map: &Affine| columns(map, Vec3::from(origin.map(f64::from)));
         match &self.from_world {
@@ -107,7 +107,7 @@ impl Target {
         }
     }
 
-    /// How vectors are written.
+    /// Returns the form in which vectors are written.
     pub(super) fn vectors(&self) -> Form {
         let linear = |map: &Affine| {
             let translation = Vec3::zeros();
@@ -131,30 +131,30 @@ impl Target {
     }
 }
 
-/// The map about an origin: its linear part, and the image of the origin.
+/// Returns the map about an origin: its linear part, and the image of the origin.
 fn columns(map: &Affine, origin: Vec3) -> Columns {
     let wide = |v: Vec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
     let column = |k: usize| wide(map.linear.column(k).into_owned());
     [column(0), column(1), column(2), wide(map.apply(origin))]
 }
 
-/// How a kernel writes what it computed about its origin.
+/// Form in which a kernel writes its results about its origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Form {
-    /// As it is.
+    /// Unchanged.
     Plain,
     /// A position in the world, about this origin.
     At([f32; 3]),
-    /// In a space that is the world in other units, about the origin's image.
+    /// A position in the world in other units: a scale, and the origin's image.
     Scaled(f32, [f32; 3]),
-    /// In another space.
+    /// A position or vector in another space.
     Mapped(Columns),
-    /// In another space, added to what stands there.
+    /// A position or vector in another space, added to the output.
     Sum(Columns),
 }
 
 impl Form {
-    /// By these columns of a map; maps that only move or scale, as most objects stand, cost less than others.
+    /// Returns the cheapest form of a map: most objects only move or scale.
     fn mapped(map: &Affine, columns: Columns) -> Self {
         let (scale, origin) = (map.linear[(0, 0)], first_three(columns[3]));
         match map.linear == scale * Mat3::identity() {
@@ -164,7 +164,7 @@ impl Form {
         }
     }
 
-    /// The same as one map, for kernels of graphics devices, which have but one form.
+    /// Returns the form as one map, for kernels of graphics devices, which have only that form.
     #[cfg(feature = "gpu")]
     pub(super) fn columns(&self) -> Columns {
         let by = |scale: f32, [x, y, z]: [f32; 3]| -> Columns {
@@ -180,13 +180,13 @@ impl Form {
     }
 }
 
-/// A [`Form`] that is known when a loop is compiled.
+/// A [`Form`] known at compile time.
 pub(super) trait Put: Copy + Sync {
     /// Writes one position or vector.
     fn put(&self, out: &mut [f32], local: [f32; 3]);
 }
 
-/// Runs a loop with the form known to it.
+/// Runs a loop with the form known at compile time.
 macro_rules! with_form {
     ($form:expr, $put:ident => $work:expr) => {
         match $form {
@@ -272,7 +272,7 @@ impl Put for Sum {
     }
 }
 
-/// The image under a map, as wide as a register.
+/// Returns the image under a map, as wide as a register.
 #[inline(always)]
 fn wide_image([a, b, c, d]: &Columns, [x, y, z]: [f32; 3]) -> [f32; 4] {
     std::array::from_fn(|k| a[k] * x + b[k] * y + c[k] * z + d[k])

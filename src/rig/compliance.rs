@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far flesh yields to a rig, and how far it can before it folds.
+//! Yield of flesh to a rig, and the strengths at which it folds.
 //!
-//! Forces are linear in a rig's strength, and so are the displacements of flesh at rest, to first order. A rig's *yield* is
-//! how far the body's own surface is moved at most, in metres, at rest: what an artist sees of a strength, and what a rig
-//! should keep when the flesh becomes softer or the character another one. One solve gives the yield per N/m³, and with it
-//! the strengths between which no flesh is pressed flat ([`FLATTEST`]).
+//! Forces are linear in a rig's strength, and so are the displacements of flesh at rest, to first order. A rig's
+//! *yield* is the largest displacement of the body's own surface at rest, metres. It is what an artist sees of a
+//! strength, and what a rig should keep when the flesh becomes softer or the character changes. One solve gives the
+//! yield per N/m³, and with it the range of strengths at which no flesh is pressed flat ([`FLATTEST`]).
 //!
-//! Other rigs, gravity and poses are left out: it is a measure of one rig, and a limit for one rig by itself.
+//! Other rigs, gravity and poses are left out: yield and limits are those of one rig alone.
 
 use super::folding::room;
 use super::{Rig, RigError, Sample};
@@ -16,31 +16,31 @@ use crate::progress::{Paced, Progress, step};
 
 pub use super::folding::FLATTEST;
 
-/// Skin that a strength of E/size moves by no more than this part of the body's size does not yield.
+/// Displacement, as a part of the body's size, at a strength of E/size, up to which skin counts as fixed.
 const STILL: f64 = 1e-9;
 
-/// How flesh at rest answers a rig at some parameters.
+/// Response of flesh at rest to a rig at some parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compliance {
-    /// How far a vertex of the body's own surface moves at most, m per N/m³; zero where bones hold all flesh in reach.
+    /// Largest displacement of a vertex of the body's own surface, m per N/m³; zero if bones hold all flesh in reach.
     pub per_strength: f64,
-    /// The strengths between which no flesh is pressed flat, N/m³; infinite without end.
+    /// Range of strengths at which no flesh is pressed flat, N/m³; unbounded ends are infinite.
     pub strengths: (f64, f64),
 }
 
-/// A sample whose strength was lowered because flesh would fold.
+/// A sample whose strength was lowered to keep flesh from folding.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lowered {
-    /// Its control; none for a rig without samples.
+    /// Control of the sample. `None`: the rig has no samples.
     pub control: Option<f64>,
-    /// N/m³, as it was.
+    /// Former strength, N/m³.
     pub from: f64,
-    /// N/m³, as it is now.
+    /// New strength, N/m³.
     pub to: f64,
 }
 
 impl Lowered {
-    /// It said of a rig of some name.
+    /// Returns a sentence about a rig of this name.
     pub fn sentence(&self, rig: &str) -> String {
         let at = self
             .control
@@ -53,12 +53,12 @@ impl Lowered {
 }
 
 impl Rig {
-    /// How the flesh of a body at rest answers the rig at η; the strength in it does not matter.
+    /// Returns the response of a body's flesh at rest to the rig at η; the strength in η is ignored.
     ///
     /// # Errors
-    /// As [`forces`](Self::forces); flesh that cannot be solved for.
+    /// Errors of [`forces`](Self::forces); a linear system that cannot be solved.
     pub fn compliance(&self, body: &Body, eta: &[f64]) -> Result<Compliance, RigError> {
-        // A strength of everyday size, so that numbers stay in range.
+        // A usual strength keeps numbers in range.
         let usual = body.material().young() / body.size();
         let forces = self.forces(body, &self.with_strength(eta, usual))?;
         let line = body.displaced_by(&forces)?;
@@ -78,11 +78,11 @@ impl Rig {
         })
     }
 
-    /// The yield of each sample, m, negative where the strength is; of a rig without samples the only one. A sample whose
-    /// template lies outside the flesh counts as the nearest one that does not.
+    /// Returns the yield of each sample, m, with the sign of the strength; without samples, that of the rig itself. A
+    /// sample with its template outside the flesh takes the yield per strength of the nearest sample inside.
     ///
     /// # Errors
-    /// As [`compliance`](Self::compliance).
+    /// Errors of [`compliance`](Self::compliance).
     pub fn yields(&self, body: &Body, progress: &dyn Progress) -> Result<Vec<f64>, RigError> {
         let states = self.states();
         let per_strength = self.per_strengths(body, &states, progress)?;
@@ -90,12 +90,12 @@ impl Rig {
         Ok(each.map(|(eta, c)| eta[self.strength()] * c).collect())
     }
 
-    /// The rig with the strengths at which the flesh of a body yields to each sample as far as asked for, m; of a rig without
-    /// samples to the only state. None leaves a strength as it is.
+    /// Returns the rig with strengths at which the flesh of a body yields to each sample by `yields`, m; without
+    /// samples, to the rig itself. `None` keeps a strength.
     ///
     /// # Errors
-    /// Another number of yields than of samples; as [`compliance`](Self::compliance); a yield where bones hold all flesh in
-    /// reach, or that is not finite.
+    /// Numbers of yields and samples that differ; errors of [`compliance`](Self::compliance); a yield that is not
+    /// finite, or not zero where bones hold all flesh in reach.
     pub fn with_yields(
         &self,
         body: &Body,
@@ -113,7 +113,7 @@ impl Rig {
             let (name, value) = ("yields", *value);
             return Err(RigError::NonFinite { name, value });
         }
-        // What is not asked for need not be known.
+        // Yields of zero need no solve.
         let per_strength = match yields.iter().flatten().all(|y| *y == 0.0) {
             true => vec![1.0; states.len()],
             false => self.per_strengths(body, &states, progress)?,
@@ -129,11 +129,11 @@ impl Rig {
         self.with_states(states)
     }
 
-    /// The rig with strengths at which, by itself and at rest, it presses no flesh of a body flat, and what was lowered for
-    /// that. Between samples, where strength and position pass from one to the next, nothing is looked at.
+    /// Returns the rig with strengths limited so that, by itself and at rest, it presses no flesh of a body flat, and
+    /// the lowered samples. States between samples, with interpolated strength and position, are not checked.
     ///
     /// # Errors
-    /// As [`compliance`](Self::compliance), but for samples outside the flesh: they stay.
+    /// Errors of [`compliance`](Self::compliance), except for samples outside the flesh, which are kept.
     pub fn unfolding(
         &self,
         body: &Body,
@@ -168,7 +168,7 @@ impl Rig {
         Ok((rig, lowered))
     }
 
-    /// Without its samples.
+    /// Returns the rig without its samples.
     pub(super) fn plain(&self) -> Option<Self> {
         Self::new(
             self.name(),
@@ -179,14 +179,14 @@ impl Rig {
         .ok()
     }
 
-    /// Whether its strengths are those of another rig, which is the same otherwise, up to a part of themselves.
+    /// Returns whether its strengths equal those of an otherwise equal rig, up to a relative difference `part`.
     pub(super) fn is_near(&self, other: &Self, part: f64) -> bool {
         let at = self.strength();
         let mut each = self.states().into_iter().zip(other.states());
         each.all(|(a, b)| (a[at] - b[at]).abs() <= part * b[at].abs())
     }
 
-    /// η with another strength.
+    /// Returns η with another strength.
     pub(super) fn with_strength(&self, eta: &[f64], strength: f64) -> Vec<f64> {
         let mut eta = eta.to_vec();
         if let Some(slot) = eta.get_mut(self.strength()) {
@@ -195,12 +195,12 @@ impl Rig {
         eta
     }
 
-    /// The index of the strength among the parameters: the last of the template's.
+    /// Returns the index of the strength among the parameters: the last of the template's.
     pub(in crate::rig) fn strength(&self) -> usize {
         self.template().parameters().len() - 1
     }
 
-    /// η of each sample, or the own one without samples.
+    /// Returns η of each sample, or the own one without samples.
     fn states(&self) -> Vec<Vec<f64>> {
         match self.samples() {
             [] => vec![self.own_parameters()],
@@ -208,7 +208,7 @@ impl Rig {
         }
     }
 
-    /// The rig with other parameters in its samples; without samples as its own.
+    /// Returns the rig with other parameters in its samples, or as its own without samples.
     fn with_states(&self, states: Vec<Vec<f64>>) -> Result<Self, RigError> {
         let (name, guide) = (self.name(), self.guide().clone());
         if self.samples().is_empty() {
@@ -223,7 +223,7 @@ impl Rig {
         Self::new(name, *self.template(), guide, samples.collect())
     }
 
-    /// Yield per strength of each state; outside the flesh that of the nearest one that is not.
+    /// Returns the yield per strength of each state; a state outside the flesh takes that of the nearest one inside.
     fn per_strengths(
         &self,
         body: &Body,
@@ -244,7 +244,7 @@ impl Rig {
         let nearest = |i: usize| {
             let after = known.partition_point(|&k| k < i);
             let two = known[after.saturating_sub(1)..].iter().take(2);
-            // The first of two that are as near.
+            // The first of two equally near.
             let nearest = two.min_by_key(|k| k.abs_diff(i));
             nearest.and_then(|&k| found[k])
         };

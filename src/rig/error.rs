@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why a rig was refused, or cannot push.
+//! Errors of rigs.
 
 use super::TemplateKind;
 use crate::progress::Cancelled;
@@ -7,207 +7,207 @@ use crate::range::LARGEST;
 use crate::solve::SolveError;
 use std::path::PathBuf;
 
-/// Why a rig was refused, or cannot push.
+/// Reasons why a rig is refused, or cannot push.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RigError {
-    /// The caller stopped.
+    /// The caller cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// No such template.
+    /// The template's name is unknown.
     #[error("there is no template '{name}'; there are: {}", kinds())]
     Template {
-        /// What was asked for.
+        /// The name passed.
         name: String,
     },
-    /// A parameter that does not exist.
+    /// The parameter's name is unknown.
     #[error("there is no parameter '{name}'; there are: {known}")]
     Unknown {
-        /// What was given.
+        /// The name passed.
         name: String,
-        /// Those there are.
+        /// Known names.
         known: String,
     },
-    /// A parameter that has to be given.
+    /// A required parameter is missing.
     #[error("the parameter '{name}' is missing")]
     Missing {
-        /// Its name.
+        /// Name of the parameter.
         name: &'static str,
     },
-    /// A wrong number of parameters.
+    /// The number of parameters is wrong.
     #[error("expected {expected} parameters, but there are {given}")]
     Count {
-        /// How many there should be.
+        /// Expected number.
         expected: usize,
-        /// How many there are.
+        /// Actual number.
         given: usize,
     },
-    /// A parameter that is no number.
+    /// A parameter is not finite, or too large.
     #[error(
         "the parameter '{name}' is {value}, but must be a finite number, no larger than {LARGEST:e}"
     )]
     NonFinite {
-        /// Its name.
+        /// Name of the parameter.
         name: &'static str,
-        /// What it is.
+        /// Value of the parameter.
         value: f64,
     },
-    /// A field without extent.
+    /// A radius is not positive.
     #[error("the parameter '{name}' is {value} m, but must be positive")]
     Radius {
-        /// Its name.
+        /// Name of the parameter.
         name: &'static str,
-        /// Metres.
+        /// Value, metres.
         value: f64,
     },
-    /// A torus without a hole.
+    /// The torus has no hole.
     #[error("the torus's tube_radius of {tube} m must be smaller than its ring_radius of {ring} m")]
     Tube {
-        /// Metres.
+        /// Tube radius, metres.
         tube: f64,
-        /// Metres.
+        /// Ring radius, metres.
         ring: f64,
     },
-    /// A matrix that is no rigid frame.
+    /// The matrix is not a rigid frame.
     #[error("the matrix of a frame must be a place and a rotation, but {what}")]
     Matrix {
-        /// What is wrong with it.
+        /// Description of the defect.
         what: &'static str,
     },
-    /// Weights that are none.
+    /// The barycentric coordinates are negative or do not sum to one.
     #[error("barycentric weights must be zero or positive and sum to one, not {barycentric:?}")]
     Barycentric {
-        /// What was given.
+        /// The coordinates passed.
         barycentric: [f64; 3],
     },
-    /// A bone's name that the skeleton does not have.
+    /// The skeleton has no bone of this name.
     #[error("the skeleton has no bone '{name}': choose another bone for the guide")]
     NoBone {
-        /// The name.
+        /// Name of the bone.
         name: String,
     },
-    /// A bone's number that the skeleton does not have.
+    /// The skeleton has no bone of this number.
     #[error("the guide is at bone {bone}, but the skeleton has {bones} bones: choose another")]
     BoneIndex {
-        /// The bone.
+        /// Number of the bone.
         bone: u32,
-        /// How many there are.
+        /// Number of bones.
         bones: usize,
     },
-    /// A bone that points nowhere.
+    /// The bone has no length.
     #[error("the bone '{name}' has no length, so there is no way along it: choose another bone")]
     NoLength {
-        /// The bone.
+        /// Name of the bone.
         name: String,
     },
-    /// A face that the surface does not have.
+    /// The surface has no such face.
     #[error("the guide is on face {face}, but the mesh has {faces} triangles: place it anew")]
     NoFace {
-        /// The face.
+        /// Number of the face.
         face: u32,
-        /// How many there are.
+        /// Number of faces.
         faces: usize,
     },
-    /// A face without area.
+    /// The face has no area.
     #[error("face {face} has no area, so there is no way out of it: place the guide anew")]
     FlatFace {
-        /// The face.
+        /// Number of the face.
         face: u32,
     },
-    /// A frame beyond numbers.
+    /// The frame's position overflows.
     #[error("the guide's parameters put the template farther away than numbers reach")]
     TooFar,
-    /// No flesh to push.
+    /// The template reaches no flesh.
     #[error("the template lies wholly outside the flesh: move it into the body or make it larger")]
     Outside,
-    /// Flesh that nothing moves.
+    /// Bones hold all the flesh that the template reaches.
     #[error(
         "bones hold all the flesh that the template reaches, so that no strength moves the skin: make it larger, or move it"
     )]
     Held,
-    /// Yields for other samples.
+    /// The number of yields differs from the number of samples.
     #[error("there are {expected} samples but {given} yields: give one for each")]
     Yields {
-        /// How many there should be.
+        /// Number of samples.
         expected: usize,
-        /// How many there are.
+        /// Number of yields.
         given: usize,
     },
-    /// Flesh that cannot be solved for.
+    /// The flesh's linear system cannot be solved.
     #[error(transparent)]
     Flesh(#[from] SolveError),
-    /// Forces beyond numbers.
+    /// The forces overflow.
     #[error("the forces are larger than numbers hold: lower the strength")]
     Overflow,
-    /// A control that is no number.
+    /// A control is not finite, or too large.
     #[error("the control is {value}, but must be a finite number, no larger than {LARGEST:e}")]
     Control {
-        /// What it is.
+        /// Value of the control.
         value: f64,
     },
-    /// Controls for other rigs.
+    /// The number of controls differs from the number of rigs.
     #[error("there are {rigs} rigs but {given} controls: give one for each")]
     Controls {
-        /// How many rigs.
+        /// Number of rigs.
         rigs: usize,
-        /// How many controls.
+        /// Number of controls.
         given: usize,
     },
-    /// Two samples at one control.
+    /// Two samples share one control.
     #[error("sample {sample} is at control {control}, as another one is: no two may be alike")]
     Twice {
-        /// The later one.
+        /// Index of the later sample.
         sample: usize,
-        /// Where.
+        /// Value of the control.
         control: f64,
     },
-    /// Something wrong with one sample.
+    /// One sample is invalid.
     #[error("sample {sample}: {error}")]
     Sample {
-        /// Which.
+        /// Index of the sample.
         sample: usize,
-        /// What.
+        /// Its error.
         error: Box<RigError>,
     },
-    /// Something wrong with one rig of several.
+    /// One rig of several is invalid.
     #[error("rig '{name}': {error}")]
     Rig {
-        /// Which.
+        /// Name of the rig.
         name: String,
-        /// What.
+        /// Its error.
         error: Box<RigError>,
     },
-    /// A field for another body.
+    /// The field belongs to another body.
     #[error("expected one vector for each of {expected} lattice vertices, but there are {given}")]
     Field {
-        /// How many there should be.
+        /// Expected number of vectors.
         expected: usize,
-        /// How many there are.
+        /// Actual number.
         given: usize,
     },
-    /// A field that is no number.
+    /// The field is not finite.
     #[error("the vector of lattice vertex {dof} is not finite")]
     FieldNonFinite {
-        /// Where.
+        /// Index of the lattice vertex.
         dof: usize,
     },
-    /// A file that says what it must not.
+    /// The file has an invalid line.
     #[error("{path}, line {line}: {what}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Counted from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Which key, what is wrong with it.
+        /// The key and its defect.
         what: String,
     },
-    /// The disk refuses.
+    /// The file cannot be read or written.
     #[error("{path} cannot be {action}: {what}")]
     Disk {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Read or written.
+        /// "read" or "written".
         action: &'static str,
-        /// What the system says.
+        /// Message of the operating system.
         what: String,
     },
 }
@@ -240,7 +240,7 @@ impl RigError {
         }
     }
 
-    /// The parameter that it is about.
+    /// Returns the name of the parameter that the error concerns.
     pub(super) fn parameter(&self) -> Option<&str> {
         match self {
             Self::NonFinite { name, .. } | Self::Radius { name, .. } => Some(name),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigs as a text file, in TOML: small, readable, and giving back exactly what was written.
+//! Rigs as a TOML text file: small, readable, and exact to the bit.
 //!
 //! ```toml
 //! format = 1
@@ -26,15 +26,15 @@
 //! control = 1.0
 //! ```
 //!
-//! Lengths are metres, angles radians, strengths N/m³, `along` a fraction of the bone. A bone is named, or given by its
-//! number. `matrix` is four rows of four numbers, the rigid frame where all of a free guide's parameters are zero. What a
-//! guide leaves out is zero (`along` one half, `barycentric` the middle); what a sample leaves out is as in the template and
-//! the guide. Keys that do not exist are refused by file, line and name.
+//! Lengths are metres, angles radians, strengths N/m³, `along` a fraction of the bone. A bone is identified by name
+//! or number. `matrix` is four rows of four numbers: the rigid frame of a free guide with all parameters zero.
+//! Missing guide parameters are zero (`along` one half, `barycentric` the centroid). Missing sample parameters are
+//! those of the template and the guide. Unknown keys are refused by file, line and name.
 //!
-//! Beside a strength, or in its place, may stand `yields`: how far the skin of a body gives way at most, metres, negative where
-//! the field is turned around. A file written for a body holds both. Read for a body, yields count, and become the strengths
-//! that this body wants; what does not fit it keeps its strength. Read for none, strengths count. A sample with neither takes
-//! the template's.
+//! In addition to a strength, or instead of it, a table may hold `yields`: the largest displacement of a body's skin,
+//! metres, negative for a reversed field. A file written for a body holds both. Read for a body, yields are converted
+//! to strengths for this body; where that fails, the strength in the file is kept. Read without a body, strengths
+//! count. A sample with neither takes the template's.
 
 mod table;
 
@@ -50,15 +50,16 @@ use toml::de::{DeTable, DeValue};
 
 /// Version of the format.
 const FORMAT: i64 = 1;
-/// Longest file that is read, bytes: a hundred thousand rigs.
+/// Largest file that is read, bytes: a hundred thousand rigs.
 const LONGEST: u64 = 1 << 26;
-/// Strengths this near, as parts of themselves, are those that were written.
+/// Relative difference up to which strengths count as those that were written.
 const SAME: f64 = 1e-9;
 
-/// Writes rigs; the file is whole or as it was before. For a body with how far its flesh yields to them, where it does.
+/// Writes rigs atomically: on failure the old file stays. With a body, it adds the yields of its flesh, if they can
+/// be computed.
 ///
 /// # Errors
-/// [`RigError::Disk`], a stop by the progress.
+/// [`RigError::Disk`]; cancellation by the progress.
 pub fn save(
     path: &Path,
     rigs: &[Rig],
@@ -73,10 +74,10 @@ pub fn save(
     })
 }
 
-/// Reads rigs, for a body with the strengths at which its flesh yields as far as the file says.
+/// Reads rigs; with a body, sets the strengths at which its flesh yields as in the file.
 ///
 /// # Errors
-/// [`RigError::Disk`], [`RigError::File`] naming line and key, a stop by the progress.
+/// [`RigError::Disk`]; [`RigError::File`] naming line and key; cancellation by the progress.
 pub fn load(
     path: &Path,
     body: Option<&Body>,
@@ -98,15 +99,15 @@ pub fn load(
     from_text(path, &text, body.map(|body| (body, progress)))
 }
 
-/// Rigs as the text of a file.
+/// Returns rigs as the text of a file.
 ///
 /// # Errors
-/// None that rigs which were made can meet.
+/// Never for rigs built by this module.
 pub fn written(rigs: &[Rig]) -> Result<String, RigError> {
     to_text(rigs, None)
 }
 
-/// Rigs from the text of a file, with the strengths that stand in it; `name`: what the text is called in sentences.
+/// Reads rigs from the text of a file, with its strengths; `name` stands for the path in error messages.
 ///
 /// # Errors
 /// [`RigError::File`] naming line and key.
@@ -114,7 +115,7 @@ pub fn parsed(name: &str, text: &str) -> Result<Vec<Rig>, RigError> {
     from_text(Path::new(name), text, None)
 }
 
-/// The body that yields are meant for, and the progress.
+/// The body to which yields refer, and the progress.
 type For<'a> = Option<(&'a Body, &'a dyn Progress)>;
 
 fn to_text(rigs: &[Rig], body: For) -> Result<String, RigError> {
@@ -191,7 +192,7 @@ fn write_yield(text: &mut String, yields: Option<&[f64]>, i: usize) -> std::fmt:
     }
 }
 
-/// The shortest digits that give a number back exactly.
+/// Writes each number with the fewest digits that restore it exactly.
 fn write_numbers(text: &mut String, names: &[&str], values: &[f64]) -> std::fmt::Result {
     let mut pairs = names.iter().zip(values);
     pairs.try_for_each(|(name, value)| writeln!(text, "{name} = {value:?}"))
@@ -239,7 +240,7 @@ fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
         Err(error) if tables.is_empty() || matches!(error, RigError::Cancelled(_)) => {
             return Err(error);
         }
-        // Where none of the samples is.
+        // No sample uses the template's own state.
         Err(_) => plain,
     };
     let samples = tables.iter().map(|t| sample(t, &plain, of_template));
@@ -260,12 +261,12 @@ fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
     for_body(table, rig, &amounts, body)
 }
 
-/// How strong a state is said to be.
+/// Strength and yield of a state in the file.
 #[derive(Debug, Clone, Copy)]
 struct Amount {
-    /// How far flesh should yield, m.
+    /// Yield, m, if the file has one.
     yields: Option<f64>,
-    /// Whether there is a strength as well.
+    /// `true`: the file has a strength as well.
     strength: bool,
 }
 
@@ -279,7 +280,7 @@ impl Amount {
     }
 }
 
-/// A rig with the strengths that a body wants, where yields are given.
+/// Returns a rig with the strengths for a body, wherever the file has yields.
 fn for_body(table: &Table, rig: Rig, amounts: &[Amount], body: For) -> Result<Rig, RigError> {
     let known = amounts.iter().all(|a| a.strength);
     let wanted: Vec<Option<f64>> = amounts.iter().map(|a| a.yields).collect();
@@ -296,7 +297,7 @@ fn for_body(table: &Table, rig: Rig, amounts: &[Amount], body: For) -> Result<Ri
     }
     match rig.with_yields(body, &wanted, progress) {
         Err(stop @ RigError::Cancelled(_)) => Err(stop),
-        // The same body: to the bit.
+        // For the same body the strengths in the file are kept to the bit.
         Ok(made) if known && made.is_near(&rig, SAME) => Ok(rig),
         Ok(made) => Ok(made),
         Err(_) if known => Ok(rig),
@@ -313,7 +314,7 @@ fn template(table: &Table) -> Result<(Template, Amount), RigError> {
     table.only(&[&["kind", "yields"], names].concat())?;
     let amount = Amount::of(table)?;
     let number = |name: &&str| match amount.yields {
-        // Until a body says how strong that is.
+        // A placeholder until the yield is converted.
         Some(_) if *name == "strength" && !amount.strength => Ok(1.0),
         _ => table.number(name),
     };
@@ -369,7 +370,7 @@ fn sample(table: &Table, rig: &Rig, of_template: Amount) -> Result<(Sample, Amou
     }
     let own = Amount::of(table)?;
     let amount = Amount {
-        // A strength of its own is no longer the template's yield.
+        // A strength of its own overrides the template's yield.
         yields: own.yields.or(of_template.yields.filter(|_| !own.strength)),
         strength: own.strength || of_template.strength,
     };

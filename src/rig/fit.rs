@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Pulling the skin: the parameters of a rig that bring points of the surface to where they are wanted.
-//! [capell2006, §4.2, eqs 17 to 20]
+//! Fitting of a rig's parameters that bring points of the surface to their targets. [capell2006, §4.2, eqs 17 to 20]
 //!
 //! Minimises `C(η) = Σ_j |p_j − p̄_j|² + Σ_k ξ_k (η⁰_k − η_k)²` within bounds by L-BFGS-B
-//! ([`Lbfgsb`](crate::solve::Lbfgsb)), with p_j the positions of vertices of the body's own surface in static equilibrium at
-//! a pose.
+//! ([`Lbfgsb`](crate::solve::Lbfgsb)). The p_j are positions of vertices of the body's own surface in static
+//! equilibrium at a pose.
 //!
-//! With a linearised method the positions are affine in the rig's generalised forces: `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`, where
-//! the *sensitivities* `L_j = Rᵀ A⁻ᵀ φ(x_j)` are three adjoint solves per point. [`Fit`] makes them once per pose and keeps
-//! them, so that an evaluation of C and of its gradient is only the rig's quadrature,
-//! `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`, and a drag of the mouse costs no solve at all.
+//! With a linearised method the positions are affine in the rig's generalised forces:
+//! `p_j = p_j⁰ + Σ_i L_jiᵀ Q_i(η)`. The *sensitivities* `L_j = Rᵀ A⁻ᵀ φ(x_j)` take three adjoint solves per point.
+//! [`Fit`] computes them once per pose and keeps them. An evaluation of C and its gradient,
+//! `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`, is then only the rig's quadrature, and a drag of the mouse
+//! costs no solve at all.
 //!
-//! While the mouse moves, an update may only take so many evaluations ([`FitOptions::evaluations`]): it gives the best so far,
-//! from which the next one goes on.
+//! While the mouse moves, [`FitOptions::evaluations`] limits the evaluations of an update. The update returns the
+//! best result found, and the next one continues from there.
 //!
-//! No fit folds flesh: strengths stay where no flesh is pressed flatter than [`FLATTEST`](super::FLATTEST), and a fit says how
-//! much of the way it came.
+//! No fit folds flesh: strengths stay in the range at which no flesh is pressed flatter than
+//! [`FLATTEST`](super::FLATTEST). A fit reports the share of the distance that it covered.
 //!
-//! Deviations: the adjoint is Aᵀ's, the paper's is that of a symmetric A (math.md 9); B is Gauss and Newton's second
-//! derivative, which the derivatives of Q give for nothing, as long as that makes progress, and L-BFGS's own otherwise; the
-//! level of the quadrature is held during a minimisation, which is repeated where its result asks for another one and
-//! evaluations are not counted. Positions are those of the embedding alone, without the limit that is laid around the
-//! artist's skin when flesh is shown. C has several local minima: where the nearest does not meet the points, a few others
-//! are tried.
+//! Deviations: the adjoint is Aᵀ's, the paper's is that of a symmetric A (math.md 9). B is the Gauss-Newton
+//! approximation, which the derivatives of Q give at no cost, as long as it makes progress, and L-BFGS's own
+//! otherwise. The level of the quadrature is fixed during a minimisation, which is repeated if its result needs
+//! another level and the number of evaluations is not limited. Positions are those of the embedding alone, without
+//! the limit around the artist's skin that is applied when flesh is shown. C has several local minima: if the nearest
+//! does not meet the points, a few others are tried.
 
 mod error;
 mod options;
@@ -48,28 +48,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use whole::{Known, Whole};
 
-/// A point of the skin and where it is wanted.
+/// A point of the skin and its target.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Target {
     /// Vertex of the body's own surface.
     pub vertex: u32,
-    /// World, metres.
+    /// Target position, world, metres.
     pub place: Vec3,
 }
 
-/// What a fit found.
+/// Result of a fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// η, all of the rig's parameters in their order.
+    /// η: all of the rig's parameters in order.
     pub parameters: Vec<f64>,
-    /// C there, m².
+    /// C at η, m².
     pub cost: f64,
-    /// How often forces and their derivatives were integrated.
+    /// Number of integrations of the forces and their derivatives.
     pub evaluations: usize,
-    /// How much of the way from where the start has the points to where they are wanted: 0 to 1, by the root of the sum of
-    /// squares.
+    /// Share of the distance from start to targets that was covered, 0 to 1; distances are roots of sums of squares.
     pub reached: f64,
-    /// Whether more strength would fold flesh there.
+    /// `true`: more strength would fold flesh.
     pub folding: bool,
 }
 
@@ -85,29 +84,29 @@ impl Fitted {
     }
 }
 
-/// Fits rigs of one body at one pose, again and again.
+/// Repeated fits of rigs of one body at one pose.
 ///
-/// Results depend on the arguments alone, never on what was asked before.
+/// Results depend on the arguments alone, never on earlier calls.
 pub struct Fit {
     balance: Equilibrium,
     gravity: Vec3,
-    /// Generalised forces of other rigs, rest axes.
+    /// Generalised forces of other rigs, N, rest axes.
     others: Option<Vec<Vec3>>,
     embedding: Arc<Embedding>,
-    /// Displacements of the lattice's vertices without the rig.
+    /// Displacements of the lattice's vertices without the rig, metres.
     without: Vec<Vec3>,
-    /// Between which strengths flesh stays whole, as last asked.
+    /// Strengths at which flesh does not fold, at the last parameters used.
     known: Option<Known>,
     /// `Rᵀ A⁻ᵀ φ` by vertex of the surface, along x, y and z.
     sensitivities: BTreeMap<u32, Arc<Sensitivities>>,
 }
 
-/// How far a point moves along x, y and z per N on each lattice vertex, rest axes, `[3][nodes]`, m/N.
+/// Displacement of a point along x, y and z per N on each lattice vertex, rest axes, `[3][nodes]`, m/N.
 type Sensitivities = [Vec<Vec3>; 3];
 
 impl Fit {
-    /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[nodes]`, N, rest
-    /// axes).
+    /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[nodes]`,
+    /// N, rest axes).
     ///
     /// # Errors
     /// A method whose balance is not linear in forces; a pose or forces that do not fit; a singular system.
@@ -136,24 +135,23 @@ impl Fit {
         })
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn body(&self) -> &Arc<Body> {
         self.balance.body()
     }
 
-    /// The pose.
+    /// Returns the pose.
     pub fn pose(&self) -> &Pose {
         self.balance.pose()
     }
 
-    /// The parameters that bring points nearest to their targets; what cannot be reached is approached.
+    /// Returns the parameters that bring points nearest to their targets.
     ///
-    /// Forces are integrated at ten million points of flesh at most, where the options name no number of evaluations; the best
-    /// that was found by then is the result.
+    /// Without a limit of evaluations in the options, forces are integrated at ten million points of flesh at most;
+    /// the result is the best found by then.
     ///
     /// # Errors
-    /// Points or options that make no sense, a template that starts wholly outside the flesh, points that no parameter
-    /// moves.
+    /// Invalid points or options, a template that starts wholly outside the flesh, or points that no parameter moves.
     pub fn fit(
         &mut self,
         rig: &Rig,
@@ -163,10 +161,10 @@ impl Fit {
         self.fit_watched(rig, points, options, &Silent)
     }
 
-    /// [`fit`](Self::fit), which the progress may stop; the fraction is that of the most work that a fit may take.
+    /// Fits as [`fit`](Self::fit) does; the progress may cancel, and gets the fraction of the largest permitted work.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); a stop by the progress.
+    /// Errors of [`fit`](Self::fit); cancellation by the progress.
     pub fn fit_watched(
         &mut self,
         rig: &Rig,
@@ -201,10 +199,10 @@ impl Fit {
         pull.fit(&mut whole, options.evaluations)
     }
 
-    /// C (m²) and its derivative by every parameter of the rig, in order, at the start that the options name.
+    /// Returns C (m²) and its derivative by every parameter of the rig, in order, at the options' start.
     ///
     /// # Errors
-    /// As [`fit`](Self::fit); points that no parameter moves are none.
+    /// Errors of [`fit`](Self::fit), except for points that no parameter moves.
     pub fn gradient(
         &mut self,
         rig: &Rig,
@@ -228,10 +226,10 @@ impl Fit {
         Ok((local.value, local.gradient))
     }
 
-    /// Displacements `q[nodes]` from rest (m, world axes) with the rig at η.
+    /// Returns the displacements `q[nodes]` from rest (m, world axes) with the rig at η.
     ///
     /// # Errors
-    /// Parameters that the rig refuses, a template wholly outside the flesh.
+    /// Parameters that the rig refuses, or a template wholly outside the flesh.
     pub fn displacements(&mut self, rig: &Rig, eta: &[f64]) -> Result<Vec<Vec3>, FitError> {
         let mut forces = rig.forces(self.balance.body(), eta)?;
         for (f, other) in forces.iter_mut().zip(self.others.iter().flatten()) {
@@ -240,7 +238,7 @@ impl Fit {
         Ok(self.balance.solve(self.gravity, None, Some(&forces))?)
     }
 
-    /// Checks points and makes the sensitivities that are missing.
+    /// Checks points and computes the missing sensitivities.
     fn held(&mut self, points: &[Target]) -> Result<Vec<Held>, FitError> {
         if points.is_empty() {
             return Err(FitError::NoPoints);
@@ -261,7 +259,7 @@ impl Fit {
                 });
             }
         }
-        // Those of points that are pulled no more would only pile up.
+        // Sensitivities of points no longer pulled are dropped.
         self.sensitivities
             .retain(|vertex, _| points.iter().any(|p| p.vertex == *vertex));
         for point in points {

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far flesh can go along a line of displacements before some of it is pressed flat.
+//! Range of a line of displacements over which no flesh is pressed flat.
 //!
-//! In linearised flesh displacements are affine in a rig's strength a, and so is the gradient of each of its pieces,
-//! `F = F₀ + a G`: its change of volume `det F` is a cubic of a, and the first a at which it falls to a bound is exact.
+//! In linearised flesh displacements are affine in a rig's strength a, and so is the gradient of each piece,
+//! `F = F₀ + a G`. The volume ratio `det F` is therefore a cubic in a, and the first a at which it falls to a bound
+//! is found to rounding.
 
 use crate::elasticity::Elements;
 use crate::{Mat3, Vec3};
 
-/// The flattest that a rig may press flesh: volume over volume at rest.
+/// Smallest volume, relative to rest, to which a rig may press flesh.
 pub const FLATTEST: f64 = 0.3;
-/// Flesh that is flat already without the rig may get flatter by this part.
+/// Factor by which flesh that is already flat without the rig may get flatter.
 const FURTHER: f64 = 0.5;
-/// Beyond so many times the line counts as endless.
+/// Multiple of the line beyond which the range counts as infinite.
 const ENDLESS: f64 = 1e6;
-/// Halvings that find a bound: to rounding.
+/// Bisection steps that find a bound to rounding.
 const HALVINGS: usize = 80;
 
-/// From which to which multiple of `line[nodes]`, around none of it, flesh at displacements `from[nodes]` can be moved until the
-/// first piece has [`FLATTEST`] of its volume left, or half of what it has where that is less than twice as much. Pieces that
-/// are inverted already count nothing. Without end: infinite.
+/// Returns the range of t around 0 for which every element of `from[nodes] + t·line[nodes]` keeps `det F` ≥
+/// [`FLATTEST`], or half of its value at t = 0 if that is less. Pieces that are already inverted are ignored.
+/// Unbounded ends are infinite.
 pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f64) {
     let (mut least, mut most) = (-ENDLESS, ENDLESS);
     for e in 0..elements.len() {
@@ -48,12 +49,12 @@ pub(super) fn room(elements: &Elements, from: &[Vec3], line: &[Vec3]) -> (f64, f
     (open(least), open(most))
 }
 
-/// `c₀ + c₁ a + c₂ a² + c₃ a³`, positive at 0.
+/// The cubic `c₀ + c₁ a + c₂ a² + c₃ a³`, positive at 0.
 #[derive(Debug, Clone, Copy)]
 struct Cubic([f64; 4]);
 
 impl Cubic {
-    /// `det (F + a G) − bound`.
+    /// Returns `det (F + a G) − bound`.
     fn of(f: &Mat3, g: &Mat3, bound: f64) -> Self {
         Self([
             f.determinant() - bound,
@@ -63,7 +64,7 @@ impl Cubic {
         ])
     }
 
-    /// Of `−a`.
+    /// Returns the cubic in `−a`.
     fn mirrored(self) -> Self {
         let [a, b, c, d] = self.0;
         Self([a, -b, c, -d])
@@ -74,7 +75,7 @@ impl Cubic {
         a + x * (b + x * (c + x * d))
     }
 
-    /// The largest number up to `end` before which it nowhere falls below zero.
+    /// Returns the largest number up to `end` before which the cubic is nowhere negative.
     fn stays_positive(&self, end: f64) -> f64 {
         let mut from = 0.0;
         for to in self.turns().into_iter().chain([end]) {
@@ -89,7 +90,7 @@ impl Cubic {
         end
     }
 
-    /// Where its slope is zero, ascending; infinite where it is nowhere.
+    /// Returns the stationary points, ascending; infinite for missing ones.
     fn turns(&self) -> [f64; 2] {
         let [_, b, c, d] = self.0;
         // 3 d x² + 2 c x + b = 0, without cancellation.
@@ -104,7 +105,7 @@ impl Cubic {
         [one.min(two), one.max(two)]
     }
 
-    /// Where it falls to zero between a number where it is positive and one where it is negative: the side of the first.
+    /// Bisects between a positive and a negative value of the cubic; returns the positive side of the root.
     fn crossing(&self, mut positive: f64, mut negative: f64) -> f64 {
         for _ in 0..HALVINGS {
             let middle = 0.5 * (positive + negative);
@@ -118,7 +119,7 @@ impl Cubic {
     }
 }
 
-/// The derivative of the determinant.
+/// Returns the derivative of the determinant.
 fn cofactors(m: &Mat3) -> Mat3 {
     let [a, b, c] = [0, 1, 2].map(|k| m.column(k).into_owned());
     Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Guides: where on a character a template sits, and which ways it can still go. [capell2006, §4.1]
+//! Guides: the position of a template on a character, and its remaining degrees of freedom. [capell2006, §4.1]
 //!
 //! A guide places a rigid frame in rest space, with columns X, Y, Z and an origin, from a few continuous parameters:
 //!
-//! - **bone**: `origin = head + along (tail − head) + distance·out`. `out` is perpendicular to the bone; at angle 0 it is
-//!   the part of world −Y that is perpendicular to the bone (of +Z for bones within 30° of Y), and a positive angle turns it
-//!   right-handed about the direction head to tail. At tilt 0, Z = out and X points along the bone.
-//! - **skin**: `origin = the point of a rest triangle − depth·n`, n the outward normal. At tilt 0, Z = n and X is the
-//!   direction of the triangle's first edge, turned about n by roll.
+//! - **bone**: `origin = head + along (tail − head) + distance·out`. `out` is perpendicular to the bone. At angle 0
+//!   it is the part of world −Y that is perpendicular to the bone (of +Z for bones within 30° of Y). A positive angle
+//!   turns it right-handed about the direction head to tail. At tilt 0, Z = out and X points along the bone.
+//! - **skin**: `origin = point − depth·n`, with the point on a rest triangle and its outward normal n. At tilt 0, Z =
+//!   n and X is the direction of the triangle's first edge, turned about n by roll.
 //! - **free**: a frame, then a translation (x, y, z) in it, then the rotation by the vector (rx, ry, rz).
 //!
-//! Tilt turns about Y, so that at +π/2 Z points where X pointed. Lengths are metres, angles radians, `along` is a fraction
-//! of the bone. [`Placed`] carries with the frame its motion by each parameter: spin and velocity, exact.
+//! Tilt turns about Y: at +π/2, Z points along the former X. Lengths are metres, angles radians, `along` is a
+//! fraction of the bone. [`Placed`] holds the frame and its exact motion by each parameter: spin and velocity.
 
 use super::{ParameterKind, RigError};
 use crate::body::Body;
@@ -23,43 +23,43 @@ use crate::{Mat3, Mat4, Vec3};
 /// A rigid frame in rest space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuideFrame {
-    /// Columns X, Y, Z.
+    /// Columns X, Y, Z: a rotation.
     pub rotation: Mat3,
-    /// Metres.
+    /// Origin, metres.
     pub origin: Vec3,
 }
 
-/// A frame and how it moves with each parameter of its guide.
+/// A frame and its motion with each parameter of its guide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     /// The frame.
     pub frame: GuideFrame,
-    /// One per parameter, in order.
+    /// One motion per parameter, in order.
     pub motions: Vec<Motion>,
 }
 
-/// How a frame moves with a parameter: `dR = [spin]ₓ R`, `d origin = velocity`.
+/// Derivative of a frame by a parameter: `dR = [spin]ₓ R`, `d origin = velocity`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Motion {
-    /// Radians per unit of the parameter, rest axes.
+    /// Rotation vector, radians per unit of the parameter, rest axes.
     pub spin: Vec3,
-    /// Metres per unit of the parameter, rest axes.
+    /// Velocity of the origin, metres per unit of the parameter, rest axes.
     pub velocity: Vec3,
 }
 
-/// A bone by its name, or by its number in the skeleton.
+/// A bone by its name or by its number in the skeleton.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoneRef {
-    /// By name; of several bones with it the first.
+    /// By name; the first of several bones with that name.
     Name(String),
     /// By number.
     Index(u32),
 }
 
-/// What a template is tied to, and the values of the guide's parameters.
+/// Anchor of a template, and the values of the guide's parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Guide {
-    /// Beside a bone; `[along, angle, distance, tilt]`.
+    /// At a bone; `[along, angle, distance, tilt]`.
     Bone {
         /// The bone.
         bone: BoneRef,
@@ -68,31 +68,31 @@ pub enum Guide {
     },
     /// Under a point of the body's own surface; `[depth, roll, tilt]`.
     Skin {
-        /// Triangle of the surface as given.
+        /// Triangle of the original surface, before welding.
         face: u32,
-        /// Weights of the triangle's corners; they sum to one.
+        /// Barycentric coordinates in the triangle; they sum to one.
         barycentric: [f64; 3],
         /// Values of its parameters.
         values: [f64; 3],
     },
     /// Anywhere; `[x, y, z, rx, ry, rz]`.
     Free {
-        /// Where it is when all parameters are zero.
+        /// Frame at which all parameters are zero.
         frame: GuideFrame,
         /// Values of its parameters.
         values: [f64; 6],
     },
 }
 
-/// Barycentric weights may miss a sum of one by this much, and then are scaled.
+/// Largest deviation from one of the sum of barycentric coordinates, which are then rescaled.
 const SUM_SLACK: f64 = 1e-3;
-/// A free frame's columns may differ this much from a rotation's, as a share of their length.
+/// Largest deviation of a free frame's columns from a rotation's, as a share of their length.
 const RIGID_SLACK: f64 = 1e-4;
-/// Cosine of the angle to Y below which a bone takes +Z for its angle 0.
+/// Cosine of 30°: bones closer to Y than this angle take +Z for their angle 0.
 const NEAR_Y: f64 = 0.866_025_403_784_438_6;
 
 impl GuideFrame {
-    /// The frame of world axes.
+    /// Returns the frame of world axes.
     pub fn identity() -> Self {
         Self {
             rotation: Mat3::identity(),
@@ -100,8 +100,8 @@ impl GuideFrame {
         }
     }
 
-    /// The frame of a matrix that acts on column vectors. A uniform scale is taken out of it, and small deviations
-    /// from a rotation (single precision) are evened out.
+    /// Converts a matrix that acts on column vectors. A uniform scale is removed, and small deviations from a
+    /// rotation (single precision) are corrected.
     ///
     /// # Errors
     /// A matrix that is not finite, singular, mirrored, sheared or scaled differently along its axes.
@@ -124,7 +124,7 @@ impl GuideFrame {
         let linear: Mat3 = matrix.fixed_view::<3, 3>(0, 0).into_owned();
         let origin = matrix.fixed_view::<3, 1>(0, 3).into_owned();
         if is_rotation(&linear) {
-            // Kept to the bit: files give back what was written.
+            // Kept to the bit: files return exactly the matrix that was written.
             return Ok(Self {
                 rotation: linear,
                 origin,
@@ -151,14 +151,14 @@ impl GuideFrame {
         })
     }
 
-    /// As a matrix that acts on column vectors.
+    /// Returns the matrix that acts on column vectors.
     pub fn matrix(&self) -> Mat4 {
         let mut m = self.rotation.to_homogeneous();
         m.fixed_view_mut::<3, 1>(0, 3).copy_from(&self.origin);
         m
     }
 
-    /// A point of rest space in the frame.
+    /// Returns the coordinates in the frame of a point of rest space.
     #[inline]
     pub fn local(&self, x: &Vec3) -> Vec3 {
         self.rotation.tr_mul(&(x - self.origin))
@@ -166,7 +166,7 @@ impl GuideFrame {
 }
 
 impl Guide {
-    /// A guide beside a bone; angle and tilt in radians, distance in metres.
+    /// Builds a guide at a bone; angle and tilt in radians, distance in metres.
     ///
     /// # Errors
     /// A value that is not finite.
@@ -174,17 +174,19 @@ impl Guide {
         Self::Bone { bone, values }.checked()
     }
 
-    /// A guide under a point of a triangle of the body's own surface, as given; depth in metres, roll and tilt in radians.
+    /// Builds a guide under a point of a triangle of the body's original surface; depth in metres, roll and tilt in
+    /// radians.
     ///
     /// # Errors
-    /// A value that is not finite, weights that are negative or whose sum is not one; small errors are scaled away.
+    /// A value that is not finite, or barycentric coordinates that are negative or do not sum to one; small errors
+    /// are rescaled.
     pub fn skin(face: u32, barycentric: [f64; 3], values: [f64; 3]) -> Result<Self, RigError> {
         let sum: f64 = barycentric.iter().sum();
         let nonsense = barycentric.iter().any(|&w| w.is_nan() || w < -SUM_SLACK);
         if nonsense || (sum - 1.0).abs() > SUM_SLACK || !sum.is_finite() {
             return Err(RigError::Barycentric { barycentric });
         }
-        // Weights that sum to one up to rounding are kept to the bit: files give back what was written.
+        // Coordinates that sum to one up to rounding are kept to the bit: files return exactly what was written.
         let exact = (sum - 1.0).abs() <= 4.0 * f64::EPSILON;
         let barycentric = barycentric.map(|w| if exact { w } else { w / sum });
         Self::Skin {
@@ -195,7 +197,7 @@ impl Guide {
         .checked()
     }
 
-    /// A guide anywhere; x, y, z in metres, rx, ry, rz in radians.
+    /// Builds a free guide; x, y, z in metres, rx, ry, rz in radians.
     ///
     /// # Errors
     /// A value that is not finite.
@@ -211,7 +213,7 @@ impl Guide {
         }
     }
 
-    /// The kind's name in the interface.
+    /// Returns the kind's name in the interface.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Bone { .. } => "bone",
@@ -220,7 +222,7 @@ impl Guide {
         }
     }
 
-    /// Names of its continuous parameters, in order.
+    /// Returns the names of its continuous parameters, in order.
     pub fn parameter_names(&self) -> &'static [&'static str] {
         match self {
             Self::Bone { .. } => &["along", "angle", "distance", "tilt"],
@@ -229,7 +231,7 @@ impl Guide {
         }
     }
 
-    /// What kind of number each of them is.
+    /// Returns the kind of each parameter.
     pub fn parameter_kinds(&self) -> &'static [ParameterKind] {
         use ParameterKind::{Angle, Distance, Offset, Share};
         match self {
@@ -239,7 +241,7 @@ impl Guide {
         }
     }
 
-    /// Values of its parameters, in order.
+    /// Returns the values of its parameters, in order.
     pub fn values(&self) -> &[f64] {
         match self {
             Self::Bone { values, .. } => values,
@@ -248,7 +250,7 @@ impl Guide {
         }
     }
 
-    /// The frame with other values of the parameters, as many as there are names.
+    /// Returns the frame at other values of the parameters, one per name.
     ///
     /// # Errors
     /// A bone or face that the body does not have, or that has no length or area; a wrong number of values.
@@ -273,7 +275,7 @@ impl Guide {
                 });
             }
         };
-        // Values so large that positions overflow.
+        // Large values can overflow positions.
         let frame = &placed.frame;
         if frame
             .origin
@@ -306,14 +308,14 @@ fn sliding(velocity: Vec3) -> Motion {
     }
 }
 
-/// Columns for Z outward and X across at tilt 0, turned by tilt about Y.
+/// Returns a rotation with Z outward and X across at tilt 0, turned by tilt about Y.
 fn tilted(x: Vec3, z: Vec3, tilt: f64) -> Mat3 {
     let (sin, cos) = tilt.sin_cos();
     let y = z.cross(&x);
     Mat3::from_columns(&[x * cos - z * sin, y, z * cos + x * sin])
 }
 
-/// A unit vector turned about a perpendicular unit axis.
+/// Returns a unit vector turned about a perpendicular unit axis.
 fn turned(v: Vec3, axis: &Vec3, angle: f64) -> Vec3 {
     let (sin, cos) = angle.sin_cos();
     v * cos + axis.cross(&v) * sin
@@ -417,7 +419,7 @@ fn freely(base: &GuideFrame, place: Vec3, turn: Vec3) -> Placed {
         rotation: base.rotation * rotation(&turn),
         origin: base.origin + base.rotation * place,
     };
-    // The derivative of exp [r]ₓ from the left is the mean rotation on the way to r.
+    // The left derivative of exp [r]ₓ is the mean rotation on the path from 0 to r.
     let spins = base.rotation * mean_rotation(&turn);
     let column = |m: &Mat3, k: usize| m.column(k).into_owned();
     let slides = (0..3).map(|k| sliding(column(&base.rotation, k)));

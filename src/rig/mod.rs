@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigging with forces: fields that push the flesh, placed on a character and driven by one control each. [capell2006, §4]
+//! Rigging with forces: fields that push the flesh, each placed on a character and driven by one control.
+//! [capell2006, §4]
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
@@ -19,19 +20,19 @@
 //! # }
 //! ```
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `template` | the force field in a frame of its own: bump, radial, bulge, torus |
-//! | `guide` | where the frame sits: at a bone, under a point of the skin, anywhere |
-//! | `parameter` | kinds of parameters: units, what fits take for usual |
+//! | `template` | the force field in its own frame: bump, radial, bulge, torus |
+//! | `guide` | the position of the frame: at a bone, under a point of the skin, anywhere |
+//! | `parameter` | kinds of parameters: units, usual changes in fits |
 //! | `samples` | parameters recorded at values of the control, linear between |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
-//! | `compliance`, `folding` | how far flesh yields to a rig, and how far it can before it folds |
-//! | `rig_forces` | rigs in a moving clip, a control for each at every frame |
+//! | `compliance`, `folding` | yield of the flesh to a rig, and its limit before flesh folds |
+//! | `rig_forces` | rigs in a moving clip, one control each at every frame |
 //! | `file` | rigs as a small text file |
 //!
-//! A rig's parameters η are those of its template, then those of its guide, in a fixed order and by name. Its generalised
-//! forces `Q_i = ∫_Ω f φ_i` are in rest axes; dynamics turns them with the flesh, once. Forces of several rigs add up.
+//! A rig's parameters η are its template's, then its guide's, in a fixed order and by name. Its generalised forces
+//! `Q_i = ∫_Ω f φ_i` are in rest axes; dynamics turns them with the flesh, once. Forces of several rigs add up.
 
 mod compliance;
 mod error;
@@ -57,15 +58,15 @@ pub use rig_forces::RigForces;
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};
 
-/// [`RigForces`] as it was called.
+/// Former name of [`RigForces`].
 #[deprecated(note = "renamed to RigForces")]
 pub type Led = RigForces;
 
-/// [`GuideFrame`] as it was called.
+/// Former name of [`GuideFrame`].
 #[deprecated(note = "renamed to GuideFrame")]
 pub type Frame = GuideFrame;
 
-/// [`FitOptions`] as they were called.
+/// Former name of [`FitOptions`].
 #[deprecated(note = "renamed to FitOptions")]
 pub type Wishes = FitOptions;
 
@@ -80,17 +81,17 @@ pub struct Rig {
     template: Template,
     guide: Guide,
     samples: Vec<Sample>,
-    /// Of the template, then of the guide.
+    /// Parameter names of the template, then of the guide.
     names: Vec<&'static str>,
     kinds: Vec<ParameterKind>,
 }
 
 impl Rig {
-    /// A rig; without samples it is the same for every control. Samples may come in any order.
+    /// Builds a rig; without samples it is the same for every control. Samples may come in any order.
     ///
     /// # Errors
-    /// Samples at equal controls, that are not finite, that have another number of parameters, or whose
-    /// parameters make no field; each names the sample.
+    /// Two samples at one control, and samples that are not finite, have another number of parameters, or define no
+    /// field; each error names the sample.
     pub fn new(
         name: impl Into<String>,
         template: Template,
@@ -115,56 +116,56 @@ impl Rig {
         Ok(rig)
     }
 
-    /// What the artist calls it.
+    /// Returns the name that the artist chose.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The template with its own parameters.
+    /// Returns the template with its own parameters.
     pub fn template(&self) -> &Template {
         &self.template
     }
 
-    /// The guide with its own parameters.
+    /// Returns the guide with its own parameters.
     pub fn guide(&self) -> &Guide {
         &self.guide
     }
 
-    /// What was recorded, by ascending control.
+    /// Returns the samples, by ascending control.
     pub fn samples(&self) -> &[Sample] {
         &self.samples
     }
 
-    /// Names of all parameters: the template's, then the guide's.
+    /// Returns the names of all parameters: the template's, then the guide's.
     pub fn parameter_names(&self) -> &[&'static str] {
         &self.names
     }
 
-    /// What kind of number each of them is.
+    /// Returns the kind of each parameter.
     pub fn parameter_kinds(&self) -> &[ParameterKind] {
         &self.kinds
     }
 
-    /// The parameters of the template and the guide as they were made, samples aside.
+    /// Returns the parameters of the template and the guide as passed to [`new`](Self::new), without samples.
     pub fn own_parameters(&self) -> Vec<f64> {
         [self.template.parameters(), self.guide.values()].concat()
     }
 
-    /// η at a control γ: linear between samples, constant outside; the own ones without samples. A control that is not a
-    /// number counts as below all.
+    /// Returns η at a control γ: linear between samples, constant outside; the own ones without samples. NaN counts
+    /// as below all samples.
     pub fn parameters(&self, gamma: f64) -> Vec<f64> {
         samples::at(&self.samples, gamma).unwrap_or_else(|| self.own_parameters())
     }
 
-    /// η of the last sample, or the own ones without samples: the state that is shown when no control is given.
+    /// Returns η of the last sample, or the own ones without samples: the state that is shown without a control.
     pub fn last_parameters(&self) -> Vec<f64> {
         self.parameters(f64::INFINITY)
     }
 
-    /// η with some parameters replaced by name.
+    /// Returns η with some parameters replaced by name.
     ///
     /// # Errors
-    /// A name that the rig does not have, a value that is not finite.
+    /// A name that the rig does not have, or a value that is not finite.
     pub fn with_named<'a>(
         &self,
         mut eta: Vec<f64>,
@@ -184,10 +185,10 @@ impl Rig {
         Ok(eta)
     }
 
-    /// The template with the parameters η; the guide's are looked at too.
+    /// Returns the template with the parameters η; checks the guide's parameters too.
     ///
     /// # Errors
-    /// A wrong number of them, one that is not finite, a radius that is not positive.
+    /// A wrong number of parameters, one that is not finite, or a radius that is not positive.
     pub fn template_at(&self, eta: &[f64]) -> Result<Template, RigError> {
         if eta.len() != self.names.len() {
             return Err(RigError::Count {
@@ -203,7 +204,7 @@ impl Rig {
         Template::new(kind, &eta[..kind.parameter_names().len()])
     }
 
-    /// Where the guide places the template, in rest space, and how it moves with the guide's parameters.
+    /// Returns the template's frame in rest space, and its motion with the guide's parameters.
     ///
     /// # Errors
     /// Parameters as in [`template_at`](Self::template_at); a bone or face that the body does not have.
@@ -213,39 +214,39 @@ impl Rig {
         self.guide.place(body, &eta[own..])
     }
 
-    /// The template's frame in rest space.
+    /// Returns the template's frame in rest space.
     ///
     /// # Errors
-    /// As [`place`](Self::place).
+    /// Errors of [`place`](Self::place).
     pub fn frame(&self, body: &Body, eta: &[f64]) -> Result<GuideFrame, RigError> {
         Ok(self.place(body, eta)?.frame)
     }
 
-    /// The level of the quadrature at η. A fit that compares forces of near parameters holds it fixed.
+    /// Returns the level of the quadrature at η. A fit that compares forces of similar parameters keeps it fixed.
     ///
     /// # Errors
-    /// As [`template_at`](Self::template_at).
+    /// Errors of [`template_at`](Self::template_at).
     pub fn level(&self, body: &Body, eta: &[f64]) -> Result<u32, RigError> {
         Ok(quadrature::level(body, &self.template_at(eta)?))
     }
 
-    /// The radii (of a torus, those of its tube), from and below, for which a level is the one wanted; metres.
+    /// Returns the range of radii (of a torus, those of its tube) for which a level is selected, metres.
     pub(crate) fn radii_at(&self, body: &Body, level: u32) -> (f64, f64) {
         quadrature::radii(body, level, self.template.kind())
     }
 
-    /// Generalised forces `[nodes]`, N, rest axes, before the turn with the flesh.
+    /// Returns the generalised forces `[nodes]`, N, in rest axes, before they turn with the flesh.
     ///
     /// # Errors
-    /// As [`place`](Self::place); a template wholly outside the flesh; forces beyond what numbers hold.
+    /// Errors of [`place`](Self::place); a template wholly outside the flesh; forces that overflow.
     pub fn forces(&self, body: &Body, eta: &[f64]) -> Result<Vec<Vec3>, RigError> {
         self.forces_at_level(body, eta, self.level(body, eta)?)
     }
 
-    /// As [`forces`](Self::forces), with the level of the quadrature given: C¹ in η.
+    /// Returns the forces of [`forces`](Self::forces) at a fixed level of the quadrature: C¹ in η.
     ///
     /// # Errors
-    /// As [`forces`](Self::forces).
+    /// Errors of [`forces`](Self::forces).
     pub fn forces_at_level(
         &self,
         body: &Body,
@@ -259,11 +260,11 @@ impl Rig {
         Ok(out)
     }
 
-    /// Adds the forces at a control to `out[nodes]`; nothing where the template lies outside the flesh.
+    /// Adds the forces at a control to `out[nodes]`; adds nothing if the template lies outside the flesh.
     ///
     /// # Errors
-    /// As [`forces`](Self::forces) but for the guide's frame; a control that is not finite, an array of another length.
-    /// `out` is then as it was.
+    /// Errors of [`forces`](Self::forces), except for a template outside the flesh; a control that is not finite, or
+    /// an array of another length. `out` is then unchanged.
     pub fn add_forces(&self, body: &Body, gamma: f64, out: &mut [Vec3]) -> Result<(), RigError> {
         if !gamma.is_finite() {
             return Err(RigError::Control { value: gamma });
@@ -277,7 +278,7 @@ impl Rig {
         Ok(())
     }
 
-    /// Whether there was any flesh to push.
+    /// Adds the forces to `out`; returns whether the template reaches any flesh.
     fn add(
         &self,
         body: &Body,
@@ -295,10 +296,10 @@ impl Rig {
         }
     }
 
-    /// The derivative of `Σ_i field_i · Q_i` by every parameter, `field[nodes]`.
+    /// Returns the derivative of `Σ_i field_i · Q_i`, with `field[nodes]`, by every parameter.
     ///
     /// # Errors
-    /// As [`forces`](Self::forces); a field of another length or not finite.
+    /// Errors of [`forces`](Self::forces); a field of another length or not finite.
     pub fn pull_back(
         &self,
         body: &Body,
@@ -308,10 +309,11 @@ impl Rig {
         self.pull_back_at_level(body, eta, self.level(body, eta)?, field)
     }
 
-    /// As [`pull_back`](Self::pull_back), the exact derivative of [`forces_at_level`](Self::forces_at_level).
+    /// Returns the derivative of [`pull_back`](Self::pull_back) at a fixed level: exact for
+    /// [`forces_at_level`](Self::forces_at_level).
     ///
     /// # Errors
-    /// As [`pull_back`](Self::pull_back).
+    /// Errors of [`pull_back`](Self::pull_back).
     pub fn pull_back_at_level(
         &self,
         body: &Body,
@@ -336,7 +338,7 @@ impl Rig {
         }
     }
 
-    /// Returns about how many points of flesh an integral over the rig's template takes at a level: the work of it.
+    /// Returns the approximate number of flesh points in the rig's template at a level: the cost of an integral.
     pub(crate) fn points_at_level(
         &self,
         body: &Body,
@@ -346,10 +348,11 @@ impl Rig {
         Ok(quadrature::points(body, level, &self.template_at(eta)?))
     }
 
-    /// The forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every parameter, `[nodes]` each.
+    /// Returns the forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every
+    /// parameter, `[nodes]` each.
     ///
     /// # Errors
-    /// As [`forces`](Self::forces).
+    /// Errors of [`forces`](Self::forces).
     pub fn tangents_at_level(
         &self,
         body: &Body,
@@ -384,7 +387,7 @@ impl Rig {
         }
     }
 
-    /// What keeps the rig from pushing this body, one sentence each; empty when nothing does.
+    /// Returns one sentence for each reason why the rig cannot push this body; empty if it can.
     pub fn check(&self, body: &Body) -> Vec<String> {
         let name = &self.name;
         if let Err(error) = self.frame(body, &self.own_parameters()) {
@@ -406,10 +409,10 @@ impl Rig {
     }
 }
 
-/// The sum of the forces of rigs `[nodes]` at their controls; those outside the flesh add nothing.
+/// Returns the sum of the forces of rigs `[nodes]` at their controls; rigs outside the flesh add nothing.
 ///
 /// # Errors
-/// Another number of controls than of rigs; as [`Rig::add_forces`], naming the rig.
+/// Numbers of controls and rigs that differ; errors of [`Rig::add_forces`], naming the rig.
 pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, RigError> {
     if rigs.len() != controls.len() {
         return Err(RigError::Controls {

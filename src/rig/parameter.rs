@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kinds of parameters: what unit follows, and what fits take for usual changes and bounds.
+//! Kinds of parameters, which determine the unit and the usual changes and bounds in fits.
 
-/// What kind of number a parameter of a template or a guide is.
+/// Kind of a template's or guide's parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     /// A radius: a positive length.
     Radius,
-    /// A length outwards, at least zero.
+    /// An outward length, zero or more.
     Distance,
-    /// A length either way.
+    /// A signed length.
     Offset,
     /// A share of a bone's length.
     Share,
@@ -19,7 +19,7 @@ pub enum ParameterKind {
 }
 
 impl ParameterKind {
-    /// Its SI unit: `m`, `rad`, `N/m³`, or nothing for a share.
+    /// Returns the SI unit: `m`, `rad`, `N/m³`, or nothing for a share.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Radius | Self::Distance | Self::Offset => "m",

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Generalised forces of a force field in the flesh, and their derivatives. [capell2006, §4.2]
 //!
-//! `Q_i = ∫_Ω f φ_i ≈ Σ_p V_p f(x_p) φ_i(x_p)` over the body's own points of flesh ([`crate::body::FleshPoints`]), at a
-//! level of which four to eight voxels fill the template's radius (three to six that of a torus's tube), so that templates
-//! smaller than a cell are resolved. The points stay where they are, f is C¹: so is Q in everything that moves f, and its
-//! derivative is exact, as long as the level stays the same. From one level to the next Q jumps by the error of the
-//! quadrature: some tenths of a percent inside the flesh, up to two percent where the skin cuts the template.
+//! `Q_i = ∫_Ω f φ_i ≈ Σ_p V_p f(x_p) φ_i(x_p)` over the body's own points of flesh ([`crate::body::FleshPoints`]). At
+//! the selected level, four to eight voxels span the template's radius (three to six that of a torus's tube), so that
+//! templates smaller than a cell are resolved. The points are fixed and f is C¹. At a fixed level Q is therefore C¹
+//! in everything that moves f, with an exact derivative. Between levels Q jumps by the error of the quadrature: some
+//! tenths of a percent inside the flesh, up to two percent where the skin cuts the template.
 //!
-//! With `f(x) = R g(Rᵀ(x − o))` and a field u of the nodes, of a motion of the frame with spin ω and velocity v
-//! `d Σ u·Q = ω · Σ V (f×u − (x−o)×t) − v · Σ V t`, `t = R (∂g/∂y)ᵀ Rᵀ u`: two sums serve all parameters of a guide.
+//! Let `f(x) = R g(Rᵀ(x − o))`, u a field of the nodes, and the frame move with spin ω and velocity v. Then
+//! `d Σ u·Q = ω · Σ V (f×u − (x−o)×t) − v · Σ V t`, with `t = R (∂g/∂y)ᵀ Rᵀ u`: two sums serve all parameters of a
+//! guide.
 
 use super::guide::GuideFrame;
 use super::template::{MOST, Template, TemplateKind};
@@ -17,20 +18,21 @@ use crate::{Mat3, Vec3};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// Voxels per radius, at least.
+/// Fewest voxels per radius.
 const FINE: f64 = 4.0;
-/// Voxels per radius of a torus's tube, at least: all around the ring the grid's errors even out.
+/// Fewest voxels per radius of a torus's tube; the grid's errors even out around the ring.
 const FINE_TUBE: f64 = 3.0;
-/// A torus counts as no thinner than this part of its ring: it would take too many points.
+/// Smallest tube radius, as a part of the torus's support radius, that is resolved; a thinner one would take too many
+/// points.
 const THINNEST: f64 = 1.0 / 64.0;
 
-/// The level at which a template is resolved.
+/// Returns the level that resolves a template.
 pub(super) fn level(body: &Body, template: &Template) -> u32 {
     let radius = template.radius().max(template.support_radius() * THINNEST);
     body.points().level(radius / fine(template.kind()))
 }
 
-/// The radii of templates, from and below, that a level resolves.
+/// Returns the range of template radii that a level resolves, metres.
 pub(super) fn radii(body: &Body, level: u32, kind: TemplateKind) -> (f64, f64) {
     let least = body.points().spacing(level) * fine(kind);
     let most = if level == 0 {
@@ -38,11 +40,12 @@ pub(super) fn radii(body: &Body, level: u32, kind: TemplateKind) -> (f64, f64) {
     } else {
         2.0 * least
     };
-    // Off the boundary, where rounding decides.
+    // Kept off the boundary, where rounding decides.
     (least * (1.0 + 1e-9), most * (1.0 - 1e-9))
 }
 
-/// Returns about how many points of a level lie in a template: its volume in voxels, but no more than the body's box has.
+/// Returns the approximate number of points of a level in a template: its volume in voxels, at most that of the
+/// body's box.
 pub(super) fn points(body: &Body, level: u32, template: &Template) -> f64 {
     let r = template.radius();
     let volume = match template.kind() {
@@ -59,17 +62,17 @@ fn fine(kind: TemplateKind) -> f64 {
     }
 }
 
-/// Derivatives of `Σ u·Q`: by the template's parameters, and by what moves the frame.
+/// Derivatives of `Σ u·Q` by the template's parameters and by the frame's motion.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     pub by_parameter: [f64; MOST],
-    /// Per radian of the frame's spin about its origin, rest axes.
+    /// Derivative by the frame's spin about its origin, per radian, rest axes.
     pub by_spin: Vec3,
-    /// Per metre of its velocity, rest axes.
+    /// Derivative by the frame's velocity, per metre, rest axes.
     pub by_velocity: Vec3,
 }
 
-/// Adds the generalised forces of a template to `out[nodes]`, N; false where it lies outside the flesh.
+/// Adds the generalised forces of a template to `out[nodes]`, N; returns `false` if it lies outside the flesh.
 pub(super) fn add_forces(
     body: &Body,
     level: u32,
@@ -103,7 +106,7 @@ pub(super) fn add_forces(
     any
 }
 
-/// The derivatives of `Σ field·Q`; none where the template lies outside the flesh.
+/// Returns the derivatives of `Σ field·Q`; `None` if the template lies outside the flesh.
 pub(super) fn pull_back(
     body: &Body,
     level: u32,
@@ -112,7 +115,7 @@ pub(super) fn pull_back(
     field: &[Vec3],
 ) -> Option<Sums> {
     let mut any = false;
-    // All in the template's frame.
+    // In the template's frame.
     let mut sums = Sums::default();
     for brick in bricks(body, level, template, frame) {
         for run in brick.points.chunk_by(|a, b| a.cell == b.cell) {
@@ -147,18 +150,18 @@ pub(super) fn pull_back(
 pub(super) struct Tangents {
     /// Q, N.
     pub forces: Vec<Vec3>,
-    /// By each of the template's parameters; unused ones are zero.
+    /// Derivatives by each of the template's parameters; unused ones are zero.
     pub by_parameter: [Vec<Vec3>; MOST],
-    /// By a spin of the frame about its origin around rest axes, N per radian.
+    /// Derivatives by a spin of the frame about its origin around rest axes, N per radian.
     pub by_spin: [Vec<Vec3>; 3],
-    /// By a velocity of the frame along rest axes, N/m.
+    /// Derivatives by a velocity of the frame along rest axes, N/m.
     pub by_velocity: [Vec<Vec3>; 3],
 }
 
-/// Force, parameters, spins, velocities.
+/// Number of fields: force, parameters, spins, velocities.
 const TANGENTS: usize = 1 + MOST + 6;
 
-/// The generalised forces and their derivatives; none where the template lies outside the flesh.
+/// Returns the generalised forces and their derivatives; `None` if the template lies outside the flesh.
 pub(super) fn tangents(
     body: &Body,
     level: u32,
@@ -170,7 +173,7 @@ pub(super) fn tangents(
     let axes = Mat3::identity();
     for brick in bricks(body, level, template, frame) {
         for run in brick.points.chunk_by(|a, b| a.cell == b.cell) {
-            // All in the template's frame.
+            // In the template's frame.
             let mut sums = [[Vec3::zeros(); TANGENTS]; 8];
             let mut touched = false;
             for p in run {
@@ -204,7 +207,7 @@ pub(super) fn tangents(
         }
     }
     let [forces, a, b, c, mut motions @ ..] = out;
-    // Spins and velocities were about the frame's own axes.
+    // Spins and velocities are still about the frame's own axes.
     let (spins, velocities) = motions.split_at_mut(3);
     for of_axes in [spins, velocities] {
         for v in 0..body.nodes() {
@@ -224,7 +227,7 @@ pub(super) fn tangents(
     })
 }
 
-/// The bricks that a template reaches.
+/// Returns the bricks that a template reaches.
 fn bricks(body: &Body, level: u32, template: &Template, frame: &GuideFrame) -> Vec<Arc<Brick>> {
     let extent = Vec3::repeat(template.support_radius());
     let around = (frame.origin - extent, frame.origin + extent);
@@ -233,7 +236,7 @@ fn bricks(body: &Body, level: u32, template: &Template, frame: &GuideFrame) -> V
     })
 }
 
-/// The lattice vertices of the cell that points share.
+/// Returns the lattice vertices of the cell that the points share.
 fn corners<'a>(body: &'a Body, run: &[FleshPoint]) -> &'a [u32] {
     run.first()
         .map_or(&[], |p| body.lattice().cells()[p.cell as usize].corners())

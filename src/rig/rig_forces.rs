@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigs in a moving clip: their forces at every frame, where their controls stand there. [capell2006, §4.2]
+//! Rigs in a moving clip: their forces at every frame, at the values of their controls. [capell2006, §4.2]
 
 use super::{Rig, RigError};
 use crate::Vec3;
@@ -8,18 +8,19 @@ use crate::clip::FrameForces;
 use crate::progress::Progress;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rigs driven by controls, γ_r at frame f: the forces of a clip in rest axes, `Q(f) = Σ_r Q_r(γ_r(f))`.
+/// Rigs driven by controls, γ_r at frame f. The forces of a clip in rest axes are `Q(f) = Σ_r Q_r(γ_r(f))`.
 ///
-/// No rig folds flesh: strengths that by themselves would press some of it flat at rest are lowered ([`Rig::unfolding`]).
+/// Rigs must not fold flesh: strengths that by themselves would press some of it flat at rest are lowered
+/// ([`Rig::unfolding`]).
 ///
-/// A rig whose control stands still is not evaluated again.
+/// A rig is not evaluated again while its control is constant.
 #[derive(Debug)]
 pub struct RigForces {
     body: Arc<Body>,
     rigs: Vec<Arc<Rig>>,
-    /// `[f * r]`, by frames.
+    /// Controls `[f * r]`, frame by frame.
     controls: Vec<f64>,
-    /// Of each rig the control that was asked for last, and the forces there: only ever what would be computed again.
+    /// Last control of each rig and the forces there; a cache only.
     last: Mutex<Vec<Option<CachedForces>>>,
     warnings: Vec<String>,
 }
@@ -27,11 +28,11 @@ pub struct RigForces {
 type CachedForces = (f64, Arc<[Vec3]>);
 
 impl RigForces {
-    /// Rigs with controls `[f * r]` by frames; none: every rig at its last sample in every frame.
+    /// Builds the forces of rigs with controls `[f * r]`, frame by frame. `None`: every rig stays at its last sample.
     ///
     /// # Errors
-    /// Controls for another number of rigs; naming the rig a control that is not finite, a bone or face that the body does
-    /// not have.
+    /// Controls for another number of rigs. Errors that name the rig: a control that is not finite, a bone or face
+    /// that the body does not have.
     pub fn new(
         body: Arc<Body>,
         rigs: Vec<Arc<Rig>>,
@@ -80,13 +81,13 @@ impl RigForces {
         })
     }
 
-    /// A sentence for each rig that pushes nothing, because its field lies outside the flesh at every sample, and for each
-    /// sample whose strength was lowered.
+    /// Returns one sentence for each rig whose field lies outside the flesh at every sample, and for each sample with
+    /// a lowered strength.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// The forces of rig `r` at a control, `[nodes]`.
+    /// Returns the forces of rig `r` at a control, `[nodes]`, N.
     fn forces(&self, r: usize, control: f64) -> Result<Arc<[Vec3]>, RigError> {
         let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((then, forces)) = &lock()[r]
@@ -102,7 +103,7 @@ impl RigForces {
     }
 }
 
-/// Whether a rig pushes the body at some sample at least; elsewhere it may leave the flesh.
+/// Returns whether a rig reaches the flesh at one sample at least.
 fn reaches(rig: &Rig, body: &Body) -> Result<bool, RigError> {
     let own = rig.own_parameters();
     let sampled = rig.samples().iter().map(|s| &s.parameters);

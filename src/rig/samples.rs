@@ -4,16 +4,17 @@
 use super::RigError;
 use crate::range::is_sound;
 
-/// All parameters of a rig at a value of its control.
+/// All parameters of a rig at one value of its control.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// γ.
+    /// Control γ.
     pub control: f64,
-    /// η, in the rig's order.
+    /// Parameters η, in the rig's order.
     pub parameters: Vec<f64>,
 }
 
-/// Samples by ascending control; two at the same one and controls that are not finite are refused.
+/// Sorts samples by ascending control; refuses two at one control, and controls that are not
+/// finite.
 pub(super) fn sorted(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigError> {
     for (index, sample) in samples.iter().enumerate() {
         let value = sample.control;
@@ -40,9 +41,10 @@ pub(super) fn sorted(mut samples: Vec<Sample>) -> Result<Vec<Sample>, RigError> 
     Ok(samples)
 }
 
-/// The parameters at a control: linear between samples, constant outside; none without samples.
+/// Returns the parameters at a control: linear between samples, constant outside; `None` without
+/// samples.
 pub(super) fn at(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
-    // What is not a number counts as below all.
+    // NaN counts as below all samples.
     let control = if control.is_nan() {
         f64::NEG_INFINITY
     } else {
@@ -53,7 +55,7 @@ pub(super) fn at(samples: &[Sample], control: f64) -> Option<Vec<f64>> {
         Some(i) => (&samples[i - 1], &samples[i]),
         None => return samples.last().map(|s| s.parameters.clone()),
     };
-    // Halves, so that no span overflows.
+    // Halved, so that no span overflows.
     let half = |x: f64| 0.5 * x;
     let t = (half(control) - half(a.control)) / (half(b.control) - half(a.control));
     let t = if t.is_finite() { t } else { 0.0 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Force-field templates: what a rig pushes with, in a frame of its own. [capell2006, §4.1]
+//! Force-field templates: the field of a rig, in a frame of its own. [capell2006, §4.1]
 //!
-//! With `W(s) = (1 − s²)²` for `s < 1` and zero beyond, s the distance over the radius R, and `k = 25√5/16`, so that the
-//! largest force is the strength a:
+//! Let `W(s) = (1 − s²)²` for `s < 1` and zero beyond, with s the distance divided by the radius R. With
+//! `k = 25√5/16` the largest force is the strength a:
 //!
 //! | template | force |
 //! | --- | --- |
@@ -11,28 +11,28 @@
 //! | bulge | `a (k/2) W (x_⊥ − 2 x_∥)/R`, about the axis Z |
 //! | torus | `a k W(\|v\|/R) v/R`, v from the nearest point of the circle of radius A about Z, `R < A` |
 //!
-//! All are compact and C¹ (W and its slope vanish at the boundary; on the torus's axis, where v is not smooth, W is
-//! zero). Deviation: the paper only describes its fields; these polynomials are ours. A negative strength turns the force
-//! around.
+//! All are compact and C¹: W and its slope vanish at the boundary, and W is zero on the torus's axis, where v is not
+//! smooth. Deviation: the paper only describes its fields; these polynomials are ours. A negative strength reverses
+//! the force.
 
 use super::{ParameterKind, RigError};
 use crate::range::is_sound;
 use crate::{Mat3, Vec3};
 
-/// The most parameters that a template has.
+/// Largest number of parameters of a template.
 pub(crate) const MOST: usize = 3;
 
 /// `25√5/16`: one over the largest value of `s W(s)`.
 const PEAK: f64 = 25.0 * 2.236_067_977_499_79 / 16.0;
 
-/// The kinds of templates.
+/// Kinds of templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemplateKind {
     /// Pushes along Z.
     Bump,
     /// Pushes away from the centre.
     Radial,
-    /// Squeezes along Z and widens across: what a muscle does.
+    /// Squeezes along Z and widens across, as a muscle does.
     Bulge,
     /// Pushes away from a circle about Z: a lip, a nostril.
     Torus,
@@ -42,7 +42,7 @@ impl TemplateKind {
     /// All kinds.
     pub const ALL: [Self; 4] = [Self::Bump, Self::Radial, Self::Bulge, Self::Torus];
 
-    /// The kind's name in the interface.
+    /// Returns the kind's name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bump => "bump",
@@ -52,7 +52,7 @@ impl TemplateKind {
         }
     }
 
-    /// Names of its parameters, in order: lengths first, the strength last.
+    /// Returns the names of its parameters, in order: lengths first, the strength last.
     pub fn parameter_names(self) -> &'static [&'static str] {
         match self {
             Self::Bump | Self::Radial | Self::Bulge => &["radius", "strength"],
@@ -60,7 +60,7 @@ impl TemplateKind {
         }
     }
 
-    /// What kind of number each of them is.
+    /// Returns the kind of each parameter.
     pub fn parameter_kinds(self) -> &'static [ParameterKind] {
         use ParameterKind::{Radius, Strength};
         match self {
@@ -83,26 +83,27 @@ impl std::str::FromStr for TemplateKind {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Template {
     kind: TemplateKind,
-    /// As the kind names them; unused ones are zero.
+    /// Values in the kind's order; unused ones are zero.
     values: [f64; MOST],
 }
 
-/// The force at a point and its derivatives, in the template's frame.
+/// Force at a point and its derivatives, in the template's frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Derivatives {
-    /// N/m³.
+    /// Force per volume, N/m³.
     pub force: Vec3,
-    /// By the point, N/m⁴.
+    /// Derivative by the point, N/m⁴.
     pub by_place: Mat3,
-    /// By each parameter in order; unused ones are zero.
+    /// Derivatives by each parameter, in order; unused ones are zero.
     pub by_parameter: [Vec3; MOST],
 }
 
 impl Template {
-    /// A template from its parameters in the order of [`TemplateKind::parameter_names`], metres and N/m³.
+    /// Builds a template from its parameters in the order of [`TemplateKind::parameter_names`], metres and N/m³.
     ///
     /// # Errors
-    /// A wrong number of them, one that is not finite, a radius that is not positive, a tube as thick as its ring.
+    /// A wrong number of parameters, one that is not finite, a radius that is not positive, or a tube as thick as its
+    /// ring.
     pub fn new(kind: TemplateKind, parameters: &[f64]) -> Result<Self, RigError> {
         let names = kind.parameter_names();
         if parameters.len() != names.len() {
@@ -130,28 +131,28 @@ impl Template {
         Ok(Self { kind, values })
     }
 
-    /// The kind.
+    /// Returns the kind.
     pub fn kind(&self) -> TemplateKind {
         self.kind
     }
 
-    /// Its parameters, in the order of [`TemplateKind::parameter_names`].
+    /// Returns the parameters, in the order of [`TemplateKind::parameter_names`].
     pub fn parameters(&self) -> &[f64] {
         &self.values[..self.kind.parameter_names().len()]
     }
 
-    /// The largest force, N/m³; negative where the force is turned around.
+    /// Returns the largest force, N/m³; negative for a reversed force.
     pub fn strength(&self) -> f64 {
         self.values[self.parameters().len() - 1]
     }
 
-    /// [`support_radius`](Self::support_radius) as it was called.
+    /// Calls [`support_radius`](Self::support_radius), the new name.
     #[deprecated(note = "renamed to support_radius")]
     pub fn reach(&self) -> f64 {
         self.support_radius()
     }
 
-    /// Distance from the frame's origin beyond which there is no force, metres.
+    /// Returns the distance from the frame's origin beyond which the force is zero, metres.
     pub fn support_radius(&self) -> f64 {
         match self.kind {
             TemplateKind::Torus => self.values[0] + self.values[1],
@@ -159,7 +160,7 @@ impl Template {
         }
     }
 
-    /// The radius over which the force varies, metres: what a quadrature has to resolve.
+    /// Returns the radius over which the force varies, metres; a quadrature has to resolve it.
     pub fn radius(&self) -> f64 {
         match self.kind {
             TemplateKind::Torus => self.values[1],
@@ -167,7 +168,7 @@ impl Template {
         }
     }
 
-    /// Distance from a point of the frame to where there is force, metres; negative inside.
+    /// Returns the signed distance from a point of the frame to the support of the force, metres; negative inside.
     pub fn distance(&self, y: &Vec3) -> f64 {
         match self.kind {
             TemplateKind::Torus => (y.xy().norm() - self.values[0]).hypot(y.z) - self.values[1],
@@ -175,13 +176,13 @@ impl Template {
         }
     }
 
-    /// The force at a point of the frame, N/m³; zero out of reach.
+    /// Returns the force at a point of the frame, N/m³; zero outside the support.
     #[inline]
     pub fn force(&self, y: &Vec3) -> Vec3 {
         self.force_within(y).unwrap_or_default()
     }
 
-    /// As [`force`](Self::force), none out of reach.
+    /// Returns the force of [`force`](Self::force); `None` outside the support.
     #[inline]
     pub(crate) fn force_within(&self, y: &Vec3) -> Option<Vec3> {
         let [radius, strength, _] = self.values;
@@ -203,14 +204,14 @@ impl Template {
                 let rho = y.xy().norm();
                 let out = rho - ring;
                 let w = window(out * out + y.z * y.z, tube)?.powi(2);
-                // Within reach the axis is far.
+                // The axis lies outside the support.
                 let v = Vec3::new(y.x * out / rho, y.y * out / rho, y.z);
                 Some(v * (strength * PEAK / tube * w))
             }
         }
     }
 
-    /// The force and its derivatives at a point of the frame; none out of reach.
+    /// Returns the force and its derivatives at a point of the frame; `None` outside the support.
     // Left to the compiler, some kinds are not inlined into the quadrature, which then takes twice as long for them.
     #[inline(always)]
     pub fn derivatives(&self, y: &Vec3) -> Option<Derivatives> {
@@ -256,7 +257,7 @@ impl Template {
                     (tube, PEAK),
                     strength,
                 );
-                // v follows the point but for its way around the circle, and −across the ring's radius.
+                // v follows the point except around the circle, and moves by −across with the ring's radius.
                 let v_by_y = Mat3::identity() - along * along.transpose() * (ring / rho);
                 Some(Derivatives {
                     force: of_v.force,
@@ -272,10 +273,10 @@ impl Template {
     }
 }
 
-/// Widens across, squeezes along.
+/// Factors of the bulge: it widens across and squeezes along Z.
 const SQUEEZE: Vec3 = Vec3::new(1.0, 1.0, -2.0);
 
-/// `1 − s²` within the radius, whose square W is; none beyond.
+/// Returns `1 − s²`, the square root of W, within the radius; `None` beyond.
 #[inline]
 fn window(square: f64, radius: f64) -> Option<f64> {
     let rest = 1.0 - square / (radius * radius);
@@ -303,7 +304,8 @@ impl Weight {
     }
 }
 
-/// `f = a p W m/R` with `m` linear in the point: its derivatives, those by R and a first and second.
+/// Returns `f = a p W m/R`, with `m` linear in the point, and its derivatives; those by R and a come first and
+/// second.
 #[inline]
 fn linear(
     w: &Weight,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How thick a body is by inscribed balls: the diameter of the largest that touches the skin at a vertex from within.
+//! Thickness of a body by inscribed balls: the diameter of the largest ball inside that touches the skin at a vertex.
 //!
-//! Shrinking balls [ma2012, §3]: from a ball too large, the nearest point of the skin to its centre gives a smaller one through
-//! both, until none is nearer. Unlike chords of rays it tells the shape of the body, not the way through it, and so serves to
-//! find its structure. O(n log n).
+//! Shrinking balls [ma2012, §3]: the search starts with a ball that is too large. The point of the skin nearest to
+//! its centre defines a smaller ball through both points, until no point is nearer. Unlike chords of rays, the
+//! diameter describes the shape of the body rather than one path through it, and so serves to find its structure.
+//! O(n log n).
 
 use super::point_tree::PointTree;
 use super::scatter::scattered;
@@ -12,16 +13,17 @@ use super::statistics::quantile;
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// Points over the skin besides its corners. Half of them change the map of one of ten known characters, by 0.014 on the mean; twice of them none.
+/// Number of points over the skin in addition to its corners. Half of them change the map of one of ten known
+/// characters, by 0.014 on the mean; twice of them none.
 const POINTS: usize = 24_000;
-/// Times that a ball shrinks at most; most have settled after six. Ten leave the maps of ten known characters the same.
+/// Most shrinking steps of a ball; most have settled after six. Ten leave the maps of ten known characters the same.
 const TIMES: usize = 40;
-/// How far thickness is smoothed over the skin, as a part of the size: one slip must not count. Half of it leaves the maps of ten known characters
-/// the same; twice changes one by 0.014 on the mean.
+/// Length over which thickness is smoothed over the skin, as a part of the size; it suppresses single outliers. Half
+/// of it leaves the maps of ten known characters the same; twice changes one by 0.014 on the mean.
 const SMOOTHED: f64 = 0.012;
 
-/// Diameters of inscribed balls at the skin's vertices, metres; the median where they are unknown. `chords`: what rays inwards
-/// measure there, which no ball exceeds by much: with it to start from most of the search is spared.
+/// Returns diameters of inscribed balls at the skin's vertices, metres; the median at vertices without one. `chords`:
+/// chords of inward rays, which no ball exceeds by much and which therefore shorten the search.
 pub(super) fn diameters(skin: &Skin, chords: &[f64]) -> Vec<f64> {
     let points = scattered(skin, POINTS, |_| true);
     let tree = PointTree::new(&points);

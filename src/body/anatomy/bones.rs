@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tree of bones as the skin tells it: bones that share most skin are linked, whatever the file's parents say.
+//! The tree of bones according to the skin: bones that share most skin are linked, whatever the file's parents are.
 //!
-//! Files hang feet on the root and legs on a bone called Body; the skin knows better. Kruskal's tree over the skin that two bones
-//! share, of the smaller one's area, counted twice where they are parent and child; the bones of the mirror plane first, so that
-//! no limb lies between two pieces of the middle, and links across the plane last. Helpers (twist bones, correctives) that lead no skin are left out.
+//! Files hang feet on the root and legs on a bone called Body; the skin is more reliable. Kruskal's algorithm builds
+//! the tree. Weights are the skin that two bones share, relative to the smaller one's area, counted twice for parent
+//! and child. Links between bones of the mirror plane come first, so that no limb lies between two pieces of the
+//! middle, and links across the plane last. Helpers (twist bones, correctives) that lead no skin are left out.
 //! O(n + b²) of n vertices and b bones.
 
 use super::mirror::Plane;
@@ -13,44 +14,44 @@ use crate::Vec3;
 use crate::sets::DisjointSets;
 use crate::skeleton::Skeleton;
 
-/// A bone counts when it is the first of the bones of this part of the skin's area. Half of it leaves the maps of ten known characters the same to
-/// 0.001 on the mean; with twice a dragon's changes by 0.02.
+/// Smallest share of the skin's area with a bone as its leading one, from which the bone counts. Half of it leaves
+/// the maps of ten known characters the same to 0.001 on the mean; with twice a dragon's changes by 0.02.
 const LEADS: f64 = 0.001;
-/// A bone and its mirror image lie no farther from each other, as a part of the size. Half and twice of it leave the maps of ten known characters the
-/// same to 0.001.
+/// Largest distance between a bone and its mirror image, as a part of the size. Half and twice of it leave the maps
+/// of ten known characters the same to 0.001.
 const TWINS: f64 = 0.03;
-/// Parent and child count as if they shared so many times the skin, and stood nearer by as much where they share none. With half of the first the
-/// maps of a fox, a horse and a bull change by 0.02 to 0.09 on the mean, and with twice those of a spider and a dragon by 0.02 and 0.03. Half and
-/// twice of the second change none by 0.001.
+/// Factor on the skin that parent and child share, and on their distance if they share no skin. With half of the first
+/// the maps of a fox, a horse and a bull change by 0.02 to 0.09 on the mean, and with twice those of a spider and a
+/// dragon by 0.02 and 0.03. Half and twice of the second change none by 0.001.
 const KIN: f64 = 2.0;
 const KIN_NEARER: f64 = 0.3;
-/// Skin that two bones share counts from this part of the smaller one's area on. Half and twice of it leave the maps of ten known characters the
-/// same.
+/// Smallest skin that two bones share, as a part of the smaller one's area. Half and twice of it leave the maps of
+/// ten known characters the same.
 const SHARED: f64 = 1e-3;
-/// What an edge between the skins of two bones counts for, of its length squared: low-poly models bind each vertex to one bone. Half of it changes a
-/// dragon's map by 0.004 on the mean, twice a spider's by 0.016.
+/// Shared area of an edge between the skins of two bones, as a part of its length squared; low-poly models bind each
+/// vertex to one bone. Half of it changes a dragon's map by 0.004 on the mean, twice a spider's by 0.016.
 const EDGE: f64 = 0.1;
 
-/// Bones by what of the skin they lead.
+/// Bones, measured by the skin that they lead.
 pub(super) struct Bones {
-    /// Whether the bone leads skin at all.
+    /// `true`: the bone leads skin.
     pub live: Vec<bool>,
-    /// Whether its skin lies as much on one side of the mirror plane as on the other.
+    /// `true`: its skin lies equally on both sides of the mirror plane.
     pub middle: Vec<bool>,
     /// Skin area, m².
     pub area: Vec<f64>,
-    /// Area times mean thickness, quartered, m³.
+    /// A quarter of area times mean thickness, m³.
     pub volume: Vec<f64>,
-    /// Half the mean thickness, m.
+    /// Half the mean thickness, metres.
     pub radius: Vec<f64>,
-    /// Middle of the bone's skin.
+    /// Centre of the bone's skin.
     pub centre: Vec<Vec3>,
-    /// Mean distance of the bone's skin from the mirror plane, signed, of the size.
+    /// Signed mean distance of the bone's skin from the mirror plane, as a part of the size.
     pub side: Vec<f64>,
     links: Vec<Vec<Link>>,
 }
 
-/// A neighbour in the tree, and where the two join: the middle of the skin that both carry.
+/// A neighbour in the tree, and the joint: the middle of the skin that both carry.
 #[derive(Clone, Copy)]
 struct Link {
     to: usize,
@@ -58,7 +59,7 @@ struct Link {
 }
 
 impl Bones {
-    /// Finds the tree; `diameters`: the body's thickness at the skin's vertices.
+    /// Builds the tree; `diameters`: the body's thickness at the skin's vertices.
     pub fn new(skin: &Skin, skeleton: &Skeleton, diameters: &[f64], plane: &Plane) -> Self {
         let n = skeleton.len();
         let mut bones = Self::measured(skin, n, diameters, plane);
@@ -114,18 +115,18 @@ impl Bones {
         self.live.len()
     }
 
-    /// The neighbours of a bone.
+    /// Returns the neighbours of a bone.
     pub fn linked(&self, bone: usize) -> impl Iterator<Item = usize> + '_ {
         self.links[bone].iter().map(|l| l.to)
     }
 
-    /// Where two linked bones join; the middle of the first one's skin where they are not linked.
+    /// Returns the joint of two linked bones, or the centre of the first one's skin if they are not linked.
     pub fn joint(&self, bone: usize, other: usize) -> Vec3 {
         let link = self.links[bone].iter().find(|l| l.to == other);
         link.map_or(self.centre[bone], |l| l.joint)
     }
 
-    /// All bones on `bone`'s side of its link with `from`, `bone` first, each after the one it is reached by.
+    /// Returns all bones on `bone`'s side of its link with `from`, breadth first from `bone`.
     pub fn beyond(&self, bone: usize, from: usize) -> Vec<usize> {
         let mut seen = vec![false; self.len()];
         (seen[bone], seen[from]) = (true, true);
@@ -142,14 +143,14 @@ impl Bones {
         found
     }
 
-    /// A mark for each of the bones of a list.
+    /// Returns a mark per bone, `true` for those in a list.
     pub fn marked(&self, list: &[usize]) -> Vec<bool> {
         let mut marked = vec![false; self.len()];
         list.iter().for_each(|&b| marked[b] = true);
         marked
     }
 
-    /// What bones lead, before any links.
+    /// Measures the skin of bones, without links.
     fn measured(skin: &Skin, n: usize, diameters: &[f64], plane: &Plane) -> Self {
         let (mut area, mut volume, mut main) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
         let (mut side, mut spread) = (vec![0.0; n], vec![0.0; n]);
@@ -198,7 +199,7 @@ impl Bones {
         }
     }
 
-    /// For each bone the one whose skin lies where its mirror image does, itself where there is none.
+    /// Returns, for each bone, the one with its skin at the mirror image, or the bone itself if there is none.
     fn twins(&self, plane: &Plane, size: f64) -> Vec<usize> {
         let n = self.len();
         let nearest = |b: usize| {
@@ -217,7 +218,7 @@ impl Bones {
         (0..n).map(|b| mutual(b).unwrap_or(b)).collect()
     }
 
-    /// Where the bones of each link join.
+    /// Returns the joint of each link.
     fn joints(&self, skin: &Skin, links: &[(usize, usize)]) -> Vec<Vec3> {
         let n = self.len();
         let mut number = vec![u32::MAX; n * n];
@@ -261,7 +262,7 @@ impl Bones {
             if total > 0.0 {
                 return sum / total;
             }
-            // Pieces apart: where the smaller comes nearest to the larger.
+            // Of disconnected pieces, the point of the smaller nearest to the larger.
             let (small, large) = if self.area[i] < self.area[j] {
                 (i, j)
             } else {
@@ -281,7 +282,7 @@ impl Bones {
     }
 }
 
-/// The skin that two bones share, m², dense: on its vertices and along its edges.
+/// Returns the skin that two bones share, m², dense: on its vertices and along its edges.
 fn shared(skin: &Skin, n: usize) -> Vec<f64> {
     let mut table = vec![0.0; n * n];
     let mut add = |i: u32, j: u32, value: f64| {
@@ -309,7 +310,7 @@ fn shared(skin: &Skin, n: usize) -> Vec<f64> {
     table
 }
 
-/// For each bone that leads skin the nearest above it that does.
+/// Returns, for each bone that leads skin, its nearest ancestor that does.
 fn kin(skeleton: &Skeleton, live: &[bool]) -> Vec<Option<usize>> {
     let above = |b: usize| {
         let mut at = skeleton.parents()[b];
@@ -326,7 +327,7 @@ fn kin(skeleton: &Skeleton, live: &[bool]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// Leaves to each vertex only bones that lead skin; what these hardly carry follows the nearest skin that they do.
+/// Restricts each vertex to bones that lead skin; a vertex they hardly carry copies the nearest one they do.
 pub(super) fn keep_leading(skin: &mut Skin, live: &[bool]) {
     let mut led = vec![false; skin.len()];
     for (row, led) in skin.rows.iter_mut().zip(&mut led) {
@@ -344,7 +345,8 @@ pub(super) fn keep_leading(skin: &mut Skin, live: &[bool]) {
     }
 }
 
-/// How far the skin of bones reaches from a point, and its mean distance from the line through its middle, metres.
+/// Returns the reach of the skin of bones from a point, and its mean distance from the line through its middle,
+/// metres.
 pub(super) fn reach_of(skin: &Skin, share: &[f64], start: &Vec3) -> (f64, f64) {
     let mine: Vec<usize> = (0..skin.len()).filter(|&v| share[v] > 0.5).collect();
     let Some(middle) = mean_point(mine.iter().map(|&v| (skin.x[v], skin.area[v]))) else {

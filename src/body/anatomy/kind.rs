@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What kind of character a body is, and what that changes in its map of flesh.
+//! Kinds of characters, which change the map of flesh.
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of character: what may be soft of it. [`Kind::Automatic`] tells it from the shape and the rig.
+/// Kind of character, which decides which parts may be soft. [`Kind::Automatic`] follows from the shape and the rig.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 pub enum Kind {
-    /// Told from the shape: upright where limbs go on along the trunk, hard throughout where it is made of rigid pieces.
+    /// Derived from the shape: upright if limbs continue along the trunk, hard throughout if made of rigid pieces.
     #[default]
     Automatic,
-    /// Stands upright however it is posed: belly, breasts, buttocks, then thighs and upper arms; ribs, back, shins and skull are
-    /// hard. Never taken for a machine.
+    /// Upright in any pose. Belly, breasts and buttocks are soft, then thighs and upper arms; ribs, back, shins and
+    /// skull are hard. Never a machine.
     Human,
-    /// On all fours or swimming, however it is posed: belly, haunches and what hangs; skull, shanks and feet are hard. No rump of
-    /// a person, never taken for a machine.
+    /// On all fours or swimming, in any pose. Belly, haunches and hanging parts are soft; skull, shanks and feet are
+    /// hard. Without a person's rump, never a machine.
     Animal,
-    /// Rubber: the trunk keeps all its flesh, back and chest too, heads are soft, limbs are soft to beyond their middle. Never
-    /// taken for a machine.
+    /// Rubber: the trunk keeps all its flesh, back and chest too, heads are soft, limbs are soft to beyond their
+    /// middle. Never a machine.
     Toon,
-    /// A shell: only what hangs behind the last pair of limbs (an abdomen) is soft; where no such place can be told, the trunk
-    /// keeps a quarter.
+    /// A shell: only the abdomen, behind the last pair of limbs, is soft. If it cannot be located, the trunk keeps a
+    /// quarter of its flesh.
     Insect,
-    /// Hard throughout, and the dial of softness leaves it so.
+    /// Hard throughout; the softness dial has no effect.
     Robot,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 6] = [
         Self::Automatic,
         Self::Human,
@@ -36,7 +36,7 @@ impl Kind {
         Self::Robot,
     ];
 
-    /// Name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Automatic => "automatic",
@@ -48,12 +48,12 @@ impl Kind {
         }
     }
 
-    /// The kind of a name; none of another word.
+    /// Returns the kind of a name; `None` for other names.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Whether it stands upright; none: as its limbs tell.
+    /// Returns whether it stands upright; `None`: its limbs decide.
     pub(super) fn upright(self) -> Option<bool> {
         match self {
             Self::Human => Some(true),
@@ -62,7 +62,7 @@ impl Kind {
         }
     }
 
-    /// Whether it is hard throughout; none: where it is made of rigid pieces.
+    /// Returns whether it is hard throughout; `None`: rigid pieces decide.
     pub(super) fn machine(self) -> Option<bool> {
         match self {
             Self::Automatic => None,

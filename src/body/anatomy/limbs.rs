@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The way along limbs, from 0 on the trunk to 1 at their tips, and the compact ends they have: skulls, hands, feet, stings.
+//! The fraction along limbs, from 0 on the trunk to 1 at their tips, and their compact ends: skulls, hands, feet,
+//! stings.
 
 use super::bones::Bones;
 use super::skin::Skin;
@@ -7,31 +8,32 @@ use super::statistics::quantile;
 use super::trunk::{Trunk, is_compact};
 use crate::Vec3;
 
-/// On paired limbs ends begin so far along at the earliest: haunches are none. Half and twice of it change maps of three of ten known characters, by
-/// 0.002 on the mean at most.
+/// Smallest fraction along paired limbs at which ends begin, which excludes haunches. Half and twice of it change
+/// maps of three of ten known characters, by 0.002 on the mean at most.
 const END_BEGINS: f64 = 0.3;
 
-/// Places along limbs, for each vertex of the skin.
+/// Fractions along limbs for each vertex of the skin.
 pub(super) struct Along {
     /// 0 on the trunk, 1 at tips and on compact ends.
     pub way: Vec<f64>,
-    /// The same as if there were no ends.
+    /// The fraction without regard to ends.
     pub plain: Vec<f64>,
-    /// Bones of compact ends.
+    /// `true`: the bone belongs to a compact end.
     pub ends: Vec<bool>,
 }
 
-/// The beginning of a limb.
+/// Beginning of a limb.
 #[derive(Clone, Copy)]
 enum Start {
     /// At its joint with a bone.
     Bone(usize),
-    /// There: the bone that it hangs on carries none of the skin.
+    /// At a point, if its parent bone carries no skin.
     Place(Vec3),
 }
 
 impl Along {
-    /// Measures all limbs by their joints; `limb`: the first bone of a mesh that is a limb by itself, and where it begins.
+    /// Measures all limbs by their joints. `limb`: the first bone of a mesh that is a limb by itself, and its
+    /// starting point.
     pub fn measure(skin: &Skin, bones: &Bones, trunk: &Trunk, limb: Option<(usize, Vec3)>) -> Self {
         let mut all = Self {
             way: vec![0.0; skin.len()],
@@ -110,7 +112,7 @@ impl Along {
         let far = far.map(|v| reached[v]).collect();
         let length = quantile(far, 0.98).unwrap_or(1.0).max(1e-9 * skin.span);
 
-        // The largest ends first: what lies behind one belongs to it.
+        // Largest ends first: all bones behind one belong to it.
         let mut hard = vec![false; bones.len()];
         for &b in &list {
             let along = bones.middle[b] || begins[b] / length > END_BEGINS;

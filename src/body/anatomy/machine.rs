@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tells machines: bodies of pieces that each hang rigidly on one bone.
+//! Detection of machines: bodies of pieces that each hang rigidly on one bone.
 //!
-//! Low-poly characters are bound to one bone a vertex as well, but their skin goes on from bone to bone; where no piece does,
-//! nothing bends, and what does not bend is no flesh. One piece on one bone of a skeleton that carries much else is a part of a machine, or a
-//! head: its flesh, if it had any, would end where the mesh does.
+//! Low-poly characters are bound to one bone a vertex as well, but their skin continues from bone to bone. If no
+//! piece does, nothing bends, and what does not bend is not flesh. One piece on one bone of a skeleton that carries
+//! much else is part of a machine, or a head: any flesh of it would end where the mesh does.
 
 use super::skin::Skin;
 
-/// A vertex hangs on one bone from this weight on.
+/// Smallest weight of a vertex that hangs on one bone.
 const RIGID: f64 = 0.99;
-/// A machine's pieces are rigid over this part of its area, and of its trunk's: of known bodies of flesh at most half are. With half of it a robot
-/// and ten characters of flesh are told the same.
+/// Smallest rigid part of a machine's area, and of its trunk's: of known bodies of flesh at most half is rigid. With
+/// half of it a robot and ten characters of flesh are classified the same.
 const MACHINE: f64 = 0.7;
-/// They hang on so many bones at least: one piece on the one bone that there is is a ball of flesh as well.
+/// Fewest bones of a machine's pieces: one piece on the only bone can be a ball of flesh as well.
 const BONES: usize = 4;
-/// A skeleton of so many bones carries much else beside a mesh that hangs on one of them.
+/// Fewest bones of a skeleton that carries much else than a mesh on one of them.
 const ELSE: usize = 8;
 
-/// Tells whether a body is a machine; `trunk`: the share of each vertex that the trunk carries, `skeleton`: how many bones
-/// the character has.
+/// Returns whether a body is a machine. `trunk`: the share of each vertex that the trunk carries; `skeleton`: the
+/// number of the character's bones.
 pub(super) fn is_machine(skin: &Skin, trunk: &[f64], skeleton: usize) -> bool {
     let mut bone = vec![None; skin.islands];
     let mut rigid = vec![true; skin.islands];

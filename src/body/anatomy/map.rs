@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The map of flesh, 0 the skin as it is to 1 as soft as it gets, out of what is known of a body. In this order:
+//! The map of flesh from a body's anatomy: 0 keeps the skin as it is, 1 is the softest. In this order:
 //!
-//! 1. *Depth*: half the thickness by rays on the trunk, where bones lie anywhere; on limbs the distance to the carrying bones, at
-//!    most three quarters of the thickness. Flesh is depth over that of the trunk's thickest tenth.
+//! 1. *Depth*: half the thickness by rays on the trunk, where bones lie anywhere; on limbs the distance to the
+//!    carrying bones, at most three quarters of the thickness. Flesh is depth relative to that of the trunk's
+//!    thickest tenth.
 //! 2. *Thin* parts are hard: wings, fins, ears, feathers, horns, insects' legs.
 //! 3. *Limbs* are soft at the trunk and hard beyond their middle, compact *ends* (skulls, hands, feet) throughout.
-//! 4. *In the trunk* ribs and back keep half; the belly keeps all, and so do what bulges in front and a rump.
-//! 5. *Small pieces* (eyes, teeth, straps) are as hard as the skin they lie on.
-//! 6. What is said to be *hard* (hooves, horns, armour by their materials) is.
-//! 7. Smoothed over the skin, and the same on both sides.
+//! 4. *In the trunk* ribs and back keep half; the belly, bulges in front and a rump keep all.
+//! 5. *Small pieces* (eyes, teeth, straps) are as hard as the skin on which they lie.
+//! 6. *Hard* material (hooves, horns, armour) is hard.
+//! 7. The map is smoothed over the skin, and averaged over both sides.
 
 use super::Anatomy;
 use super::kind::Kind;
@@ -17,50 +18,54 @@ use super::point_tree::PointTree;
 use super::skin::Skin;
 use super::statistics::{exceeded, smoothstep};
 
-/// Flesh of hard parts: stiffness is at its greatest there, and of what sway is left a tenth is shown. At 0.05 heads that
-/// hang on soft necks still show 0.5 % of the size.
+/// Flesh of hard parts: the stiffness is largest there, and a tenth of the remaining sway is shown. At 0.05 heads
+/// that hang on soft necks still show 0.5 % of the size.
 pub(super) const FIRM: f64 = 0.02;
-/// The part of the trunk's skin that is deeper than where flesh is 1. Half and twice of it change the maps of ten known characters by 0.024 on the
-/// mean at most.
+/// Part of the trunk's skin whose depth exceeds that of flesh 1. Half and twice of it change the maps of ten known
+/// characters by 0.024 on the mean at most.
 const THICKEST: f64 = 0.1;
-/// How far the map is smoothed over the skin, as a part of the size. Half and twice of it change the maps of ten known characters by 0.014 on the
-/// mean at most.
+/// Length over which the map is smoothed over the skin, as a part of the size. Half and twice of it change the maps
+/// of ten known characters by 0.014 on the mean at most.
 const SMOOTHED: f64 = 0.015;
-/// Thickness over the trunk's median: hard below the first, untouched above the second. With half of both a spider's legs have 0.16 instead of 0.10;
-/// with twice a fox's map changes by 0.05 on the mean.
+/// Thickness relative to the trunk's median: hard below the first, unchanged above the second. With half of both a
+/// spider's legs have 0.16 instead of 0.10; with twice a fox's map changes by 0.05 on the mean.
 const THIN: (f64, f64) = (0.18, 0.38);
-/// Way along a limb: soft up to the first, hard from the second on; a knee is at 0.45 of leg and foot. With half of both a horse's map changes by
-/// 0.04 on the mean and somewhere by 0.65; with twice a person's head, hands and feet have 0.23 instead of 0.04, a frog's 0.11 instead of 0.02.
+/// Fraction along a limb: soft up to the first, hard from the second on; a knee is at 0.45 of leg and foot. With half
+/// of both a horse's map changes by 0.04 on the mean and somewhere by 0.65; with twice a person's head, hands and
+/// feet have 0.23 instead of 0.04, a frog's 0.11 instead of 0.02.
 const ALONG: (f64, f64) = (0.25, 0.55);
-/// The same of rubber.
+/// The same fractions for toons.
 const ALONG_TOON: (f64, f64) = (0.5, 0.95);
-/// What ribs and back keep of their flesh: four times the stiffness. With half of it a horse's back has 0.41 instead of 0.56; with twice, which is
-/// all, 0.99.
+/// Flesh kept at ribs and back: four times the stiffness. With half of it a horse's back has 0.41 instead of 0.56;
+/// with twice, which is all, 0.99.
 const KEPT: f64 = 0.5;
-/// What the trunk of a shell keeps whose abdomen cannot be told. No known character needs it.
+/// Flesh kept on the trunk of an insect whose abdomen cannot be located. No known character needs it.
 const KEPT_SHELL: f64 = 0.25;
-/// From the hips 0 to the chest 1: ribs begin; from the back -1 to the front 1: the belly begins; the rump ends. With half of both places of the ribs
-/// a fox's map changes by 0.06 on the mean, with twice a bull's by 0.02; of those of the belly and the rump none by more than 0.008.
+/// Coordinates on the trunk: start of the ribs (hips 0 to chest 1), start of the belly (back -1 to front 1), and end
+/// of the rump (hips 0 to chest 1). With half of both numbers for the ribs a fox's map changes by 0.06 on the mean,
+/// with twice a bull's by 0.02; of those for the belly and the rump none by more than 0.008.
 const RIBS: (f64, f64) = (0.50, 0.75);
 const FRONT: (f64, f64) = (-0.5, 0.2);
 const RUMP: (f64, f64) = (0.10, 0.35);
-/// What bellies and rumps keep of who stands upright, and limbs: stiffness goes by its square. On people who run bare breasts
-/// move by 15 cm against the trunk, half of that up and down [scurr2011]; the skin of thighs by far less, shanks less again
-/// [leardini2005]; that a belly lies between is a guess.
+/// Flesh kept on bellies and rumps, and on limbs, of upright characters; stiffness goes by its square. On people who
+/// run, bare breasts move by 15 cm against the trunk, half of that up and down [scurr2011]; the skin of thighs by far
+/// less, shanks less again [leardini2005]. That a belly lies between is a guess.
 const BELLY_UPRIGHT: f64 = 0.75;
 const LIMBS_UPRIGHT: f64 = 0.6;
-/// What the patches of breasts keep at least; the roundest keep all.
+/// Flesh kept at least in the patches of breasts; the roundest skin keeps all.
 const BREASTS: f64 = 0.9;
-/// Where an insect's abdomen ends before its last pair of limbs, along its trunk. With half of both a spider's abdomen has 0.74 of flesh instead of
-/// 0.67, with twice 0.54.
+/// End of an insect's abdomen before its last pair of limbs, along its trunk. With half of both a spider's abdomen
+/// has 0.74 of flesh instead of 0.67, with twice 0.54.
 const ABDOMEN: (f64, f64) = (-0.05, 0.2);
-/// A piece with less of the area is a small one. Half and twice of it change the map of one of ten known characters, by 0.016 on the mean at most.
+/// Largest share of the area of a small piece. Half and twice of it change the map of one of ten known characters, by
+/// 0.016 on the mean at most.
 const SMALL: f64 = 0.03;
-/// It lies on other skin up to the first distance between vertices, of the size, and is off it from the second on: 1 and 4 cm of a person, whose mesh
-/// has edges of that length. Half and twice of both change the map of one of ten known characters, by 0.003 on the mean.
+/// Distance of a small piece from other skin's vertices, as a part of the size: it lies on the skin up to the first,
+/// and is off it from the second on. They are 1 and 4 cm of a person, whose mesh has edges of that length. Half and
+/// twice of both change the map of one of ten known characters, by 0.003 on the mean.
 const LIES_ON: (f64, f64) = (0.005, 0.02);
 
-/// The map at the skin's vertices. hard: which part of each is of something hard, where anything is.
+/// Returns the map at the skin's vertices. `hard`: share of hard material at each; `None`: 0.
 pub(super) fn flesh(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64> {
     let skin = &anatomy.skin;
     let mut f = match anatomy.machine {
@@ -115,7 +120,7 @@ fn soft_parts(anatomy: &Anatomy, hard: Option<&[f64]>) -> Vec<f64> {
     f
 }
 
-/// What flesh keeps on the trunk; none where it keeps all of it.
+/// Returns the share of flesh kept on the trunk; `None`: all of it.
 fn kept_on_trunk(anatomy: &Anatomy) -> Option<Vec<f64>> {
     let n = anatomy.skin.len();
     if anatomy.kind == Kind::Toon {
@@ -147,8 +152,8 @@ fn kept_on_trunk(anatomy: &Anatomy) -> Option<Vec<f64>> {
     Some((0..n).map(kept).collect())
 }
 
-/// Small pieces get what the nearest skin of large ones has where they lie on it, and at most that elsewhere: a strap on a
-/// belly goes with it, a feather or a spike leaves it with its own stiffness.
+/// Sets small pieces to the value of the nearest skin of large ones if they lie on it, and bounds them by it
+/// elsewhere. A strap on a belly moves with it; a feather or a spike leaves it with its own stiffness.
 fn follow_large_pieces(skin: &Skin, f: &mut [f64]) {
     let mut area = vec![0.0; skin.islands];
     for (a, &island) in skin.area.iter().zip(&skin.island) {
@@ -167,7 +172,7 @@ fn follow_large_pieces(skin: &Skin, f: &mut [f64]) {
     }
 }
 
-/// What lies where a vertex's mirror image does has as much flesh.
+/// Averages each vertex with the skin at its mirror image.
 fn mean_of_sides(anatomy: &Anatomy, f: &mut [f64]) {
     let (skin, plane) = (&anatomy.skin, &anatomy.plane);
     if !plane.is_there() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Finds the plane that mirrors a body onto itself.
+//! Detection of the plane that mirrors a body onto itself.
 //!
-//! The principal planes of points over the skin are tried, each bettered by the mean direction between points and what lies
-//! nearest to their mirror images; the one that leaves least wins, measured at the 80th percentile, so that a prop, a parting or
-//! a scar does not count. O(n log n).
+//! Candidates are the principal planes of points over the skin. Each is refined by the mean direction between points
+//! and the nearest points to their mirror images. The plane with the smallest 80th percentile of distances wins, so
+//! that a prop, a parting or a scar does not count. O(n log n).
 
 use super::point_tree::PointTree;
 use super::scatter::{sampled, scattered};
@@ -12,14 +12,15 @@ use super::statistics::quantile;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Two sides belong together up to this distance, as a part of the size: half of it loses scanned people, twice it finds
-/// mirror planes in hands.
+/// Largest error of a mirror plane, as a part of the size: half of it loses scanned people, twice it finds mirror
+/// planes in hands.
 pub(super) const MIRROR: f64 = 0.02;
-/// Points over the skin besides its corners, and of all those the ones whose images are looked up. Half and twice of them leave the maps of ten known
-/// characters the same to 0.001.
+/// Number of points over the skin in addition to its corners, and number of mirrored points among all of them. Half
+/// and twice of them leave the maps of ten known characters the same to 0.001.
 const POINTS: usize = 4000;
 const ASKED: usize = 3000;
-/// Rounds of bettering; the direction settles after two or three. Half and twice of them leave the maps of ten known characters the same to 0.001.
+/// Rounds of refinement; the direction settles after two or three. Half and twice of them leave the maps of ten known
+/// characters the same to 0.001.
 const ROUNDS: usize = 6;
 
 /// A mirror plane: points x with `normal · x = offset`.
@@ -27,12 +28,12 @@ const ROUNDS: usize = 6;
 pub(super) struct Plane {
     pub normal: Vec3,
     pub offset: f64,
-    /// How far 80 % of the mirrored points lie from the skin at most, as a part of the size.
+    /// 80th percentile of the distance of mirrored points from the skin, as a part of the size.
     pub error: f64,
 }
 
 impl Plane {
-    /// Finds the best of the mirror planes of all of the skin and of its largest piece, for props stand aside.
+    /// Finds the better of the mirror planes of all skin and of its largest piece, as props stand aside.
     pub fn find(skin: &Skin) -> Self {
         let whole = of_points(skin, &scattered(skin, POINTS, |_| true));
         let mut area = vec![0.0; skin.islands];
@@ -53,22 +54,22 @@ impl Plane {
         }
     }
 
-    /// Whether the body has two sides at all.
+    /// Returns whether the body has a mirror plane.
     pub fn is_there(&self) -> bool {
         self.error < MIRROR
     }
 
-    /// Distance to the plane, signed.
+    /// Returns the signed distance to the plane.
     pub fn away(&self, x: &Vec3) -> f64 {
         x.dot(&self.normal) - self.offset
     }
 
-    /// The mirror image of a point.
+    /// Returns the mirror image of a point.
     pub fn image(&self, x: &Vec3) -> Vec3 {
         x - self.normal * (2.0 * self.away(x))
     }
 
-    /// A direction without its part across the plane.
+    /// Returns the projection of a direction onto the plane.
     pub fn within(&self, v: &Vec3) -> Vec3 {
         v - self.normal * v.dot(&self.normal)
     }
@@ -93,7 +94,7 @@ fn of_points(skin: &Skin, points: &[Vec3]) -> Plane {
     })
 }
 
-/// The plane through the middle, bettered by what lies where mirror images do.
+/// Refines a plane through the middle by the points nearest to mirror images.
 fn bettered(
     skin: &Skin,
     tree: &PointTree,

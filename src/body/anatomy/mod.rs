@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What the shape and the rig of a character say about its flesh: where it is soft, where it is hard, where its parts are.
+//! Anatomy of a character from its shape and rig: soft parts, hard parts, and the positions of parts.
 //!
-//! Nothing here knows names, and nothing depends on the order of vertices or bones, on scale or on how the body lies in space.
-//! From the skin as welded (`skin`) come a mirror plane (`mirror`), thickness by inscribed balls (`balls`), the tree of bones
-//! (`bones`), the trunk in it (`trunk`), the way along its limbs and their ends (`limbs`), how it stands (`stance`), places on
-//! the trunk (`regions`); out of all these the map of flesh (`map`) and the parts that presets mean (`parts`).
+//! The result does not depend on names, on the order of vertices or bones, on scale, or on the body's pose in space.
+//! The welded skin (`skin`) gives a mirror plane (`mirror`) and thickness by inscribed balls (`balls`). From these
+//! follow the tree of bones (`bones`), its trunk (`trunk`), the fraction along limbs and their ends (`limbs`), the
+//! stance (`stance`), and coordinates on the trunk (`regions`). All of them give the map of flesh (`map`) and the
+//! parts that presets refer to (`parts`).
 
 mod balls;
 mod bones;
@@ -39,14 +40,15 @@ use skin::Skin;
 use stance::Stance;
 use trunk::Trunk;
 
-/// How much of the body's own thickness counts as depth on limbs: more than the half by which a bone in the middle lies below the skin, as a calf
-/// hangs behind its bone. Half of it changes the maps of ten known characters by 0.023 on the mean at most, twice by 0.009.
+/// Upper bound of depth on limbs, as a part of the thickness there: more than the half for a bone in the middle, as a
+/// calf hangs behind its bone. Half of it changes the maps of ten known characters by 0.023 on the mean at most,
+/// twice by 0.009.
 const OF_DIAMETER: f64 = 0.75;
-/// How far depth is smoothed over the skin, as a part of the size. Half and twice of it change the maps of ten known characters by 0.021 on the mean
-/// at most.
+/// Length over which depth is smoothed over the skin, as a part of the size. Half and twice of it change the maps of
+/// ten known characters by 0.021 on the mean at most.
 const SMOOTHED: f64 = 0.03;
 
-/// What is known of a character's body.
+/// The anatomy of a character's body.
 pub struct Anatomy {
     kind: Kind,
     skin: Skin,
@@ -55,12 +57,12 @@ pub struct Anatomy {
     trunk: Trunk,
     along: Along,
     stance: Option<(Stance, OnTrunk)>,
-    /// Thickness by rays, metres, and depth of flesh, metres, at the skin's vertices.
+    /// Thickness by rays and depth of flesh at the skin's vertices, metres.
     diameters: Vec<f64>,
     depth: Vec<f64>,
     /// Median thickness of the trunk by rays, metres.
     thick: f64,
-    /// Whether any bone carries a vertex.
+    /// `true`: a bone carries the vertex.
     carried: Vec<bool>,
     machine: bool,
 }
@@ -80,7 +82,7 @@ impl Anatomy {
     /// Reads the anatomy of a skinned surface.
     ///
     /// # Errors
-    /// A stop by the progress.
+    /// Cancellation by the progress.
     pub fn new(
         surface: &Surface,
         skeleton: &Skeleton,
@@ -151,40 +153,40 @@ impl Anatomy {
         Ok(anatomy)
     }
 
-    /// The map of flesh at the surface's vertices as given: 0 the skin as it is, 1 as soft as it gets.
+    /// Returns the map of flesh at the original surface's vertices: 0 keeps the skin as it is, 1 is the softest.
     ///
-    /// hard: which part of the skin at each of them is of something hard, 0 to 1, where anything is.
+    /// `hard`: share of hard material at each of them, 0 to 1; `None`: 0.
     pub fn flesh(&self, hard: Option<&[f64]>) -> Vec<f64> {
         let hard = hard.map(|hard| self.skin.gathered(hard));
         self.skin.to_given(&map::flesh(self, hard.as_deref()), 0.0)
     }
 
-    /// Median thickness of the trunk, metres.
+    /// Returns the median thickness of the trunk, metres.
     pub fn thickness(&self) -> f64 {
         self.thick
     }
 
-    /// Diagonal of the box of the skin that is the body's, without props far away and vertices of no face, metres.
+    /// Returns the diagonal of the box of the body's skin, without distant props and vertices without faces, metres.
     pub fn size(&self) -> f64 {
         self.skin.size
     }
 
-    /// For each vertex of the surface as given, whether it is of the body.
+    /// Returns, for each vertex of the original surface, whether it belongs to the body.
     pub fn of_body(&self) -> Vec<bool> {
         self.skin.of_given.iter().map(|&v| v != u32::MAX).collect()
     }
 
-    /// Whether the body is hard throughout: of rigid pieces, or said to be a robot.
+    /// Returns whether the body is hard throughout: made of rigid pieces, or of kind robot.
     pub fn is_machine(&self) -> bool {
         self.machine
     }
 
-    /// Where parts of the body are; such as cannot be told are missing.
+    /// Returns the parts of the body that can be located.
     pub fn parts(&self) -> Vec<BodyPart> {
         parts::find(self)
     }
 
-    /// One line of what was found, for people.
+    /// Returns a one-line summary for people.
     pub fn about(&self) -> String {
         let count = |marks: &[bool]| marks.iter().filter(|m| **m).count();
         format!(
@@ -200,7 +202,7 @@ impl Anatomy {
         )
     }
 
-    /// What of the skin the trunk mostly carries; all of it where that is next to nothing.
+    /// Marks the skin that the trunk mostly carries; all of it if that is fewer than four vertices.
     fn on_trunk_mask(&self) -> Vec<bool> {
         let mask: Vec<bool> = self.trunk.share.iter().map(|s| *s > 0.5).collect();
         match mask.iter().filter(|m| **m).count() {
@@ -209,7 +211,7 @@ impl Anatomy {
         }
     }
 
-    /// The share of each vertex that compact ends in the mirror plane carry: heads.
+    /// Returns the share of each vertex that heads carry: compact ends in the mirror plane.
     fn head_share(&self) -> Vec<f64> {
         let ends = self.along.ends.iter().zip(&self.bones.middle);
         let heads: Vec<bool> = ends.map(|(end, middle)| *end && *middle).collect();
@@ -217,13 +219,13 @@ impl Anatomy {
     }
 }
 
-/// Which vertices of a surface are of the body whose size counts: those of faces, without props far away.
+/// Returns which vertices of a surface belong to the body: those of faces, without distant props.
 pub(super) fn of_body(surface: &Surface, skeleton: &Skeleton, weights: &SkinWeights) -> Vec<bool> {
     let skin = Skin::new(surface, skeleton, weights);
     skin.of_given.iter().map(|&v| v != u32::MAX).collect()
 }
 
-/// Depth of the flesh at the skin's vertices, metres.
+/// Returns the depth of the flesh at the skin's vertices, metres.
 fn depths(skin: &Skin, skeleton: &Skeleton, trunk: &Trunk, diameters: &[f64]) -> Vec<f64> {
     let carrying = skin.rows.iter().flatten().filter(|r| r.1 > 0.0);
     let last = last_bones(skeleton, carrying.map(|r| r.0));

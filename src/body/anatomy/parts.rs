@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where parts of a body are that an artist may want soft: belly, breasts, buttocks, tail, cheeks, jowls, ears.
+//! Locations of parts that an artist may want soft: belly, breasts, buttocks, tail, cheeks, jowls, ears.
 //!
-//! Found by the shape alone: the belly is the foremost middle of the trunk, breasts the foremost round fifth off the plane above
-//! it, buttocks what is hindmost at the hips; the tail is the branch in the plane at the hips, the head that at the chest.
-//! Paired parts are mirror images of each other.
+//! Parts follow from the shape alone. The belly is the foremost middle of the trunk; breasts are the foremost round
+//! fifth off the plane above it; buttocks are the hindmost skin at the hips. The tail is the branch in the plane at
+//! the hips, the head that at the chest. Paired parts are mirror images of each other.
 
 use super::Anatomy;
 use super::regions::OnTrunk;
@@ -16,22 +16,22 @@ use crate::Vec3;
 pub enum PartName {
     /// The front of the trunk, or its underside.
     Belly,
-    /// Breasts, or the breast muscles, of who stands upright.
+    /// Breasts or breast muscles of upright characters.
     Chest,
-    /// What is hindmost at the hips.
+    /// The hindmost skin at the hips.
     Buttocks,
     /// The branch in the middle at the hips.
     Tail,
-    /// The middle of the face's sides.
+    /// The middle of each side of the face.
     Cheeks,
-    /// What lies below them.
+    /// The skin below the cheeks.
     Jowls,
-    /// What is thin and far aside on the head.
+    /// Thin skin far to the sides of the head.
     Ears,
 }
 
 impl PartName {
-    /// Name in settings.
+    /// Returns the name in settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Belly => "belly",
@@ -48,28 +48,28 @@ impl PartName {
 /// A part of a body.
 #[derive(Debug, Clone)]
 pub struct BodyPart {
-    /// Which.
+    /// Name of the part.
     pub name: PartName,
-    /// Round patches of skin: centre and radius, metres; two where there are two.
+    /// One or two round patches of skin: centre and radius, metres.
     pub patches: Vec<(Vec3, f64)>,
-    /// How much each vertex as given belongs to the part, 0 to 1.
+    /// Membership of each vertex of the original surface, 0 to 1.
     pub share: Vec<f64>,
 }
 
-/// What parts are looked for with.
+/// Measurements from which parts are located.
 struct Finder<'a> {
     anatomy: &'a Anatomy,
     stance: &'a Stance,
     places: &'a OnTrunk,
-    /// Distance from the mirror plane, signed, and its 0.9-quantile on the trunk, metres.
+    /// Signed distance from the mirror plane, and its 0.9-quantile on the trunk, metres.
     aside: Vec<f64>,
     width: f64,
     on: Vec<bool>,
-    /// Half the trunk's thickness.
+    /// Half the trunk's thickness, metres.
     half: f64,
 }
 
-/// All parts that can be told.
+/// Returns all parts that can be located.
 pub(super) fn find(anatomy: &Anatomy) -> Vec<BodyPart> {
     let Some(finder) = Finder::new(anatomy) else {
         return Vec::new();
@@ -82,7 +82,7 @@ pub(super) fn find(anatomy: &Anatomy) -> Vec<BodyPart> {
     parts
 }
 
-/// How much each vertex of the skin belongs to breasts; none where these cannot be told.
+/// Returns the membership of each vertex of the skin in breasts; `None` if they cannot be located.
 pub(super) fn chest_share(anatomy: &Anatomy) -> Option<Vec<f64>> {
     let finder = Finder::new(anatomy)?;
     Some(anatomy.skin.gathered(&finder.chest()?.share))
@@ -113,7 +113,7 @@ impl<'a> Finder<'a> {
             let middle = u[v] > 0.3 && self.aside[v].abs() < 0.35 * self.width;
             self.on[v] && middle && t[v] > 0.10 && t[v] < above
         };
-        // What stands out counts more.
+        // Weighted by protrusion.
         let ahead = |v: usize| self.stance.ahead(&self.anatomy.skin.x[v]);
         let low = self.quantile(is, ahead, 0.3)?;
         let centre = self.mean(is, |v| (ahead(v) - low).max(0.0) + 1e-6 * self.half)?;
@@ -168,7 +168,7 @@ impl<'a> Finder<'a> {
         Some(self.pair(PartName::Buttocks, centre, 0.8 * self.half))
     }
 
-    /// Tail, cheeks, jowls and ears, of the branches in the plane.
+    /// Adds tail, cheeks, jowls and ears, found on the branches in the plane.
     fn add_head_and_tail(&self, parts: &mut Vec<BodyPart>) {
         let (anatomy, axis) = (self.anatomy, self.stance.axis());
         let mut branches: Vec<(f64, Vec<usize>)> = Vec::new();
@@ -220,7 +220,8 @@ impl<'a> Finder<'a> {
 
     fn add_face(&self, head: &[bool], parts: &mut Vec<BodyPart>) {
         let (skin, stance) = (&self.anatomy.skin, self.stance);
-        // The skull's own frame: up along the neck of who stands upright, else away from the belly; ahead is what is left.
+        // The skull's frame: up is along the neck of upright characters, else away from the belly; ahead is the other
+        // axis.
         let (up, ahead) = match stance.upright {
             true => (stance.axis(), stance.ventral),
             false => (-stance.ventral, stance.axis()),
@@ -284,7 +285,7 @@ impl<'a> Finder<'a> {
         quantile(self.chosen(is).map(of).collect(), q)
     }
 
-    /// The mean place of chosen skin by area and a weight.
+    /// Returns the mean position of selected skin, weighted by area and `weight`.
     fn mean(&self, is: impl Fn(usize) -> bool, weight: impl Fn(usize) -> f64) -> Option<Vec3> {
         let skin = &self.anatomy.skin;
         mean_point(
@@ -293,7 +294,7 @@ impl<'a> Finder<'a> {
         )
     }
 
-    /// The same of one side, where both are laid on it: a mirror image of itself.
+    /// Returns the mean position of selected skin after both sides are mirrored onto one.
     fn mean_aside(
         &self,
         is: impl Fn(usize) -> bool,
@@ -315,10 +316,10 @@ impl<'a> Finder<'a> {
         self.part(name, vec![(centre, radius), (image, radius)])
     }
 
-    /// A part of round patches: 1 at their centres on the skin, falling to 0 at their radius.
+    /// Returns a part of round patches: 1 at their centres on the skin, falling to 0 at their radius.
     fn part(&self, name: PartName, mut patches: Vec<(Vec3, f64)>) -> BodyPart {
         let skin = &self.anatomy.skin;
-        // A mean of skin lies below it.
+        // A mean of skin positions lies below the skin.
         for (centre, _) in &mut patches {
             let apart = |v: &usize| (skin.x[*v] - *centre).norm_squared();
             let near = (0..skin.len()).min_by(|a, b| apart(a).total_cmp(&apart(b)));

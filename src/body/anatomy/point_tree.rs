@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nearest of many points, by a k-d tree: built in O(n log n), asked in O(log n).
+//! Nearest of many points by a k-d tree: built in O(n log n), queried in O(log n).
 
 use crate::Vec3;
 
-/// Points in a leaf at most.
+/// Most points of a leaf.
 const LEAF: usize = 8;
 
 /// A k-d tree; its nodes are the medians of ranges of `order`.
 pub(super) struct PointTree {
     points: Vec<Vec3>,
-    /// Index of each point as given.
+    /// Original index of each point.
     order: Vec<u32>,
-    /// The axis at which each range is split, by its median's place.
+    /// The axis that splits each range, stored at its median.
     axis: Vec<u8>,
 }
 
@@ -28,19 +28,19 @@ impl PointTree {
         }
     }
 
-    /// Returns the index and the distance of the point nearest to `p`; of points as near the first as given. None of no points.
+    /// Returns index and distance of the point nearest to `p`; ties go to the smallest index. `None` without points.
     pub fn nearest(&self, p: &Vec3) -> Option<(usize, f64)> {
         self.nearest_within(p, f64::INFINITY)
     }
 
-    /// The same among points nearer than `reach`; the less that is, the quicker.
+    /// Returns the nearest point closer than `reach`; a smaller `reach` is quicker.
     pub fn nearest_within(&self, p: &Vec3, reach: f64) -> Option<(usize, f64)> {
         let mut best = (reach * reach, u32::MAX);
         self.search((0, self.points.len()), p, Vec3::zeros(), &mut best);
         (best.1 != u32::MAX).then(|| (best.1 as usize, best.0.sqrt()))
     }
 
-    /// Looks through a range; `beyond`: how far the range lies from `p` along each axis at least.
+    /// Searches a range; `beyond`: lower bound of the range's distance from `p` along each axis.
     fn search(&self, (from, to): (usize, usize), p: &Vec3, beyond: Vec3, best: &mut (f64, u32)) {
         if to - from <= LEAF {
             for i in from..to {
@@ -72,7 +72,7 @@ impl PointTree {
     }
 }
 
-/// Sorts a range about the median of its longest axis, and both halves likewise.
+/// Partitions a range about the median of its longest axis, and both halves recursively.
 fn split(points: &[Vec3], order: &mut [u32], axes: &mut [u8]) {
     if order.len() <= LEAF {
         return;

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Places on the trunk: along it, from its back to its front, and where it bulges.
+//! Coordinates on the trunk: along it, from its back to its front, and its bulges.
 
 use super::skin::Skin;
 use super::stance::Stance;
 use super::statistics::{quantile, smoothstep};
 
-/// Slices along the trunk from below its hips to above its chest, and half the width of each. With half of them, or half as wide, an apatosaurus'
-/// trunk has 0.97 of flesh instead of 0.66; twice changes maps by 0.006 on the mean at most.
+/// Number of slices along the trunk, from below its hips to above its chest, and half the width of each. With half of
+/// them, or half as wide, an apatosaurus' trunk has 0.97 of flesh instead of 0.66; twice changes maps by 0.006 on the
+/// mean at most.
 const SLICES: usize = 15;
 const FROM: f64 = -0.2;
 const TO: f64 = 1.2;
 const HALF_SLICE: f64 = 0.1;
 
-/// Places on the trunk, for each vertex of the skin.
+/// Coordinates on the trunk of each vertex of the skin.
 pub(super) struct OnTrunk {
-    /// From the hips 0 to the chest 1, beyond both too.
+    /// 0 at the hips to 1 at the chest, extrapolated beyond.
     pub along: Vec<f64>,
-    /// From the back -1 to the front 1.
+    /// -1 at the back to 1 at the front.
     pub front: Vec<f64>,
-    /// How much the skin bulges, 0 to 1.
+    /// Bulge of the skin, 0 to 1.
     pub round: Vec<f64>,
 }
 
 impl OnTrunk {
-    /// Measures them; `mine`: what of the skin is the trunk's, `thick`: its thickness, metres.
+    /// Measures them; `mine`: marks the trunk's skin, `thick`: its thickness, metres.
     pub fn measure(skin: &Skin, stance: &Stance, mine: &[bool], thick: f64) -> Self {
         let along: Vec<f64> = skin.x.iter().map(|x| stance.along(x)).collect();
         let ahead: Vec<f64> = skin.x.iter().map(|x| stance.ahead(x)).collect();
@@ -52,7 +53,7 @@ impl OnTrunk {
     }
 }
 
-/// Columns 1 and 2 of rows that ascend in column 0, linear between them and held outside; none of less than two rows.
+/// Interpolates columns 1 and 2 of rows that ascend in column 0, constant outside; `None` for fewer than two rows.
 fn interpolated(rows: &[[f64; 3]], at: f64) -> Option<[f64; 2]> {
     if rows.len() < 2 {
         return None;
@@ -65,7 +66,8 @@ fn interpolated(rows: &[[f64; 3]], at: f64) -> Option<[f64; 2]> {
     Some([1, 2].map(|k| a[k] + part * (b[k] - a[k])))
 }
 
-/// How much the skin stands out of itself smoothed by a length, from what is usual on the trunk to what few of it do.
+/// Returns the distance of the skin above itself smoothed by a length, scaled from 0 at the trunk's median to 1 at
+/// its 0.95-quantile.
 fn bulges(skin: &Skin, mine: &[bool], reach: f64) -> Vec<f64> {
     let mut smoothed = skin.x.clone();
     skin.smooth(&mut smoothed, reach);

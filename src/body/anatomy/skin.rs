@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The skin that anatomy is read from: welded, without what stands far away, with areas, normals, edges, pieces and weights.
+//! The skin from which anatomy is read: welded, without distant props, with areas, normals, edges, pieces and
+//! weights.
 
 use super::point_tree::PointTree;
 use crate::aabb;
@@ -11,44 +12,45 @@ use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 use std::ops::{Add, Mul};
 
-/// Passes of smoothing at most. A pass spreads by an edge, so many by 7.7. Half and twice of them change the map of one of ten known characters, by
-/// 0.002 on the mean.
+/// Most passes of smoothing. One pass spreads by an edge, this number by 7.7. Half and twice of them change the map
+/// of one of ten known characters, by 0.002 on the mean.
 const PASSES: usize = 60;
-/// A piece belongs to the body when it stands nearer than this part of the body's own size: at twice that a thrown spear
-/// would count for the size, at half of it a floating halo or an eye on a stalk of nothing would not.
+/// Largest distance of a piece from the body, as a part of the body's own size. Twice of it would count a thrown
+/// spear for the size; half of it would lose a floating halo or an eye without a visible stalk.
 const NEAR: f64 = 0.5;
-/// What hangs on one bone and is larger than so many times all bones together is ground, sky or a cage: no body is.
+/// Largest size of a piece on one bone, relative to the extent of all bones; a larger one is ground, sky or a cage.
 const SURROUNDS: f64 = 4.0;
 
-/// The welded skin of the body, with what carries it.
+/// The welded skin of the body, and the bones that carry it.
 pub(super) struct Skin {
     pub x: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
-    /// A third of the triangles around each vertex.
+    /// A third of the area of the triangles around each vertex, m².
     pub area: Vec<f64>,
-    /// Outward unit normals, zero where there is none.
+    /// Outward unit normals; zero for degenerate ones.
     pub normal: Vec<Vec3>,
     pub face_area: Vec<f64>,
     pub face_normal: Vec<Vec3>,
-    /// Each edge once, its smaller end first, ascending.
+    /// Each edge once, smaller end first, ascending.
     pub edges: Vec<[u32; 2]>,
-    /// The connected piece of each vertex.
+    /// Index of the connected piece of each vertex.
     pub island: Vec<u32>,
     pub islands: usize,
-    /// Diagonal of the box along the principal axes of its area, m: what lengths are compared with, however the body stands or lies.
+    /// Diagonal of the box along the principal axes of its area, metres: the unit of lengths, whatever the body's
+    /// pose in space.
     pub span: f64,
-    /// Diagonal of the box along the character's own axes about z, m: the body's size.
+    /// The body's size: diagonal of the box along the character's own axes about z, metres.
     pub size: f64,
-    /// Weights of the bones per vertex: a row sums to one or is empty.
+    /// Skin weights per vertex: a row sums to one or is empty.
     pub rows: Vec<Vec<(u32, f64)>>,
-    /// For each vertex of the surface as given that of the skin, `u32::MAX` where it is none of the body.
+    /// Skin vertex of each vertex of the original surface; `u32::MAX` outside the body.
     pub of_given: Vec<u32>,
     starts: Vec<u32>,
     others: Vec<u32>,
 }
 
 impl Skin {
-    /// Reads the body's skin out of a surface.
+    /// Extracts the body's skin from a surface.
     pub fn new(surface: &Surface, skeleton: &Skeleton, weights: &SkinWeights) -> Self {
         let welded = surface.welded();
         let rows = welded_rows(surface, weights);
@@ -102,13 +104,14 @@ impl Skin {
         self.x.len()
     }
 
-    /// Values of the skin at the vertices of the surface as given, `missing` where these are none of the body.
+    /// Returns values of the skin at the vertices of the original surface, and `missing` outside the body.
     pub fn to_given(&self, values: &[f64], missing: f64) -> Vec<f64> {
         let of = |&v: &u32| values.get(v as usize).copied().unwrap_or(missing);
         self.of_given.iter().map(of).collect()
     }
 
-    /// Values at the vertices as given, at the skin's: those of the first that each stands for.
+    /// Returns values of the original surface at the skin's vertices; a welded vertex takes that of its first
+    /// original.
     pub fn gathered(&self, values: &[f64]) -> Vec<f64> {
         let mut own = vec![f64::NAN; self.len()];
         for (v, &value) in self.of_given.iter().zip(values) {
@@ -119,7 +122,7 @@ impl Skin {
         own
     }
 
-    /// Replaces values by means over neighbours that reach this far, metres, however finely the skin is cut.
+    /// Smooths values over neighbours within `reach` metres, independent of the resolution.
     pub fn smooth<T>(&self, values: &mut Vec<T>, reach: f64)
     where
         T: Copy + Send + Sync + Add<Output = T> + Mul<f64, Output = T>,
@@ -148,7 +151,7 @@ impl Skin {
         }
     }
 
-    /// The share of each vertex that chosen bones carry.
+    /// Returns the share of each vertex that chosen bones carry.
     pub fn share(&self, chosen: &[bool]) -> Vec<f64> {
         let of = |row: &Vec<(u32, f64)>| {
             let mine = row.iter().filter(|(bone, _)| chosen[*bone as usize]);
@@ -157,7 +160,7 @@ impl Skin {
         self.rows.iter().map(of).collect()
     }
 
-    /// The nearest of chosen vertices to each of others: (vertex, nearest).
+    /// Returns the nearest chosen vertex to each of the others: (vertex, nearest).
     pub fn nearest_of(&self, chosen: &[bool]) -> Vec<(usize, usize)> {
         let list: Vec<usize> = (0..self.len()).filter(|&v| chosen[v]).collect();
         let points: Vec<Vec3> = list.iter().map(|&v| self.x[v]).collect();
@@ -223,7 +226,7 @@ impl Skin {
     }
 }
 
-/// Weights of welded vertices: the mean of those that each stands for.
+/// Returns the weights of welded vertices: the mean of their originals'.
 fn welded_rows(surface: &Surface, weights: &SkinWeights) -> Vec<Vec<(u32, f64)>> {
     let welded = surface.welded();
     let mut rows: Vec<Vec<(u32, f64)>> = vec![Vec::new(); welded.vertices.len()];
@@ -249,7 +252,7 @@ fn welded_rows(surface: &Surface, weights: &SkinWeights) -> Vec<Vec<(u32, f64)>>
     rows
 }
 
-/// The connected piece of each vertex, and how many there are.
+/// Returns the connected piece of each vertex, and the number of pieces.
 fn pieces(vertices: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
     let mut sets = DisjointSets::new(vertices);
     for t in triangles {
@@ -261,9 +264,9 @@ fn pieces(vertices: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, usize) {
     (of, count)
 }
 
-/// Which pieces are the body's: the one that shares in most bones, and what stands near those that are.
+/// Marks the pieces of the body: the one that shares in most bones, and those near pieces already marked.
 ///
-/// A prop hangs on one bone, however large it is; the body is what most bones carry.
+/// A prop hangs on one bone, however large it is; the body is carried by most bones.
 fn near_pieces(
     surface: &Surface,
     skeleton: &Skeleton,
@@ -294,7 +297,7 @@ fn near_pieces(
             score[piece as usize] += a * w / of_bone[*b as usize].max(f64::MIN_POSITIVE);
         }
     }
-    // Along the character's own axes: which way it faces must not decide.
+    // Boxes are along the character's own axes, so that its heading does not matter.
     let heading = lattice::heading(surface, skeleton);
     let far = Vec3::repeat(f64::INFINITY);
     let mut boxes = vec![(far, -far); pieces];
@@ -326,7 +329,8 @@ fn near_pieces(
             let apart = (lo - body.1).sup(&(body.0 - hi)).sup(&Vec3::zeros());
             apart.norm()
         };
-        // All that is near at once: what they reach counts from the next round on, so that their order does not.
+        // Adds all near pieces at once; the grown box counts from the next round, so that their order does not
+        // matter.
         let next: Vec<usize> = (0..pieces)
             .filter(|&p| !kept[p] && !hangs_around(p) && gap(&boxes[p]) <= reach)
             .collect();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How the trunk stands: from its hips to its chest, which way its belly looks, and whether it stands upright.
+//! Stance of the trunk: its axis from hips to chest, the direction of its belly, and whether it stands upright.
 //!
-//! The axis goes between the junctions of paired limbs. The head is the branch in the mirror plane whose far half is thick and
-//! finely modelled; the chest is its end. The belly looks where paired limbs lead across the axis: legs of beasts hang below
-//! them, toes stand before the hips of men.
+//! The axis joins the junctions of paired limbs. The head is the branch in the mirror plane with the thickest and
+//! most finely modelled far half; the chest is its end of the trunk. The belly faces the direction across the axis in
+//! which paired limbs lead: legs of beasts hang below them, toes stand before the hips of men.
 
 use super::bones::{Bones, reach_of};
 use super::limbs::Along;
@@ -13,33 +13,33 @@ use super::statistics::{mean_point, quantile};
 use super::trunk::{LIMB, REACH, Trunk};
 use crate::{Mat3, Vec3};
 
-/// Limbs that lead less than this part of their reach across the trunk belong to one who stands upright. With half of it the maps of a man and a
-/// spider change by 0.02 on the mean, with twice a frog's by 0.01.
+/// Largest lead of limbs across the trunk, as a part of their reach, of upright characters. With half of it the maps
+/// of a man and a spider change by 0.02 on the mean, with twice a frog's by 0.01.
 const UPRIGHT: f64 = 0.35;
 
 /// A frame of the trunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stance {
-    /// The trunk's end at the hips, on its axis.
+    /// End of the trunk at the hips, on its axis.
     pub hips: Vec3,
-    /// Its end at the chest.
+    /// End of the trunk at the chest, on its axis.
     pub chest: Vec3,
-    /// Where the belly looks, a unit vector.
+    /// Direction of the belly, a unit vector.
     pub ventral: Vec3,
-    /// Whether the limbs go on along the trunk.
+    /// `true`: the limbs continue along the trunk.
     pub upright: bool,
 }
 
-/// What of a paired limb tells how its body stands.
+/// Points of a paired limb from which the stance follows.
 struct Limb {
     joint: Vec3,
     tip: Vec3,
-    /// From the shank to the toes.
+    /// Vector from the shank to the toes.
     foot: Vec3,
 }
 
 impl Stance {
-    /// Finds it; none where the body has no two paired limbs, no branch that could be a head, or no side that is the belly's.
+    /// Finds the stance; `None` for a body without two paired limbs, a possible head, or a distinct belly side.
     pub fn find(
         skin: &Skin,
         bones: &Bones,
@@ -64,7 +64,7 @@ impl Stance {
                 .iter()
                 .map(|l| (plane.within(&(l.joint - joints)), 1.0)),
         );
-        // Two girdles tell better than the shape between them.
+        // The spread of two girdles is more reliable than the shape between them.
         let mut axis = match spread.sqrt() > 0.15 * skin.span {
             true => girdles,
             false => longest(own().map(|v| (plane.within(&(skin.x[v] - centre)), skin.area[v]))).0,
@@ -84,7 +84,7 @@ impl Stance {
         let mut lead: Vec3 = leads.map(across).sum();
         let upright = lead.norm() < UPRIGHT * reach;
         if upright {
-            // Limbs go on along the trunk: the belly looks where feet point.
+            // Limbs continue along the trunk, so the belly faces where feet point.
             let mut order: Vec<&Limb> = limbs.iter().collect();
             let height = |l: &Limb| (l.tip - l.joint).dot(&axis);
             order.sort_by(|a, b| height(a).total_cmp(&height(b)));
@@ -98,28 +98,28 @@ impl Stance {
         })
     }
 
-    /// Unit vector from the hips to the chest.
+    /// Returns the unit vector from the hips to the chest.
     pub fn axis(&self) -> Vec3 {
         (self.chest - self.hips).normalize()
     }
 
-    /// Length from the hips to the chest, metres.
+    /// Returns the length from the hips to the chest, metres.
     pub fn length(&self) -> f64 {
         (self.chest - self.hips).norm()
     }
 
-    /// Place along the trunk: 0 at the hips, 1 at the chest.
+    /// Returns the coordinate along the trunk: 0 at the hips, 1 at the chest.
     pub fn along(&self, x: &Vec3) -> f64 {
         (x - self.hips).dot(&self.axis()) / self.length()
     }
 
-    /// Distance ahead of the hips, towards where the belly looks, metres.
+    /// Returns the distance ahead of the hips in the direction of the belly, metres.
     pub fn ahead(&self, x: &Vec3) -> f64 {
         (x - self.hips).dot(&self.ventral)
     }
 }
 
-/// Paired limbs, and branches of the middle as (how much of a head they are, where they join the trunk).
+/// Returns paired limbs, and branches of the middle as (score as a head, joint with the trunk).
 fn branches(
     skin: &Skin,
     bones: &Bones,
@@ -167,7 +167,7 @@ fn branches(
     (limbs, heads)
 }
 
-/// The direction in which weighted vectors are longest, and the sum of their squares along it.
+/// Returns the principal direction of weighted vectors, and the sum of their squares along it.
 fn longest(vectors: impl Iterator<Item = (Vec3, f64)>) -> (Vec3, f64) {
     let spread: Mat3 = vectors.map(|(v, w)| v * v.transpose() * w).sum();
     let eigen = spread.symmetric_eigen();

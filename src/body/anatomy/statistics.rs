@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Small statistics over the skin: quantiles, means by area, steps without corners.
+//! Small statistics over the skin: quantiles, means by area, smooth steps.
 
 use crate::Vec3;
 
-/// Returns the q-quantile, linear between neighbours; none of no values.
+/// Returns the q-quantile, linear between neighbours; `None` without values.
 pub(super) fn quantile(mut values: Vec<f64>, q: f64) -> Option<f64> {
     let last = values.len().checked_sub(1)?;
     values.sort_unstable_by(f64::total_cmp);
@@ -13,7 +13,7 @@ pub(super) fn quantile(mut values: Vec<f64>, q: f64) -> Option<f64> {
     Some(values[low] + part * (values[(low + 1).min(last)] - values[low]))
 }
 
-/// Returns the value that this part of the area exceeds; 0 where there is no area.
+/// Returns the value that this part of the area exceeds; 0 without area.
 pub(super) fn exceeded(pairs: impl Iterator<Item = (f64, f64)>, part: f64) -> f64 {
     let mut all: Vec<(f64, f64)> = pairs.filter(|(_, area)| *area > 0.0).collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -28,14 +28,14 @@ pub(super) fn exceeded(pairs: impl Iterator<Item = (f64, f64)>, part: f64) -> f6
     all.last().map_or(0.0, |x| x.0)
 }
 
-/// Returns the mean of points by their weights; none where these vanish.
+/// Returns the weighted mean of points; `None` if the weights vanish.
 pub(super) fn mean_point(points: impl Iterator<Item = (Vec3, f64)>) -> Option<Vec3> {
     let add = |(sum, total): (Vec3, f64), (x, w): (Vec3, f64)| (sum + x * w, total + w);
     let (sum, total) = points.fold((Vec3::zeros(), 0.0), add);
     (total > 0.0).then(|| sum / total)
 }
 
-/// Rises from 0 at `from` to 1 at `to` without corners.
+/// Returns a smooth step from 0 at `from` to 1 at `to`.
 pub(super) fn smoothstep((from, to): (f64, f64), x: f64) -> f64 {
     let u = ((x - from) / (to - from)).clamp(0.0, 1.0);
     u * u * (3.0 - 2.0 * u)

@@ -1,57 +1,63 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which bones are the trunk, and which branches leave it.
+//! The bones of the trunk, and the branches that leave it.
 //!
-//! The trunk lies in the mirror plane between the outermost junctions of paired limbs; what goes on there as thick as it is
-//! belongs to it (abdomens, tail roots) unless it is a compact end (a head), and so do short branches (ribs, bellies).
+//! The trunk lies in the mirror plane between the outermost junctions of paired limbs. Continuations as thick as the
+//! trunk belong to it (abdomens, tail roots), except for compact ends (heads). Short branches (ribs, bellies) belong
+//! to it too.
 
 use super::bones::{Bones, reach_of};
 use super::skin::Skin;
 use super::statistics::exceeded;
 use crate::skeleton::Skeleton;
 
-/// Two branches are a pair of limbs when either side has this part of the skin's area and reaches this far, of the size, from its joint: ears, horns
-/// and teeth do not. Half and twice of the area leave the maps of ten known characters the same; half of the reach changes two of them, twice three,
-/// by 0.02 to 0.08 on the mean.
+/// Smallest area of either side of a pair of limbs, as a part of the skin's, and smallest reach from its joint, as a
+/// part of the size: ears, horns and teeth have less. Half and twice of the area leave the maps of ten known
+/// characters the same; half of the reach changes two of them, twice three, by 0.02 to 0.08 on the mean.
 pub(super) const LIMB: f64 = 0.012;
 pub(super) const REACH: f64 = 0.12;
-/// A bone beyond the junctions is trunk when its mean thickness is this part of the trunk's; where there are no paired limbs (snakes, worms, fish on
-/// a chain), this part. With 0.64 a bull's trunk takes in what changes its map by 0.02 on the mean, and with 0.4 an apatosaurus' head and feet get
-/// 0.35 instead of 0.02; with 0.96 a spider's legs get 0.20 instead of 0.10. Half and twice of the second, which no known character tells, change
-/// none.
+/// Smallest mean thickness of a bone beyond the junctions that belongs to the trunk, as a part of the trunk's; the
+/// second is for bodies without paired limbs (snakes, worms, fish on a chain). With 0.64 a bull's trunk takes in what
+/// changes its map by 0.02 on the mean, and with 0.4 an apatosaurus' head and feet get 0.35 instead of 0.02; with
+/// 0.96 a spider's legs get 0.20 instead of 0.10. Half and twice of the second, which no known character exercises,
+/// change none.
 const AS_THICK: f64 = 0.80;
 const AS_THICK_ALONE: f64 = 0.5;
-/// A branch in the plane is trunk when it reaches less than so many half thicknesses; other ones than the two that reach farthest, neck and tail,
-/// less than so many: bones of bellies and ribs. Half of the first changes none of ten known characters; with twice a man's head and hands have 0.17
-/// instead of 0.02. Half of the second changes a horse's map by 0.04 on the mean, twice none.
+/// Largest reach, in half thicknesses of the trunk, of branches in the plane that belong to it. The first is for the
+/// two that reach farthest, neck and tail, the second for others: bones of bellies and ribs. Half of the first
+/// changes none of ten known characters; with twice a man's head and hands have 0.17 instead of 0.02. Half of the
+/// second changes a horse's map by 0.04 on the mean, twice none.
 const INSIDE: f64 = 0.5;
 const INSIDE_MORE: f64 = 2.0;
-/// A last cluster is compact when it reaches at most so many mean distances from its own axis. With half of it heads and hands of a fox and two
-/// people are found no more, and have 0.60 to 0.94 instead of 0.04 at most; twice changes maps by 0.02 on the mean at most.
+/// Largest reach of a compact end, in mean distances from its own axis. With half of it heads and hands of a fox and
+/// two people are not found, and have 0.60 to 0.94 instead of 0.04 at most; twice changes maps by 0.02 on the mean at
+/// most.
 const END_LENGTH: f64 = 3.5;
-/// Several bones together are a lump up to this part of the body's volume, one bone at any; where no limbs were found one bone only up to this part.
-/// With half of the first a fox's head and feet have 0.14 instead of 0.02, with twice a spider's legs 0.21 instead of 0.10.
+/// Largest share of the body's volume of a compact end of several bones; of one bone, if no limbs were found
+/// (unlimited otherwise). With half of the first a fox's head and feet have 0.14 instead of 0.02, with twice a
+/// spider's legs 0.21 instead of 0.10.
 const LUMP_SHARE: f64 = 0.20;
 const END_SHARE: f64 = 0.20;
 
-/// A mesh whose bones hang on one of its own is a limb when so many bones of the skeleton do not, and no more hang there
-/// that carry nothing of it than do: a trunk has arms and legs below its hips.
+/// Fewest bones of the skeleton outside a mesh's common ancestor for which the mesh may be a limb. Below that
+/// ancestor, at most as many bones may carry nothing of the mesh as carry it: a trunk has arms and legs below its
+/// hips.
 const ELSEWHERE: usize = 8;
 
-/// The trunk and what leaves it.
+/// The trunk, and the branches that leave it.
 pub(super) struct Trunk {
     /// Bones of the trunk.
     pub bones: Vec<usize>,
-    /// Branches that leave it: (first bone, the trunk's bone it hangs on).
+    /// Branches that leave it: (first bone, bone of the trunk to which it is linked).
     pub limbs: Vec<(usize, usize)>,
-    /// The share of each vertex that the trunk carries.
+    /// Share of each vertex that the trunk carries.
     pub share: Vec<f64>,
     /// Median thickness of the trunk by `diameters`, metres.
     pub thick: f64,
 }
 
 impl Trunk {
-    /// Finds it; `diameters`: the body's thickness at the skin's vertices, `root`: the bone that a mesh hangs on which is a limb by itself
-    /// ([`limb_root`]), and which stands for a trunk then.
+    /// Finds the trunk. `diameters`: the body's thickness at the skin's vertices. `root`: for a mesh that is a limb
+    /// by itself, the bone on which it hangs ([`limb_root`]), taken as the trunk.
     pub fn find(skin: &Skin, bones: &Bones, diameters: &[f64], root: Option<usize>) -> Self {
         if let Some(root) = root {
             let mut inside = vec![false; bones.len()];
@@ -90,8 +96,8 @@ impl Trunk {
     }
 }
 
-/// The bone that all others of a mesh hang on which is a limb by itself, of a character whose other limbs are other meshes; none: it is no
-/// limb. `live`: the bones that carry the mesh.
+/// Returns the bone on which a mesh hangs that is a limb by itself, of a character with other limbs in other meshes.
+/// `None`: the mesh is not a limb. `live`: the bones that carry the mesh.
 pub(super) fn limb_root(skeleton: &Skeleton, live: &[bool]) -> Option<usize> {
     let parents = skeleton.parents();
     let way = |b: usize| {
@@ -117,7 +123,8 @@ pub(super) fn limb_root(skeleton: &Skeleton, live: &[bool]) -> Option<usize> {
     is_limb.then_some(root)
 }
 
-/// The median of the thickness of what a share of bones mostly carries; of all where that is nothing.
+/// Returns the median thickness of the vertices that a share of bones mostly carries; of all vertices if there are
+/// none.
 fn median_thickness(skin: &Skin, share: &[f64], diameters: &[f64]) -> f64 {
     let pairs = |least: f64| {
         let mine = (0..skin.len()).filter(move |&v| share[v] > least);
@@ -131,7 +138,7 @@ fn median_thickness(skin: &Skin, share: &[f64], diameters: &[f64]) -> f64 {
     exceeded(pairs(least), 0.5)
 }
 
-/// Bones of the middle from which paired limbs branch off.
+/// Marks the bones of the middle from which paired limbs branch off.
 fn junctions(skin: &Skin, bones: &Bones) -> Vec<bool> {
     let whole: f64 = bones.area.iter().sum();
     let is_junction = |b: usize| {
@@ -152,13 +159,13 @@ fn junctions(skin: &Skin, bones: &Bones) -> Vec<bool> {
     (0..bones.len()).map(is_junction).collect()
 }
 
-/// All bones on the ways between junctions.
+/// Marks all bones on the paths between junctions.
 fn between(bones: &Bones, junctions: &[bool]) -> Vec<bool> {
     let mut inside = junctions.to_vec();
     let Some(root) = junctions.iter().position(|j| *j) else {
         return inside;
     };
-    // Reached from one of them, a bone lies between when one of them lies behind it.
+    // In the tree from one junction, a bone lies between if a junction lies behind it.
     let mut order = vec![(root, usize::MAX)];
     let mut at = 0;
     while at < order.len() {
@@ -174,7 +181,7 @@ fn between(bones: &Bones, junctions: &[bool]) -> Vec<bool> {
     inside
 }
 
-/// Neighbours of the trunk that go on as thick as it is; none where none does.
+/// Returns neighbours of the trunk that continue it as thick as it is; `None` if there are none.
 fn as_thick(skin: &Skin, bones: &Bones, inside: &[bool], found: bool) -> Option<Vec<usize>> {
     let own = || (0..bones.len()).filter(|&b| inside[b]);
     let volume: f64 = own().map(|b| bones.volume[b]).sum();
@@ -218,7 +225,8 @@ fn add_short_branches(skin: &Skin, bones: &Bones, diameters: &[f64], inside: &mu
     }
 }
 
-/// Whether a bone and all behind it are a lump: short for its thickness, and at most `share` of the body.
+/// Returns whether a bone and all bones behind it are a lump: short for its thickness, and at most `share` of the
+/// body's volume.
 pub(super) fn is_compact(skin: &Skin, bones: &Bones, bone: usize, from: usize, share: f64) -> bool {
     let list = bones.beyond(bone, from);
     let volume: f64 = list.iter().map(|&b| bones.volume[b]).sum();

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The shape of bent joints: what Elastic Joints shows in place of the artist's skin.
+//! The shape of bent joints, which Elastic Joints shows in place of the artist's skin.
 //!
 //! ```text
 //! best = M(DQ(x)) + K E u
 //! M(g) = S g + R (x − S x), less the slow part of its displacement from g along its normal;   K = S
 //! ```
 //!
-//! | symbol | what |
+//! | symbol | meaning |
 //! | --- | --- |
 //! | `DQ(x)` | the skin at rest carried by dual quaternions of the artist's own weights [kavan2007] |
 //! | S | [`NEAR`] rounds of smoothing over half the flesh's thickness ([`smoothing`]) |
 //! | R | the bones' rotations, blended by weights that S has smoothed |
-//! | slow part | [`SLOW`] rounds of smoothing over the thickness: smoothing pulls the outer side of a joint in, and this gives it back |
-//! | E u | volume that the bend takes, put back on the lattice (`dynamics/volume.rs`) and embedded; by K no faces of cells show |
+//! | slow part | [`SLOW`] rounds of smoothing over the thickness: smoothing pulls the outer side of a joint in, and subtracting this part restores it |
+//! | E u | volume lost in the bend, restored on the lattice (`dynamics/volume.rs`) and embedded; K hides the faces of cells |
 //!
-//! Smoothing a skin and putting its details back is delta mush [mancewicz2014]; on linear skinning it loses a third of a knee. Here
-//! it rounds what dual quaternions crease. No linear tetrahedra carry the skin itself, which would cost a joint a tenth of its volume
-//! and sharpen it, and nothing is stretched, so nothing pulls a kneecap in.
+//! Smoothing a skin and restoring its details is delta mush [mancewicz2014]; on linear skinning it loses a third of a
+//! knee. Here it rounds the creases of dual quaternions. The skin itself is not carried by linear tetrahedra, which
+//! would cost a joint a tenth of its volume and sharpen it. Nothing is stretched, so nothing pulls a kneecap in.
 //!
-//! It depends on a pose alone. Vertices that coincide move as one where they have the same weights; elsewhere the skin is torn as the
-//! artist has it. Borders stay where dual quaternions carry them, and vertices that no bone carries keep their place.
-//! [`JointShape`] is prepared once a body: the neighbours, shares, details, smoothed weights. A pose costs 7 to 10 ms at 9,000 to 13,000 vertices on two busy cores.
+//! The shape depends on the pose alone. Coincident vertices with the same weights move as one; elsewhere the skin is
+//! torn as the artist has it. Borders stay where dual quaternions carry them, and vertices that no bone carries stay
+//! put. [`JointShape`] is prepared once per body: neighbours, shares, details, smoothed weights. A pose costs
+//! 7 to 10 ms at 9,000 to 13,000 vertices on two busy cores.
 
 mod smoothing;
 
@@ -33,40 +34,40 @@ use rayon::prelude::*;
 use smoothing::{Links, Shares};
 use std::sync::Arc;
 
-/// Rounds that smooth over half the thickness. They reach √(16 · 0.6) = 3.1 edges at most.
+/// Rounds that smooth over half the thickness. They spread over √(16 · 0.6) = 3.1 edges at most.
 const NEAR: usize = 16;
-/// Rounds that smooth over the thickness. They reach √(24 · 0.6) = 3.8 edges at most.
+/// Rounds that smooth over the thickness. They spread over √(24 · 0.6) = 3.8 edges at most.
 const SLOW: usize = 24;
-/// Weights below this are left out of smoothed ones. They move skin by less than a thousandth of what their bone goes.
+/// Smoothed weights below this are dropped. They move skin by less than a thousandth of their bone's displacement.
 const LEAST_WEIGHT: f32 = 1e-3;
-/// Weights of coincident vertices that differ by no more, summed up, are the same.
+/// Largest sum of differences between weights of coincident vertices that count as the same.
 const SAME: f64 = 1e-3;
-/// Vertices that one task carries at least.
+/// Fewest vertices per parallel task.
 const SOME: usize = 512;
-/// No node.
+/// Marks a vertex without a node.
 const NONE: u32 = u32::MAX;
 
-/// The skin of a body, prepared to be shown with bent joints. A node is a vertex, or several that coincide and move as one.
+/// The skin of a body, prepared for bent joints. A node is a vertex, or several coincident ones that move as one.
 #[derive(Debug)]
 pub(crate) struct JointShape {
     skeleton: Arc<Skeleton>,
     skin: Arc<SkinWeights>,
     embedding: Arc<Embedding>,
     rest_origin: Vec3,
-    /// The skin at rest, metres, `[vertices]`.
+    /// Skin at rest, metres, `[vertices]`.
     rest: Vec<Vec3>,
     node_of_vertex: Vec<u32>,
-    /// A vertex of each node.
+    /// One vertex of each node.
     vertex_of_node: Vec<u32>,
     triangles: Vec<[u32; 3]>,
-    /// Of each node the triangles around it: where they start, and they.
+    /// Triangles around each node: starts `[nodes + 1]`, then triangles.
     around: (Vec<u32>, Vec<u32>),
     links: Links,
     near: Shares,
     slow: Shares,
     /// x − S x of each node, metres.
     details: Vec<Vec3>,
-    /// Weights of each node that S has smoothed.
+    /// Weights of each node, smoothed by S.
     smoothed: SkinWeights,
 }
 
@@ -112,8 +113,8 @@ impl JointShape {
         }
     }
 
-    /// How far the skin of bent joints is from the artist's, `best − skin`, `[vertices]`, metres, axes of posed space: at a pose, with
-    /// u `[lattice vertices]` in the same axes.
+    /// Returns the offset of the skin of bent joints from the artist's, `best − skin`, `[vertices]`, metres, along
+    /// the axes of posed space. u `[lattice vertices]` is in the same axes.
     pub fn lifts(&self, maps: &LocalMaps, u: &[[f32; 3]]) -> Vec<[f32; 3]> {
         let still = || vec![[0.0; 3]; self.node_of_vertex.len()];
         let Ok(pose) = maps.pose(self.rest_origin) else {
@@ -140,9 +141,9 @@ impl JointShape {
         vertices.enumerate().map(lift).collect()
     }
 
-    /// Where nodes are shown, in the pose's own space.
+    /// Returns the shown positions of nodes, in the pose's own space.
     fn shown(&self, bones: &BonePoses, u: &[[f32; 3]]) -> Vec<Vec3> {
-        // DQ(x), and E u beside it: one pass smooths both.
+        // DQ(x) and E u side by side: one pass smooths both.
         let carried = |&v: &u32| {
             let v = v as usize;
             let g = narrow(&bones.place(self.skin.row(v), self.rest[v]));
@@ -177,7 +178,7 @@ impl JointShape {
         shown
     }
 
-    /// Unit normals of nodes; zero where there is none.
+    /// Returns unit normals of nodes; zero for degenerate ones.
     fn normals(&self, places: &[Vec3]) -> Vec<Vec3> {
         let area = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| places[v as usize]);
@@ -239,7 +240,7 @@ impl Nodes {
     }
 }
 
-/// Tells whether two vertices have the same weights.
+/// Returns whether two vertices have the same weights.
 fn are_same(skin: &SkinWeights, a: usize, b: usize) -> bool {
     let of =
         |v: usize, bone: u32| -> f64 { skin.row(v).filter(|p| p.0 == bone).map(|p| p.1).sum() };
@@ -251,7 +252,7 @@ fn are_same(skin: &SkinWeights, a: usize, b: usize) -> bool {
     from(a, b) + from(b, a) <= 2.0 * SAME
 }
 
-/// Weights of nodes, smoothed.
+/// Returns the smoothed weights of nodes.
 fn smoothed(skin: &SkinWeights, vertices: &[u32], links: &Links, shares: &Shares) -> SkinWeights {
     const WIDE: usize = 8;
     let mut rows = vec![Vec::<(u32, f64)>::new(); vertices.len()];
@@ -280,11 +281,11 @@ fn smoothed(skin: &SkinWeights, vertices: &[u32], links: &Links, shares: &Shares
             row.extend(pairs.map(|(&bone, &w)| (bone, f64::from(w))));
         }
     }
-    // Means of good rows are good.
+    // Means of valid rows are valid.
     SkinWeights::from_rows(skin.bone_count, rows).unwrap_or_default()
 }
 
-/// Of each node the triangles around it.
+/// Returns the triangles around each node: starts, then triangles.
 fn around(nodes: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u32>) {
     let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(3 * triangles.len());
     for (t, corners) in (0u32..).zip(triangles) {

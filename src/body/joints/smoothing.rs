@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Smoothing over the skin: rounds of `x ← x + λ (mean of the neighbours − x)`, with a share λ per vertex.
 //!
-//! n rounds of a share λ carry what a vertex has by √(n λ) of its edges. Shares are such that this is a length that is asked for,
-//! however finely the skin is cut, as far as rounds reach: a share above [`LARGEST`] would swing.
+//! n rounds of share λ spread a vertex's value over √(n λ) of its edges. Shares are chosen to spread over a wanted
+//! length, independent of the resolution. The number of rounds bounds that length: a share above [`LARGEST`] would
+//! oscillate.
 
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// The largest share. What alternates from vertex to vertex is multiplied by −0.2 in a round then, and gone after a few.
+/// Largest share. An alternation from vertex to vertex is then multiplied by −0.2 each round, and vanishes after a
+/// few.
 const LARGEST: f64 = 0.6;
-/// Vertices that one task smooths at least.
+/// Fewest vertices per parallel task.
 const SOME: usize = 2048;
 
 /// Neighbours of each vertex.
@@ -17,11 +19,11 @@ const SOME: usize = 2048;
 pub(super) struct Links {
     starts: Vec<u32>,
     ends: Vec<u32>,
-    /// The mean square of the lengths of each vertex's edges, m²; 0 where it stays: without neighbours and on borders.
+    /// Mean squared edge length of each vertex, m²; 0 for fixed vertices: without neighbours or on borders.
     squares: Vec<f64>,
 }
 
-/// Shares of so many rounds.
+/// Shares λ of each vertex and the number of rounds.
 #[derive(Debug, Clone)]
 pub(super) struct Shares {
     of: Vec<f32>,
@@ -29,7 +31,8 @@ pub(super) struct Shares {
 }
 
 impl Links {
-    /// Along the edges of triangles. Vertices on edges that are not of two triangles stay where they are.
+    /// Links vertices along the edges of triangles. Vertices on edges that do not belong to exactly two triangles are
+    /// fixed.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
         let mut edges: Vec<(u32, u32)> = Vec::with_capacity(6 * triangles.len());
         for &[a, b, c] in triangles {
@@ -65,7 +68,7 @@ impl Links {
         &self.ends[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
-    /// Shares by which so many rounds smooth over a length at each vertex, metres.
+    /// Returns shares by which `rounds` rounds smooth over `length` metres at each vertex.
     pub fn shares(&self, rounds: usize, length: impl Fn(usize) -> f64) -> Shares {
         let share = |(v, &square): (usize, &f64)| match square > 0.0 {
             true => (length(v).powi(2) / (rounds as f64 * square)).clamp(0.0, LARGEST) as f32,
@@ -77,7 +80,7 @@ impl Links {
         }
     }
 
-    /// Smooths numbers of all vertices, in place.
+    /// Smooths the values of all vertices in place.
     pub fn smooth<const N: usize>(&self, shares: &Shares, values: &mut Vec<[f32; N]>) {
         let mut next = values.clone();
         for _ in 0..shares.rounds {

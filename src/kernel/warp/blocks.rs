@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Mode values packed for one sequential stream: `[block][mode][Φx Φy Φz Ψx Ψy Ψz][16 points]`, in f32 or f16.
 //!
-//! A block of sixteen points is summed over all modes in registers and written once. Each mode is stored over a
-//! power of two near its largest value, by which the amplitude is multiplied instead: exact, and it keeps f16 away
-//! from its smallest numbers.
+//! A block of sixteen points is summed over all modes in registers and written once. Each mode is stored divided
+//! by a power of two near its largest value, which multiplies the amplitude instead. This is exact, and keeps f16
+//! away from its smallest numbers.
 
 use super::turn::LANES;
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// How mode values are stored; sums are always in f32.
+/// Precision of stored mode values; sums are always in f32.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
     /// 24 bytes per vertex (or node) and mode.
@@ -20,7 +20,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// "f32" or "f16".
+    /// Returns "f32" or "f16".
     pub fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -28,7 +28,7 @@ impl Precision {
         }
     }
 
-    /// By name; none for others.
+    /// Returns the precision of a name; `None` for other names.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "f32" => Some(Self::F32),
@@ -46,7 +46,7 @@ pub(super) const ROWS: usize = 6;
 #[repr(C, align(64))]
 pub(super) struct Single(pub [f32; LANES]);
 
-/// As [`Single`], in half precision.
+/// One component of one mode at the points of a block, in half precision.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 pub(super) struct Half(pub [u16; LANES]);
@@ -57,20 +57,20 @@ pub(super) struct Blocks {
     pub points: usize,
     pub modes: usize,
     pub values: Values,
-    /// Powers of two by which the amplitudes of shape and rotation are multiplied, per mode.
+    /// Powers of two that multiply the amplitudes of shape and rotation, per mode.
     pub scales: Vec<[f64; 2]>,
-    /// Largest displacement and rotation that an amplitude of one makes, per mode.
+    /// Largest displacement and rotation at an amplitude of one, per mode.
     pub peaks: Vec<[f64; 2]>,
 }
 
-/// `[block][mode][6]` rows.
+/// Rows `[block][mode][6]`.
 #[derive(Debug, Clone)]
 pub(super) enum Values {
     F32(Vec<Single>),
     F16(Vec<Half>),
 }
 
-/// A row made from the numbers of its points.
+/// A row that is filled from the numbers of its points.
 trait Pack: Copy + Send + Sync {
     const EMPTY: Self;
     /// Largest stored value, as a power of two.
@@ -95,7 +95,7 @@ impl Pack for Half {
 }
 
 impl Blocks {
-    /// Packs what `value(mode, point)` gives: shape and rotation vector.
+    /// Packs shape and rotation vector, returned by `value(mode, point)`.
     pub(super) fn new(
         precision: Precision,
         points: usize,
@@ -135,7 +135,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes of the values.
+    /// Returns the memory of the values, bytes.
     pub(super) fn bytes(&self) -> usize {
         match &self.values {
             Values::F32(v) => size_of_val(v.as_slice()),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Choosing an engine by what a frame was measured to cost, on this machine and for this surface.
+//! Choice of an engine by the measured cost of a frame, on this machine and for this surface.
 //!
 //! The real kernels are run a few times, transfers included. A graphics device takes a tenth of a second to open, so
-//! it is tried only where the processor needs more than [`WORTH_A_DEVICE`] for a frame; software devices only where
-//! they are asked for.
+//! it is tried only if the processor needs more than [`WORTH_A_DEVICE`] for a frame. Software devices are used only
+//! on request.
 
 use super::cpu::{CpuWarp, Threads};
 use super::gpu::{self, Adapter};
@@ -11,32 +11,32 @@ use super::{KernelError, Shown, WarpEngine, WarpInput, WarpModel};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Seconds of a frame on the processor from which a graphics device is tried.
+/// Time of a frame on the processor above which a graphics device is tried, s.
 const WORTH_A_DEVICE: f64 = 1e-3;
-/// Runs that are measured, after one that is not; the shortest counts.
+/// Measured runs after a first unmeasured one; the shortest counts.
 const RUNS: usize = 3;
-/// Seconds after which no further run is begun.
+/// Time after which no further run is begun, s.
 const LONG: f64 = 0.05;
 
-/// Which engine is wanted.
+/// Requested engine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The fastest that was measured.
+    /// The fastest engine measured.
     #[default]
     Auto,
     /// The processor.
     Cpu,
-    /// The best graphics device, software where there is no other.
+    /// The best graphics device; a software device if there is no other.
     Gpu,
     /// A graphics device by its number or a part of its name in [`gpu_adapters`](super::gpu_adapters).
     Adapter(String),
 }
 
 impl EngineChoice {
-    /// From "auto", "cpu", "gpu" or "gpu:NAME".
+    /// Parses "auto", "cpu", "gpu" or "gpu:NAME".
     ///
     /// # Errors
-    /// Anything else.
+    /// Any other text.
     pub fn parse(text: &str) -> Result<Self, KernelError> {
         match text.trim() {
             "auto" => Ok(Self::Auto),
@@ -50,12 +50,12 @@ impl EngineChoice {
     }
 }
 
-/// What a frame costs on an engine.
+/// Measured cost of a frame on an engine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// The engine.
+    /// Name of the engine.
     pub engine: String,
-    /// Seconds of a frame, transfers included.
+    /// Time of a frame, transfers included, s.
     pub seconds: f64,
 }
 
@@ -65,16 +65,16 @@ impl std::fmt::Display for Measured {
     }
 }
 
-/// An engine with what led to it.
+/// An engine and the measurements that led to it.
 pub(super) struct Choice {
     pub engine: Arc<dyn WarpEngine>,
     pub measured: Vec<Measured>,
-    /// Something a person should know: a request that could not be met.
+    /// Warning about a request that could not be met.
     pub warning: Option<String>,
 }
 
 impl Choice {
-    /// The engine for a model.
+    /// Chooses the engine for a model.
     pub(super) fn new(model: &Arc<WarpModel>, wanted: &EngineChoice) -> Self {
         let adapter = match wanted {
             EngineChoice::Cpu => return Self::processor(model),
@@ -99,7 +99,7 @@ impl Choice {
         }
     }
 
-    /// The faster engine on the processor.
+    /// Returns the faster engine on the processor.
     pub(super) fn processor(model: &Arc<WarpModel>) -> Self {
         let one: Arc<dyn WarpEngine> = Arc::new(CpuWarp::new(model.clone(), Threads::One));
         let mut measured = vec![measure(one.as_ref())];
@@ -118,13 +118,13 @@ impl Choice {
         }
     }
 
-    /// The shortest time.
+    /// Returns the shortest time, s.
     fn cost(&self) -> f64 {
         let seconds = self.measured.iter().map(|m| m.seconds);
         seconds.fold(f64::INFINITY, f64::min)
     }
 
-    /// Takes the best graphics device if it is faster.
+    /// Switches to the best graphics device if it is faster.
     fn try_device(&mut self, model: &Arc<WarpModel>, cost: f64) {
         if gpu::hardware() {
             match device(model, Adapter::Hardware) {
@@ -140,12 +140,12 @@ impl Choice {
     }
 }
 
-/// What is said when the processor steps in.
+/// Returns the warning when the processor replaces a device.
 pub(super) fn fallen(error: &KernelError) -> String {
     format!("{error}; the processor is used instead")
 }
 
-/// An engine on a device that has shown once that it works.
+/// Opens an engine on a device and runs it once to show that it works.
 fn device(model: &Arc<WarpModel>, adapter: Adapter<'_>) -> Result<Choice, KernelError> {
     let engine = gpu::open(model, adapter)?;
     let measured = try_measure(engine.as_ref())?;
@@ -173,7 +173,7 @@ fn try_measure(engine: &dyn WarpEngine) -> Result<Measured, KernelError> {
     for run in 0..=RUNS {
         let start = Instant::now();
         engine.frame_into(WarpInput::new(&amplitudes, Shown::Rest), &mut out)?;
-        // The first run wakes threads and fetches pages; it counts only where it is the only one.
+        // The first run wakes threads and fetches pages; it counts only if it is the only one.
         if run > 0 || all.elapsed().as_secs_f64() > LONG {
             seconds = seconds.min(start.elapsed().as_secs_f64());
         }

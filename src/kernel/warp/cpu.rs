@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The warp on the processor: one thread, or all over fixed chunks, with vector instructions chosen at run time.
 //!
-//! One body of code is compiled twice on x86-64: for every processor, and for those with AVX2, FMA and F16C. Every
-//! vertex is computed alone and in the same order whatever the number of threads, so that results do not depend on
-//! it, bit by bit. A clip is computed chunk by chunk rather than frame by frame: the modes of a chunk are
-//! read from memory once and stay in the cache for its other frames.
+//! The code is compiled twice on x86-64: for every processor, and for those with AVX2, FMA and F16C. Every vertex is
+//! computed alone and in the same order, so that results do not depend on the number of threads, bit by bit. A clip
+//! is computed chunk by chunk rather than frame by frame: the modes of a chunk are read from memory once and stay in
+//! the cache for its other frames.
 
 use super::super::cpu::{Row, Rows};
 use super::super::target::{Form as Writing, Put, with_form};
@@ -17,33 +17,33 @@ use crate::progress::{Progress, step};
 use rayon::prelude::*;
 use std::sync::Arc;
 
-/// Bytes of mode values per chunk, about.
+/// Approximate bytes of mode values per chunk.
 const CHUNK_BYTES: usize = 1 << 19;
 /// Vertices per chunk of the embedded form.
 const CHUNK: usize = 8192;
-/// Frames computed between two looks at the progress.
+/// Frames between two reports to the progress.
 const FRAMES: usize = 16;
 
-/// How many threads an engine uses.
+/// Threads of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Threads {
-    /// The caller's.
+    /// The caller's thread.
     One,
-    /// Those of rayon's pool.
+    /// All threads of rayon's pool.
     All,
 }
 
-/// Vector instructions.
+/// Set of vector instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Instructions {
-    /// Those that every processor of the kind has.
+    /// Instructions of every processor of the architecture.
     Plain,
     /// AVX2 with FMA and F16C, on x86-64.
     Avx2,
 }
 
 impl Instructions {
-    /// The best that this processor has.
+    /// Returns the best set that this processor supports.
     pub fn best() -> Self {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2")
@@ -66,12 +66,12 @@ pub struct CpuWarp {
 }
 
 impl CpuWarp {
-    /// With the best instructions that there are.
+    /// Builds the engine with the best instructions of this processor.
     pub fn new(model: Arc<WarpModel>, threads: Threads) -> Self {
         Self::with(model, threads, Instructions::best())
     }
 
-    /// With plain instructions where others were not asked for or do not exist.
+    /// Builds the engine with the best instructions of this processor, or with plain ones on request.
     pub fn with(model: Arc<WarpModel>, threads: Threads, asked: Instructions) -> Self {
         let instructions = match asked {
             Instructions::Avx2 => Instructions::best(),
@@ -114,7 +114,7 @@ impl CpuWarp {
         }
     }
 
-    /// Warps every point that has mode values.
+    /// Warps all points that have mode values.
     fn blocks<R: Lane>(&self, rows: &[R], frames: &[Prepared<'_>], out: &mut [f32]) {
         let (points, per_block) = (self.model.blocks.points, ROWS * self.model.modes());
         let blocks = (CHUNK_BYTES / (per_block * size_of::<R>())).clamp(2, 512);
@@ -124,7 +124,7 @@ impl CpuWarp {
             let rows = &rows[from..to];
             match self.instructions {
                 Instructions::Plain => chunk::<false, R>(rows, per_block, first, frames, out),
-                // SAFETY: `with` sets these instructions only where the processor was seen to have them.
+                // SAFETY: `with` sets these instructions only if the processor was detected to have them.
                 #[cfg(target_arch = "x86_64")]
                 Instructions::Avx2 => unsafe {
                     chunk_avx2::<R>(rows, per_block, first, frames, out);
@@ -136,7 +136,7 @@ impl CpuWarp {
         self.each_chunk(points, blocks * LANES, out, work);
     }
 
-    /// Carries the surface along with displacements `[frame][node]`.
+    /// Moves the surface with displacements `[frame][node]`.
     fn embed<const N: usize>(
         &self,
         rows: &[Row<N>],
@@ -146,7 +146,7 @@ impl CpuWarp {
     ) {
         let work = |first: usize, out: &mut [&mut [f32]]| match self.instructions {
             Instructions::Plain => embed_chunk::<false, N>(rows, first, frames, moved, out),
-            // SAFETY: `with` sets these instructions only where the processor was seen to have them.
+            // SAFETY: `with` sets these instructions only if the processor was detected to have them.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { embed_chunk_avx2(rows, first, frames, moved, out) },
             #[cfg(not(target_arch = "x86_64"))]
@@ -155,7 +155,7 @@ impl CpuWarp {
         self.each_chunk(rows.len(), CHUNK, out, work);
     }
 
-    /// Cuts an output `[frame][point][3]` into chunks of points and hands each, with all its frames, to `work`.
+    /// Splits an output `[frame][point][3]` into chunks of points and passes each, with all its frames, to `work`.
     fn each_chunk(
         &self,
         points: usize,
@@ -214,7 +214,7 @@ impl WarpEngine for CpuWarp {
 }
 
 impl Prepared<'_> {
-    /// The same motion, of which displacements are wanted.
+    /// Returns the same frame with displacements as output.
     fn bare(&self) -> Prepared<'static> {
         Prepared {
             amplitudes: self.amplitudes.clone(),
@@ -224,9 +224,9 @@ impl Prepared<'_> {
     }
 }
 
-/// One stored row.
+/// A stored row.
 trait Lane: Copy + Sync {
-    /// Its numbers in f32. `F16C`: the processor converts half precision itself.
+    /// Returns its numbers in f32. `F16C`: the processor converts half precision itself.
     fn load<const F16C: bool>(&self) -> Lanes;
 }
 
@@ -262,8 +262,8 @@ impl Lane for Half {
     }
 }
 
-/// A finite half number in f32: its exponent moved into place, and the difference of the biases multiplied in, which
-/// takes care of the smallest numbers too.
+/// Converts a finite half number to f32. Its exponent is moved into place and multiplied by the difference of the
+/// biases, which handles the smallest numbers too.
 #[inline(always)]
 fn widen(bits: u16) -> f32 {
     const BIASES: f32 = f32::from_bits((127 + 127 - 15) << 23);
@@ -272,7 +272,7 @@ fn widen(bits: u16) -> f32 {
     f32::from_bits(size.to_bits() | ((bits & 0x8000) << 16))
 }
 
-/// `a b + c`, in one rounding where the processor does that.
+/// Returns `a b + c`, rounded once with `FMA`.
 #[inline(always)]
 fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
@@ -290,7 +290,7 @@ fn chunk_avx2<R: Lane>(
     chunk::<true, R>(rows, per_block, first, frames, out);
 }
 
-/// The blocks of a chunk whose first point is `first`; `out` has one part per frame.
+/// Computes the blocks of a chunk with first point `first`; `out` has one part per frame.
 #[inline(always)]
 fn chunk<const FMA: bool, R: Lane>(
     rows: &[R],
@@ -310,7 +310,7 @@ fn chunk<const FMA: bool, R: Lane>(
     }
 }
 
-/// `Φ q` and `Ψ q` of a block.
+/// Returns `Φ q` and `Ψ q` of a block.
 #[inline(always)]
 fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes; ROWS] {
     let mut sums = [[0.0f32; LANES]; ROWS];
@@ -325,7 +325,7 @@ fn sum<const FMA: bool, R: Lane>(rows: &[R], amplitudes: &[[f32; 2]]) -> [Lanes;
     sums
 }
 
-/// What is shown of the points of a block.
+/// Writes the output of the points of a block.
 #[inline(always)]
 fn write<const FMA: bool>(
     finish: &Finish<'_>,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A surface that is shown: its model with the engine that was chosen, and the processor to fall back on.
+//! A warped surface: its model, the chosen engine, and the processor as fallback.
 
 use super::choose::{Choice, fallen};
 use super::{Bones, EngineChoice, KernelError, Measured, Shown, WarpEngine, WarpInput, WarpModel};
 use crate::progress::{Progress, Silent};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A model and its engine. A graphics device that cannot be used, or no longer, is replaced by the processor with one
-/// warning; results are right all the same.
+/// A model and its engine. A graphics device that fails is replaced by the processor with one warning; results stay
+/// right.
 pub struct Deformer {
     model: Arc<WarpModel>,
     state: RwLock<State>,
@@ -16,13 +16,13 @@ pub struct Deformer {
 struct State {
     engine: Arc<dyn WarpEngine>,
     measured: Vec<Measured>,
-    /// All that was said, and how much of it has been taken.
+    /// All warnings; the first `taken` of them have been returned.
     warnings: Vec<String>,
     taken: usize,
 }
 
 impl Deformer {
-    /// Chooses the engine; nothing that goes wrong with a device is an error: see [`warnings`](Self::warnings).
+    /// Chooses the engine. Failures of a device are [`warnings`](Self::warnings), not errors.
     pub fn new(model: WarpModel, wanted: &EngineChoice) -> Self {
         let model = Arc::new(model);
         let choice = Choice::new(&model, wanted);
@@ -37,7 +37,7 @@ impl Deformer {
         }
     }
 
-    /// With an engine that was made already; its cost is not known.
+    /// Uses an existing engine, without measuring its cost.
     pub fn with_engine(engine: Arc<dyn WarpEngine>) -> Self {
         Self {
             model: engine.model().clone(),
@@ -50,23 +50,23 @@ impl Deformer {
         }
     }
 
-    /// The surface.
+    /// Returns the surface.
     pub fn model(&self) -> &Arc<WarpModel> {
         &self.model
     }
 
-    /// Where it runs now: "CPU, 2 threads", "GPU NAME".
+    /// Returns the current device's name: "CPU, 2 threads", "GPU NAME".
     pub fn engine(&self) -> String {
         self.current().name().to_string()
     }
 
-    /// What a frame costs on each engine that was tried.
+    /// Returns the cost of a frame on each engine that was tried.
     pub fn measured(&self) -> Vec<Measured> {
         self.read().measured.clone()
     }
 
-    /// What was measured and chosen, in one line:
-    /// "CPU, 1 thread: 0.620 ms; CPU, 2 threads: 0.310 ms; chosen: CPU, 2 threads".
+    /// Returns measurements and choice in one line: "CPU, 1 thread: 0.620 ms; CPU, 2 threads: 0.310 ms; chosen: CPU,
+    /// 2 threads".
     pub fn report(&self) -> String {
         let state = self.read();
         let tried = state.measured.iter();
@@ -76,12 +76,12 @@ impl Deformer {
         parts.join("; ")
     }
 
-    /// Everything a person should know about the engine.
+    /// Returns all warnings about the engine.
     pub fn warnings(&self) -> Vec<String> {
         self.read().warnings.clone()
     }
 
-    /// Those warnings that were not taken before: each is to be shown once.
+    /// Returns the warnings since the last call, to be shown once.
     pub fn take_warnings(&self) -> Vec<String> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let new = state
@@ -93,10 +93,10 @@ impl Deformer {
         new
     }
 
-    /// Displacements `[vertices · 3]` in rest space, metres.
+    /// Writes displacements `[vertices · 3]` in rest space, metres.
     ///
     /// # Errors
-    /// See [`WarpEngine::frames_into`].
+    /// Errors of [`WarpEngine::frames_into`].
     pub fn displacements_into(
         &self,
         amplitudes: &[f64],
@@ -105,10 +105,10 @@ impl Deformer {
         self.frame_into(WarpInput::new(amplitudes, Shown::Displacements), out)
     }
 
-    /// World positions `[vertices · 3]`, metres, under bones if there are any.
+    /// Writes world positions `[vertices · 3]`, metres; at rest without bones.
     ///
     /// # Errors
-    /// See [`WarpEngine::frames_into`].
+    /// Errors of [`WarpEngine::frames_into`].
     pub fn positions_into(
         &self,
         amplitudes: &[f64],
@@ -118,18 +118,18 @@ impl Deformer {
         self.frame_into(WarpInput::new(amplitudes, Shown::positions(bones)), out)
     }
 
-    /// One frame `[vertices · 3]`, metres.
+    /// Writes one frame `[vertices · 3]`, metres.
     ///
     /// # Errors
-    /// See [`WarpEngine::frames_into`].
+    /// Errors of [`WarpEngine::frames_into`].
     pub fn frame_into(&self, frame: WarpInput<'_>, out: &mut [f32]) -> Result<(), KernelError> {
         self.frames_into(&[frame], &Silent, out)
     }
 
-    /// A clip `[frames · vertices · 3]`, metres; much faster than frame by frame.
+    /// Writes a clip `[frames · vertices · 3]`, metres; much faster than frame by frame.
     ///
     /// # Errors
-    /// See [`WarpEngine::frames_into`].
+    /// Errors of [`WarpEngine::frames_into`].
     pub fn frames_into(
         &self,
         frames: &[WarpInput<'_>],
@@ -154,7 +154,7 @@ impl Deformer {
         self.read().engine.clone()
     }
 
-    /// Replaces an engine that failed, once, whoever comes first.
+    /// Replaces an engine that failed, once even if several threads see the failure; returns the current engine.
     fn fall_back(&self, failed: &Arc<dyn WarpEngine>, error: &KernelError) -> Arc<dyn WarpEngine> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&state.engine, failed) {

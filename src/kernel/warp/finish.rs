@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the displacement of a vertex to what is shown of it: nothing more, its position at rest, its position under the
-//! blended maps of its bones, `T(x + u) = T(x) + L u` with L the linear part, `L u` softly limited, or that alone. All about
-//! the origin near the body from which it is then written.
+//! Output of a vertex from its displacement u: u itself, the position at rest, or the position under the blended maps
+//! of its bones. The latter is `T(x + u) = T(x) + L u` with L the linear part and `L u` softly limited; offsets are
+//! `L u` alone. All are relative to the origin near the body, from which they are then written.
 
 use super::super::LocalPositions;
 use super::super::limit::{Columns, Pair, SkinPairs, image, shrink};
 use super::model::{Bones, Finish};
 
-/// Runs a loop with the finish known to it, as a function of a vertex and its displacement.
+/// Runs a loop with the finish known at compile time, as a function of a vertex and its displacement.
 macro_rules! with_finish {
     ($fma:ident, $finish:expr, $show:ident => $work:expr) => {{
         use $crate::kernel::warp::finish::{plus, posed};
@@ -37,7 +37,7 @@ macro_rules! with_finish {
 }
 pub(super) use with_finish;
 
-/// What is shown of a vertex with displacement `u`. `FMA`: the caller enables AVX2 and FMA.
+/// Returns the output of a vertex with displacement `u`. `FMA`: the caller enables AVX2 and FMA.
 #[inline(always)]
 pub(super) fn shown<const FMA: bool>(finish: &Finish<'_>, vertex: usize, u: [f32; 3]) -> [f32; 3] {
     with_finish!(FMA, finish, show => show(vertex, u))
@@ -48,7 +48,7 @@ pub(super) fn plus(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 }
 
-/// The skin, and what is added to it.
+/// Returns the skin's position, and the offset from it.
 #[inline(always)]
 pub(super) fn posed<const FMA: bool>(
     rest: &LocalPositions,
@@ -72,7 +72,7 @@ pub(super) fn posed<const FMA: bool>(
     (skin, away.map(|x| x * scale))
 }
 
-/// `T(x)` and `L u`.
+/// Returns `T(x)` and `L u`.
 #[inline(always)]
 fn images(
     x: [f32; 3],
@@ -86,7 +86,7 @@ fn images(
     (image(&map, x), image(&linear, u))
 }
 
-/// The same with two columns of a map in each register.
+/// Returns the same as [`images`], with two columns of a map in each register.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2,fma")]
@@ -103,7 +103,7 @@ fn images_avx2(x: [f32; 3], u: [f32; 3], row: &[Pair], maps: &[Columns]) -> ([f3
         };
         let weight = _mm256_set1_ps(pair.weight);
         let from = map.as_ptr().cast::<f32>();
-        // SAFETY: a map is sixteen numbers, two loads of eight; nothing is asked of their alignment.
+        // SAFETY: a map is sixteen numbers, two loads of eight that need no alignment.
         let (a, b) = unsafe { (_mm256_loadu_ps(from), _mm256_loadu_ps(from.add(8))) };
         first = _mm256_fmadd_ps(weight, a, first);
         second = _mm256_fmadd_ps(weight, b, second);
@@ -117,7 +117,7 @@ fn images_avx2(x: [f32; 3], u: [f32; 3], row: &[Pair], maps: &[Columns]) -> ([f3
             _mm256_extractf128_ps::<1>(both),
         );
         let mut sum = [0.0f32; 4];
-        // SAFETY: room for four numbers; nothing is asked of their alignment.
+        // SAFETY: room for four numbers; the store needs no alignment.
         unsafe { _mm_storeu_ps(sum.as_mut_ptr(), _mm_add_ps(low, high)) };
         [sum[0], sum[1], sum[2]]
     };

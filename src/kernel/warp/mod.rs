@@ -2,27 +2,27 @@
 //! The modal warp of a surface \[choi2003, §3\]: `u_i = R̃(w_i) Φ_i q` with `w_i = Ψ_i q`, for every vertex of
 //! every frame.
 //!
-//! `R̃(w) = 1 + [ŵ]ₓ (1 − cos θ)/θ + [ŵ]ₓ² (1 − sin θ/θ)`, θ = |w|. What is shown is the displacement u, the rest
-//! shape with it, or `T(x + u)` with T the blend of the bones' maps by the artist's own skin weights, its distance
-//! from the skin T(x) softly limited where that is asked for.
+//! `R̃(w) = 1 + [ŵ]ₓ (1 − cos θ)/θ + [ŵ]ₓ² (1 − sin θ/θ)`, θ = |w|. The output is the displacement u, the rest
+//! shape plus u, or `T(x + u)`. T blends the bones' maps by the artist's own skin weights; the distance from the
+//! skin T(x) is softly limited on request.
 //!
-//! Two forms give the same kind of result. *Per vertex*: six numbers per mode are read for every vertex, as in the
-//! paper. *Embedded*: the nodes of the body are warped and each vertex follows at most eight of them, so that the
-//! memory to be read does not depend on the number of modes. Between nodes the two differ by what the warp bends
-//! inside one cell.
+//! The kernel has two forms. *Per vertex*: six numbers per mode are read for every vertex, as in the paper.
+//! *Embedded*: the nodes of the body are warped and each vertex follows at most eight of them, so that the memory
+//! read does not depend on the number of modes. Between nodes the forms differ by the bending of the warp inside
+//! one cell.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `blocks` | mode values packed for one sequential stream, in f32 or f16 |
 //! | `turn` | R̃ on sixteen vertices at once |
-//! | `finish` | from a displacement to what is shown |
-//! | `model` | everything about one surface that does not change from frame to frame |
+//! | `finish` | from a displacement to the output |
+//! | `model` | everything about one surface that is constant over frames |
 //! | `cpu` | the engines on the processor, one thread or all |
 //! | `gpu` | the engine on graphics devices |
-//! | `deformer` | a model with the engine chosen for it, and the way back to the processor |
+//! | `deformer` | a model with its chosen engine, and the fallback to the processor |
 //!
 //! Every engine agrees with the formula in double precision to 1e-5 of the size of the body (f16: to the rounding
-//! of the stored modes, 2⁻¹² of each mode's largest value on average); the two on the processor agree with each
+//! of the stored modes, 2⁻¹² of each mode's largest value on average). The two on the processor agree with each
 //! other bit by bit.
 
 mod blocks;
@@ -43,7 +43,7 @@ pub use gpu::GpuWarp;
 pub use gpu::{Adapter, gpu_adapters};
 pub use model::{Bones, Form, Shown, WarpInput, WarpModel};
 
-/// [`WarpInput`] as it was called.
+/// Former name of [`WarpInput`].
 #[deprecated(note = "renamed to WarpInput")]
 pub type Frame<'a> = WarpInput<'a>;
 
@@ -51,19 +51,19 @@ use super::KernelError;
 use crate::progress::{Progress, Silent};
 use std::sync::Arc;
 
-/// An engine that shows one surface warped.
+/// An engine that warps one surface.
 pub trait WarpEngine: Send + Sync {
-    /// Where it runs: "CPU, 2 threads", "GPU NAME".
+    /// Returns the device's name: "CPU, 2 threads", "GPU NAME".
     fn name(&self) -> &str;
 
-    /// The surface.
+    /// Returns the surface.
     fn model(&self) -> &Arc<WarpModel>;
 
-    /// Every frame `[frames · vertices · 3]`, metres. The progress is asked between frames.
+    /// Writes every frame `[frames · vertices · 3]`, metres. The progress is reported between frames.
     ///
     /// # Errors
     /// Amplitudes that are not one finite number per mode or carry the surface out of single precision, bones of
-    /// another model, an output of the wrong length, a device that fails, a cancel.
+    /// another model, an output of the wrong length, a device that fails, or cancellation.
     fn frames_into(
         &self,
         frames: &[WarpInput<'_>],
@@ -71,26 +71,26 @@ pub trait WarpEngine: Send + Sync {
         out: &mut [f32],
     ) -> Result<(), KernelError>;
 
-    /// One frame `[vertices · 3]`, metres.
+    /// Writes one frame `[vertices · 3]`, metres.
     ///
     /// # Errors
-    /// As for [`frames_into`](Self::frames_into).
+    /// Errors of [`frames_into`](Self::frames_into).
     fn frame_into(&self, frame: WarpInput<'_>, out: &mut [f32]) -> Result<(), KernelError> {
         self.frames_into(&[frame], &Silent, out)
     }
 
-    /// Displacements `[vertices · 3]` in rest space, metres, from one amplitude per mode.
+    /// Writes displacements `[vertices · 3]` in rest space, metres, for one amplitude per mode.
     ///
     /// # Errors
-    /// As for [`frames_into`](Self::frames_into).
+    /// Errors of [`frames_into`](Self::frames_into).
     fn displacements_into(&self, amplitudes: &[f64], out: &mut [f32]) -> Result<(), KernelError> {
         self.frame_into(WarpInput::new(amplitudes, Shown::Displacements), out)
     }
 
-    /// World positions `[vertices · 3]`, metres; at rest where no bones are given.
+    /// Writes world positions `[vertices · 3]`, metres; at rest without bones.
     ///
     /// # Errors
-    /// As for [`frames_into`](Self::frames_into).
+    /// Errors of [`frames_into`](Self::frames_into).
     fn positions_into(
         &self,
         amplitudes: &[f64],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One surface made ready to be warped, and what can be asked of it in a frame.
+//! One surface prepared for the warp, and the input of a frame.
 //!
-//! Everything is checked here, once: engines take frames that this file prepared, and meet no bad index and no
-//! number that is not finite. Bounds on amplitudes, maps and rest positions keep every product in f32.
+//! Everything is checked here, once: engines take frames that this file prepared, and meet no index out of range and
+//! no number that is not finite. Bounds on amplitudes, maps and rest positions keep every product in f32.
 
 use super::super::cpu::Rows;
 use super::super::limit::{LocalMaps, SkinPairs};
@@ -13,27 +13,27 @@ use crate::Vec3;
 use crate::lattice::Embedding;
 use crate::skeleton::{Pose, SkinWeights};
 
-/// Largest displacement, rest coordinate and number of a bone's map that is shown, metres.
+/// Largest displacement, rest coordinate and number of a bone's map, metres.
 const LARGEST: f64 = 1e12;
-/// Largest rotation vector, radians; beyond a thousand turns it means nothing, but stays finite.
+/// Largest rotation vector, radians. Beyond a thousand turns it has no meaning, but stays finite.
 const LARGEST_ROTATION: f64 = 1e12;
-/// Largest weight of an embedding; beyond one only outside of its cell.
+/// Largest weight of an embedding; above one only outside the cell.
 const LARGEST_WEIGHT: f64 = 1e3;
 /// Smallest soft limit, metres.
 const SMALLEST_LIMIT: f64 = 1e-30;
 
-/// Where the warp is done.
+/// Points at which the warp is computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
-    /// At every vertex of the surface \[choi2003\].
+    /// The vertices of the surface \[choi2003\].
     #[default]
     Vertex,
-    /// At the nodes of the body; vertices follow their cells.
+    /// The nodes of the body; vertices follow their cells.
     Embedded,
 }
 
 impl Form {
-    /// "vertex" or "embedded".
+    /// Returns "vertex" or "embedded".
     pub fn name(self) -> &'static str {
         match self {
             Self::Vertex => "vertex",
@@ -41,7 +41,7 @@ impl Form {
         }
     }
 
-    /// By name; none for others.
+    /// Returns the form of a name; `None` for other names.
     pub fn parse(name: &str) -> Option<Self> {
         match name {
             "vertex" => Some(Self::Vertex),
@@ -56,28 +56,28 @@ impl Form {
 pub struct WarpModel {
     form: Form,
     pub(super) blocks: Blocks,
-    /// Embedded form only.
+    /// Embedding of the surface in the nodes; embedded form only.
     pub(super) rows: Option<Rows>,
     pub(super) rest: LocalPositions,
     pub(super) skin: Option<Skin>,
 }
 
-/// Skin weights, where vertices that no bone carries follow one bone more that never moves.
+/// Skin weights; vertices that no bone carries follow one extra bone that never moves.
 #[derive(Debug, Clone)]
 pub(super) struct Skin {
     pub pairs: SkinPairs,
     bones: usize,
-    /// How much of the surface each bone carries; they sum to one.
+    /// Share of the surface that each bone carries; they sum to one.
     shares: Vec<f64>,
 }
 
 impl WarpModel {
-    /// The per-vertex form. Per mode there is one shape vector (1/√kg) and one rotation vector (1/(m √kg)) per
-    /// node of the body; the embedding has the surface's vertices as rows over nodes; without one vertex `i` is node `i`.
-    /// `rest` are world positions of the surface, metres; skin weights are needed to show it posed.
+    /// Packs the per-vertex form. Each mode has one shape vector (1/√kg) and one rotation vector (1/(m √kg)) per node
+    /// of the body. The embedding has one row over nodes per vertex of the surface; without it vertex `i` is node
+    /// `i`. `rest` holds world positions of the surface, metres. Posed output needs skin weights.
     ///
     /// # Errors
-    /// No modes, modes of unequal length, an embedding or skin weights of another surface, numbers that are not
+    /// No modes, modes of unequal length, an embedding or skin weights of another surface, or numbers that are not
     /// finite.
     pub fn per_vertex(
         shapes: &[Vec<Vec3>],
@@ -99,10 +99,11 @@ impl WarpModel {
         Self::new(Form::Vertex, blocks, None, rest, skin)
     }
 
-    /// The embedded form, from the same things. The precision is that of the modes at the nodes; weights are f32.
+    /// Packs the embedded form from the same arguments. The precision is that of the modes at the nodes; weights are
+    /// f32.
     ///
     /// # Errors
-    /// As for [`per_vertex`](Self::per_vertex).
+    /// Errors of [`per_vertex`](Self::per_vertex).
     pub fn embedded(
         shapes: &[Vec<Vec3>],
         rotations: &[Vec<Vec3>],
@@ -139,32 +140,32 @@ impl WarpModel {
         })
     }
 
-    /// Where the warp is done.
+    /// Returns the form of the warp.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// How the modes are stored.
+    /// Returns the precision of the stored modes.
     pub fn precision(&self) -> Precision {
         self.blocks.precision()
     }
 
-    /// Vertices of the surface.
+    /// Returns the number of vertices of the surface.
     pub fn vertices(&self) -> usize {
         self.rest.points.len()
     }
 
-    /// Number of modes.
+    /// Returns the number of modes.
     pub fn modes(&self) -> usize {
         self.blocks.modes
     }
 
-    /// Bones of the skin weights; none without them.
+    /// Returns the number of bones of the skin weights; `None` without them.
     pub fn bones(&self) -> Option<usize> {
         self.skin.as_ref().map(|s| s.bones)
     }
 
-    /// Bytes that must at least be read and written for a frame, with the skin or without.
+    /// Returns the fewest bytes read and written for a frame, with or without the skin.
     pub fn bytes(&self, posed: bool) -> usize {
         let rows = self
             .rows
@@ -175,11 +176,11 @@ impl WarpModel {
         self.blocks.bytes() + rows + skin + 12 * self.vertices()
     }
 
-    /// The maps of a pose for this surface, with a soft limit, metres, on how far it is shown from its skin.
+    /// Returns the maps of a pose for this surface, with a soft limit on the shown distance from its skin, metres.
     /// Vertices without weights stay in rest space, as under an armature.
     ///
     /// # Errors
-    /// No skin weights, a pose of another skeleton, maps too large for single precision, a limit that is not
+    /// No skin weights, a pose of another skeleton, maps too large for single precision, or a limit that is not
     /// positive.
     pub fn pose(&self, pose: &Pose, limit: Option<f64>) -> Result<Bones, KernelError> {
         let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
@@ -209,7 +210,7 @@ impl WarpModel {
         })
     }
 
-    /// A frame checked and made ready.
+    /// Checks and prepares a frame.
     pub(super) fn prepare<'a>(
         &'a self,
         frame: &WarpInput<'a>,
@@ -233,7 +234,7 @@ impl WarpModel {
         })
     }
 
-    /// The skin that these bones carry.
+    /// Returns the skin; checks that these bones belong to it.
     fn carried(&self, bones: &Bones) -> Result<&SkinPairs, KernelError> {
         let skin = self.skin.as_ref().ok_or(KernelError::NoSkin)?;
         let (expected, given) = (skin.bones, bones.maps.maps().len() - 1);
@@ -243,7 +244,7 @@ impl WarpModel {
         Ok(&skin.pairs)
     }
 
-    /// All frames, and whether the output has room for them.
+    /// Checks and prepares all frames, and checks the output's length.
     pub(super) fn prepare_all<'a>(
         &'a self,
         frames: &[WarpInput<'a>],
@@ -256,7 +257,7 @@ impl WarpModel {
         frames.iter().map(|f| self.prepare(f)).collect()
     }
 
-    /// What the stored shapes and rotations are to be multiplied by.
+    /// Returns the factors on the stored shapes and rotations of each mode.
     fn amplitudes(&self, amplitudes: &[f64], warp: bool) -> Result<Vec<[f32; 2]>, KernelError> {
         let (expected, given) = (self.modes(), amplitudes.len());
         if expected != given {
@@ -322,7 +323,7 @@ impl Skin {
     }
 }
 
-/// Not so for what is not a number.
+/// Returns whether a weight is in range; `false` for NaN.
 fn is_weight(w: f64) -> bool {
     w.abs() <= LARGEST_WEIGHT
 }
@@ -331,31 +332,31 @@ fn is_weight(w: f64) -> bool {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bones {
     pub(super) maps: LocalMaps,
-    /// Metres; infinite: none.
+    /// Soft limit, metres; infinite: no limit.
     pub(super) limit: f32,
 }
 
-/// What is asked for in one frame.
+/// Input of one frame.
 #[derive(Debug, Clone, Copy)]
 pub struct WarpInput<'a> {
-    /// One per mode, m √kg.
+    /// Amplitudes, one per mode, m √kg.
     pub amplitudes: &'a [f64],
-    /// Whether local rotations are applied; without, `u = Φ q`.
+    /// `true`: local rotations are applied; otherwise `u = Φ q`.
     pub warp: bool,
-    /// What is wanted.
+    /// Kind of output.
     pub shown: Shown<'a>,
-    /// And where.
+    /// Space of the output.
     pub target: Target,
 }
 
 impl Bones {
-    /// A point of the world, metres, near the surface that they carry.
+    /// Returns a point of the world near the surface, metres: the origin of posed positions.
     pub fn origin(&self) -> [f32; 3] {
         self.maps.origin()
     }
 }
 
-/// What a frame consists of.
+/// Kind of output of a frame.
 #[derive(Debug, Clone, Copy)]
 pub enum Shown<'a> {
     /// Displacements u in rest space.
@@ -364,19 +365,19 @@ pub enum Shown<'a> {
     Rest,
     /// World positions `T(x + u)`.
     Posed(&'a Bones),
-    /// What is added to the skin, `T(x + u) − T(x)`.
+    /// Offsets from the skin, `T(x + u) − T(x)`.
     Offsets(&'a Bones),
 }
 
 impl<'a> Shown<'a> {
-    /// Positions under bones if there are any.
+    /// Returns posed positions if there are bones, else positions at rest.
     pub fn positions(bones: Option<&'a Bones>) -> Self {
         bones.map_or(Self::Rest, Self::Posed)
     }
 }
 
 impl<'a> WarpInput<'a> {
-    /// A warped frame, in the world.
+    /// Builds the input of a warped frame in the world.
     pub fn new(amplitudes: &'a [f64], shown: Shown<'a>) -> Self {
         Self {
             amplitudes,
@@ -386,23 +387,23 @@ impl<'a> WarpInput<'a> {
         }
     }
 
-    /// The same in the space of a target.
+    /// Returns the same input with output in the space of a target.
     #[must_use]
     pub fn to(self, target: Target) -> Self {
         Self { target, ..self }
     }
 }
 
-/// A frame that was checked.
+/// A checked frame.
 pub(super) struct Prepared<'a> {
-    /// For shape and rotation of each mode as stored.
+    /// Factors on shape and rotation of each mode as stored.
     pub amplitudes: Vec<[f32; 2]>,
     pub finish: Finish<'a>,
-    /// How that is written.
+    /// Form in which the output is written.
     pub writing: Writing,
 }
 
-/// What is done with a displacement, about the origin of what is shown.
+/// Conversion of a displacement to output, about the output's origin.
 pub(super) enum Finish<'a> {
     Displacements,
     Rest(&'a LocalPositions),
@@ -411,7 +412,7 @@ pub(super) enum Finish<'a> {
 }
 
 impl Finish<'_> {
-    /// The bones' maps and the soft limit, for kernels of graphics devices.
+    /// Returns the bones' maps and the soft limit, for kernels of graphics devices.
     #[cfg(feature = "gpu")]
     pub(super) fn numbers(&self) -> (&[super::super::limit::Columns], f32) {
         match self {
@@ -420,7 +421,7 @@ impl Finish<'_> {
         }
     }
 
-    /// How the kernels of graphics devices call it.
+    /// Returns the output's code in the kernels of graphics devices.
     #[cfg(feature = "gpu")]
     pub(super) fn code(&self) -> u32 {
         match self {
@@ -432,7 +433,7 @@ impl Finish<'_> {
     }
 }
 
-/// The number of nodes that all modes have.
+/// Returns the number of nodes, which all modes must share.
 fn check_modes(shapes: &[Vec<Vec3>], rotations: &[Vec<Vec3>]) -> Result<usize, KernelError> {
     if shapes.len() != rotations.len() {
         return Err(KernelError::Modes {

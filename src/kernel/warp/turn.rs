@@ -2,20 +2,20 @@
 //! R̃(w) a for sixteen vertices at once, in f32: `a + A w×a + B w×(w×a)`, `A = (1 − cos θ)/θ²`,
 //! `B = (1 − sin θ/θ)/θ²`.
 //!
-//! Below θ = 1 both are power series in θ², smooth through zero; above, sine and cosine are taken from polynomials
-//! of the remainder modulo π/2. Errors stay below 2e-7 of |a|. Loops over the lanes and no calls: compilers turn
-//! all of it into vector instructions.
+//! Below θ = 1 both are power series in θ², smooth through zero. Above, sine and cosine are polynomials of the
+//! remainder modulo π/2. Errors stay below 2e-7 of |a|. All code is loops over the lanes without calls, which
+//! compilers turn into vector instructions.
 
-/// Vertices side by side.
+/// Vertices per block.
 pub(super) const LANES: usize = 16;
 
 /// One number of every vertex of a block.
 pub(super) type Lanes = [f32; LANES];
 
-/// Angles beyond this have no phase in f32; they are taken as this one where only the phase matters.
+/// Largest angle with a phase in f32; larger ones are replaced by it for the phase only.
 const LARGEST_ANGLE: f32 = 1_048_576.0;
 
-/// Displacements from linear ones `a` and rotation vectors `w`, components first.
+/// Returns displacements from linear ones `a` and rotation vectors `w`, components first.
 #[inline(always)]
 pub(super) fn turn(a: &[Lanes; 3], w: &[Lanes; 3]) -> [Lanes; 3] {
     let mut square = [0.0f32; LANES];
@@ -46,7 +46,7 @@ fn cross(a: &[Lanes; 3], b: &[Lanes; 3]) -> [Lanes; 3] {
     c
 }
 
-/// A and B from θ².
+/// Returns A and B from θ².
 #[inline(always)]
 fn coefficients(square: &Lanes) -> (Lanes, Lanes) {
     let (mut first, mut second) = ([0.0f32; LANES], [0.0f32; LANES]);
@@ -75,10 +75,11 @@ fn coefficients(square: &Lanes) -> (Lanes, Lanes) {
     (first, second)
 }
 
-/// Of an angle of at least zero; polynomials of \[cephes\], remainder by three parts of π/2.
+/// Returns sine and cosine of an angle of at least zero; polynomials of \[cephes\], remainder by three parts of
+/// π/2.
 #[inline(always)]
 fn sine_and_cosine(angle: f32) -> (f32, f32) {
-    /// Adding it rounds to a whole number, which is then found in the lowest bits.
+    /// Adding this rounds to a whole number, which is then in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
     let angle = if angle < LARGEST_ANGLE {
         angle

@@ -11,7 +11,7 @@ pub(super) fn integer(digits: &toml::de::DeInteger) -> Option<i64> {
     i64::from_str_radix(digits.as_str(), digits.radix()).ok()
 }
 
-/// A file's text and name, to say where something is.
+/// Text and name of a file, for the positions of errors.
 pub(super) struct File<'a> {
     pub path: &'a Path,
     pub text: &'a str,
@@ -31,7 +31,7 @@ impl File<'_> {
 /// A table of a file.
 pub(super) struct Table<'a> {
     pub file: &'a File<'a>,
-    /// Where it begins.
+    /// Byte offset of its beginning.
     pub at: usize,
     pub entries: &'a DeTable<'a>,
 }
@@ -42,7 +42,7 @@ impl<'a> Table<'a> {
         self.entries.iter().find(named).map(|(_, value)| value)
     }
 
-    /// An error where a key is, or at the table if it is not there.
+    /// Returns an error at a key, or at the table if the key is missing.
     pub fn wrong(&self, key: &str, what: String) -> RigError {
         let at = self.get(key).map_or(self.at, |value| value.span().start);
         self.file.error(at, what)
@@ -52,9 +52,9 @@ impl<'a> Table<'a> {
         self.wrong(key, format!("'{key}': {error}"))
     }
 
-    /// An error where the parameter is that it is about.
+    /// Returns an error at the key of the parameter that it concerns.
     pub fn located(&self, error: RigError) -> RigError {
-        // A sample is known by its line.
+        // The line already identifies the sample.
         let inner = match &error {
             RigError::Sample { error, .. } => error,
             other => other,
@@ -62,7 +62,7 @@ impl<'a> Table<'a> {
         self.wrong(inner.parameter().unwrap_or("control"), inner.to_string())
     }
 
-    /// Refuses all keys but some.
+    /// Refuses keys that are not in `known`.
     pub fn only(&self, known: &[&str]) -> Result<(), RigError> {
         let mut keys = self.entries.keys();
         match keys.find(|key| !known.contains(&key.get_ref().as_ref())) {
@@ -99,7 +99,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Tables in a list, none where there is none.
+    /// Returns the tables of a list; empty if the key is missing.
     pub fn tables(&self, key: &str) -> Result<Vec<Table<'a>>, RigError> {
         let Some(value) = self.get(key) else {
             return Ok(Vec::new());
@@ -138,7 +138,7 @@ impl<'a> Table<'a> {
         self.finite(key, self.needed(key)?)
     }
 
-    /// Numbers by name, and what they are where they are not given.
+    /// Returns numbers by name; missing ones take their default.
     pub fn numbers<const N: usize>(
         &self,
         names: [&str; N],
@@ -181,7 +181,7 @@ impl<'a> Table<'a> {
         Ok(row)
     }
 
-    /// The frame of a matrix of four rows.
+    /// Returns the frame of a matrix of four rows.
     pub fn matrix(&self, key: &str) -> Result<Result<GuideFrame, RigError>, RigError> {
         let wrong = || self.expected(key, "four rows of four numbers");
         let rows = self.needed(key)?.get_ref().as_array().ok_or_else(wrong)?;

@@ -1,73 +1,73 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why nothing was fitted.
+//! Errors of fits.
 
 use crate::dynamics::SimulationError;
 use crate::progress::Cancelled;
 use crate::rig::RigError;
 use crate::solve::lbfgsb::LbfgsbError;
 
-/// Why nothing was fitted.
+/// Reasons why a fit fails.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FitError {
-    /// The caller stopped.
+    /// The caller cancelled.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// The balance.
+    /// The balance cannot be solved.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
-    /// The rig, or where it lies.
+    /// The rig is invalid, or badly placed.
     #[error(transparent)]
     Rig(#[from] RigError),
-    /// The minimisation.
+    /// The minimisation failed.
     #[error(transparent)]
     Minimise(#[from] LbfgsbError),
-    /// Nothing to pull.
+    /// There are no points.
     #[error("there are no points to pull: name at least one vertex of the surface and its target")]
     NoPoints,
-    /// A vertex that the surface does not have.
+    /// The surface has no such vertex.
     #[error("point {index} names vertex {vertex}, but the body's surface has {vertices} vertices")]
     Vertex {
-        /// Of the points.
+        /// Index of the point.
         index: usize,
-        /// The vertex named.
+        /// Vertex of the point.
         vertex: u32,
-        /// How many there are.
+        /// Number of vertices.
         vertices: usize,
     },
-    /// A target that is no position.
+    /// The target is not finite.
     #[error("the target of point {index} is not finite: {place:?}")]
     Target {
-        /// Of the points.
+        /// Index of the point.
         index: usize,
-        /// Its target.
+        /// Target of the point.
         place: [f64; 3],
     },
-    /// A weight that would push away.
+    /// A weight is negative.
     #[error("the weight of '{name}' is {value}, but must be zero or positive")]
     Weight {
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
-        /// The number.
+        /// Value of the weight.
         value: f64,
     },
-    /// Bounds that leave nothing.
+    /// The bounds leave no value.
     #[error("the bounds {lower} and {upper} of '{name}' leave it no value{}", radius_note(*.is_radius))]
     Bounds {
-        /// The parameter.
+        /// Name of the parameter.
         name: String,
         /// Lower bound.
         lower: f64,
         /// Upper bound.
         upper: f64,
-        /// It is a radius, and those are positive.
+        /// `true`: the parameter is a radius, which must be positive.
         is_radius: bool,
     },
-    /// The points do not feel the rig.
+    /// No parameter moves the points.
     #[error(
         "no parameter of the rig '{rig}' moves the points: place its template closer to them, where flesh connects both"
     )]
     NoEffect {
-        /// The rig's name.
+        /// Name of the rig.
         rig: String,
     },
 }

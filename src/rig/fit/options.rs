@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is wanted of a rig's parameters beside where points go: where to start, what is preferred, and what is allowed.
+//! Options of a fit: start, preferred values and bounds of a rig's parameters.
 //!
-//! Where nothing is said: radii lie between 1/200 of the body's size and its size, `distance` between zero and the size,
-//! `depth`, `x`, `y` and `z` within the size of their start, `along` between −0.5 and 1.5, angles within ±2π of their start,
-//! and `strength` within ±10⁴ E/size, far more than flesh can bear. A start outside widens them. A torus stays a torus: ring and
-//! tube meet in no round of a fit.
+//! Default bounds: radii lie between 1/200 of the body's size and its size, `distance` between zero and the size,
+//! `depth`, `x`, `y` and `z` within the size of their start, `along` between −0.5 and 1.5, angles within ±2π of their
+//! start, and `strength` within ±10⁴ E/size, far more than flesh can bear. A start outside widens them. A torus keeps
+//! its hole: bounds of ring and tube do not overlap in any round of a fit.
 
 use super::FitError;
 use crate::body::Body;
@@ -12,52 +12,52 @@ use crate::rig::{ParameterKind, Rig, RigError};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-/// Numbers by the names of parameters.
+/// Numbers by parameter name.
 pub type Named = BTreeMap<String, f64>;
 
-/// The least radius, as a part of the body's size.
+/// Default lower bound of radii, as a part of the body's size.
 const SMALLEST: f64 = 1.0 / 200.0;
-/// The least radius that can be asked for, as a part of the body's size.
+/// Smallest lower bound of radii that options may set, as a part of the body's size.
 const TINY: f64 = 1e-5;
-/// Typical changes of lengths, as a part of the body's size, of angles, and of `along`.
+/// Typical changes of lengths (as a part of the body's size), of angles (radians), and of `along`.
 const LENGTH: f64 = 0.05;
 const ANGLE: f64 = 0.5;
 const ALONG: f64 = 0.2;
-/// The most strength, in E/size.
+/// Default bound of the strength, in E/size.
 const STRONGEST: f64 = 1e4;
-/// A preferred value without a weight: missing it by a typical change costs as much as missing a point by this part of the
-/// body's size.
+/// Default weight of a preferred value: a deviation by a typical change costs as much as missing a point by this part
+/// of the body's size.
 const GENTLE: f64 = 1e-3;
-/// What one update may change while the mouse moves: a part of a radius, and of typical changes; strengths are free. New
-/// flesh is most of the work of an update, and around a ring there is much.
+/// Largest change in one update while the mouse moves: a part of a radius, and a multiple of other typical changes;
+/// strengths are free. New flesh is most of the work of an update, and a ring reaches much of it.
 const DRAGGED: (f64, f64) = (0.3, 2.0);
 const DRAGGED_TORUS: (f64, f64) = (0.1, 0.25);
 /// Typical changes of strength that a first step of a fit may make.
 const FREE_STRENGTH: f64 = 1e3;
-/// Room that a torus keeps between tube and ring.
+/// Largest ratio of a torus's tube to its ring.
 const RING_ROOM: f64 = 0.98;
 
-/// Options by the names of parameters; what is not named is left to the rig and to defaults.
+/// Options by parameter name. Parameters without an entry take the rig's values and defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FitOptions {
-    /// Where to start; otherwise the rig's last sample, or its only state.
+    /// Start; default: the rig's last sample, or its only state.
     pub start: Named,
-    /// η⁰; otherwise the rig's last sample, or its only state.
+    /// Preferred values η⁰; default: the rig's last sample, or its only state.
     pub preferred: Named,
-    /// ξ, m² per unit squared; otherwise zero, or a gentle one for those preferred.
+    /// Weights ξ, m² per unit squared; default: zero, or a small weight for parameters in `preferred`.
     pub weights: Named,
     /// Lower and upper bounds; equal ones fix a parameter.
     pub bounds: BTreeMap<String, (f64, f64)>,
-    /// Evaluations at most, for an update while the mouse moves: the best so far, from which the next update goes on.
-    /// Otherwise as many as it takes.
+    /// Largest number of evaluations, for an update while the mouse moves. The result is the best found, and the next
+    /// update continues from it. `None`: no limit.
     pub evaluations: Option<usize>,
 }
 
 impl FitOptions {
-    /// The start that they ask for, all of the rig's parameters in order.
+    /// Returns the start: all of the rig's parameters in order.
     ///
     /// # Errors
-    /// Parameters that the rig does not have, numbers that make no sense.
+    /// Parameters that the rig does not have, or invalid numbers.
     pub fn parameters(&self, rig: &Rig, body: &Body) -> Result<Vec<f64>, FitError> {
         Ok(ResolvedOptions::new(rig, body, self)?.asked)
     }
@@ -66,30 +66,30 @@ impl FitOptions {
 /// Options as numbers, one per parameter in the rig's order.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ResolvedOptions {
-    /// The start as asked for.
+    /// The start as requested.
     pub asked: Vec<f64>,
-    /// The start within the bounds.
+    /// The start, clamped to the bounds.
     pub start: Vec<f64>,
     pub preferred: Vec<f64>,
     pub weights: Vec<f64>,
     pub bounds: Vec<(f64, f64)>,
     /// Typical changes.
     pub scales: Vec<f64>,
-    /// Which parameters are radii.
+    /// `true`: the parameter is a radius.
     radii: Vec<bool>,
-    /// Index of the strength in the order.
+    /// Index of the strength.
     strength: usize,
-    /// Indices of a torus's ring and tube in the order.
+    /// Indices of a torus's ring and tube.
     torus: Option<(usize, usize)>,
 }
 
-/// Another start, where the minimum from the first one does not meet the points.
+/// Another start, for a fit whose first minimum does not meet the points.
 pub(super) struct Attempt {
-    /// How far the first step may go, in typical changes.
+    /// Length of the first step, in typical changes.
     pub first_step: f64,
-    /// Times the radii of the start.
+    /// Factor on the radii of the start.
     radii: f64,
-    /// Times its strength.
+    /// Factor on the strength of the start.
     strength: f64,
 }
 
@@ -111,12 +111,12 @@ impl Attempt {
 }
 
 impl ResolvedOptions {
-    /// The start of an attempt, within the bounds.
+    /// Returns the start of an attempt, within the bounds.
     pub fn start_of(&self, attempt: &Attempt) -> Vec<f64> {
         self.scaled(&self.start, attempt.radii, attempt.strength)
     }
 
-    /// Parameters with so many times their radii, within the bounds.
+    /// Returns parameters with the radii multiplied by a factor, within the bounds.
     pub fn widened(&self, eta: &[f64], radii: f64) -> Vec<f64> {
         self.scaled(eta, radii, 1.0)
     }
@@ -196,7 +196,7 @@ impl ResolvedOptions {
             *x = x.max(*lower).min(*upper);
         }
         if let Some((ring, tube)) = torus {
-            // Bounds may have moved one into the other.
+            // Clamping may have moved the tube's radius beyond the ring's.
             if start[tube] > RING_ROOM * start[ring] {
                 start[tube] = (RING_ROOM * start[ring]).max(bounds[tube].0);
                 start[ring] = start[ring].max(start[tube] / RING_ROOM).min(bounds[ring].1);
@@ -226,7 +226,7 @@ impl ResolvedOptions {
         })
     }
 
-    /// How far first steps may go: by typical changes, but by far more strength, in which forces are linear.
+    /// Returns the largest first steps: typical changes, and far more for the strength, in which forces are linear.
     pub fn reaches(&self) -> Vec<f64> {
         let each = self.scales.iter().enumerate();
         each.map(|(k, scale)| {
@@ -239,19 +239,19 @@ impl ResolvedOptions {
         .collect()
     }
 
-    /// The index of the strength where it is not fixed.
+    /// Returns the index of the strength if it is not fixed.
     pub fn free_strength(&self) -> Option<usize> {
         let (lower, upper) = self.bounds.get(self.strength)?;
         (lower < upper).then_some(self.strength)
     }
 
-    /// Whether there is nothing to choose.
+    /// Returns whether all parameters are fixed.
     pub fn all_fixed(&self) -> bool {
         self.bounds.iter().all(|(lower, upper)| lower >= upper)
     }
 
-    /// The bounds of one round: radii at most halve or double, so that the quadrature's level fits them; a torus's tube stays
-    /// below, its ring above, a radius between both.
+    /// Returns the bounds of one round. Radii at most halve or double, so that the quadrature's level fits them. A
+    /// torus's tube stays below, and its ring above, a radius between both.
     pub fn bounds_around(&self, eta: &[f64]) -> Vec<(f64, f64)> {
         let near = |(&(lower, upper), (&x, &radius)): (&(f64, f64), (&f64, &bool))| {
             let all = (lower, upper);
@@ -270,8 +270,8 @@ impl ResolvedOptions {
         bounds
     }
 
-    /// Narrows bounds to what one update may change while the mouse moves: a template that leaps would need flesh that no
-    /// update has evaluated yet, and startle.
+    /// Narrows bounds to the change of one update while the mouse moves. A larger leap of a template would need flesh
+    /// that no update has evaluated yet, and startle.
     pub fn keep_near(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
         let (radii, others) = if self.torus.is_some() {
             DRAGGED_TORUS
@@ -288,7 +288,7 @@ impl ResolvedOptions {
         }
     }
 
-    /// Keeps the radius that the quadrature has to resolve where it does.
+    /// Keeps the radius that determines the quadrature's level within the level's range.
     pub fn keep_radii(&self, bounds: &mut [(f64, f64)], (least, most): (f64, f64)) {
         let resolved = self.torus.map_or(0, |(_, tube)| tube);
         if let Some(bounds) = bounds.get_mut(resolved) {
@@ -299,7 +299,7 @@ impl ResolvedOptions {
         }
     }
 
-    /// Whether a round ended where only its own bounds stopped it; those of the strength aside.
+    /// Returns whether a round ended at a bound of its own that is not one of the fit's; the strength is ignored.
     pub fn is_stopped(&self, eta: &[f64], bounds: &[(f64, f64)]) -> bool {
         let mut each = eta.iter().zip(bounds).zip(&self.bounds).enumerate();
         each.any(|(k, ((&x, of_round), all))| {
@@ -310,7 +310,7 @@ impl ResolvedOptions {
     }
 }
 
-/// How much a parameter typically changes.
+/// Returns the typical change of a parameter.
 fn typical(kind: ParameterKind, size: f64, young: f64) -> f64 {
     match kind {
         ParameterKind::Strength => young / size,
@@ -320,7 +320,7 @@ fn typical(kind: ParameterKind, size: f64, young: f64) -> f64 {
     }
 }
 
-/// Usual bounds of a parameter.
+/// Returns the default bounds of a parameter.
 fn allowed(kind: ParameterKind, start: f64, size: f64, young: f64) -> (f64, f64) {
     match kind {
         ParameterKind::Strength => (-STRONGEST * young / size, STRONGEST * young / size),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The minimisation: C of one fit, and the minima that rounds of L-BFGS-B find of it.
+//! Minimisation of the cost C of one fit by rounds of L-BFGS-B.
 
 use super::options::{Attempt, ResolvedOptions};
 use super::whole::Whole;
@@ -13,40 +13,42 @@ use nalgebra::{DMatrix, DVector};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// A minimisation is made this often where its result asks for other circumstances, and so often before radii are kept
-/// where they fit the quadrature's level.
+/// Most rounds of a minimisation, which is repeated while its result needs another level or range of strengths, and
+/// rounds before radii are kept within the quadrature's level.
 const ROUNDS: usize = 6;
 const FREE_ROUNDS: usize = 3;
-/// Typical changes of placement that the first step may make, at first.
+/// Length of the first step, in typical changes of placement.
 const CAUTIOUS: f64 = 1.0;
-/// What another local minimum, or a step back, must leave at most of the cost.
+/// Largest ratio of cost at which another local minimum, or a step back, is accepted.
 const WORTH: f64 = 0.99;
-/// Halvings of a round's path that is more than flesh bears.
+/// Most halvings of a round's path that ends beyond what flesh bears.
 const HALVINGS: usize = 4;
-/// What would fold flesh is tried so many times as wide, and again while that comes nearer.
+/// Factor on the radii of a rig that would fold flesh, repeated while the cost falls, and most repetitions.
 const WIDER: f64 = 1.4;
 const WIDENINGS: usize = 6;
-/// Points of flesh at which one fit integrates forces at most: seconds, or a quarter of a minute where all of them are new. Fits of
-/// templates as thick as limbs take three million; those of thin rings, which need fine voxels all around, would go on for minutes.
-/// With half as many, fits of rings eight times as wide as thick end early; with twice as many, thin ones take half a minute.
+/// Most points of flesh at which one fit integrates forces: seconds, or a quarter of a minute if all of them are new.
+/// Fits of templates as thick as limbs take three million; those of thin rings, which need fine voxels all around,
+/// would go on for minutes. With half of it, fits of rings eight times as wide as thick end early; with twice, thin
+/// ones take half a minute.
 pub(super) const MAX_POINTS: f64 = 1e7;
-/// Points this close, as a part of the body's size, count as met.
+/// Distance of a met point from its target, as a part of the body's size.
 const MET: f64 = 1e-5;
-/// A parameter that moves no point by more than this part of the body's size, per typical change, has no effect.
+/// Displacement of points per typical change of a parameter, as a part of the body's size, up to which the parameter
+/// has no effect.
 const STILL: f64 = 1e-12;
 
-/// A point that is pulled.
+/// A pulled point.
 pub(super) struct Held {
     pub target: Vec3,
-    /// Its position without the rig.
+    /// Position without the rig, metres.
     pub free: Vec3,
     pub sensitivities: Arc<Sensitivities>,
 }
 
-/// C at a point of parameter space.
+/// C and its derivatives at one η.
 pub(super) struct View {
     pub local: Local,
-    /// How far a parameter moves any point along any axis, m per unit.
+    /// Largest displacement of any point along an axis by each parameter, m per unit.
     pub moves: Vec<f64>,
 }
 
@@ -57,23 +59,23 @@ pub(super) struct Pull<'a> {
     pub held: Vec<Held>,
     pub resolved: &'a ResolvedOptions,
     pub progress: Paced<'a>,
-    /// Stopped by the progress: from then on nothing is evaluated.
+    /// Set once the progress cancels; nothing is evaluated afterwards.
     pub stopped: Cell<bool>,
-    /// Points of flesh at which forces were integrated so far.
+    /// Points of flesh at which forces have been integrated.
     pub spent: Cell<f64>,
-    /// After so many points nothing is evaluated any more: the best so far counts.
+    /// Largest number of points; evaluation then stops, and the best result counts.
     pub budget: f64,
 }
 
 impl Pull<'_> {
-    /// The parameters that bring the points nearest to their targets without folding flesh.
+    /// Returns the parameters that bring the points nearest to their targets without folding flesh.
     pub fn fit(
         &self,
         whole: &mut Whole<'_>,
         evaluations: Option<usize>,
     ) -> Result<Fitted, FitError> {
         let found = self.fit_on(whole, evaluations);
-        // A point that was not evaluated counts as one that is out of bounds.
+        // The minimiser treats an evaluation that was cancelled as out of bounds.
         match self.stopped.get() {
             true => Err(Cancelled.into()),
             false => found,
@@ -106,7 +108,7 @@ impl Pull<'_> {
         Ok(best)
     }
 
-    /// The lowest of the local minima that several starts lead to.
+    /// Returns the lowest of the local minima reached from several starts.
     fn descend_anywhere(
         &self,
         whole: &mut Whole<'_>,
@@ -120,7 +122,7 @@ impl Pull<'_> {
                 break;
             }
             let mut start = self.resolved.start_of(&attempt);
-            // It may leave the flesh, or be no torus any more.
+            // The template may leave the flesh, or the torus lose its hole.
             let Ok(level) = self.rig.level(self.body, &start) else {
                 continue;
             };
@@ -132,7 +134,7 @@ impl Pull<'_> {
             };
             let found = self.descend(whole, local, &start, level, attempt.first_step)?;
             best.evaluations += found.evaluations;
-            // Another local minimum has to be worth it.
+            // Another local minimum has to be clearly better.
             if found.cost < WORTH * best.cost {
                 (best.cost, best.parameters) = (found.cost, found.parameters);
             }
@@ -141,7 +143,7 @@ impl Pull<'_> {
         Ok(best)
     }
 
-    /// Where flesh would fold before the points are met, a wider template strains it less.
+    /// Tries wider templates, which strain flesh less, if flesh would fold before the points are met.
     fn widen(&self, whole: &mut Whole<'_>, best: &mut Fitted) -> Result<(), FitError> {
         for _ in 0..WIDENINGS {
             if best.cost <= self.enough() || !whole.is_at_edge(self.resolved, &best.parameters)? {
@@ -167,7 +169,7 @@ impl Pull<'_> {
         Ok(())
     }
 
-    /// How far the points are from their targets: the root of the sum of squares, m.
+    /// Returns the distance of the points from their targets: the root of the sum of squares, m.
     fn missed(&self, eta: &[f64], level: u32) -> Result<f64, FitError> {
         let forces = self.rig.forces_at_level(self.body, eta, level)?;
         let miss = |held: &Held| {
@@ -180,7 +182,7 @@ impl Pull<'_> {
         Ok(self.held.iter().map(miss).sum::<f64>().sqrt())
     }
 
-    /// C (m²), its derivative by η and Gauss and Newton's second one, of a level of the quadrature.
+    /// Returns C (m²), its derivative by η and its Gauss-Newton Hessian at a level of the quadrature.
     pub fn look(&self, eta: &[f64], level: u32) -> Result<View, FitError> {
         let spent = self.spent.get();
         let share = (spent / MAX_POINTS).min(1.0);
@@ -228,7 +230,7 @@ impl Pull<'_> {
         Ok(View { local, moves: most })
     }
 
-    /// Refuses points that no parameter moves that may change.
+    /// Refuses points that no free parameter moves.
     fn check_effect(&self, moves: &[f64]) -> Result<(), FitError> {
         let resolved = self.resolved;
         let still = STILL * self.body.size();
@@ -242,7 +244,8 @@ impl Pull<'_> {
         })
     }
 
-    /// An update while the mouse moves: one round, from the start, and the next does what its result asks for.
+    /// Runs one update while the mouse moves: a single round from the start; the next one adapts the level and the
+    /// strengths.
     fn follow(
         &self,
         whole: &mut Whole<'_>,
@@ -263,7 +266,7 @@ impl Pull<'_> {
         Ok(fitted)
     }
 
-    /// The minimum that lies downhill from a start, at the level and within the strengths that it wants itself.
+    /// Returns the minimum downhill from a start, at the level and within the strengths that belong to the minimum.
     fn descend(
         &self,
         whole: &mut Whole<'_>,
@@ -300,7 +303,7 @@ impl Pull<'_> {
                 break;
             };
             best.evaluations += 1;
-            // What the level that it wants makes no better was better by its quadrature only.
+            // A result that does not lower the cost at its own level owed its gain to the quadrature.
             if local.value >= best.cost {
                 break;
             }
@@ -310,8 +313,8 @@ impl Pull<'_> {
         Ok(best)
     }
 
-    /// Holding the strength to what flesh bears where a round ended may have cost more than the round gained: goes back towards
-    /// where it began until what is left is a gain; whether there is one.
+    /// Moves `x` back towards the start of the round until the cost, with the strength limited to what flesh bears,
+    /// is lower than before; returns whether it is.
     fn come_back(
         &self,
         whole: &mut Whole<'_>,
@@ -324,7 +327,7 @@ impl Pull<'_> {
         for _ in 0..HALVINGS {
             let between = best.parameters.iter().zip(&end);
             *x = between.map(|(a, b)| a + part * (b - a)).collect();
-            // On the way the template may leave the flesh.
+            // On the path the template may leave the flesh.
             if whole.keep(self.resolved, x).is_ok()
                 && let Ok(View { local, .. }) = self.look(x, level)
             {
@@ -338,17 +341,18 @@ impl Pull<'_> {
         Ok(false)
     }
 
-    /// C of points that count as met, m².
+    /// Returns the value of C at which all points count as met, m².
     fn enough(&self) -> f64 {
         MET * MET * self.held.len() as f64 / self.unit()
     }
 
-    /// C is minimised in units in which the body's size is one.
+    /// Returns the factor to units in which the body's size is one, 1/m².
     fn unit(&self) -> f64 {
         1.0 / self.body.size().powi(2)
     }
 
-    /// The minimum of C at a level, in units in which the body's size is one, from a start that has been evaluated.
+    /// Returns the minimum of C at a level, in units in which the body's size is one, from a start that has been
+    /// evaluated.
     fn minimise(
         &self,
         start: &[f64],
@@ -369,7 +373,7 @@ impl Pull<'_> {
             ..Lbfgsb::default()
         };
         let mut known = Some(here);
-        // Refused where the template leaves the flesh; the start lies in it.
+        // `None` if the template leaves the flesh; the start lies in it.
         let mut function = |eta: &[f64]| {
             let known = known.take().filter(|_| eta == start);
             let mut local = match known {
@@ -386,7 +390,7 @@ impl Pull<'_> {
     }
 }
 
-/// What forces do to a point by its sensitivities: how far they move it.
+/// Returns the displacement of a point by forces, along the axis of its sensitivity, m.
 pub(super) fn work(sensitivity: &[Vec3], forces: &[Vec3]) -> f64 {
     sensitivity.iter().zip(forces).map(|(l, f)| l.dot(f)).sum()
 }

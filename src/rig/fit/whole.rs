@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The strengths at which a rig folds no flesh, at the pose and beside the other rigs of a fit.
+//! Range of strengths at which a rig folds no flesh, at the pose and with the other rigs of a fit.
 //!
-//! In balance displacements are affine in the strength, so that one more of them says between which strengths no flesh is
-//! pressed flat ([`room`]). They depend on where the rig is: a round of a minimisation keeps to those of its start, and what it
-//! finds is held to those of where it ended.
+//! In balance displacements are affine in the strength, so one more solve gives the strengths at which no flesh is
+//! pressed flat ([`room`]). The range depends on the rig's placement. A round of a minimisation keeps to the range at
+//! its start, and its result is clamped to the range at its end.
 
 use super::FitError;
 use super::options::ResolvedOptions;
@@ -12,14 +12,15 @@ use crate::dynamics::Equilibrium;
 use crate::rig::folding::room;
 use crate::rig::{Guide, Rig, TemplateKind};
 
-/// Strengths this near, as a part of the bound, are at it; room that is wider by more is worth another round.
+/// Relative distance up to which a strength counts as at its bound, and relative growth of a bound that is worth
+/// another round.
 const EDGE: f64 = 1e-3;
 const WIDER: f64 = 1e-2;
 
 /// Lower and upper bound of the strength, N/m³.
 pub(super) type Strengths = (f64, f64);
 
-/// What was asked last: a rig at parameters, and its strengths.
+/// Cache of the last range of strengths, with the rig and parameters it belongs to.
 #[derive(Debug)]
 pub(super) struct Known {
     kind: TemplateKind,
@@ -28,19 +29,19 @@ pub(super) struct Known {
     strengths: Strengths,
 }
 
-/// The flesh of a fit, with what acts on it.
+/// The flesh of a fit, with the forces that act on it.
 pub(super) struct Whole<'a> {
     pub rig: &'a Rig,
     pub balance: &'a mut Equilibrium,
     pub gravity: Vec3,
     pub others: Option<&'a [Vec3]>,
-    /// Displacements without the rig.
+    /// Displacements without the rig, metres.
     pub without: &'a [Vec3],
     pub known: &'a mut Option<Known>,
 }
 
 impl Whole<'_> {
-    /// Between which strengths flesh does not fold at η, whose own does not matter.
+    /// Returns the range of strengths at which flesh does not fold at η; the strength in η is ignored.
     fn strengths(&mut self, eta: &[f64]) -> Result<Strengths, FitError> {
         let body = self.balance.body().clone();
         let usual = body.material().young() / body.size();
@@ -72,7 +73,7 @@ impl Whole<'_> {
         Ok(strengths)
     }
 
-    /// Holds the strength in η to what flesh bears, unless it is fixed; whether that changed it.
+    /// Clamps the strength in η to what flesh bears, unless it is fixed; returns whether that changed it.
     pub fn keep(&mut self, resolved: &ResolvedOptions, eta: &mut [f64]) -> Result<bool, FitError> {
         let Some(at) = resolved.free_strength() else {
             return Ok(false);
@@ -84,8 +85,8 @@ impl Whole<'_> {
         Ok(changed)
     }
 
-    /// Narrows the bounds of a round that starts at η, which [`keep`](Self::keep) has held, to what flesh bears there; gives
-    /// that.
+    /// Narrows the strength's bounds in a round that starts at η to what flesh bears there, and returns that range.
+    /// [`keep`](Self::keep) must have clamped η.
     pub fn narrow(
         &mut self,
         resolved: &ResolvedOptions,
@@ -97,12 +98,12 @@ impl Whole<'_> {
         };
         let (least, most) = self.strengths(eta)?;
         let (lower, upper) = bounds[at];
-        // Where the options ask for more than flesh bears, the start does as well.
+        // A bound beyond what flesh bears stays at least at the start.
         bounds[at] = (lower.max(least).min(eta[at]), upper.min(most).max(eta[at]));
         Ok((least, most))
     }
 
-    /// Whether η ended at the edge of a round's strengths, and there is more room where it is now.
+    /// Returns whether η ended at the edge of a round's strengths, and the range at η is wider there.
     pub fn is_freed(
         &mut self,
         resolved: &ResolvedOptions,
@@ -118,7 +119,7 @@ impl Whole<'_> {
         Ok(freed(least, now.0) || freed(most, now.1))
     }
 
-    /// Whether more strength at η would fold flesh.
+    /// Returns whether more strength at η would fold flesh.
     pub fn is_at_edge(
         &mut self,
         resolved: &ResolvedOptions,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Graphics devices: what there is, and one opened.
+//! Graphics devices: enumeration and opening.
 //!
-//! Drivers are foreign code: each call goes through [`GpuDevice::guarded`], which turns every way of failing (an error
-//! scope, a lost device, a panic within wgpu, which is how it reports a device lost while it waits) into one error,
-//! and prints nothing.
+//! Drivers are foreign code, so each call goes through [`GpuDevice::guarded`], which prints nothing. It turns every
+//! failure into one error: an error scope, a lost device, or a panic within wgpu, which is how wgpu reports a device
+//! lost while it waits.
 
 use super::super::KernelError;
 use super::Adapter;
@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 use wgpu::DeviceType;
 
-/// A frame that takes longer counts as a lost device.
+/// Longest time of a frame; beyond, the device counts as lost.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Bindings of every kernel: one uniform, seven read, one written.
 const BINDINGS: u32 = 9;
 
-/// An adapter that was found.
+/// An enumerated adapter.
 #[derive(Clone)]
 pub(super) struct Found {
     pub label: String,
@@ -28,10 +28,11 @@ pub(super) struct Found {
     adapter: wgpu::Adapter,
 }
 
-/// All adapters, the best first. They are looked for once: drivers take their time, and some talk on the terminal.
+/// Returns all adapters, the best first. They are enumerated once: drivers take their time, and some write to the
+/// terminal.
 pub(super) fn adapters() -> &'static [Found] {
     static ALL: OnceLock<(u32, Vec<Found>)> = OnceLock::new();
-    // Loading drivers runs foreign code, some of which is known to panic inside wgpu; then there is no device.
+    // Loading drivers runs foreign code, some of which is known to panic inside wgpu; the list is then empty.
     let found = || (process::id(), quiet(enumerate).unwrap_or_default());
     match ALL.get_or_init(found) {
         (process, all) if *process == process::id() => all,
@@ -71,7 +72,7 @@ fn enumerate() -> Vec<Found> {
         };
         found.push((rank, one));
     }
-    // Stable: among equals the driver's own order.
+    // The sort is stable: equals keep the driver's order.
     found.sort_by_key(|f| f.0);
     found.into_iter().map(|f| f.1).collect()
 }
@@ -86,15 +87,15 @@ pub(super) struct GpuDevice {
     pub vertices_f16: wgpu::ComputePipeline,
     pub embedded: wgpu::ComputePipeline,
     lost: Arc<Mutex<Option<String>>>,
-    /// The process that opened it.
+    /// Process that opened the device.
     process: u32,
 }
 
 impl GpuDevice {
-    /// A device, shared with others that use the same one.
+    /// Returns a device, shared by all surfaces that use it.
     ///
     /// # Errors
-    /// No such adapter, or it fails.
+    /// No such adapter, or a failing one.
     pub(super) fn shared(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
         static OPEN: Mutex<Vec<Weak<GpuDevice>>> = Mutex::new(Vec::new());
         let found = find(which)?;
@@ -113,7 +114,7 @@ impl GpuDevice {
         Ok(device)
     }
 
-    /// A device of one's own.
+    /// Opens a device without sharing it.
     #[cfg(test)]
     pub(super) fn alone(which: Adapter<'_>) -> Result<Arc<Self>, KernelError> {
         Ok(Arc::new(Self::open(find(which)?)?))
@@ -144,7 +145,7 @@ impl GpuDevice {
             let mut reported = reported.lock().unwrap_or_else(PoisonError::into_inner);
             reported.get_or_insert_with(|| reason.trim().to_string());
         });
-        // Errors are looked for in scopes; whatever comes outside of them must not end the program.
+        // Scopes catch errors; errors outside of them must not end the program.
         device.on_uncaptured_error(Arc::new(|_| ()));
         let made = guarded(&device, &lost, || {
             let layout = layout(&device);
@@ -165,22 +166,22 @@ impl GpuDevice {
         })
     }
 
-    /// Why the device is lost, if it is.
+    /// Returns the reason why the device is lost, if it is.
     pub(super) fn lost(&self) -> Option<String> {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.clone()
     }
 
-    /// Gives the device up: after it failed in a frame nobody is to get it again.
+    /// Marks the device as lost after a failed frame, so that it is not used again.
     pub(super) fn give_up(&self, reason: &str) {
         let mut lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner);
         lost.get_or_insert_with(|| reason.to_string());
     }
 
-    /// Runs what talks to the device.
+    /// Runs code that talks to the device.
     ///
     /// # Errors
-    /// Whatever goes wrong meanwhile.
+    /// Any failure of the device meanwhile.
     pub(super) fn guarded<T>(&self, run: impl FnOnce() -> T) -> Result<T, KernelError> {
         if self.process != process::id() {
             return Err(failed("it was opened before this process was forked"));
@@ -189,7 +190,7 @@ impl GpuDevice {
     }
 }
 
-/// An error of the device.
+/// Returns an error of the device.
 pub(super) fn failed(reason: impl Into<String>) -> KernelError {
     KernelError::Device {
         reason: reason.into(),
@@ -247,7 +248,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Catches a panic of foreign code, without a word on the terminal.
+/// Catches a panic of foreign code without printing anything.
 fn quiet<T>(run: impl FnOnce() -> T) -> Result<T, KernelError> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One surface on a graphics device.
 //!
-//! Modes, rows, rest shape and skin are uploaded once and stay. In a frame only amplitudes and bones' maps are uploaded and
-//! results read back. A surface is cut into chunks, so that no binding passes the device's limit. Everything that
+//! Modes, rows, rest shape and skin are uploaded once and stay. A frame uploads only amplitudes and bones' maps, and
+//! downloads results. A surface is split into chunks, so that no binding exceeds the device's limit. Everything that
 //! changes exists twice (a slot): while the results of one frame are read, the next one is computed.
 
 use super::super::model::{Prepared, WarpInput, WarpModel};
@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use wgpu::BufferUsages as Usage;
 
-/// Bytes of a frame's numbers before its amplitudes, as in the kernels.
+/// Bytes of a frame's data before its amplitudes, as in the kernels.
 const HEAD: usize = 72;
 
 /// A surface warped on a graphics device.
@@ -29,25 +29,25 @@ pub struct GpuWarp {
     pub(super) work: Mutex<Work>,
 }
 
-/// What lies on the device.
+/// Kernels and buffers on the device.
 pub(super) struct Work {
-    /// Warping of nodes, embedded form only; comes first.
+    /// Kernels that warp nodes, for the embedded form only; they run first.
     nodes: Vec<Dispatch>,
     surface: Vec<Dispatch>,
     outputs: Vec<Output>,
     slots: [Slot; 2],
-    /// Why it no longer works.
+    /// Reason of a failure, after which no frame runs.
     broken: Option<String>,
 }
 
-/// One kernel on one chunk, for each slot.
+/// One kernel on one chunk, with bindings for each slot.
 struct Dispatch {
     pipeline: wgpu::ComputePipeline,
     groups: [wgpu::BindGroup; 2],
     workgroups: u32,
 }
 
-/// What is uploaded for a frame.
+/// Buffers uploaded for a frame.
 struct Slot {
     frame: wgpu::Buffer,
     bones: wgpu::Buffer,
@@ -57,23 +57,23 @@ struct Slot {
 struct Sent {
     slot: usize,
     index: wgpu::SubmissionIndex,
-    /// Reports of each output whether it can be read.
+    /// Receives, for each output, whether it can be read.
     mapped: Receiver<bool>,
 }
 
 impl GpuWarp {
-    /// A surface on a device, which is shared with other surfaces.
+    /// Uploads a surface to a device, which is shared with other surfaces.
     ///
     /// # Errors
-    /// [`KernelError::Device`]: no such adapter, too little memory, limits too small for the surface.
+    /// [`KernelError::Device`]: no such adapter, too little memory, or limits too small for the surface.
     pub fn new(model: Arc<WarpModel>, adapter: Adapter<'_>) -> Result<Self, KernelError> {
         Self::with_limit(model, adapter, u64::MAX)
     }
 
-    /// As [`new`](Self::new), with no binding of more than so many bytes, whatever the device allows.
+    /// Acts as [`new`](Self::new), with bindings of at most `largest` bytes even if the device allows more.
     ///
     /// # Errors
-    /// As for [`new`](Self::new).
+    /// Errors of [`new`](Self::new).
     pub fn with_limit(
         model: Arc<WarpModel>,
         adapter: Adapter<'_>,
@@ -157,7 +157,7 @@ impl WarpEngine for GpuWarp {
         }
         let done = match frames.iter().any(|frame| frame.target.is_added()) {
             false => self.frames(&mut work, &prepared, progress, out),
-            // Only once all of it is there: a device that fails halfway leaves sums as they were.
+            // Added only once complete: a device that fails halfway leaves the sums unchanged.
             true => {
                 let mut fresh = vec![0.0; out.len()];
                 let done = self.frames(&mut work, &prepared, progress, &mut fresh);
@@ -175,7 +175,7 @@ impl WarpEngine for GpuWarp {
             }
         };
         if let Err(KernelError::Device { reason }) = &done {
-            // Buffers may be left mapped: nothing more is asked of them.
+            // Buffers may be left mapped, so the device is not used again.
             work.broken = Some(reason.clone());
             self.device.give_up(reason);
         }
@@ -214,7 +214,7 @@ impl Work {
         Ok(work)
     }
 
-    /// The per-vertex form.
+    /// Prepares the per-vertex form.
     fn vertices(&mut self, up: &Upload<'_>, model: &WarpModel) -> Result<(), KernelError> {
         let per_point = up.modes_of_a_point(model).max(up.surface_of_a_point(model));
         for (from, to) in up.cuts(model.vertices(), per_point)? {
@@ -243,7 +243,7 @@ impl Work {
         Ok(())
     }
 
-    /// The embedded form: nodes, then the surface.
+    /// Prepares the embedded form: nodes, then the surface.
     fn embedded(
         &mut self,
         up: &Upload<'_>,
@@ -307,7 +307,7 @@ impl Work {
         Ok(())
     }
 
-    /// Uploads what a frame needs.
+    /// Uploads the data of a frame.
     pub(super) fn set(&self, device: &GpuDevice, slot: usize, frame: &Prepared<'_>) {
         let (maps, limit) = frame.finish.numbers();
         let limit = if limit.is_finite() { limit } else { -1.0 };
@@ -357,7 +357,7 @@ impl Work {
         }
     }
 
-    /// Waits for a frame and takes its results, or leaves them.
+    /// Waits for a frame and copies its results to `out`, or discards them.
     fn fetch(
         &self,
         device: &GpuDevice,
@@ -372,7 +372,7 @@ impl Work {
             .device
             .poll(waiting)
             .map_err(|e| failed(e.to_string()))?;
-        // Another thread that polls the device may have received the answers and be about to pass them on.
+        // Another thread that polls the device may have received the results and be about to pass them on.
         let mut answers = self
             .outputs
             .iter()

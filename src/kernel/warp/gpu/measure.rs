@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What kernels and copies take on the device itself, without transfers: the time of many in one submission less
-//! that of one, over their difference in number. It needs no timer of the device, which not all have.
+//! Times of kernels and copies on the device itself, without transfers: the time of many in one submission minus
+//! that of one, divided by their difference in number. This needs no timer of the device, which not all have.
 
 use super::super::model::WarpInput;
 use super::super::{KernelError, WarpEngine};
@@ -11,14 +11,14 @@ use std::sync::PoisonError;
 use std::time::Instant;
 use wgpu::BufferUsages as Usage;
 
-/// Largest buffer that is copied, bytes.
+/// Largest buffer to copy, bytes.
 const COPIED: u64 = 1 << 30;
 
 impl GpuWarp {
-    /// Seconds of the kernels alone for a frame, from one submission of so many more than one.
+    /// Returns the time of the kernels alone for a frame, s, from submissions of `repeats + 1` and of one.
     ///
     /// # Errors
-    /// As for a frame.
+    /// Errors of a frame.
     pub fn kernel_seconds(&self, frame: &WarpInput<'_>, repeats: u32) -> Result<f64, KernelError> {
         let prepared = self.model().prepare(frame)?;
         let work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,7 +27,7 @@ impl GpuWarp {
         per_repeat(&self.device, repeats, |encoder| work.compute(encoder, 0))
     }
 
-    /// Bytes per second, read and written together, that the device moves when it copies within its memory.
+    /// Returns the bandwidth of copies within the device's memory, bytes per second, read and written together.
     ///
     /// # Errors
     /// A device that fails.
@@ -44,7 +44,7 @@ impl GpuWarp {
     }
 }
 
-/// Seconds of one repeat; the shorter of two measurements of each.
+/// Returns the time of one repeat, s, from the shorter of two measurements of each.
 fn per_repeat(
     device: &GpuDevice,
     repeats: u32,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The warp on graphics devices, through wgpu: Vulkan, Metal or Direct3D 12. Without the feature `gpu` there are
-//! none.
+//! The warp on graphics devices, through wgpu: Vulkan, Metal or Direct3D 12. Without the feature `gpu` the list
+//! of devices is empty.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `device` | adapters, and a device opened once for all surfaces that use it |
-//! | `engine` | one surface on a device: what is uploaded and read back in a frame, two of them in flight |
-//! | `measure` | what the kernels and copies take on the device itself |
-//! | `upload` | what is uploaded once, in chunks |
+//! | `engine` | one surface on a device: uploads and downloads of a frame, two frames in flight |
+//! | `measure` | times of kernels and copies on the device itself |
+//! | `upload` | data uploaded once, in chunks |
 //! | `warp.wgsl` | the kernels |
 
 #[cfg(feature = "gpu")]
@@ -25,19 +25,19 @@ pub use engine::GpuWarp;
 use super::{KernelError, WarpEngine, WarpModel};
 use std::sync::Arc;
 
-/// Which graphics device is meant.
+/// Selection of a graphics device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adapter<'a> {
-    /// The best one that is hardware: discrete, then integrated, then virtual, then others.
+    /// The best hardware device: discrete, then integrated, then virtual, then others.
     Hardware,
-    /// The best one, software where there is nothing else.
+    /// The best device; a software device if there is no other.
     Any,
-    /// By its number or a part of its name in [`gpu_adapters`]; also software.
+    /// By its number or a part of its name in [`gpu_adapters`]; software devices included.
     Named(&'a str),
 }
 
-/// Names of all graphics devices that could be used, the best first; software ones say so. A failing driver has
-/// none.
+/// Returns the names of all usable graphics devices, the best first; software ones are marked. A failing driver
+/// yields an empty list.
 pub fn gpu_adapters() -> Vec<String> {
     #[cfg(feature = "gpu")]
     return device::adapters().iter().map(|a| a.label.clone()).collect();
@@ -45,7 +45,7 @@ pub fn gpu_adapters() -> Vec<String> {
     Vec::new()
 }
 
-/// Whether there is a graphics device that is hardware.
+/// Returns whether there is a hardware graphics device.
 pub(super) fn hardware() -> bool {
     #[cfg(feature = "gpu")]
     return device::adapters().iter().any(|a| !a.software);
@@ -53,10 +53,10 @@ pub(super) fn hardware() -> bool {
     false
 }
 
-/// An engine on a graphics device.
+/// Opens an engine on a graphics device.
 ///
 /// # Errors
-/// [`KernelError::Device`], with what was wrong.
+/// [`KernelError::Device`] with the reason.
 pub(super) fn open(
     model: &Arc<WarpModel>,
     adapter: Adapter<'_>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is uploaded to a graphics device once: modes, rest shape, skin, in chunks that its bindings can hold.
+//! Data uploaded to a graphics device once: modes, rest shape and skin, in chunks that its bindings can hold.
 
 use super::super::KernelError;
 use super::super::blocks::{Half, ROWS, Single, Values};
@@ -28,13 +28,13 @@ unsafe impl<const N: usize> Zeroable for Row<N> {}
 // SAFETY: as above.
 unsafe impl<const N: usize> Pod for Row<N> {}
 
-/// Points are cut in multiples of this: whole workgroups, whole blocks, aligned bindings.
+/// Points are split in multiples of this: whole workgroups, whole blocks, aligned bindings.
 const CUT: usize = 128;
-/// Most workgroups of a dispatch that every device allows.
+/// Workgroups of a dispatch that every device allows.
 const WORKGROUPS: usize = 65_535;
-/// Largest binding that is asked for, whatever a device allows.
+/// Largest binding requested, even if a device allows more.
 const LARGEST: u64 = 1 << 30;
-/// Bytes that are uploaded in one piece, so that little staging memory is needed.
+/// Bytes uploaded in one piece; bounds the staging memory.
 const PIECE: usize = 32 << 20;
 /// Invocations of a workgroup, as in the kernels.
 pub(super) const WORKGROUP: usize = 64;
@@ -48,7 +48,7 @@ impl Surface {
     }
 }
 
-/// What is read back from one chunk, for each slot.
+/// Buffers read back from one chunk, for each slot.
 pub(super) struct Output {
     pub results: [wgpu::Buffer; 2],
     pub staging: [wgpu::Buffer; 2],
@@ -57,16 +57,16 @@ pub(super) struct Output {
 /// Uploads buffers to the device.
 pub(super) struct Upload<'a> {
     pub device: &'a GpuDevice,
-    /// Bytes of a binding.
+    /// Largest size of a binding, bytes.
     pub largest: usize,
-    /// Of a dispatch.
+    /// Largest number of workgroups of a dispatch.
     workgroups: usize,
-    /// Bound where a kernel needs nothing.
+    /// Placeholder for bindings that a kernel does not use.
     pub nothing: wgpu::Buffer,
 }
 
 impl<'a> Upload<'a> {
-    /// To a device, with no binding of more than so many bytes.
+    /// Prepares uploads to a device, with bindings of at most `largest` bytes.
     pub(super) fn new(device: &'a GpuDevice, largest: u64) -> Self {
         let limits = device.device.limits();
         let most = limits.max_compute_workgroups_per_dimension as usize;
@@ -82,7 +82,7 @@ impl<'a> Upload<'a> {
         }
     }
 
-    /// Ranges of points whose largest buffer has so many bytes per point.
+    /// Returns ranges of points whose largest buffer, with `bytes` per point, fits a binding.
     pub(super) fn cuts(
         &self,
         points: usize,
@@ -120,7 +120,7 @@ impl<'a> Upload<'a> {
         (longest.unwrap_or(0) * size_of::<Pair>()).max(12)
     }
 
-    /// The kernel that warps, and how many points one invocation takes.
+    /// Returns the kernel of the warp, and the points per invocation.
     pub(super) fn warp(&self, model: &WarpModel) -> (wgpu::ComputePipeline, usize) {
         match model.blocks.values {
             Values::F32(_) => (self.device.vertices_f32.clone(), 1),
@@ -176,7 +176,7 @@ impl<'a> Upload<'a> {
                 .write_buffer(&to, (i * PIECE) as u64, piece);
             if piece.len() == PIECE {
                 self.device.queue.submit([]);
-                // The uploads are done; errors are found by the scope around all of this.
+                // Waits for the uploads; the enclosing error scope reports failures.
                 let _ = self.device.device.poll(wgpu::PollType::Wait {
                     submission_index: None,
                     timeout: Some(PATIENCE),
@@ -211,7 +211,7 @@ impl<'a> Upload<'a> {
     }
 }
 
-/// A buffer of at least so many bytes; never an empty one, which could not be bound.
+/// Creates a buffer of at least `bytes` bytes; never an empty one, which could not be bound.
 pub(super) fn buffer(device: &GpuDevice, bytes: usize, usage: Usage) -> wgpu::Buffer {
     device.device.create_buffer(&wgpu::BufferDescriptor {
         label: None,

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// The modal warp, as in `turn.rs`, `cpu.rs` and `model.rs`; see there for the formulas.
+// The modal warp, with the formulas of `turn.rs`, `cpu.rs` and `model.rs`.
 //
-// `vertices_f32` and `vertices_f16` read modes [block][mode][6][16] and write what is shown, or the displacements
-// of nodes four wide; `embedded` carries a surface along with those. Sine and cosine are polynomials: the built-in
-// ones may be off by 5e-4.
+// `vertices_f32` and `vertices_f16` read modes [block][mode][6][16] and write the output, or the displacements of
+// nodes four wide; `embedded` moves a surface with those. Sine and cosine are polynomials: the built-in ones may
+// be off by 5e-4.
 
 struct Chunk {
-    // Vertices or nodes of this chunk, modes, weights of a row, floats from one result to the next: 4 for nodes,
-    // of which displacements are wanted whatever is shown.
+    // Vertices or nodes of this chunk, modes, weights per row, and floats from one result to the next. A stride of
+    // 4 stands for nodes, whose displacements are written whatever `shown` is.
     points: u32,
     modes: u32,
     corners: u32,
@@ -15,14 +15,14 @@ struct Chunk {
 }
 
 struct WarpInput {
-    // From metres about the result's origin to what is written: the axes, and the origin's own image.
+    // Map from metres about the result's origin to the output: the axes, and the image of the origin.
     axes: mat3x3<f32>,
     origin: vec3<f32>,
-    // The soft limit, metres, or a negative number.
+    // The soft limit, metres; negative: no limit.
     limit: f32,
-    // 0: displacements, 1: positions at rest, 2: posed, 3: what is added to the skin.
+    // 0: displacements, 1: positions at rest, 2: posed positions, 3: offsets from the skin.
     shown: u32,
-    // For shape and rotation of each mode; the offset is 72 bytes.
+    // For shape and rotation of each mode; at an offset of 72 bytes.
     amplitudes: array<vec2<f32>>,
 }
 
@@ -72,7 +72,7 @@ fn turn(a: vec3<f32>, w: vec3<f32>) -> vec3<f32> {
     return a + first * once + second * cross(w, once);
 }
 
-// The distance from the skin, softly limited.
+// Limits a distance from the skin softly.
 fn limited(away: vec3<f32>) -> vec3<f32> {
     let free = frame.limit * (2.0 / 3.0);
     let d = length(away);
