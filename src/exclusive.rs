@@ -11,7 +11,7 @@ use std::process;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// An error: the value is in use, and waiting for it would not end.
+/// Error of a lock whose wait would never end: the value is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InUse {
     /// In use by the work that made this call.

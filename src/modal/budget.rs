@@ -21,7 +21,7 @@ pub(super) enum Targets {
     New,
     /// They moved; the work done on them, joules.
     Led(f64),
-    /// They stood still.
+    /// They did not move.
     Still,
 }
 

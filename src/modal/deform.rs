@@ -91,7 +91,8 @@ impl Modes {
         Ok(Deformer::new(model, &options.engine))
     }
 
-    /// Checks that the points are not farther from the flesh than its diagonal, where embedding is meaningless.
+    /// Checks that the gap between the bounding boxes of points and flesh is at most the flesh's diagonal. Farther
+    /// away an embedding is meaningless.
     ///
     /// # Errors
     /// [`ModalError::Away`].

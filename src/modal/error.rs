@@ -30,7 +30,7 @@ pub enum ModalError {
     Length {
         /// Name of the array.
         what: &'static str,
-        /// Node or mode.
+        /// Kind of its items: node or mode.
         per: &'static str,
         /// Expected length.
         expected: usize,
@@ -42,7 +42,7 @@ pub enum ModalError {
     NotFinite {
         /// Name of the array.
         what: &'static str,
-        /// Node or mode.
+        /// Kind of its items: node or mode.
         per: &'static str,
         /// Index of the node or mode.
         index: usize,

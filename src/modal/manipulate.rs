@@ -21,7 +21,7 @@ use crate::Vec3;
 use crate::aabb;
 use nalgebra::{DMatrix, DVector};
 
-/// Largest component of a target, metres or radians.
+/// Largest length of a target, metres or radians.
 const FARTHEST: f64 = 1e9;
 /// Largest deviation at which constraints count as satisfied, as a share of the body's size.
 pub(super) const CLOSE: f64 = 1e-6;
@@ -42,7 +42,7 @@ pub enum Target {
     Orientation(Vec3),
 }
 
-/// One constraint.
+/// A constraint on one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hold {
     /// Index of the node.

@@ -36,7 +36,7 @@ struct Wing {
 /// The geometry of a hinge at given corners.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hinge {
-    /// θ, from −π to π.
+    /// Angle θ, from −π to π.
     pub angle: f64,
     edge: Vec3,
     /// Reciprocal of the edge's length.

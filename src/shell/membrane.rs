@@ -9,7 +9,7 @@ const FLOOR: f64 = 1e-6;
 /// The geometry of an edge at given ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
-    /// Length.
+    /// Length, m.
     pub length: f64,
     /// Unit vector from the first end to the second; zero where they coincide.
     pub along: Vec3,
@@ -42,7 +42,7 @@ impl Edge {
 /// The geometry of a triangle at given corners.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Face {
-    /// Area.
+    /// Area, m².
     pub area: f64,
     /// Unit normal; zero without area.
     n: Vec3,

@@ -32,10 +32,10 @@ pub struct Relaxed {
 
 /// The anchoring energy `w Σ mᵢ |yᵢ − xᵢ|²`.
 struct Anchor<'a> {
-    /// w.
+    /// Weight w.
     weight: f64,
     masses: &'a [f64],
-    /// x.
+    /// Positions x of the vertices.
     places: &'a [Vec3],
 }
 
@@ -137,7 +137,7 @@ impl Held<'_> {
         work(&mut potential, &mut self.solver, &mut self.moves)
     }
 
-    /// Makes damped steps until full steps succeed with little damping or gains are small.
+    /// Makes damped steps until forces balance, three steps in a row gain little, or a limit is reached.
     fn settle(&mut self) -> Result<(), ShellError> {
         let [mut damping, least, most] = DAMPING;
         let mut idle = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The chord method: Newton's method that keeps its factor while it serves.
+//! The chord method: Newton's method that reuses its factor as long as steps converge.
 //!
 //! Each correction is `d = −A⁻¹ g` with A the Hessian adopted last, followed by the line search of [Newton's method](super::newton). A
 //! correction costs one solution and two or three sums over the elements; Newton's also costs a Hessian and its factor. A correction

@@ -16,7 +16,7 @@ use crate::progress::{Cancelled, Progress, step};
 /// A sum and an estimate of its rounding error.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rounded {
-    /// The sum.
+    /// Value of the sum.
     pub value: f64,
     /// Rough bound on its rounding error.
     pub rounding: f64,
@@ -148,8 +148,8 @@ pub(super) trait Directions {
         direction: &mut [Vec3],
     ) -> Result<f64, NewtonError>;
 
-    /// Notes the share of the gradient that remains after the last direction; `None`: the energy does not fall along it. Returns
-    /// whether there may be a better direction.
+    /// Notes the share of the gradient that remains after the last direction; `None`: the energy does not fall along
+    /// it. Returns whether to continue: false where no better direction exists.
     fn judge(&mut self, left: Option<f64>) -> bool;
 }
 

@@ -9,7 +9,7 @@ use crate::Vec3;
 /// Constant forces: `− fᵀ d`.
 #[derive(Debug, Clone, Copy)]
 pub struct ConstantForces<'a> {
-    /// f, N, one per node.
+    /// Forces f, N, one per node.
     pub forces: &'a [Vec3],
 }
 
@@ -48,11 +48,11 @@ impl EnergyTerm for ConstantForces<'_> {
 /// `½ m dᵀ S d + dᵀ S z`, the form of inertia: S the mass matrix, m = 1/h², z the acceleration that the guess implies.
 #[derive(Debug, Clone, Copy)]
 pub struct ScalarTerm<'a> {
-    /// S, within the pattern of the body's matrices.
+    /// Matrix S, within the pattern of the body's matrices.
     pub matrix: &'a ScalarMatrix,
-    /// m.
+    /// Factor m.
     pub factor: f64,
-    /// z, one per node.
+    /// Vectors z, one per node.
     pub slope: &'a [Vec3],
 }
 

@@ -31,7 +31,7 @@ pub struct Sweeps {
     /// Slots of the blocks of L and of the diagonal in a [`SparseCholesky`](super::SparseCholesky).
     slots: Vec<Slot>,
     diagonal: Vec<Slot>,
-    /// L, and G⁻¹ of each place.
+    /// Blocks of L, and G⁻¹ of each place.
     lower: Vec<Mat3>,
     scales: Vec<Mat3>,
     /// Start of a solution, scaled.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Blending of linearisations over time. [hildebrandt2012, §4.3]
 //!
-//! Each linearisation has stations in time. Within a quarter of the interval around a station it has weight 1. Between, the weight
-//! of the next one is `3s² − 2s³`.
+//! Each linearisation has stations in time. Within a quarter of the way to its neighbours a station has weight 1.
+//! Between, the weight of the next one is `3s² − 2s³`.
 
 /// A time at which a linearisation applies.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -109,7 +109,7 @@ pub enum SpacetimeError {
         "the keyframes are all alike and no modes were asked for: there is nothing that could move"
     )]
     NoSpace,
-    /// A stiffness or damping over an interval beyond the range of numbers.
+    /// An oscillator whose numbers over an interval exceed the range of numbers.
     #[error(
         "the stiffness of mode {mode} over {length} s is beyond the range of numbers: \
              shorten the time between keyframes, or scale the body"
@@ -120,7 +120,7 @@ pub enum SpacetimeError {
         /// Length of the longest interval, s.
         length: f64,
     },
-    /// A free velocity whose optimum is absurdly large.
+    /// Free values or velocities whose optimum is absurdly large.
     #[error(
         "the motion with the least force leaves keyframe {keyframe} at an absurd speed, {times:.0e} times what the keyframes tell: damping \
          makes a free start arrive by itself; prescribe a velocity there, or take less damping"

@@ -27,11 +27,11 @@ use super::functions::{Exponents, Functions};
 /// Parameters of one mode.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Oscillator {
-    /// λ, 1/s²; may be negative.
+    /// Stiffness λ, 1/s²; may be negative.
     pub stiffness: f64,
-    /// δ, 1/s.
+    /// Damping δ, 1/s.
     pub damping: f64,
-    /// g: a constant acceleration, the effect of a force `−g`.
+    /// Constant acceleration g, the effect of a force `−g`.
     pub gravity: f64,
 }
 

@@ -31,7 +31,7 @@ impl Joint {
     }
 }
 
-/// One knot.
+/// A knot of a spline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knot {
     /// Time, s.
@@ -67,7 +67,7 @@ pub struct Layout {
 /// Values and slopes of one mode at all knots.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnotData {
-    /// Values.
+    /// Value at each knot.
     pub values: Vec<f64>,
     /// Slopes before each knot; at the first knot the one behind it, unless the spline is cyclic.
     pub incoming: Vec<f64>,

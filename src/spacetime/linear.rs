@@ -17,7 +17,7 @@ use faer::{Mat, Par};
 pub(super) struct Linearisation {
     /// p: coordinates of the shape in the space.
     pub centre: Vec<f64>,
-    /// Φ.
+    /// Mode shapes Φ in coordinates of the space, one column per mode.
     pub modes: Mat<f64>,
     /// `ΦᵀM̄`: maps coordinates to those of the modes.
     pub to_modes: Mat<f64>,

@@ -212,7 +212,7 @@ impl Spacetime {
     /// `shape`.
     ///
     /// # Errors
-    /// No such keyframe, a shape of another body or one that is not finite.
+    /// A keyframe that does not exist, a shape of another body or one that is not finite.
     pub fn reshape(&mut self, key: usize, shape: &[Vec3]) -> Result<f64, SpacetimeError> {
         self.check_key(key)?;
         check_shape(shape, self.nodes(), || format!("keyframe {key}"))?;
@@ -262,7 +262,7 @@ impl Spacetime {
     /// Makes a keyframe soft, with a cost `weight |x − X|²` in the norm of the mass. `None` makes it exact again.
     ///
     /// # Errors
-    /// No such keyframe, a weight that is not positive.
+    /// A keyframe that does not exist, a weight that is not positive.
     pub fn soften(&mut self, key: usize, weight: Option<f64>) -> Result<(), SpacetimeError> {
         self.check_key(key)?;
         check_weight(weight)?;
@@ -314,7 +314,7 @@ impl Spacetime {
     /// Removes a partial keyframe.
     ///
     /// # Errors
-    /// No such partial keyframe.
+    /// A partial keyframe that does not exist.
     pub fn drop_partial(&mut self, id: usize) -> Result<(), SpacetimeError> {
         let Some(at) = self.partials.iter().position(|p| p.id == id) else {
             return Err(SpacetimeError::NoSuch {

@@ -48,7 +48,7 @@ pub enum RigidMotion {
 /// Parameters that change without a new preprocess. [hildebrandt2012, §4.4]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Factor of the elastic energy.
+    /// Factor of the elastic energy. Default: 1.
     pub stiffness: f64,
     /// α (1/s) and β (s): damping `αM + βK`.
     pub damping: (f64, f64),
@@ -90,7 +90,7 @@ pub struct Options {
     pub cyclic: bool,
     /// Additional shapes to linearise around.
     pub ghosts: Ghosts,
-    /// Rigid motion.
+    /// Treatment of rigid motion.
     pub rigid: RigidMotion,
     /// Rest shape of the body.
     pub rests: Rests,

@@ -16,7 +16,7 @@ const SAMPLES: usize = 64;
 /// Ratio of a ghost's weight to a mode's resistance.
 const FIRM: f64 = 10.0;
 
-/// Returns the weight of a ghost for a mode; `room` is the time to its neighbours, s.
+/// Returns the weight of a ghost for a mode; `room` is the mean time to its neighbours, s.
 pub(super) fn weight(mode: &Oscillator, room: f64) -> f64 {
     // A beam's stiffness against one displacement, times the cost of reaching an amplitude against damping.
     FIRM * (12.0 / (room * room) + mode.stiffness.abs()) * (1.0 / room + 2.0 * mode.damping.abs())

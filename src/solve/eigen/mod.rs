@@ -39,7 +39,7 @@ const WIDEST: usize = 32;
 pub struct EigenOptions {
     /// Number of eigenpairs.
     pub count: usize,
-    /// Largest residual `‖K φ − λ M φ‖` in proportion to `λ ‖M φ‖`, where rounding allows it; 1e-9.
+    /// Largest residual `‖K φ − λ M φ‖` relative to `λ ‖M φ‖`, where rounding allows it. Default: 1e-9.
     pub tolerance: f64,
     /// Shift below all eigenvalues, 1/s²: `K − shift · M` is factored and has to be positive definite. `None`: 0 when K is
     /// definite, else a small negative number.
@@ -75,11 +75,11 @@ impl EigenOptions {
 /// Eigenpairs, ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Eigenpairs {
-    /// λ, 1/s², ascending, never negative.
+    /// Eigenvalues λ, 1/s², ascending, never negative.
     pub values: Vec<f64>,
-    /// φ, one vector per node, with `φᵀ M φ = 1`; the largest component is positive.
+    /// Eigenvectors φ, one vector per node, with `φᵀ M φ = 1`; the largest component is positive.
     pub vectors: Vec<Vec<Vec3>>,
-    /// `‖K φ − λ M φ‖`.
+    /// Residual norms `‖K φ − λ M φ‖`.
     pub residuals: Vec<f64>,
     /// Allowed size of each residual: the larger of `tolerance · λ ‖M φ‖` and `1e-13 (‖K‖ + λ ‖M‖) ‖φ‖`, with norms of
     /// matrices bounded from below by their longest columns.
@@ -135,7 +135,7 @@ pub enum EigenError {
     /// An entry that is not finite.
     #[error("the {what} at free node {node} is not a finite number: check positions and material")]
     NotFinite {
-        /// Stiffness, mass or position.
+        /// Kind of the entry: stiffness, mass or position.
         what: &'static str,
         /// The node.
         node: usize,

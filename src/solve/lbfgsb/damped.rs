@@ -26,11 +26,11 @@ const WEAK: f64 = 1e-10;
 
 /// The state of the trust region.
 pub(super) struct Damping {
-    /// μ.
+    /// Damping μ.
     damping: f64,
     /// Factor by which μ grows when the next step fails.
     growth: f64,
-    /// D.
+    /// Diagonal D, one entry per variable.
     diagonal: DVector<f64>,
     /// Largest change of a scaled variable in a step.
     first_step: f64,
