@@ -48,7 +48,7 @@ pub enum RigidMotion {
 /// Parameters that change without a new preprocess. [hildebrandt2012, §4.4]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Factor of the elastic energy. Default: 1.
+    /// Factor of the elastic energy.
     pub stiffness: f64,
     /// α (1/s) and β (s): damping `αM + βK`.
     pub damping: (f64, f64),
