@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Boxes along the axes around points.
+//! Axis-aligned bounding boxes of points.
 
 use crate::Vec3;
 use parry3d_f64::bounding_volume::Aabb;
@@ -7,19 +7,19 @@ use parry3d_f64::math::Vector;
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 use std::borrow::Borrow;
 
-/// A box as parry has it.
+/// Converts a box to parry's type.
 pub(crate) fn to_parry(lo: &Vec3, hi: &Vec3) -> Aabb {
     let corner = |v: &Vec3| Vector::new(v.x, v.y, v.z);
     Aabb::new(corner(lo), corner(hi))
 }
 
-/// A hierarchy of boxes.
+/// Builds a bounding volume hierarchy of boxes.
 pub(crate) fn hierarchy(boxes: impl ExactSizeIterator<Item = (Vec3, Vec3)>) -> Bvh {
     let boxes = boxes.map(|(lo, hi)| to_parry(&lo, &hi));
     Bvh::from_iter(BvhBuildStrategy::Binned, boxes.enumerate())
 }
 
-/// Smallest and largest coordinates; (+∞, −∞) for no points.
+/// Returns the smallest and largest coordinates; (+∞, −∞) without points.
 pub(crate) fn bounds<P: Borrow<Vec3>>(points: impl IntoIterator<Item = P>) -> (Vec3, Vec3) {
     let far = Vec3::repeat(f64::INFINITY);
     points.into_iter().fold((far, -far), |(lo, hi), p| {
@@ -27,7 +27,7 @@ pub(crate) fn bounds<P: Borrow<Vec3>>(points: impl IntoIterator<Item = P>) -> (V
     })
 }
 
-/// The diagonal of the box; 0 for no points.
+/// Returns the length of the bounding box's diagonal; 0 without points.
 pub(crate) fn diagonal<P: Borrow<Vec3>>(points: impl IntoIterator<Item = P>) -> f64 {
     let (lo, hi) = bounds(points);
     if lo.x <= hi.x { (hi - lo).norm() } else { 0.0 }

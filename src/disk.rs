@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files on disk: read within a limit, written whole or not at all.
 //!
-//! What is no plain file (a device, a pipe) may have no end or never begin, so nothing else is opened. What is written stands
-//! beside its place under another name until it is whole; then it is renamed, so a full disk or a crash never leaves half of
-//! a file. The file that is replaced keeps its mode, and the symbolic links that lead to it; another name of it (a hard link)
-//! keeps the old content, for what has two names cannot be replaced as a whole. Parts that a killed process left are cleared by the
-//! next write to the same place.
+//! Only plain files are opened: a device or a pipe may have no end or never begin. A file is written next to its place under
+//! another name, and renamed when complete, so a full disk or a crash never leaves half a file. The replaced file keeps its mode
+//! and the symbolic links that lead to it. Another name of it (a hard link) keeps the old content, since a file with two names
+//! cannot be replaced as a whole. The next write to the same place removes partial files of killed processes.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Opens a plain file of at most `longest` bytes -> the file and its length.
+/// Opens a plain file of at most `longest` bytes and returns it with its length.
 pub(crate) fn open(path: &Path, longest: u64) -> io::Result<(File, u64)> {
     // Opening a pipe waits for its other end: look before.
     plain(&fs::metadata(path)?)?;
@@ -28,7 +27,7 @@ pub(crate) fn open(path: &Path, longest: u64) -> io::Result<(File, u64)> {
     Ok((file, length))
 }
 
-/// Why a file could be neither read nor written, and what a person can do about it.
+/// Returns the reason why a file could be neither read nor written, and a remedy.
 pub(crate) fn reason(error: &io::Error) -> String {
     let remedy = match error.kind() {
         io::ErrorKind::NotFound => "there is no such file or folder; check the path",
@@ -57,7 +56,7 @@ fn plain(about: &fs::Metadata) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-/// The bytes of a plain file of at most `longest` bytes.
+/// Reads a plain file of at most `longest` bytes.
 pub(crate) fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     let (file, length) = open(path, longest)?;
     let mut bytes = Vec::new();
@@ -66,7 +65,7 @@ pub(crate) fn read(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes files under other names and puts them in place when all are whole: none is left half written.
+/// Writes files under other names and renames all of them when they are complete.
 pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
     let mut written: Vec<(PathBuf, Place)> = Vec::new();
     let all = (|| {
@@ -93,7 +92,7 @@ pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
             .try_for_each(|(part, place)| place.take(part))
     })();
     if all.is_err() {
-        // The first error is the one to tell; a part that cannot be removed harms nobody.
+        // The first error is the relevant one; a partial file that cannot be removed does no harm.
         for (part, _) in &written {
             let _ = fs::remove_file(part);
         }
@@ -101,16 +100,16 @@ pub(crate) fn write_together(files: &[(&Path, &[&[u8]])]) -> io::Result<()> {
     all
 }
 
-/// Where a file goes.
+/// Destination of a file.
 struct Place {
-    /// With all symbolic links followed.
+    /// Path with all symbolic links followed.
     path: PathBuf,
-    /// The file that is there.
+    /// Metadata of the existing file.
     replaces: Option<fs::Metadata>,
 }
 
 impl Place {
-    /// What a rename would refuse is refused here, before anything is written.
+    /// Checks, before anything is written, for what a rename would refuse.
     fn of(path: &Path) -> io::Result<Self> {
         let path = followed(path)?;
         let replaces = match fs::metadata(&path) {
@@ -122,16 +121,16 @@ impl Place {
         Ok(Self { path, replaces })
     }
 
-    /// Puts a whole part here.
+    /// Moves a complete part here.
     fn take(&self, part: &Path) -> io::Result<()> {
         fs::rename(part, &self.path)
     }
 }
 
-/// A part to which nothing was added for so long is nobody's any more.
+/// Age after which an unchanged partial file counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(15 * 60);
 
-/// Removes what killed processes left of earlier writes to a path; what cannot be removed harms nobody.
+/// Removes partial files of killed processes for a path. Files that cannot be removed do no harm.
 fn clear(path: &Path) {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return;
@@ -163,9 +162,9 @@ fn clear(path: &Path) {
     }
 }
 
-/// The path behind symbolic links, which may lead to nothing yet.
+/// Follows symbolic links, which may lead to a missing file.
 fn followed(path: &Path) -> io::Result<PathBuf> {
-    /// As many links as Linux follows.
+    /// Maximum number of links, as in Linux.
     const MOST: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..MOST {
@@ -184,7 +183,7 @@ fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other(what))
 }
 
-/// A name beside a path that no other write uses.
+/// Returns a name next to a path that no other write uses.
 fn part_name(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A lock that refuses to wait for itself.
+//! A lock that refuses to wait for its own holder.
 //!
-//! Long work holds what it changes and calls out meanwhile: to a progress, and through it to anything at all. Whoever comes
-//! back from there to the same thing would wait for himself, and for ever. So would a forked process for a thread that was at
-//! work in its parent, and that it does not have.
+//! Long work locks what it changes and meanwhile calls out: to a progress, and through it to arbitrary code. If that code
+//! returned to the locked object, the thread would wait for itself for ever. Likewise a forked process would wait for a
+//! thread that was working in its parent, and that it does not have.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
@@ -11,15 +11,15 @@ use std::process;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// It is in use, and will be until the caller returns.
+/// Error of a lock whose wait would never end: the value is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InUse {
-    /// By the work that this call was made from.
+    /// In use by the work that made this call.
     #[error(
         "the call from whose progress this one was made is still at work on it: wait until that one has returned"
     )]
     Nested,
-    /// By a thread of the process that this one was forked from.
+    /// In use by a thread of the process that this one was forked from.
     #[error(
         "a thread of the parent was at work on it when this process was forked: make it again here, or start \
          processes by 'spawn'"
@@ -30,13 +30,13 @@ pub enum InUse {
 /// A value for one thread at a time.
 #[derive(Debug, Default)]
 pub struct Exclusive<T> {
-    /// Process and thread; zero while nobody holds it.
+    /// Process and thread; zero while unlocked.
     owner: AtomicU64,
     value: Mutex<T>,
 }
 
 impl<T> Exclusive<T> {
-    /// A value that nobody holds.
+    /// Creates an unlocked value.
     pub fn new(value: T) -> Self {
         Self {
             owner: AtomicU64::new(0),
@@ -44,7 +44,7 @@ impl<T> Exclusive<T> {
         }
     }
 
-    /// Waits for other threads of this process.
+    /// Locks the value; waits for other threads of this process.
     ///
     /// # Errors
     /// [`InUse`] where waiting would not end.
@@ -65,7 +65,7 @@ impl<T> Exclusive<T> {
     }
 }
 
-/// A value that is held until this is dropped.
+/// Exclusive access to a value until this is dropped.
 #[derive(Debug)]
 pub struct ExclusiveGuard<'a, T> {
     owner: &'a AtomicU64,
@@ -88,12 +88,12 @@ impl<T> DerefMut for ExclusiveGuard<'_, T> {
 
 impl<T> Drop for ExclusiveGuard<'_, T> {
     fn drop(&mut self) {
-        // Before the lock is free, or the next owner's mark would be lost.
+        // Before unlocking, or it would erase the next owner's mark.
         self.owner.store(0, Ordering::Relaxed);
     }
 }
 
-/// This process and thread, in one number that is not zero.
+/// Returns this process and thread as one number that is not zero.
 fn me() -> u64 {
     static COUNT: AtomicU32 = AtomicU32::new(1);
     thread_local!(static NUMBER: Cell<u32> = const { Cell::new(0) });

@@ -27,8 +27,7 @@
 //! # }
 //! ```
 //!
-//! Data flows one way, through immutable things that are built once into one mutable thing, and back
-//! through one kernel:
+//! Data flows one way: immutable objects, each built once, lead to one mutable simulation, and results return through one kernel:
 //!
 //! ```text
 //! Surface, Skeleton ──enclose──▶ Lattice ──assemble──▶ Body ──▶ Simulation ──▶ Clip
@@ -36,7 +35,7 @@
 //!                              positions (n, 3) f32 ◀── kernel ◀───┘
 //! ```
 //!
-//! | module | what it knows |
+//! | module | contents |
 //! | --- | --- |
 //! | [`surface`] | triangle surfaces as they come: defects, closest point, ray, winding number, the domain Ω |
 //! | [`skeleton`] | bones, poses, blended rigid motions, C¹ motion inside a frame, skin weights |
@@ -46,14 +45,14 @@
 //! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov methods, L-BFGS-B |
 //! | [`dynamics`] | one file per method of motion, and static equilibrium |
 //! | [`rig`] | force fields that push the flesh: templates, guides, samples over a control, their generalised forces, fitting |
-//! | [`shell`] | discrete shells: the elastic energy of any triangle mesh, its derivatives, shapes relaxed |
+//! | [`shell`] | discrete shells: the elastic energy of any triangle mesh, its derivatives, relaxation of shapes |
 //! | [`tets`] | tetrahedral meshes without a skeleton: filling, file formats |
 //! | [`modal`] | modes, warping, modal dynamics, manipulation |
 //! | [`mrep`] | medial models: atoms with spokes, implied boundaries, coordinates along, around and in depth, fits |
-//! | [`present`] | what is shown of a state: carried surfaces, the artist's skin, modes, in the world's space or an object's |
+//! | [`present`] | display of a state: carried surfaces, the artist's skin, modes, in the world's space or an object's |
 //! | [`clip`] | a simulated clip: the unit of preview and bake |
-//! | [`shot`] | a body, its poses, rigs and settings in one file: what a machine without a scene simulates |
-//! | [`kernel`] | what is done for every surface vertex of every frame: embedding, modal warp |
+//! | [`shot`] | a body, its poses, rigs and settings in one file, for machines without the scene |
+//! | [`kernel`] | the work for every surface vertex of every frame: embedding, modal warp |
 //! | [`spacetime`] | motions through keyframes with the least acting force: reduced spaces, wiggly splines, blending |
 //! | [`store`] | the on-disk cache: versioned, checksummed |
 //!

@@ -1,4 +1,4 @@
-//! Progress and cancel: one hook for Blender's bar, the command line and the cancel key.
+//! Progress and cancellation: one hook for Blender's bar, the command line and the cancel key.
 //!
 //! ```
 //! use std::sync::Mutex;
@@ -21,12 +21,12 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Receives the progress of a long computation; answers whether to go on.
+/// Receives the progress of a long computation and decides whether to continue.
 ///
 /// Implemented for closures, so `&|fraction: f64, stage: &str| true` is a progress.
 pub trait Progress: Sync {
-    /// `fraction` runs from 0 to 1 over the whole call; `stage` is a short phrase for people.
-    /// Returns false to cancel.
+    /// Reports progress and returns false to cancel. `fraction` runs from 0 to 1 over the whole call; `stage` is a
+    /// short phrase for people.
     fn report(&self, fraction: f64, stage: &str) -> bool;
 }
 
@@ -36,13 +36,13 @@ impl<F: Fn(f64, &str) -> bool + Sync> Progress for F {
     }
 }
 
-/// A stage of something longer: what it reports from 0 to 1 is passed on as a share of the whole.
+/// A stage of a longer computation: maps its progress from 0..1 to a range of the whole.
 pub struct Part<'a> {
-    /// The progress of the whole.
+    /// Progress of the whole.
     pub whole: &'a dyn Progress,
-    /// Where in the whole the stage begins.
+    /// Fraction of the whole at the start of the stage.
     pub from: f64,
-    /// Where it ends.
+    /// Fraction of the whole at its end.
     pub to: f64,
 }
 
@@ -53,16 +53,16 @@ impl Progress for Part<'_> {
     }
 }
 
-/// Reports steps that may be far quicker than any display: at most twenty times a second.
+/// Passes on at most twenty reports a second, for steps faster than any display.
 pub struct Paced<'a> {
     whole: &'a dyn Progress,
     begin: Instant,
-    /// When it reported last, ms since it began.
+    /// Time of the last report, ms since `begin`.
     last: AtomicU64,
 }
 
 impl<'a> Paced<'a> {
-    /// Reports first when some time has gone by.
+    /// Wraps a progress; the first report comes after a pause.
     pub fn new(whole: &'a dyn Progress) -> Self {
         Self {
             whole,
@@ -74,7 +74,7 @@ impl<'a> Paced<'a> {
 
 impl Progress for Paced<'_> {
     fn report(&self, fraction: f64, stage: &str) -> bool {
-        /// Milliseconds.
+        /// Shortest time between reports, ms.
         const PACE: u64 = 50;
         let now = self.begin.elapsed().as_millis() as u64;
         if now < self.last.load(Ordering::Relaxed) + PACE {
@@ -85,7 +85,7 @@ impl Progress for Paced<'_> {
     }
 }
 
-/// Reports to nobody and never cancels.
+/// Ignores reports and never cancels.
 pub struct Silent;
 
 impl Progress for Silent {
@@ -94,12 +94,12 @@ impl Progress for Silent {
     }
 }
 
-/// The caller asked to stop.
+/// Error: the caller cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
-/// Reports, and turns a "stop" into an error that `?` carries out.
+/// Reports progress, and turns a cancellation into an error for `?`.
 pub fn step(progress: &dyn Progress, fraction: f64, stage: &str) -> Result<(), Cancelled> {
     if progress.report(fraction, stage) {
         Ok(())
@@ -108,7 +108,7 @@ pub fn step(progress: &dyn Progress, fraction: f64, stage: &str) -> Result<(), C
     }
 }
 
-/// `f` of each of `0..count`, in order, computed in parallel, with progress.
+/// Returns `f` of each of `0..count`, in order, computed in parallel with progress.
 ///
 /// # Errors
 /// A stop by the progress.

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What counts as a number where something comes in.
+//! Bounds of numbers at the inputs.
 //!
-//! Beyond these bounds squares and products of what is computed would overflow, in f32 where surfaces are shown and in f64
-//! elsewhere, and no more than rounding would be left of it in any case.
+//! Beyond these bounds squares and products would overflow, in f32 where surfaces are displayed and in f64 elsewhere. Results would
+//! in any case be nothing but rounding.
 
 use crate::{Mat3, Vec3};
 
-/// Farthest position, metres: its cube is finite in f32.
+/// Largest coordinate, metres: its cube is finite in f32.
 pub(crate) const FARTHEST: f64 = 1e12;
-/// Largest number of any other kind: its cube is finite in f64.
+/// Largest magnitude of any other number: its cube is finite in f64.
 pub(crate) const LARGEST: f64 = 1e100;
-/// Largest number that files may hold of what was computed: what fills all places, 1e36 m³, weighs less, and squares of squares are
+/// Largest magnitude of a computed number in a file. Flesh that fills all positions, 1e36 m³, weighs less, and fourth powers are
 /// finite in f64.
 const LARGEST_KEPT: f64 = 1e50;
 
-/// Finite, and not too large to be computed with.
+/// Returns whether a number is finite and at most [`LARGEST`] in magnitude.
 pub(crate) fn is_sound(x: f64) -> bool {
     x.abs() <= LARGEST
 }
 
-/// The same of a number that a file holds.
+/// Returns whether a number from a file is finite and at most [`LARGEST_KEPT`] in magnitude.
 pub(crate) fn is_kept(x: f64) -> bool {
     x.abs() <= LARGEST_KEPT
 }
 
-/// A vector of such numbers.
+/// Returns whether all components pass [`is_kept`].
 pub(crate) fn all_kept(v: &Vec3) -> bool {
     v.iter().all(|x| is_kept(*x))
 }
 
-/// The largest size of an entry, infinite where one is no number; `amax` forgets an infinity after a NaN.
+/// Returns the largest magnitude of an entry, infinite if one is NaN; `amax` forgets an infinity after a NaN.
 pub(crate) fn largest(m: &Mat3) -> f64 {
     let larger = |most: f64, x: &f64| match x.is_nan() {
         true => f64::INFINITY,
@@ -38,12 +38,12 @@ pub(crate) fn largest(m: &Mat3) -> f64 {
     m.iter().fold(0.0, larger)
 }
 
-/// A vector of such numbers.
+/// Returns whether all components pass [`is_sound`].
 pub(crate) fn all_sound(v: &Vec3) -> bool {
     v.iter().all(|x| is_sound(*x))
 }
 
-/// A position that can be computed with.
+/// Returns whether a position is finite and within [`FARTHEST`].
 pub(crate) fn is_place(x: &Vec3) -> bool {
     x.iter().all(|x| x.abs() <= FARTHEST)
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Disjoint sets of the numbers 0 to n − 1, joined one by one.
 
-/// Disjoint sets; each is known by its smallest member.
+/// Disjoint sets; each is represented by its smallest member.
 #[derive(Debug, Clone)]
 pub(crate) struct DisjointSets(Vec<u32>);
 
 impl DisjointSets {
-    /// Every number by itself.
+    /// Creates `count` sets of one number each.
     pub fn new(count: usize) -> Self {
         Self((0..count as u32).collect())
     }
 
-    /// The smallest member of a number's set.
+    /// Returns the smallest member of a number's set.
     pub fn root(&mut self, mut v: u32) -> u32 {
         while self.0[v as usize] != v {
             let up = self.0[self.0[v as usize] as usize];
@@ -21,14 +21,14 @@ impl DisjointSets {
         v
     }
 
-    /// Joins the sets of two numbers; whether they were two.
+    /// Joins the sets of two numbers; returns whether they were different.
     pub fn join(&mut self, a: u32, b: u32) -> bool {
         let (a, b) = (self.root(a), self.root(b));
         self.0[a.max(b) as usize] = a.min(b);
         a != b
     }
 
-    /// For each number that of its set, in order of appearance.
+    /// Returns the index of each number's set, in order of appearance.
     pub fn numbers(mut self) -> Vec<u32> {
         let mut of_root = vec![u32::MAX; self.0.len()];
         let mut count = 0;

@@ -1,59 +1,59 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The energy that a constrained body may have: constraints that stand still do no work, and those that move do no more than
-//! their forces times the displacements of their targets.
+//! Energy bound of a constrained body. Constraints at rest do no work; moving ones do at most their forces times the
+//! displacements of their targets.
 //!
-//! Warped constraints are held by forces along Φ_xᵀ, while what they hold changes along the whole derivative of the warp,
-//! and exercised nodes need not be the constrained ones. Neither is passive by itself: without a bound, energy can be
-//! pumped in until the body is lost.
+//! Warped constraints act by forces along Φ_xᵀ, while the constrained quantity changes along the full derivative of the
+//! warp; also, exercised nodes need not be the constrained ones. Neither is passive by itself. Without a bound, constraints
+//! can pump in energy until the motion diverges.
 
 use super::Modes;
 use super::oscillator::State;
 
-/// The exact integrator's energy may exceed what it should be by this part before motion is slowed,
+/// Excess over the expected energy, as a share, at which the exact integrator's motion is slowed,
 const SLACK: f64 = 0.05;
-/// and the paper's, which damps by itself and is otherwise left as printed, by this factor before it is stopped.
+/// and the factor at which the paper's integrator is stopped, which damps by itself and is otherwise as printed.
 const PRINTED: f64 = 4.0;
 
-/// What the targets did in a step.
+/// Motion of the targets in a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Targets {
-    /// Some are new or leapt.
+    /// Some targets are new or jumped.
     New,
-    /// They moved on, and so much work was done on them, joules.
+    /// They moved; the work done on them, joules.
     Led(f64),
-    /// They stood still.
+    /// They did not move.
     Still,
 }
 
-/// What becomes of the state after a step.
+/// Effect of the energy bound on the state after a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It stays as it is.
+    /// The state is unchanged.
     Free,
-    /// Its velocities were lowered.
+    /// Velocities were lowered.
     Slowed,
-    /// It cannot be.
+    /// The state is not admissible.
     Refused,
 }
 
-/// What the energy should be since the targets were new, and the largest of it.
+/// Expected energy since the targets were new, and its maximum.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Budget {
     energy: f64,
     largest: f64,
-    /// Amplitudes to come to rest from: they follow the targets without swinging. None before.
+    /// Amplitudes to come to rest from, which follow the targets without oscillation. Empty before the first step.
     base: Vec<f64>,
 }
 
 impl Budget {
-    /// From the energy of a state.
+    /// Starts from the energy of a state.
     pub fn start(&mut self, modes: &Modes, state: &State) {
         self.energy = energy(modes, state);
         self.largest = self.energy;
         self.base.clone_from(&state.q);
     }
 
-    /// Where to come to rest from: the amplitudes that followed the targets so far, or those given.
+    /// Returns the amplitudes to come to rest from: those that followed the targets, or else `otherwise`.
     pub fn base<'a>(&'a self, targets: Targets, otherwise: &'a [f64]) -> &'a [f64] {
         if targets == Targets::New || self.base.is_empty() {
             otherwise
@@ -62,14 +62,14 @@ impl Budget {
         }
     }
 
-    /// The amplitudes that follow the targets.
+    /// Sets the amplitudes that follow the targets.
     pub fn follow(&mut self, base: &[f64]) {
         if !self.base.is_empty() {
             self.base.copy_from_slice(base);
         }
     }
 
-    /// Whether the state after a step may be; with the exact integrator motion is slowed so that it may.
+    /// Checks the state after a step against the bound. With the exact integrator it slows the motion to meet the bound.
     pub fn admits(
         &mut self,
         modes: &Modes,
@@ -109,13 +109,13 @@ impl Budget {
     }
 }
 
-/// The energy of a state, joules.
+/// Returns the energy of a state, joules.
 pub(super) fn energy(modes: &Modes, state: &State) -> f64 {
     let (kinetic, elastic) = energies(modes, state);
     kinetic + elastic
 }
 
-/// Kinetic and elastic energy, joules.
+/// Returns kinetic and elastic energy, joules.
 fn energies(modes: &Modes, state: &State) -> (f64, f64) {
     let kinetic: f64 = state.v.iter().map(|v| v * v).sum();
     let elastic = state.q.iter().zip(modes.eigenvalues());

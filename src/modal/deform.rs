@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modes made ready to be shown: how a surface is embedded in their nodes, and the kernel that moves it ([`crate::present`]
-//! shows the surfaces of a body with it).
+//! Modes prepared for display: embedding of a surface in their nodes, and the kernel that moves it. [`crate::present`]
+//! displays a body's surfaces with it.
 
 use super::{ModalError, Modes};
 use crate::Vec3;
@@ -10,14 +10,14 @@ use crate::lattice::Embedding;
 use crate::skeleton::SkinWeights;
 use crate::surface::Surface;
 
-/// How surfaces are shown.
+/// Options for displaying surfaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeformOptions {
-    /// Where the warp is done.
+    /// Whether the warp is computed at vertices or at nodes.
     pub form: Form,
-    /// How modes are stored.
+    /// Number format of stored modes.
     pub precision: Precision,
-    /// Which engine.
+    /// Engine that runs the warp.
     pub engine: EngineChoice,
 }
 
@@ -32,10 +32,11 @@ impl Default for DeformOptions {
 }
 
 impl DeformOptions {
-    /// By the names of the interface; a device, a part of its name or its number, is for the engine 'gpu'.
+    /// Builds options from the names of the interface. `device` is a device, a part of its name or its number, for the
+    /// engine 'gpu'.
     ///
     /// # Errors
-    /// A name that there is none of.
+    /// An unknown name.
     pub fn named(
         form: &str,
         precision: &str,
@@ -63,7 +64,7 @@ impl DeformOptions {
 }
 
 impl Modes {
-    /// What shows a surface embedded in the nodes; skin weights let it follow a pose.
+    /// Builds a deformer for a surface embedded in the nodes. Skin weights let it follow a pose.
     ///
     /// # Errors
     /// No modes, an embedding or weights of another surface, numbers that are not finite.
@@ -90,7 +91,8 @@ impl Modes {
         Ok(Deformer::new(model, &options.engine))
     }
 
-    /// Refuses points that all lie farther from the flesh than this is across: to embed them says nothing.
+    /// Checks that the gap between the bounding boxes of points and flesh is at most the flesh's diagonal. Farther
+    /// away an embedding is meaningless.
     ///
     /// # Errors
     /// [`ModalError::Away`].
@@ -105,7 +107,7 @@ impl Modes {
         Ok(())
     }
 
-    /// The embedding of a surface in the nodes, and, on a body of flesh, which bones carry its vertices.
+    /// Embeds a surface in the nodes. On a body of flesh it also returns the skin weights of the vertices.
     pub fn embed_surface(&self, surface: &Surface) -> (Embedding, Option<SkinWeights>) {
         match self.body() {
             Some(body) => {
@@ -118,19 +120,19 @@ impl Modes {
 }
 
 impl Modes {
-    /// [`embed_surface`](Self::embed_surface) as it was called.
+    /// Former name of [`embed_surface`](Self::embed_surface).
     #[deprecated(note = "renamed to embed_surface")]
     pub fn hang(&self, surface: &Surface) -> (Embedding, Option<SkinWeights>) {
         self.embed_surface(surface)
     }
 
-    /// [`embed_points`](Self::embed_points) as it was called.
+    /// Former name of [`embed_points`](Self::embed_points).
     #[deprecated(note = "renamed to embed_points")]
     pub fn hang_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
         self.embed_points(points)
     }
 
-    /// As [`embed_surface`](Self::embed_surface), for points without triangles between them.
+    /// Embeds points as [`embed_surface`](Self::embed_surface) does vertices, without triangles between them.
     pub fn embed_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
         let embedding = self.lattice().embed(points);
         let skin = self.body().map(|body| body.skin_around(&embedding));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can go wrong with modes.
+//! Errors of modes and modal simulation.
 
 use super::Integrator;
 
-/// Why modes could not be computed or used.
+/// Reason why modes could not be computed or used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ModalError {
     /// The caller stopped.
@@ -18,116 +18,116 @@ pub enum ModalError {
     /// A setting out of range.
     #[error("{what} must be {range}, not {value}")]
     Setting {
-        /// Which.
+        /// Name of the setting.
         what: &'static str,
-        /// What would be right.
+        /// Permitted range.
         range: &'static str,
-        /// What was given.
+        /// Value of the setting.
         value: f64,
     },
-    /// An array that does not fit.
+    /// An array of the wrong length.
     #[error("there must be {expected} {what}, one per {per}, not {given}")]
     Length {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
-        /// Node or mode.
+        /// Kind of its items: node or mode.
         per: &'static str,
-        /// How many it should have.
+        /// Expected length.
         expected: usize,
-        /// How many it has.
+        /// Actual length.
         given: usize,
     },
-    /// A number that is NaN or infinite.
+    /// A number that is NaN, infinite or absurdly large.
     #[error("the {what} of {per} {index} is not finite, or absurdly large")]
     NotFinite {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
-        /// Node or mode.
+        /// Kind of its items: node or mode.
         per: &'static str,
-        /// Where.
+        /// Index of the node or mode.
         index: usize,
     },
     /// A node that does not exist.
     #[error("{what} names node {node}, but there are {nodes} nodes")]
     Node {
-        /// What names it.
+        /// Name of the list or constraint.
         what: &'static str,
-        /// The node.
+        /// Index of the node.
         node: usize,
-        /// How many there are.
+        /// Number of nodes.
         nodes: usize,
     },
     /// A mode that does not exist.
     #[error("there is no mode {mode}: the body has {modes} modes, counted from 0")]
     Mode {
-        /// The mode.
+        /// Index of the mode.
         mode: usize,
-        /// How many there are.
+        /// Number of modes.
         modes: usize,
     },
-    /// Everything is fixed.
+    /// A body whose nodes are all fixed.
     #[error("all {nodes} nodes are fixed: nothing is left that could move")]
     NothingFree {
         /// Number of nodes.
         nodes: usize,
     },
-    /// No modes were asked for.
+    /// A request for zero modes.
     #[error("at least one mode must be asked for")]
     NoModes,
-    /// More modes than freedom.
+    /// More modes than degrees of freedom.
     #[error(
         "{asked} modes were asked for, but {free} free nodes have {most} degrees of freedom: ask for fewer"
     )]
     TooMany {
-        /// How many were asked for.
+        /// Requested number of modes.
         asked: usize,
-        /// Nodes that are not fixed.
+        /// Number of nodes that are not fixed.
         free: usize,
-        /// The most there can be.
+        /// Maximum number of modes.
         most: usize,
     },
     /// A node without mass.
     #[error("node {node} has no mass: it belongs to no element with flesh; remove it or fix it")]
     NoMass {
-        /// Where.
+        /// Index of the node.
         node: usize,
     },
     /// An unknown integrator.
     #[error("there is no integrator '{name}'; there are {}", Integrator::ALL.map(|i| format!("'{}'", i.name())).join(", "))]
     Integrator {
-        /// What was asked for.
+        /// Unknown name.
         name: String,
     },
-    /// A name that there is none of.
+    /// An unknown name.
     #[error("there is no {what} '{name}'; there are {known}")]
     Unknown {
-        /// Form, precision or engine.
+        /// Kind of the name: form, precision or engine.
         what: &'static str,
-        /// What was asked for.
+        /// Unknown name.
         name: String,
-        /// What there is.
+        /// Known names.
         known: &'static str,
     },
-    /// A surface of another body, of another place or in another unit.
+    /// A surface of another body, in another place or in another unit.
     #[error(
         "the surface is {distance:.3} m away from the flesh, more than the {size:.3} m that this is across: it belongs to another body, or is in another place or unit"
     )]
     Away {
-        /// Between the boxes of both, metres.
+        /// Distance between the bounding boxes of both, metres.
         distance: f64,
-        /// Diagonal of the flesh's box, metres.
+        /// Diagonal of the flesh's bounding box, metres.
         size: f64,
     },
-    /// A supported node cannot be dragged.
+    /// A constraint on a fixed node.
     #[error("node {node} is fixed and cannot be constrained: constrain one that can move")]
     Supported {
-        /// The node.
+        /// Index of the node.
         node: usize,
     },
-    /// Nothing that could move the constrained nodes.
+    /// Constraints without an exercised node that can move.
     #[error("there is no exercised node that can move: name some, or leave them out")]
     NotExercised,
-    /// A free body under a load that nothing holds against.
+    /// A free body under a load that no support balances.
     #[error(
         "nothing holds the body against its loads: fix some nodes when its modes are made, or let it move"
     )]

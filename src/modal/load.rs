@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modal forces: `Φᵀ R_wᵀ F + (MΦ)ᵀ R_wᵀ g`, the work of every step, on numbers packed node by node.
+//! Modal forces `Φᵀ R_wᵀ F + (MΦ)ᵀ R_wᵀ g`, computed in every step from values packed by node.
 
 use super::Modes;
 use crate::Vec3;
 use crate::skeleton::rotation_vector::rotation;
 
-/// Rows per node: Ψ, Φ and MΦ, three each.
+/// Number of rows per node: Ψ, Φ and MΦ, three each.
 const ROWS: usize = 9;
 
-/// Ψ, Φ and MΦ of the nodes that matter, one node after the other.
+/// Ψ, Φ and MΦ of the nodes that move, node by node.
 #[derive(Debug)]
 pub(super) struct PackedModes {
     modes: usize,
@@ -41,7 +41,7 @@ impl PackedModes {
 }
 
 impl PackedModes {
-    /// `M Φ` of the first `count` modes again, per mode one vector per node.
+    /// Unpacks `M Φ` of the first `count` modes: per mode one vector per node.
     pub fn momenta(&self, count: usize, nodes: usize) -> Vec<Vec<Vec3>> {
         let mut all = vec![vec![Vec3::zeros(); nodes]; count];
         let m = self.modes;
@@ -60,8 +60,9 @@ impl PackedModes {
 }
 
 impl Modes {
-    /// Adds to `sum[m]` the modal forces of what `load` gives for each node: a force (N) and an acceleration (m/s²)
-    /// that acts on its mass, both to be turned back by the rotation that amplitudes `q` mean for the node.
+    /// Adds to `sum[m]` the modal forces of the loads at all nodes. `load` returns a force (N) and an acceleration
+    /// (m/s²) that acts on the node's mass. With `warp`, both are rotated back by the node's rotation at amplitudes
+    /// `q`.
     pub(crate) fn add_modal_force(
         &self,
         q: &[f64],
@@ -95,7 +96,7 @@ impl Modes {
     }
 }
 
-/// In four lanes, so that it need not wait for each sum.
+/// Computes a dot product in four lanes, which avoids waiting for each sum.
 #[inline]
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 4];

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Constraints on positions and orientations of nodes, held by forces at exercised nodes. [choi2003, §5]
+//! Constraints on positions and orientations of nodes, enforced by forces at exercised nodes. [choi2003, §5]
 //!
 //! The paper solves `F_x = R_x (R̃_c Φ_c γ Φ_xᵀ)⁺ (u_c − R̃_c Φ_c q)` for positions, `F_x = R_x (Ψ_c γ Φ_xᵀ)⁺ (w_c − Ψ_c q)`
-//! for orientations, ⁺ the pseudo-inverse (the paper's `Aᵀ` is a misprint), stacked when both are given. R_x only
-//! names the axes of F_x: the unknown here is the force in the exercised nodes' own frames.
+//! for orientations, with the pseudo-inverse ⁺ (the paper's `Aᵀ` is a misprint), stacked when both occur. R_x only sets the
+//! axes of F_x: the unknown here is the force in the exercised nodes' own frames.
 //!
-//! Deviations: where no exercised nodes are named, they are the constrained ones and, for orientations, those around them. R̃
-//! depends on the corrected amplitudes, so the solve is iterated, with the whole derivative of
-//! `R̃(Ψq) Φq`, until the constraints hold. With the exact integrator, which damps nothing by itself, a force for the
-//! position alone would ring for ever: there an impulse at the end of the step, a second unknown, holds the velocity,
-//! and the body is bent to targets that are new or leap with the least of elastic energy before the step begins. With
-//! either, the body comes to rest where forces within the step could hold the constraints only by pumping energy in.
+//! Deviations: by default the exercised nodes are the constrained ones and, for orientations, their neighbours. R̃ depends on
+//! the corrected amplitudes, so the solve is iterated until the constraints hold, with the full derivative of `R̃(Ψq) Φq`.
+//! The exact integrator has no damping of its own, so a force for the position alone would make it oscillate for ever. There
+//! an impulse at the end of the step, a second unknown, enforces the velocity; and before the step begins the body is bent
+//! with the least elastic energy to targets that are new or jump. With either integrator, the body comes to rest where forces
+//! within the step could satisfy the constraints only by pumping energy in.
 
 use super::budget::{Budget, Targets, Verdict, energy};
 use super::oscillator::{Oscillators, State};
@@ -21,18 +21,19 @@ use crate::Vec3;
 use crate::aabb;
 use nalgebra::{DMatrix, DVector};
 
-/// Targets farther than this are none, metres or radians.
+/// Largest length of a target, metres or radians.
 const FARTHEST: f64 = 1e9;
-/// Constraints hold when none is farther off than this part of the body's size.
+/// Largest deviation at which constraints count as satisfied, as a share of the body's size.
 pub(super) const CLOSE: f64 = 1e-6;
-/// A target that moves by more than this part of the body's size in one step leaps.
+/// Motion of a target in one step, as a share of the body's size, beyond which it is a jump.
 const LEAP: f64 = 0.1;
-/// With the paper's integrator, forces that reach new targets with so many times the energy of bending there are not used.
+/// For the paper's integrator: the energy of forces that reach new targets may be at most this multiple of the energy of
+/// bending there.
 const HURLED: f64 = 300.0;
-/// A radian counts like this part of the body's size where constraints cannot all hold.
+/// Weight of a radian where constraints conflict, as a share of the body's size.
 const RADIAN: f64 = 0.1;
 
-/// What one node is held at.
+/// Target of a constraint on one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
     /// A displacement from rest, metres.
@@ -41,32 +42,31 @@ pub enum Target {
     Orientation(Vec3),
 }
 
-/// One constraint.
+/// A constraint on one node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hold {
-    /// The node.
+    /// Index of the node.
     pub node: usize,
-    /// What it is held at.
+    /// Target of the constraint.
     pub target: Target,
 }
 
-/// How well constraints hold after a step.
+/// Accuracy of constraints after a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Held {
     /// Largest distance of a constrained node from its target, metres.
     pub distance: f64,
     /// Largest difference of an orientation from its target, radians.
     pub angle: f64,
-    /// Corrections that were made.
+    /// Number of corrections made.
     pub passes: usize,
-    /// Not all constraints can hold together with these modes and exercised nodes: they hold in least squares.
+    /// Whether the constraints conflict for these modes and exercised nodes; they then hold in the least-squares sense.
     pub overdetermined: bool,
-    /// Motion was slowed, for the constraints would have pumped energy into the body.
+    /// Whether motion was slowed because the constraints would have pumped energy into the body.
     pub slowed: bool,
-    /// The body was brought to rest, for no forces within the step could hold the constraints but by hurling it about.
+    /// Whether the body was brought to rest because forces within the step would have hurled it.
     pub stopped: bool,
-    /// Forces (N, the frames of the nodes) that held them, per exercised node; zero where the body was brought to rest
-    /// because no forces within the step could hold them.
+    /// Constraint forces (N, frames of the nodes) per exercised node; zero where the body was brought to rest.
     pub forces: Vec<(usize, Vec3)>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Constraints {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub hold: Hold,
-    /// The target of the step before, if it was held then.
+    /// Target in the step before, if the constraint existed then.
     before: Option<Vec3>,
 }
 
@@ -99,8 +99,8 @@ impl Target {
 }
 
 impl Constraints {
-    /// Other constraints; those that were there before know how fast they move. Forces act at `exercised` nodes; if
-    /// none are named, at the constrained ones and, for orientations, at those around them.
+    /// Returns a copy with other constraints. Those that existed before keep their last targets, hence their velocities.
+    /// Forces act at `exercised` nodes; `None`: at the constrained ones and, for orientations, their neighbours.
     pub fn replaced(
         &self,
         modes: &Modes,
@@ -161,31 +161,31 @@ impl Constraints {
         self.rows.is_empty()
     }
 
-    /// A step is over: its targets are those of the step before.
+    /// Ends a step: its targets become those of the step before.
     pub fn stepped(&mut self) {
         for row in &mut self.rows {
             row.before = Some(row.hold.target.vector());
         }
     }
 
-    /// The state was changed from outside: what energy the body may have is to be found anew.
+    /// Discards the energy bound after the state was changed from outside.
     pub fn restart(&mut self) {
         self.budget = Budget::default();
     }
 
-    /// The constraints do not move from anywhere.
+    /// Discards the last targets, and with them the velocities.
     pub fn forget(&mut self) {
         self.rows.iter_mut().for_each(|r| r.before = None);
     }
 
-    /// Whether a target is new or leaps: the body then is to be brought there at rest instead of being hurled.
+    /// Returns whether a target is new or jumps. The body is then brought there at rest instead of being hurled.
     pub fn leaps(&self) -> bool {
         let far = LEAP * self.size;
         let leap = |row: &Row| row.before.is_none_or(|b| self.moved(row, b).norm() > far);
         self.rows.iter().any(leap)
     }
 
-    /// Bends the body to its targets with the least of elastic energy, velocities kept.
+    /// Bends the body to its targets with the least elastic energy; velocities are unchanged.
     pub fn relax(&self, modes: &Modes, warp: bool, state: &mut State) {
         let gain = self.compliance(modes);
         let solver = self.solver(modes, warp, &gain);
@@ -193,8 +193,8 @@ impl Constraints {
         state.q.copy_from_slice(found.q.as_slice());
     }
 
-    /// Corrects the amplitudes and velocities at the end of the step that began at `from`, under modal forces `loads`, so
-    /// that the constraints hold.
+    /// Corrects the amplitudes and velocities at the end of a step so that the constraints hold. The step began at `from`,
+    /// under modal forces `loads`.
     pub fn enforce(
         &mut self,
         modes: &Modes,
@@ -236,7 +236,7 @@ impl Constraints {
         } else if self.still() {
             Targets::Still
         } else {
-            // What a constraint's force does: the multipliers of its rows, times the displacement of its target.
+            // Work on the targets: the multipliers of the constraints times the displacements of their targets.
             let multipliers = pseudo_solve(found.jacobian.transpose(), &acting);
             Targets::Led(multipliers.dot(&self.ways()))
         };
@@ -253,8 +253,8 @@ impl Constraints {
         let fits = verdict != Verdict::Refused && !hurled;
         let mut stopped = false;
         if !fits || exact && error.norm() > CLOSE * self.size {
-            // Forces within the step cannot do it, or only by pumping energy in: the body comes to rest where it is least
-            // bent.
+            // Forces within the step fail, or succeed only by pumping in energy: the body comes to rest where it is bent
+            // least.
             let gain = self.compliance(modes);
             let base = self.budget.base(moved, &from.q);
             let start = DVector::from_column_slice(base);
@@ -276,8 +276,8 @@ impl Constraints {
         }
     }
 
-    /// Whether forces within the step reach new targets only with many times the energy that bending there would take:
-    /// those of exercised nodes far from the constrained ones.
+    /// Returns whether reaching new targets by forces within the step takes many times the energy of bending there. That
+    /// happens with exercised nodes far from the constrained ones.
     fn is_hurled(&self, modes: &Modes, warp: bool, from: &State, to: &State) -> bool {
         let mut relaxed = from.clone();
         self.relax(modes, warp, &mut relaxed);
@@ -285,7 +285,7 @@ impl Constraints {
         now.is_nan() || now > HURLED * (bent + before)
     }
 
-    /// No target is new or moves.
+    /// Returns whether no target is new or moves.
     fn still(&self) -> bool {
         let still = |row: &Row| row.before == Some(row.hold.target.vector());
         self.rows.iter().all(still)
@@ -300,14 +300,14 @@ impl Constraints {
         }
     }
 
-    /// Φ_xᵀ: modal forces of unit forces at exercised nodes.
+    /// Returns Φ_xᵀ: modal forces of unit forces at exercised nodes.
     fn spread(&self, modes: &Modes) -> DMatrix<f64> {
         DMatrix::from_fn(modes.len(), 3 * self.exercised.len(), |i, c| {
             modes.shapes()[i][self.exercised[c / 3]][c % 3]
         })
     }
 
-    /// Amplitudes at rest under unit forces at exercised nodes; modes without stiffness give way most.
+    /// Returns the static amplitudes under unit forces at exercised nodes; modes without stiffness yield most.
     fn compliance(&self, modes: &Modes) -> DMatrix<f64> {
         let all = modes.eigenvalues();
         let stiffest = all.iter().copied().fold(0.0, f64::max);
@@ -316,7 +316,7 @@ impl Constraints {
         weighted(&self.spread(modes), |i| 1.0 / all[i].max(1e-3 * softest))
     }
 
-    /// All targets, orientations in metres.
+    /// Returns all targets, orientations scaled to metres.
     pub(super) fn targets(&self) -> DVector<f64> {
         let mut all = DVector::zeros(3 * self.rows.len());
         for (r, row) in self.rows.iter().enumerate() {
@@ -326,12 +326,12 @@ impl Constraints {
         all
     }
 
-    /// Velocities of the targets over the last step; none where they leapt.
+    /// Returns the velocities of the targets over the last step; zero where they jumped.
     fn velocities(&self, step: f64) -> DVector<f64> {
         self.ways() / step
     }
 
-    /// How far the targets went in the last step, orientations in metres; nowhere where they leapt.
+    /// Returns the displacements of the targets in the last step, orientations scaled to metres; zero where they jumped.
     fn ways(&self) -> DVector<f64> {
         let mut all = DVector::zeros(3 * self.rows.len());
         for (r, row) in self.rows.iter().enumerate() {
@@ -343,7 +343,7 @@ impl Constraints {
         all
     }
 
-    /// How far a target moved since the step before, an orientation in metres.
+    /// Returns the displacement of a target since the step before, orientations scaled to metres.
     fn moved(&self, row: &Row, before: Vec3) -> Vec3 {
         (row.hold.target.vector() - before) * self.scale(&row.hold.target)
     }
@@ -379,7 +379,7 @@ impl Constraints {
     }
 }
 
-/// The nodes that a constraint is exercised at by default.
+/// Returns the default exercised nodes of a constraint.
 fn around(modes: &Modes, hold: &Hold) -> Vec<usize> {
     match hold.target {
         Target::Position(_) => vec![hold.node],
@@ -391,7 +391,7 @@ fn around(modes: &Modes, hold: &Hold) -> Vec<usize> {
     }
 }
 
-/// Rows times factors.
+/// Multiplies each row by a factor.
 fn weighted(matrix: &DMatrix<f64>, factor: impl Fn(usize) -> f64) -> DMatrix<f64> {
     DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, c| {
         factor(i) * matrix[(i, c)]

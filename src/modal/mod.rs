@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modal warping: vibration modes of a body, turned along with the local rotation of its flesh. [choi2003, §3, §4]
+//! Modal warping: vibration modes of a body, rotated with the local rotation of its flesh. [choi2003, §3, §4]
 //!
 //! ```
 //! use std::sync::Arc;
@@ -27,14 +27,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Modes`] are computed once: `K Φ = M Φ Λ`, and the rotations Ψ that each mode means for the nodes. A
-//! [`ModalSimulation`] moves their amplitudes, one oscillator each. The displacement shown is `u = R̃(Ψq) Φq`
-//! ([`mean_rotation`](crate::skeleton::rotation_vector::mean_rotation)), which bends and twists without the growth of the linear one. [`Hold`]s hold positions and orientations
-//! of nodes.
+//! [`Modes`] are computed once: `K Φ = M Φ Λ`, and the rotations Ψ of the nodes in each mode. A [`ModalSimulation`] advances their amplitudes, one
+//! oscillator each. The displayed displacement is `u = R̃(Ψq) Φq` ([`mean_rotation`](crate::skeleton::rotation_vector::mean_rotation)), which bends
+//! and twists without the growth of the linear one. [`Hold`]s constrain positions and orientations of nodes.
 //!
-//! Neglected: the change of `MRᵀ` to `RᵀM` (exact for lumped mass only), Coriolis forces of the local frames, what
-//! large strain does to stiffness; rotations are those of nodes, not integrated along the body, so very long bends
-//! fall a little short.
+//! Neglected: the change of `MRᵀ` to `RᵀM` (exact for lumped mass only), Coriolis forces of the local frames, and the effect of large strain on
+//! stiffness. Rotations are those of nodes, not integrated along the body, so very long bends fall a little short.
 
 mod budget;
 mod deform;

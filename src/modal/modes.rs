@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Vibration modes and what they mean for the rotation of the flesh. [choi2003, §3.2]
+//! Vibration modes and the rotations of the flesh in them. [choi2003, §3.2]
 
 use super::load::PackedModes;
 use super::{ModalError, ModalSystem};
@@ -25,7 +25,7 @@ pub struct Modes {
     pub(super) basis: Arc<Basis>,
 }
 
-/// What does not depend on how stiff the flesh is.
+/// The part of modes that does not depend on the flesh's stiffness.
 #[derive(Debug)]
 pub(super) struct Basis {
     pub(super) shapes: Vec<Vec<Vec3>>,
@@ -54,10 +54,10 @@ impl Basis {
 }
 
 impl Modes {
-    /// The `count` lowest modes of a system; `tolerance`: largest residual relative to `λ ‖M φ‖`.
+    /// Computes the `count` lowest modes of a system. `tolerance`: largest residual relative to `λ ‖M φ‖`.
     ///
     /// # Errors
-    /// More modes than freedom, a node without mass, nothing free, a stop by the progress.
+    /// More modes than degrees of freedom, a node without mass, no free node, a stop by the progress.
     pub fn compute(
         system: &ModalSystem,
         count: usize,
@@ -140,10 +140,10 @@ impl Modes {
         })
     }
 
-    /// The `count` lowest modes of a body of flesh.
+    /// Computes the `count` lowest modes of a body of flesh.
     ///
     /// # Errors
-    /// More modes than the body has freedom; a stop by the progress.
+    /// More modes than degrees of freedom; a stop by the progress.
     pub fn of_body(
         body: &Arc<Body>,
         count: usize,
@@ -153,10 +153,10 @@ impl Modes {
         Self::compute(&system, count, None, progress)
     }
 
-    /// The modes of the same flesh made stiffer by a factor: the shapes stay, the eigenvalues grow.
+    /// Returns the modes of the same flesh made stiffer by a factor: equal shapes, scaled eigenvalues.
     ///
     /// # Errors
-    /// A factor that is not positive, or makes eigenvalues too large to be computed with.
+    /// A factor that is not positive, or that makes eigenvalues too large.
     pub fn scaled(&self, factor: f64) -> Result<Self, ModalError> {
         let sound = |l: &f64| is_sound(l * factor);
         if !(factor > 0.0 && is_sound(factor) && self.eigenvalues.iter().all(sound)) {
@@ -172,10 +172,10 @@ impl Modes {
         })
     }
 
-    /// The first `count` of these modes (all, if there are no more).
+    /// Returns the first `count` of these modes, or all if there are fewer.
     ///
     /// # Errors
-    /// None asked for.
+    /// A `count` of zero.
     pub fn first(&self, count: usize) -> Result<Self, ModalError> {
         if count == 0 {
             return Err(ModalError::NoModes);
@@ -195,33 +195,33 @@ impl Modes {
         })
     }
 
-    /// Λ, 1/s², ascending.
+    /// Returns Λ, 1/s², ascending.
     pub fn eigenvalues(&self) -> &[f64] {
         &self.eigenvalues
     }
 
-    /// Whether a count of the eigenvalues below a bound agrees with those found: no mode is missing.
+    /// Returns whether a count of the eigenvalues below a bound proves that no mode is missing.
     pub fn verified(&self) -> bool {
         self.verified
     }
 
-    /// Undamped frequencies, Hz, ascending.
+    /// Returns the undamped frequencies, Hz, ascending.
     pub fn frequencies(&self) -> Vec<f64> {
         let hertz = |l: &f64| l.max(0.0).sqrt() / std::f64::consts::TAU;
         self.eigenvalues.iter().map(hertz).collect()
     }
 
-    /// Φ: per mode one vector per node, 1/√kg; zero at fixed nodes.
+    /// Returns Φ: per mode one vector per node, 1/√kg; zero at fixed nodes.
     pub fn shapes(&self) -> &[Vec<Vec3>] {
         &self.basis.shapes
     }
 
-    /// Ψ: per mode one rotation vector per node.
+    /// Returns Ψ: per mode one rotation vector per node.
     pub fn rotations(&self) -> &[Vec<Vec3>] {
         &self.basis.rotations
     }
 
-    /// Mass that moves with each node, kg: the row sums of M.
+    /// Returns the mass of each node, kg: the row sums of M.
     pub fn masses(&self) -> &[f64] {
         &self.basis.masses
     }
@@ -230,37 +230,37 @@ impl Modes {
         &self.basis.packed
     }
 
-    /// Number of modes.
+    /// Returns the number of modes.
     pub fn len(&self) -> usize {
         self.eigenvalues.len()
     }
 
-    /// No modes at all.
+    /// Returns whether the set of modes is empty.
     pub fn is_empty(&self) -> bool {
         self.eigenvalues.is_empty()
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.fixed.len()
     }
 
-    /// Which nodes are fixed.
+    /// Returns the mask of fixed nodes.
     pub fn fixed(&self) -> &[bool] {
         &self.fixed
     }
 
-    /// Nodes that share an element with a node, itself included, ascending.
+    /// Returns the nodes that share an element with a node, itself included, ascending.
     pub fn neighbours(&self, node: usize) -> &[u32] {
         &self.basis.neighbours[node]
     }
 
-    /// Cells whose corners are the nodes: what embeds points.
+    /// Returns the lattice whose vertices are the nodes, which embeds points.
     pub fn lattice(&self) -> &Arc<Lattice> {
         &self.lattice
     }
 
-    /// Whether they are modes of a body of flesh: of the same lattice and held vertices, whatever its stiffness.
+    /// Returns whether these are modes of a body with this lattice and these held vertices, whatever its stiffness.
     pub fn are_of(&self, body: &Body) -> bool {
         let same = |own: &Arc<Body>| {
             (Arc::ptr_eq(own.lattice(), body.lattice())
@@ -272,24 +272,24 @@ impl Modes {
         self.body.as_ref().is_some_and(same)
     }
 
-    /// The body of flesh they belong to; none for a tetrahedral body.
+    /// Returns the body of flesh; `None` for a tetrahedral body.
     pub fn body(&self) -> Option<&Arc<Body>> {
         self.body.as_ref()
     }
 
-    /// `Φ q` at one node.
+    /// Returns `Φ q` at one node.
     #[inline]
     pub fn displacement(&self, amplitudes: &[f64], node: usize) -> Vec3 {
         sum(&self.basis.shapes, amplitudes, node)
     }
 
-    /// `Ψ q` at one node.
+    /// Returns `Ψ q` at one node.
     #[inline]
     pub fn rotation(&self, amplitudes: &[f64], node: usize) -> Vec3 {
         sum(&self.basis.rotations, amplitudes, node)
     }
 
-    /// The displacement of one node, metres: `R̃(Ψq) Φq`, or `Φq` without the warp.
+    /// Returns the displacement of one node, metres: `R̃(Ψq) Φq`, or `Φq` without the warp.
     pub fn warped(&self, amplitudes: &[f64], node: usize, warp: bool) -> Vec3 {
         let u = self.displacement(amplitudes, node);
         if warp {
@@ -299,7 +299,7 @@ impl Modes {
         }
     }
 
-    /// Displacements of all nodes: see [`warped`](Self::warped).
+    /// Returns the displacements of all nodes, metres: see [`warped`](Self::warped).
     pub fn displacements(&self, amplitudes: &[f64], warp: bool) -> Vec<Vec3> {
         let node = |node| self.warped(amplitudes, node, warp);
         (0..self.nodes()).map(node).collect()

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One step of each mode's oscillator, `q̈ + c q̇ + λ q = f`, for all modes.
+//! One time step of each mode's oscillator, `q̈ + c q̇ + λ q = f`.
 //!
-//! Everything that depends on a mode and the step alone is computed once. Two integrators:
+//! All coefficients that depend on a mode and the step are computed once. There are two integrators:
 //!
-//! - [`Integrator::Exact`]: the exact answer to a force that is linear over the step, from the exponential of the
-//!   oscillator's matrix: no damping but the mode's own, whatever the step.
+//! - [`Integrator::Exact`]: the exact response to a force that is linear over the step, from the exponential of the oscillator's
+//!   matrix. Its only damping is the mode's own, whatever the step.
 //! - [`Integrator::SemiImplicit`]: the paper's, backward Euler written out. [choi2003, §4.1, eq. 18]
 
 use super::ModalError;
 use nalgebra::Matrix4;
 
-/// How a step is taken.
+/// Time integrator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Integrator {
     /// Exact for a force that is linear over the step.
     #[default]
     Exact,
-    /// The paper's: damps with the step. [choi2003, eq. 18]
+    /// The paper's, with numerical damping that depends on the step. [choi2003, eq. 18]
     SemiImplicit,
 }
 
@@ -24,7 +24,7 @@ impl Integrator {
     /// All integrators.
     pub const ALL: [Self; 2] = [Self::Exact, Self::SemiImplicit];
 
-    /// The name in the interface.
+    /// Returns the name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -42,10 +42,10 @@ impl std::str::FromStr for Integrator {
     }
 }
 
-/// The damping of modes: coefficients of q̇, 1/s.
+/// Damping of modes: coefficients of q̇, 1/s.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Damping {
-    /// `ξ + ζ λ`: ξ (1/s) damps slow modes, ζ (s) quick ones. [choi2003, §3.2]
+    /// `ξ + ζ λ`: ξ (1/s) damps slow modes, ζ (s) fast ones. [choi2003, §3.2]
     Proportional {
         /// ξ, 1/s.
         mass: f64,
@@ -57,10 +57,10 @@ pub enum Damping {
 }
 
 impl Damping {
-    /// The coefficient of each mode.
+    /// Returns the coefficient of each mode, 1/s.
     ///
     /// # Errors
-    /// A number that is negative or not finite; coefficients for another number of modes.
+    /// A number that is negative or not finite; a number of coefficients that differs from that of modes.
     pub fn coefficients(&self, eigenvalues: &[f64]) -> Result<Vec<f64>, ModalError> {
         let coefficients: Vec<f64> = match self {
             Self::Proportional { mass, stiffness } => {
@@ -96,16 +96,16 @@ impl Damping {
     }
 }
 
-/// Amplitudes and velocities beyond this are none; their squares and the squares of rotations stay finite.
+/// Limit of amplitudes and velocities, so that their squares and the squares of rotations stay finite.
 pub(crate) const LARGEST: f64 = 1e60;
 
-/// Shortest and longest step, s: as [frames](crate::dynamics) have it, and beyond what any motion is sampled at.
+/// Shortest and longest step, s: those of [frames](crate::dynamics), beyond any sampling of motion.
 const SHORTEST: f64 = 1e-9;
 const LONGEST: f64 = 1e4;
-/// A mode with `h² λ` or `h c` above this swings a thousand times in a step, or not at all: how it does is beyond rounding.
+/// Limit of `h² λ` and `h c`. A mode above it oscillates a thousand times in a step, or not at all; rounding hides how.
 const STIFF: f64 = 4e7;
 
-/// One step of all modes.
+/// Coefficients of one step of all modes.
 #[derive(Debug, Clone)]
 pub(crate) struct Oscillators {
     integrator: Integrator,
@@ -146,12 +146,12 @@ impl Oscillators {
         })
     }
 
-    /// Seconds.
+    /// Returns the step, s.
     pub fn step(&self) -> f64 {
         self.step
     }
 
-    /// Whether motion goes on undamped where a mode has no damping of its own.
+    /// Returns whether a mode without damping of its own keeps its energy.
     pub fn keeps_energy(&self) -> bool {
         self.integrator == Integrator::Exact
     }
@@ -165,13 +165,13 @@ impl Oscillators {
         }
     }
 
-    /// γ: what a constant unit force over the step adds to a mode's amplitude.
+    /// Returns γ, the change of a mode's amplitude by a constant unit force over the step.
     pub fn gain(&self, mode: usize) -> f64 {
         let c = &self.modes[mode].position;
         c[2] + c[3]
     }
 
-    /// What a constant unit force over the step adds to a mode's velocity.
+    /// Returns the change of a mode's velocity by a constant unit force over the step.
     pub fn velocity_gain(&self, mode: usize) -> f64 {
         let c = &self.modes[mode].velocity;
         c[2] + c[3]
@@ -193,14 +193,14 @@ impl State {
         }
     }
 
-    /// Whether all numbers are ones that can be computed with.
+    /// Returns whether all numbers are within [`LARGEST`].
     pub fn is_finite(&self) -> bool {
         self.q.iter().chain(&self.v).all(|x| x.abs() < LARGEST)
     }
 }
 
 impl Coefficients {
-    /// From the exponential of the matrix of (q, h q̇, h² f, h² Δf), in units of the step.
+    /// Computes them from the exponential of the matrix of (q, h q̇, h² f, h² Δf), in units of the step.
     fn exact(h: f64, eigenvalue: f64, damping: f64) -> Self {
         if eigenvalue * h * h > STIFF || damping * h > STIFF {
             return Self::at_rest(h, eigenvalue, damping);
@@ -229,8 +229,8 @@ impl Coefficients {
         }
     }
 
-    /// Of a mode that comes to rest in next to no part of the step: `c q̇ + λ q = f` without inertia, with the mean force; where there
-    /// is no damping to speak of, in balance.
+    /// Computes them for a mode that comes to rest in a tiny part of the step: `c q̇ + λ q = f` without inertia, with the mean force.
+    /// Nearly without damping the mode is in balance.
     fn at_rest(h: f64, eigenvalue: f64, damping: f64) -> Self {
         let rate = eigenvalue / damping; // infinite without damping
         let stays = if rate.is_nan() {
@@ -248,7 +248,7 @@ impl Coefficients {
         }
     }
 
-    /// `d = 1 + h c + h² λ`, `α = 1 − h²λ/d`, `β = h/d`, `γ = h²/d`; the force is that of the step's start.
+    /// Computes them by `d = 1 + h c + h² λ`, `α = 1 − h²λ/d`, `β = h/d`, `γ = h²/d`; the force is that of the step's start.
     fn semi_implicit(h: f64, eigenvalue: f64, damping: f64) -> Self {
         let d = 1.0 + h * damping + h * h * eigenvalue;
         let (less, beta, gamma) = (h * h * eigenvalue / d, h / d, h * h / d);

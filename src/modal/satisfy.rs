@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The amplitudes at which constraints hold: the paper's step with R̃ held fixed, repeated, then Newton's.
-//! [choi2003, §5.1, §5.2, eqs 23 and 25]
+//! Solver for amplitudes that satisfy the constraints: the paper's step with constant R̃, repeated, then Newton's
+//! method. [choi2003, §5.1, §5.2, eqs 23 and 25]
 
 use super::Modes;
 use super::manipulate::{CLOSE, Constraints, Target};
@@ -8,37 +8,37 @@ use crate::Mat3;
 use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use nalgebra::{DMatrix, DVector};
 
-/// The paper's corrections per step at most,
+/// Maximum number of the paper's corrections per step,
 const TURNS: usize = 16;
-/// which go on while the constraints are farther off than this part of the body's size; then Newton's.
+/// and the deviation, as a share of the body's size, at which Newton's method takes over.
 const NEAR: f64 = 1e-3;
-/// Sweeps of the iteration for singular values at most.
+/// Maximum number of sweeps of the iteration for singular values.
 const SWEEPS: usize = 1000;
-/// Newton's corrections at most.
+/// Maximum number of Newton's corrections.
 const PASSES: usize = 40;
-/// Corrections go on until the constraints hold to this part of the size, one pass beyond what is asked for.
+/// Deviation at which corrections end, as a share of the size: one pass beyond the required accuracy.
 const AIM: f64 = 1e-11;
-/// Intermediate targets between the present positions and the targets.
+/// Number of intermediate targets between the current positions and the targets.
 const WAYPOINTS: u32 = 8;
-/// Directions in which the exercised nodes have less than this part of their largest effect are not used.
+/// Effect of the exercised nodes, as a share of the largest, below which a direction is not used.
 const RANK: f64 = 1e-10;
 
-/// Finds amplitudes at which the constraints hold, among those that forces at exercised nodes can make.
+/// Finds amplitudes that satisfy the constraints, among those that forces at exercised nodes produce.
 pub(super) struct Solver<'a> {
     pub constraints: &'a Constraints,
     pub modes: &'a Modes,
     pub warp: bool,
-    /// What unit forces at exercised nodes add to the amplitudes.
+    /// Change of the amplitudes by unit forces at exercised nodes.
     pub gain: &'a DMatrix<f64>,
 }
 
-/// What is held at some amplitudes, orientations in metres.
+/// The constrained quantities at some amplitudes, orientations scaled to metres.
 pub(super) struct Place {
     pub q: DVector<f64>,
     pub value: DVector<f64>,
-    /// Its derivative.
+    /// Derivative of `value`.
     pub jacobian: DMatrix<f64>,
-    /// The same with R̃ held fixed: the paper's.
+    /// Derivative with R̃ constant, as in the paper.
     frozen: DMatrix<f64>,
 }
 
@@ -49,7 +49,8 @@ impl Place {
 }
 
 impl Solver<'_> {
-    /// Goes to the targets; where the straight path stalls, by intermediate targets.
+    /// Moves to the targets; where the direct path stalls, through intermediate targets. Returns the number of passes
+    /// too.
     pub fn satisfy(&self, from: &DVector<f64>) -> (Place, usize) {
         let targets = self.constraints.targets();
         let start = self.at(from.clone());
@@ -75,7 +76,7 @@ impl Solver<'_> {
         )
     }
 
-    /// The paper's step, repeated, which turns far but may go astray; then Newton's from the best point.
+    /// Repeats the paper's step, which rotates far but may diverge, then runs Newton's method from the best point.
     fn pursue(&self, start: Place, targets: &DVector<f64>) -> (Place, usize) {
         let (close, far) = (NEAR * self.constraints.size, 10.0 * start.off(targets));
         let mut best = start;
@@ -99,7 +100,7 @@ impl Solver<'_> {
         (place, passes + more)
     }
 
-    /// Newton's steps, shortened until they help, until the targets are met or as near as they can be.
+    /// Makes Newton steps, shortened until they help, until the targets are met or no closer point is found.
     fn descend(&self, mut place: Place, targets: &DVector<f64>) -> (Place, usize) {
         for pass in 0..PASSES {
             let length = place.off(targets);
@@ -124,7 +125,7 @@ impl Solver<'_> {
         (place, PASSES)
     }
 
-    /// Part of the step that would reach the targets if what is held changed by a constant matrix.
+    /// Makes a part of the step that would reach the targets if `by` were the constant derivative.
     fn stepped(
         &self,
         place: &Place,
@@ -185,10 +186,10 @@ impl Solver<'_> {
     }
 }
 
-/// `A⁺ b`: the smallest of the vectors nearest to a solution.
+/// Computes `A⁺ b`: the shortest least-squares solution.
 pub(super) fn pseudo_solve(a: DMatrix<f64>, b: &DVector<f64>) -> DVector<f64> {
     let columns = a.ncols();
-    // The iteration below would never end on numbers that are none.
+    // The iteration below would not end on numbers that are not finite.
     if !a.iter().chain(b.iter()).all(|x| x.is_finite()) {
         return DVector::zeros(columns);
     }

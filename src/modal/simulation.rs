@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modal dynamics with warping on a support that stands still. [choi2003, §4, §5]
+//! Modal dynamics with warping on a stationary support. [choi2003, §4, §5]
 //!
-//! `q̈ + (ξ + ζΛ) q̇ + Λ q = Φᵀ R_wᵀ F`, R_w = exp [Ψq]ₓ at each node: forces in world axes are turned back into the
-//! nodes' own frames. The exact integrator takes a force that is linear over the step, from the one at its start to
-//! the one at the position predicted without its change. With R_w of the step's start alone (the paper's eq. 18) motion
-//! is of first order: undamped at 24 steps a second its energy grows.
+//! `q̈ + (ξ + ζΛ) q̇ + Λ q = Φᵀ R_wᵀ F`, R_w = exp [Ψq]ₓ at each node: forces in world axes are rotated back into the
+//! nodes' own frames. The exact integrator takes a force that is linear over the step. It runs from the force at the
+//! start to the one at the position predicted with constant force. With R_w of the step's start alone (the paper's eq.
+//! 18) motion is of first order: undamped at 24 steps a second its energy grows.
 
 use super::manipulate::{Constraints, Held, Hold};
 use super::oscillator::{LARGEST, Oscillators, State};
@@ -12,18 +12,18 @@ use super::{Damping, Integrator, ModalError, Modes};
 use crate::Vec3;
 use std::sync::Arc;
 
-/// How a modal simulation runs.
+/// Settings of a modal simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModalSettings {
-    /// Seconds.
+    /// Time step, s.
     pub step: f64,
-    /// How a step is taken.
+    /// Time integrator.
     pub integrator: Integrator,
-    /// Turn displacements and forces with the nodes; without it this is linear modal analysis.
+    /// Whether displacements and forces rotate with the nodes; without it this is linear modal analysis.
     pub warp: bool,
     /// Acceleration of gravity, m/s².
     pub gravity: Vec3,
-    /// Damping.
+    /// Damping of the modes.
     pub damping: Damping,
 }
 
@@ -42,7 +42,7 @@ impl Default for ModalSettings {
     }
 }
 
-/// Modes in motion.
+/// A simulation of modes in motion.
 #[derive(Debug, Clone)]
 pub struct ModalSimulation {
     modes: Arc<Modes>,
@@ -55,7 +55,7 @@ pub struct ModalSimulation {
 }
 
 impl ModalSimulation {
-    /// At rest.
+    /// Creates a simulation at rest.
     ///
     /// # Errors
     /// Settings out of range, by name.
@@ -74,22 +74,22 @@ impl ModalSimulation {
         })
     }
 
-    /// The modes.
+    /// Returns the modes.
     pub fn modes(&self) -> &Arc<Modes> {
         &self.modes
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &ModalSettings {
         &self.settings
     }
 
-    /// Amplitudes q.
+    /// Returns the amplitudes q.
     pub fn amplitudes(&self) -> &[f64] {
         &self.state.q
     }
 
-    /// Their velocities, 1/s.
+    /// Returns the velocities of the amplitudes, 1/s.
     pub fn velocities(&self) -> &[f64] {
         &self.state.v
     }
@@ -97,7 +97,7 @@ impl ModalSimulation {
     /// Sets the amplitudes.
     ///
     /// # Errors
-    /// Another number of them, or one that is not finite; the state then stays.
+    /// A wrong number of them, or one that is not finite; the state is then unchanged.
     pub fn set_amplitudes(&mut self, amplitudes: &[f64]) -> Result<(), ModalError> {
         check_modes("amplitudes", amplitudes, self.modes.len())?;
         self.state.q.copy_from_slice(amplitudes);
@@ -108,7 +108,7 @@ impl ModalSimulation {
     /// Sets the amplitudes' velocities.
     ///
     /// # Errors
-    /// Another number of them, or one that is not finite; the state then stays.
+    /// A wrong number of them, or one that is not finite; the state is then unchanged.
     pub fn set_velocities(&mut self, velocities: &[f64]) -> Result<(), ModalError> {
         check_modes("velocities", velocities, self.modes.len())?;
         self.state.v.copy_from_slice(velocities);
@@ -116,23 +116,23 @@ impl ModalSimulation {
         Ok(())
     }
 
-    /// Back to rest, constraints kept.
+    /// Returns to rest; constraints are kept.
     pub fn reset(&mut self) {
         self.state = State::zero(self.modes.len());
         self.constraints.forget();
         self.held = Held::default();
     }
 
-    /// Displacements of all nodes, metres.
+    /// Returns the displacements of all nodes, metres.
     pub fn displacements(&self) -> Vec<Vec3> {
         self.modes.displacements(&self.state.q, self.settings.warp)
     }
 
-    /// Replaces all constraints. Forces act at `exercised` nodes; if none are named, at the constrained ones and, for
-    /// orientations, at those around them.
+    /// Replaces all constraints. Forces act at `exercised` nodes; `None`: at the constrained ones and, for
+    /// orientations, their neighbours.
     ///
     /// # Errors
-    /// Nodes that do not exist or are fixed, targets that are not finite; the constraints then stay.
+    /// Nodes that do not exist or are fixed, targets that are not finite; the constraints are then unchanged.
     pub fn constrain(
         &mut self,
         holds: &[Hold],
@@ -142,15 +142,16 @@ impl ModalSimulation {
         Ok(())
     }
 
-    /// How well the constraints held at the end of the last step.
+    /// Returns the accuracy of the constraints at the end of the last step.
     pub fn held(&self) -> &Held {
         &self.held
     }
 
-    /// One step under forces at the nodes (N, world axes, constant over the step) besides gravity.
+    /// Makes one step under gravity and forces at the nodes (N, world axes, constant over the step).
     ///
     /// # Errors
-    /// Forces for another number of nodes or not finite; a motion that is no longer finite: the state then stays.
+    /// Forces for another number of nodes or not finite; a motion that is no longer finite. The state is then
+    /// unchanged.
     pub fn advance(&mut self, forces: Option<&[Vec3]>) -> Result<(), ModalError> {
         if let Some(forces) = forces {
             check_nodes("forces", forces, self.modes.nodes())?;
@@ -191,7 +192,7 @@ impl ModalSimulation {
         Ok(())
     }
 
-    /// `Φᵀ R_wᵀ F` with gravity, R_w at amplitudes `q`.
+    /// Returns `Φᵀ R_wᵀ F` including gravity, with R_w at amplitudes `q`.
     fn modal_force(&self, q: &[f64], forces: Option<&[Vec3]>) -> Vec<f64> {
         let modes = &*self.modes;
         let mut sum = vec![0.0; modes.len()];
@@ -199,7 +200,7 @@ impl ModalSimulation {
         if gravity == Vec3::zeros() && forces.is_none() {
             return sum;
         }
-        // As the paper takes it: nodal forces M g, turned.
+        // As in the paper: nodal forces M g, rotated.
         let load = |node: usize| {
             let weight = gravity * modes.masses()[node];
             (
@@ -211,11 +212,11 @@ impl ModalSimulation {
         sum
     }
 
-    /// Amplitudes at which elasticity balances gravity and constant forces, and the state set to them at rest.
-    /// Constraints are not asked; they hold again from the next step on.
+    /// Sets the state to rest at the amplitudes where elasticity balances gravity and constant forces. Constraints are
+    /// ignored; they hold again from the next step on.
     ///
     /// # Errors
-    /// As [`advance`](Self::advance); a free body that nothing holds against its loads; loads too large to balance.
+    /// As [`advance`](Self::advance); a free body that no support holds against its loads; loads too large to balance.
     pub fn settle(&mut self, forces: Option<&[Vec3]>) -> Result<(), ModalError> {
         if let Some(forces) = forces {
             check_nodes("forces", forces, self.modes.nodes())?;
@@ -237,22 +238,22 @@ impl ModalSimulation {
         Ok(())
     }
 
-    /// The warped displacement of one node.
+    /// Returns the warped displacement of one node, metres.
     pub fn displacement(&self, node: usize) -> Vec3 {
         self.modes.warped(&self.state.q, node, self.settings.warp)
     }
 }
 
-/// Amplitudes in balance.
+/// Result of a search for balance.
 pub(crate) struct Balance {
     pub q: Vec<f64>,
-    /// The loads are balanced; else these are the best amplitudes that were found.
+    /// Whether the loads are balanced; if not, `q` are the best amplitudes found.
     pub found: bool,
-    /// No mode without stiffness is loaded.
+    /// Whether all modes without stiffness are unloaded.
     pub supported: bool,
 }
 
-/// Solves `Λ q = f(q)` by damped fixed-point steps: each is taken whole unless the residual grows.
+/// Solves `Λ q = f(q)` by damped fixed-point steps: a step is full unless the residual grows.
 pub(crate) fn balance(
     eigenvalues: &[f64],
     start: &[f64],
@@ -260,9 +261,9 @@ pub(crate) fn balance(
 ) -> Result<Balance, ModalError> {
     const STEPS: usize = 400;
     const CLOSE: f64 = 1e-12;
-    /// Rounding errors are not loads.
+    /// Share of the largest load below which a load is rounding error.
     const LOADED: f64 = 1e-6;
-    // Modes that nothing holds cannot balance a load; they stay where they are.
+    // Modes without stiffness cannot balance a load; they keep their amplitudes.
     let stiffest = eigenvalues.iter().copied().fold(0.0, f64::max);
     let held = |l: f64| l > 1e-9 * stiffest;
     let towards = |q: &[f64]| -> Vec<f64> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Modes of a body, and how they are shown, as plain data: for files that hold the body too.
+//! Modes of a body and their display options as plain data, for files that also hold the body.
 
 use super::DeformOptions;
 use super::modes::{Basis, Modes};
@@ -11,7 +11,7 @@ use crate::store::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
-/// All of [`Modes`] but the body they belong to.
+/// [`Modes`] without their body.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredModes {
     fixed: Vec<bool>,
@@ -39,7 +39,7 @@ impl StoredModes {
         }
     }
 
-    /// The modes again, as those of a body of flesh; none where they do not fit it.
+    /// Restores the modes as those of a body of flesh; `None` where they do not fit it.
     pub fn of_body(self, body: &Arc<Body>) -> Option<Modes> {
         let (nodes, modes) = (body.nodes(), self.eigenvalues.len());
         let fits = |columns: &Vec<Vec<Vec3>>| {
@@ -77,7 +77,7 @@ impl StoredModes {
 }
 
 impl Serialize for DeformOptions {
-    /// By the names of the interface.
+    /// Serialises by the names of the interface.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let engine = match &self.engine {
             EngineChoice::Auto => "auto".to_owned(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What modes are computed from: stiffness, mass, elements and supports, of tetrahedra or of a body of flesh.
+//! Input of a modal analysis: stiffness, mass, elements and supports, of tetrahedra or of a body of flesh.
 
 use super::ModalError;
 use crate::Vec3;
@@ -22,7 +22,7 @@ pub struct ModalSystem {
 }
 
 impl ModalSystem {
-    /// A tetrahedral body of one material with `fixed` nodes, in any order.
+    /// Builds a system from a tetrahedral body of one material with `fixed` nodes, in any order.
     ///
     /// # Errors
     /// A node that does not exist.
@@ -47,8 +47,8 @@ impl ModalSystem {
         })
     }
 
-    /// A body of flesh with the lattice vertices fixed that follow bones, and others if `also` names some. The
-    /// twist energy belongs to the stiffness.
+    /// Builds a system from a body of flesh. Lattice vertices that follow bones are fixed, and those in `also`. The
+    /// twist energy is part of the stiffness.
     ///
     /// # Errors
     /// A lattice vertex that does not exist.
@@ -68,19 +68,19 @@ impl ModalSystem {
         })
     }
 
-    /// Positions of the nodes at rest, metres.
+    /// Returns the rest positions of the nodes, metres.
     pub fn rest(&self) -> &[Vec3] {
         self.lattice.vertices()
     }
 
-    /// The nodes that are not fixed, ascending.
+    /// Returns the nodes that are not fixed, ascending.
     pub fn free(&self) -> Vec<u32> {
         let free = self.fixed.iter().enumerate().filter(|(_, f)| !**f);
         free.map(|(v, _)| v as u32).collect()
     }
 }
 
-/// Which of so many nodes a list names.
+/// Returns the mask of the `named` ones of `nodes` nodes.
 pub(crate) fn mask(nodes: usize, named: &[usize]) -> Result<Vec<bool>, ModalError> {
     let mut mask = vec![false; nodes];
     for &node in named {

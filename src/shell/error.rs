@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Why there is no shell, or why one could not be relaxed.
+//! Errors of shells and of their relaxation.
 
 use crate::progress::Cancelled;
 use crate::solve::SolveError;
 
-/// Why a shell was refused, or what it was asked.
+/// Reason why a shell, or an operation on it, was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ShellError {
     /// The caller stopped the work.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// No triangle that could be kept.
+    /// A mesh without a triangle with three different corners.
     #[error("the mesh has no triangle with three different corners: a shell needs at least one")]
     Empty,
-    /// Coordinates that are no numbers, or too far out.
+    /// Coordinates that are not finite, or too large.
     #[error(
         "{what}: vertex {vertex} has a coordinate that is no number or larger than 1e12: move or delete it"
     )]
     Place {
-        /// Which positions.
+        /// Name of the positions.
         what: &'static str,
-        /// The first such vertex.
+        /// Index of the first such vertex.
         vertex: usize,
     },
     /// A corner that does not exist.
@@ -28,82 +28,82 @@ pub enum ShellError {
         "triangle {triangle} uses vertex {vertex}, but there are only {count}: vertices count from 0"
     )]
     OutOfRange {
-        /// The first such triangle.
+        /// Index of the first such triangle.
         triangle: usize,
-        /// The vertex it names.
+        /// Vertex that it names.
         vertex: u32,
-        /// How many there are.
+        /// Number of vertices.
         count: usize,
     },
-    /// All edges are points, or nearly.
+    /// Edges whose mean length is zero, or nearly.
     #[error(
         "the edges of the mesh are {0:e} long on average: nothing is left of a shell that small, scale it up"
     )]
     Extent(f64),
-    /// More than memory or indices should be asked for.
+    /// More pairs of triangles at edges than the limit.
     #[error(
         "edge {} to {} belongs to {triangles} triangles, which makes more than {most} pairs of triangles that bend against each \
          other in all: merge vertices and delete repeated faces", edge[0], edge[1]
     )]
     Crowded {
-        /// The edge that is shared by most.
+        /// Edge with the most triangles.
         edge: [u32; 2],
-        /// How many share it.
+        /// Number of its triangles.
         triangles: usize,
-        /// Pairs that are taken.
+        /// Maximum number of pairs.
         most: usize,
     },
-    /// More vertices or triangles than indices can count.
+    /// More vertices or triangles than the limit.
     #[error(
         "the mesh has {vertices} vertices and {triangles} triangles, more than can be handled: use a coarser one"
     )]
     TooLarge {
-        /// Vertices given.
+        /// Number of vertices.
         vertices: usize,
-        /// Triangles given.
+        /// Number of triangles.
         triangles: usize,
     },
-    /// A number of the material.
+    /// A material parameter out of range.
     #[error("{name} is {value}: it has to be {range}")]
     Material {
-        /// Which one.
+        /// Name of the parameter.
         name: &'static str,
-        /// As given.
+        /// Its value.
         value: f64,
-        /// What it may be.
+        /// Permitted range.
         range: &'static str,
     },
-    /// A number of a map on the vertices.
+    /// A value of a map on the vertices out of range.
     #[error("{name} at vertex {vertex} is {value}: it has to be {range}")]
     Map {
-        /// Which one.
+        /// Name of the map.
         name: &'static str,
-        /// The first such vertex.
+        /// Index of the first such vertex.
         vertex: usize,
-        /// As given.
+        /// Its value.
         value: f64,
-        /// What it may be.
+        /// Permitted range.
         range: &'static str,
     },
     /// Arrays of the wrong length.
     #[error("{what} has {found} entries, but the shell has {expected} vertices: give one for each")]
     Length {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
         /// Its length.
         found: usize,
-        /// Vertices of the shell.
+        /// Number of vertices of the shell.
         expected: usize,
     },
-    /// The weight of a relaxation.
+    /// A relaxation weight that is not positive and finite.
     #[error("the weight that holds the shape is {0}: it has to be a finite number above zero")]
     Weight(f64),
-    /// Numbers that overflow.
+    /// An energy beyond the range of numbers.
     #[error(
         "the energy of this shape is beyond the range of numbers: it is too far from rest, or the material too stiff"
     )]
     Overflow,
-    /// The system could not be set up.
+    /// A failure to set up the system.
     #[error(transparent)]
     Solve(#[from] SolveError),
 }

@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The angle at an edge between two triangles, its gradient and its second derivative.
+//! Dihedral angle of a hinge (an edge between two triangles), its gradient and its Hessian.
 //!
-//! Corners are the edge `x₀ x₁` and the two opposite vertices `x₂`, `x₃`. With `e = x₁ − x₀` the normals are
-//! `n₁ = e × (x₂ − x₀)` and `n₂ = (x₃ − x₀) × e`, alike where the hinge is flat; `θ = atan2((n₂ × n₁)·ê, n₁·n₂)`. Numbering the
-//! corners otherwise may turn its sign, at rest and deformed alike.
+//! Corners are the edge `x₀ x₁` and the two opposite vertices `x₂`, `x₃`. With `e = x₁ − x₀` the normals are `n₁ = e × (x₂ −
+//! x₀)` and `n₂ = (x₃ − x₀) × e`, equal where the hinge is flat; `θ = atan2((n₂ × n₁)·ê, n₁·n₂)`. Another numbering of the
+//! corners may change its sign, at rest and deformed alike.
 //!
-//! Everything follows from the frame of each wing: `ê`, the unit vector t in the wing that leads from the edge's line to the
-//! opposite vertex, the unit normal n, the height h, and where along the edge the foot of the height lies, s. With
-//! `c = (s − 1, −s, 1)` for `x₀`, `x₁` and the opposite vertex, and `d = (−1, 1, 0)`:
+//! All derivatives follow from the frame of each wing: `ê`, the unit vector t in the wing from the edge's line to the opposite
+//! vertex, the unit normal n, the height h, and the position s of the height's foot along the edge. With `c = (s − 1, −s, 1)`
+//! for `x₀`, `x₁` and the opposite vertex, and `d = (−1, 1, 0)`:
 //!
 //! - gradient: the sum over both wings of `cᵢ n / h`;
 //! - second derivative: `− (cᵢcⱼ/h² + dᵢdⱼ/(2l²)) (n tᵀ + t nᵀ) − (cᵢdⱼ ê nᵀ + dᵢcⱼ n êᵀ)/(l h)`.
 //!
-//! The term in `1/(2l²)` is symmetric only in the sum over both wings; taking half of either triangle is exact there.
+//! The term in `1/(2l²)` is symmetric only in the sum over both wings; half of either wing's term is exact there.
 
 use crate::{Mat3, Vec3};
 use std::f64::consts::PI;
 
-/// Share of a hinge's length at rest below which lengths and heights do not count as smaller: derivatives stay finite.
+/// Lower bound of lengths and heights, as a share of the hinge's rest length, which keeps derivatives finite.
 const FLOOR: f64 = 1e-5;
 
-/// One of the two triangles.
+/// One of the two triangles of a hinge.
 #[derive(Debug, Clone, Copy, Default)]
 struct Wing {
     /// Unit normal; zero without area.
     n: Vec3,
     /// Unit vector from the edge to the opposite vertex; zero without area.
     t: Vec3,
-    /// One over the height.
+    /// Reciprocal of the height.
     inverse: f64,
-    /// How `x₀`, `x₁` and the opposite vertex move it.
+    /// Coefficients c of `x₀`, `x₁` and the opposite vertex.
     c: [f64; 3],
 }
 
-/// A hinge where its corners are.
+/// The geometry of a hinge at given corners.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hinge {
-    /// θ, from −π to π.
+    /// Angle θ, from −π to π.
     pub angle: f64,
     edge: Vec3,
-    /// One over the edge's length.
+    /// Reciprocal of the edge's length.
     inverse: f64,
     wings: [Wing; 2],
 }
 
-/// The angle alone, the same bits as [`Hinge::new`] has.
+/// Returns the angle alone, bit for bit that of [`Hinge::new`].
 pub(super) fn angle(x: [Vec3; 4]) -> f64 {
     let (e, a, b) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
     between(&e, &e.cross(&a), &b.cross(&e))
@@ -59,7 +59,7 @@ fn between(e: &Vec3, n1: &Vec3, n2: &Vec3) -> f64 {
     }
 }
 
-/// A difference of angles, in (−π, π].
+/// Wraps a difference of angles into (−π, π].
 pub(super) fn wrapped(difference: f64) -> f64 {
     if difference > PI {
         difference - 2.0 * PI
@@ -71,7 +71,7 @@ pub(super) fn wrapped(difference: f64) -> f64 {
 }
 
 impl Hinge {
-    /// At four corners; `length` is what the edge has at rest, to compare with.
+    /// Computes the geometry at four corners. `length` is the edge's rest length, for the lower bounds.
     pub fn new(x: [Vec3; 4], length: f64) -> Self {
         let (e, a, b) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
         let least = FLOOR * length;
@@ -102,12 +102,12 @@ impl Hinge {
         }
     }
 
-    /// The largest share of a wing's height that a distance is: how much moving a corner by it turns the hinge.
+    /// Returns the largest rotation of the hinge when a corner moves by a distance, rad.
     pub fn turn(&self, distance: f64) -> f64 {
         distance * self.wings[0].inverse.max(self.wings[1].inverse)
     }
 
-    /// `∂θ/∂xᵢ`.
+    /// Returns `∂θ/∂xᵢ`.
     pub fn gradient(&self) -> [Vec3; 4] {
         let [one, two] = &self.wings;
         let (p, q) = (one.n * one.inverse, two.n * two.inverse);
@@ -119,7 +119,7 @@ impl Hinge {
         ]
     }
 
-    /// Gives `a ∂θ/∂xᵢ (∂θ/∂xⱼ)ᵀ + b ∂²θ/∂xᵢ∂xⱼ` for `i ≤ j`.
+    /// Calls `give` with `a ∂θ/∂xᵢ (∂θ/∂xⱼ)ᵀ + b ∂²θ/∂xᵢ∂xⱼ` for `i ≤ j`.
     pub fn hessian(&self, a: f64, b: f64, mut give: impl FnMut(usize, usize, &Mat3)) {
         let d = [-1.0, 1.0, 0.0, 0.0];
         let gradient = self.gradient();

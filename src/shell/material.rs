@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a shell is made of: four weights, each one number or painted on the vertices.
+//! Material of a shell: three stiffnesses and a density, each one number or painted on the vertices.
 
 use super::ShellError;
 use crate::range::is_sound;
 
-/// One number for all of a shell, or one for each vertex.
+/// One number for the whole shell, or one per vertex.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Painted {
-    /// The same everywhere.
+    /// A uniform value.
     Even(f64),
-    /// A map on the vertices; what lies between several takes their mean.
+    /// A map on the vertices. A part with several vertices takes their mean.
     Map(Vec<f64>),
 }
 
@@ -26,7 +26,7 @@ impl From<Vec<f64>> for Painted {
 }
 
 impl Painted {
-    /// The mean over some vertices.
+    /// Returns the mean over some vertices.
     pub(super) fn mean(&self, corners: &[u32]) -> f64 {
         match self {
             Self::Even(number) => *number,
@@ -37,7 +37,7 @@ impl Painted {
         }
     }
 
-    /// Numbers that are finite and not negative, one per vertex where they are painted.
+    /// Checks that the numbers are finite and not negative, and that a map has one per vertex.
     fn check(&self, name: &'static str, vertices: usize) -> Result<(), ShellError> {
         const RANGE: &str = "a finite number from 0 to 1e100";
         let good = |x: f64| is_sound(x) && x >= 0.0;
@@ -73,20 +73,19 @@ impl Painted {
     }
 }
 
-/// How strongly a shell resists, and how heavy it is.
+/// Stiffnesses and density of a shell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShellMaterial {
-    /// Against a change of the lengths of edges, `k_L`: energy per length, at a unit of one.
+    /// Stiffness against changes of edge lengths, `k_L`: energy per length, at a unit of one.
     pub stretching: Painted,
-    /// Against a change of the areas of triangles, `k_A`: energy per area, at a unit of one.
+    /// Stiffness against changes of triangle areas, `k_A`: energy per area, at a unit of one.
     pub area: Painted,
-    /// Against a change of the angles between triangles, `k_B`: energy, at a unit of one.
+    /// Stiffness against changes of the angles between triangles, `k_B`: energy, at a unit of one.
     pub bending: Painted,
     /// Mass per area, kg/m².
     pub density: Painted,
-    /// Length u that counts as one where the three weights are meant, m. The energy takes `k_L u³`, `k_A u²` and `k_B u⁴`, so that a body and
-    /// its enlarged copy move alike. None: a tenth of the diameter of the mesh, as if that were ten \[hildebrandt2012, §5\]. With 1 the
-    /// energy is the printed one of the coordinates as they are.
+    /// Length unit u of the three stiffnesses, m. The energy uses `k_L u³`, `k_A u²` and `k_B u⁴`, so that a body and its enlarged copy move
+    /// alike. `None`: a tenth of the diameter of the mesh, as if that were ten \[hildebrandt2012, §5\]. With 1 the energy is the printed one.
     pub unit: Option<f64>,
 }
 
@@ -109,7 +108,7 @@ impl ShellMaterial {
         self.area.check("area", vertices)?;
         self.bending.check("bending", vertices)?;
         self.density.check("density", vertices)?;
-        // The fourth power of what positions may be stays in range, and so does that of its inverse.
+        // The fourth power of any permitted position stays in range, and so does that of its inverse.
         const UNITS: std::ops::RangeInclusive<f64> = 1e-50..=1e12;
         if let Some(value) = self.unit.filter(|unit| !UNITS.contains(unit)) {
             return Err(ShellError::Material {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lengths of edges and areas of triangles: how they change, and how that changes.
+//! Lengths of edges and areas of triangles, with their first and second derivatives.
 
 use crate::{Mat3, Vec3};
 
-/// Share of the length at rest below which an edge does not count as shorter: derivatives stay finite.
+/// Lower bound of an edge's length, as a share of its rest length, which keeps derivatives finite.
 const FLOOR: f64 = 1e-6;
 
-/// An edge where its ends are.
+/// The geometry of an edge at given ends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Edge {
-    /// Length.
+    /// Length, m.
     pub length: f64,
-    /// From its first end to its second; zero where they are the same.
+    /// Unit vector from the first end to the second; zero where they coincide.
     pub along: Vec3,
 }
 
@@ -27,8 +27,8 @@ impl Edge {
         Self { length, along }
     }
 
-    /// The second derivative of `½ k (|e| − L)²` by the second end, twice: `k (d dᵀ + (1 − L/|e|) (I − d dᵀ))`; the convex one
-    /// leaves out that pressed edges want to turn aside.
+    /// Returns the second derivative of `½ k (|e| − L)²` with respect to the second end: `k (d dᵀ + (1 − L/|e|) (I − d dᵀ))`.
+    /// The convex form omits the buckling of compressed edges.
     pub fn hessian(&self, k: f64, rest: f64, least: f64, convex: bool) -> Mat3 {
         let line = self.along * self.along.transpose();
         let mut across = 1.0 - rest / self.length.max(FLOOR * least);
@@ -39,14 +39,14 @@ impl Edge {
     }
 }
 
-/// A triangle where its corners are.
+/// The geometry of a triangle at given corners.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Face {
-    /// Area.
+    /// Area, m².
     pub area: f64,
     /// Unit normal; zero without area.
     n: Vec3,
-    /// Opposite to each corner, all one way round.
+    /// Side opposite each corner, all in one direction of rotation.
     sides: [Vec3; 3],
 }
 
@@ -67,16 +67,16 @@ impl Face {
         }
     }
 
-    /// `∂A/∂xᵢ = ½ n × sᵢ`.
+    /// Returns `∂A/∂xᵢ = ½ n × sᵢ`.
     pub fn gradient(&self) -> [Vec3; 3] {
         self.sides.map(|s| self.n.cross(&s) * 0.5)
     }
 
-    /// Gives the second derivative of `½ k (A − Ā)²` for `i ≤ j`; areas below `least` do not count as smaller.
+    /// Calls `give` with the second derivative of `½ k (A − Ā)²` for `i ≤ j`. Areas have the lower bound `least`.
     ///
-    /// `∂²A/∂xᵢ∂xⱼ = (sᵢ·sⱼ)/(4A) n nᵀ ∓ ½ [n]×`, minus for the next corner, plus for the last. The first part is the pull
-    /// across the triangle, positive semi-definite. The second is the area in the plane, a form with the eigenvalues ±√3/2,
-    /// twice each, on what is left without shifts: `½ (√3/2 |w| P + w S)` is what is not negative in `w S`.
+    /// `∂²A/∂xᵢ∂xⱼ = (sᵢ·sⱼ)/(4A) n nᵀ ∓ ½ [n]×`, minus for the next corner, plus for the last. The first part is the tension
+    /// across the triangle, positive semi-definite. The second is the area in the plane, a form S with the eigenvalues ±√3/2,
+    /// twice each, on the complement P of translations: `½ (√3/2 |w| P + w S)` is the positive semi-definite part of `w S`.
     pub fn hessian(
         &self,
         k: f64,

@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The parts of a triangle mesh that have energy: edges, faces, hinges.
 //!
-//! Nothing is asked of the mesh. Each pair of triangles at an edge is a hinge, so that a fin hangs on every sheet it touches;
-//! how triangles are oriented is not looked at. What cannot carry energy is left out and counted.
+//! Any mesh is accepted. Each pair of triangles at an edge is a hinge, so a fin is connected to every sheet that it touches.
+//! The orientation of triangles does not matter. Parts that cannot have energy are left out and counted.
 
 use super::ShellError;
 use crate::sets::DisjointSets;
 use rayon::prelude::*;
 
-/// Pairs of triangles at an edge that are taken, in all.
+/// Maximum number of pairs of triangles at edges.
 const MOST_HINGES: usize = 1 << 24;
-/// Vertices or triangles that are taken, so that indices of blocks fit in 32 bits.
+/// Maximum number of vertices and of triangles, so that indices of blocks fit in 32 bits.
 const MOST: usize = 1 << 24;
 
-/// What was found in a mesh.
+/// Irregularities of a mesh, counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     /// Triangles that name a vertex twice.
     pub repeated_corners: usize,
-    /// Triangles over the same vertices as another.
+    /// Triangles with the same vertices as another.
     pub doubled: usize,
-    /// Edges of one triangle.
+    /// Edges with one triangle.
     pub borders: usize,
-    /// Edges of more than two.
+    /// Edges with more than two triangles.
     pub crowded: usize,
-    /// Vertices of no triangle.
+    /// Vertices without a triangle.
     pub unused: usize,
-    /// Parts that share no vertex, without those.
+    /// Connected parts, not counting unused vertices.
     pub parts: usize,
 }
 
-/// Edges, faces and hinges over the vertices.
+/// Edges, faces and hinges of a triangle mesh.
 #[derive(Debug)]
 pub(super) struct Mesh {
-    /// Vertices.
+    /// Number of vertices.
     pub nodes: usize,
-    /// Triangles as they were given.
+    /// Triangles as passed in.
     pub triangles: Vec<[u32; 3]>,
-    /// Those with three different corners.
+    /// Triangles with three different corners.
     pub faces: Vec<[u32; 3]>,
-    /// Smaller vertex first, ascending.
+    /// Edges, smaller vertex first, ascending.
     pub edges: Vec<[u32; 2]>,
-    /// The edge, smaller vertex first, then what lies opposite in either face.
+    /// Hinges: the edge, smaller vertex first, then the opposite vertex of either face.
     pub hinges: Vec<[u32; 4]>,
     /// The two faces of each hinge.
     pub wings: Vec<[u32; 2]>,
-    /// For each vertex the number of its part; loose vertices are parts of their own.
+    /// Number of each vertex's connected part; unused vertices are parts of their own.
     pub pieces: Vec<u32>,
-    /// What was found.
+    /// Irregularities.
     pub counts: Counts,
 }
 
-/// An edge as a face has it.
+/// An edge of a face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Side {
     edge: [u32; 2],
@@ -82,7 +82,7 @@ impl Mesh {
             return Err(ShellError::Empty);
         }
         let mut sides = sides(&faces);
-        // All different, so that there is only one order.
+        // All sides differ, so their order is unique.
         sides.par_sort_unstable();
         let mut mesh = Self {
             nodes,
@@ -103,7 +103,7 @@ impl Mesh {
         Ok(mesh)
     }
 
-    /// Edges and hinges from the sides of all faces, those of an edge one after another.
+    /// Builds edges and hinges from the sides of all faces, sorted by edge.
     fn join(&mut self, sides: &[Side]) -> Result<(), ShellError> {
         let around = || sides.chunk_by(|a, b| a.edge == b.edge);
         let pairs: usize = around().map(|s| s.len() * (s.len() - 1) / 2).sum();
@@ -125,7 +125,7 @@ impl Mesh {
             self.counts.crowded += usize::from(here.len() > 2);
             for (i, one) in here.iter().enumerate() {
                 for other in &here[i + 1..] {
-                    // Two triangles over the same vertices have the same angle always.
+                    // Two triangles with the same vertices always have the same angle.
                     if one.opposite != other.opposite {
                         self.hinges
                             .push([edge[0], edge[1], one.opposite, other.opposite]);
@@ -137,7 +137,7 @@ impl Mesh {
         Ok(())
     }
 
-    /// Connected parts, and vertices of no face.
+    /// Finds the connected parts, and the vertices of no face.
     fn part(&mut self) {
         let mut sets = DisjointSets::new(self.nodes);
         let mut used = vec![false; self.nodes];
@@ -171,7 +171,7 @@ fn sides(faces: &[[u32; 3]]) -> Vec<Side> {
     sides
 }
 
-/// Faces over the same vertices as an earlier one.
+/// Counts the faces with the same vertices as an earlier one.
 fn doubled(faces: &[[u32; 3]]) -> usize {
     let mut sorted: Vec<[u32; 3]> = faces.to_vec();
     sorted.iter_mut().for_each(|face| face.sort_unstable());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Discrete shells: the elastic energy of any triangle mesh. [grinspun2003; hildebrandt2012, §5]
 //!
-//! `W = k_L Σ (1 − |e|/|ē|)² |ē| + k_A Σ (1 − A/Ā)² Ā + k_B Σ 3 |ē|²/(Ā₁ + Ā₂) (θ − θ̄)²`, over edges, triangles and hinges (pairs
-//! of triangles at an edge); what has a bar is measured at rest. θ is 0 where a hinge is flat; its change lies in (−π, π]. The bending
-//! energy of a sheet bent to a cylinder of the curvature c tends to `3 k_B c²` per area. (The weight of a hinge is `|ē|` over a third of
-//! the mean height; [hildebrandt2012, §5] prints it without saying whose height.)
+//! `W = k_L Σ (1 − |e|/|ē|)² |ē| + k_A Σ (1 − A/Ā)² Ā + k_B Σ 3 |ē|²/(Ā₁ + Ā₂) (θ − θ̄)²`, over edges, triangles and hinges (pairs of
+//! triangles at an edge). A bar marks quantities at rest. θ is 0 where a hinge is flat; its change lies in (−π, π]. The bending energy
+//! of a sheet bent to a cylinder of the curvature c tends to `3 k_B c²` per area. (The weight of a hinge is `|ē|` over a third of the
+//! mean height; [hildebrandt2012, §5] does not say which height is meant.)
 //!
 //! ```
 //! use thew::Vec3;
@@ -22,14 +22,14 @@
 //! # Ok::<(), thew::shell::ShellError>(())
 //! ```
 //!
-//! Lengths are metres, masses kilograms. The weights are meant at one size of body, whatever its size is in metres: see
-//! [`ShellMaterial::unit`]. Any mesh will do: with borders and holes, edges of more than two
-//! triangles, neighbours that are oriented differently, doubled triangles, loose parts and vertices. Slivers are weighed so that they
-//! do not outweigh the rest; what was found [`Shell::report`] tells.
+//! Lengths are metres, masses kilograms. The stiffnesses refer to one size of body, whatever its size in metres: see
+//! [`ShellMaterial::unit`]. Any mesh is accepted: with borders and holes, edges of more than two triangles, inconsistent orientation,
+//! doubled triangles, loose parts and vertices. The weights of slivers are limited so that they do not outweigh the rest.
+//! [`Shell::report`] lists irregularities.
 //!
-//! Guarantees: numbers for any positions within 1e12, the same bits for any number of threads, Hessians of one structure for all
-//! shells of a mesh. Not guaranteed: derivatives where an edge has no length, a triangle no area, or where a triangle is folded by π
-//! from rest; the energy has none there.
+//! Guarantees: finite results for any positions within 1e12, the same bits for any number of threads, Hessians of one structure for all
+//! shells of a mesh. Not guaranteed: derivatives where an edge has no length, a triangle has no area, or a hinge is folded by π from
+//! rest; the energy is not differentiable there.
 
 mod error;
 mod hinge;
@@ -60,7 +60,7 @@ use rest::Rest;
 use std::sync::Arc;
 use sums::Sums;
 
-/// A triangle mesh with a shape at rest and an elastic energy.
+/// A triangle mesh with a rest shape and an elastic energy.
 #[derive(Debug, Clone)]
 pub struct Shell {
     vertices: Vec<Vec3>,
@@ -68,17 +68,17 @@ pub struct Shell {
     material: Arc<ShellMaterial>,
     pattern: Arc<ShellPattern>,
     masses: Arc<Vec<f64>>,
-    /// Vertices whose mass was raised.
+    /// Number of vertices whose mass was raised.
     light: usize,
     rest: Rest,
 }
 
 impl Shell {
-    /// A shell that is at rest where its vertices are.
+    /// Builds a shell whose vertices are at rest.
     ///
     /// # Errors
-    /// [`ShellError`]: no triangles, corners that do not exist, positions or numbers of the material that cannot be computed
-    /// with, maps of another length, edges that are all points, more pairs of triangles at edges than can be handled.
+    /// [`ShellError`]: no triangles, corners that do not exist, positions or material parameters out of range, maps of another length,
+    /// edges that are all points, more pairs of triangles at edges than the limit.
     pub fn new(
         vertices: Vec<Vec3>,
         triangles: Vec<[u32; 3]>,
@@ -104,8 +104,8 @@ impl Shell {
         })
     }
 
-    /// The same mesh of the same material with the same unit and masses, at rest at `x[nodes]`; it shares what does not depend on
-    /// positions, its [`pattern`](Self::pattern) too.
+    /// Returns a shell of the same mesh, material, unit and masses that is at rest at `x[nodes]`. It shares all data that do not depend
+    /// on positions, including its [`pattern`](Self::pattern).
     ///
     /// # Errors
     /// [`ShellError::Length`], [`ShellError::Place`], [`ShellError::Extent`].
@@ -118,46 +118,45 @@ impl Shell {
         })
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub fn nodes(&self) -> usize {
         self.vertices.len()
     }
 
-    /// Where the vertices are at rest.
+    /// Returns the rest positions of the vertices.
     pub fn rest(&self) -> &[Vec3] {
         &self.vertices
     }
 
-    /// Triangles as they were given.
+    /// Returns the triangles as passed in.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.mesh.triangles
     }
 
-    /// Mass of each vertex, above zero: density times a third of the area at rest of each triangle around it.
+    /// Returns the mass of each vertex, positive: density times a third of the rest area of each triangle around it.
     pub fn masses(&self) -> &[f64] {
         &self.masses
     }
 
-    /// Length that counts as one in the energy, m: as given, or a tenth of the diameter of the mesh it was made of.
+    /// Returns the length unit of the energy, m: the material's, or a tenth of the diameter of the original mesh.
     pub fn unit(&self) -> f64 {
         self.material.unit.unwrap_or(1.0)
     }
 
-    /// For each vertex the number of the connected part it is in, in order of appearance; vertices of no triangle are parts of
-    /// their own.
+    /// Returns the number of each vertex's connected part, in order of appearance. Vertices of no triangle are parts of their own.
     pub fn pieces(&self) -> &[u32] {
         &self.mesh.pieces
     }
 
-    /// The structure of all Hessians: the same object for all shells that came from one by [`resting_at`](Self::resting_at).
+    /// Returns the structure of all Hessians. Shells made by [`resting_at`](Self::resting_at) share one object.
     pub fn pattern(&self) -> &Arc<ShellPattern> {
         &self.pattern
     }
 
-    /// Whether these are positions that a shell can be at, one for each vertex: what the methods below take for granted.
+    /// Checks that `x` holds one valid position per vertex. The methods below assume this.
     ///
     /// # Errors
-    /// [`ShellError::Length`], [`ShellError::Place`], with `what` for a name.
+    /// [`ShellError::Length`], [`ShellError::Place`], with `what` as the name.
     pub fn check(&self, x: &[Vec3], what: &'static str) -> Result<(), ShellError> {
         if x.len() != self.nodes() {
             return Err(ShellError::Length {
@@ -178,33 +177,33 @@ impl Shell {
         }
     }
 
-    /// The energy where the vertices are at `x[nodes]`.
+    /// Returns the energy at positions `x[nodes]`.
     pub fn energy(&self, x: &[Vec3]) -> f64 {
         self.sums(x).energy().value
     }
 
-    /// The energy with a bound on its rounding error.
+    /// Returns the energy with a bound on its rounding error.
     pub fn rounded_energy(&self, x: &[Vec3]) -> Rounded {
         self.sums(x).energy()
     }
 
-    /// Writes the derivative of the energy by each vertex.
+    /// Writes the energy's derivative with respect to each vertex.
     pub fn gradient(&self, x: &[Vec3], out: &mut [Vec3]) {
         out.fill(Vec3::zeros());
         self.sums(x).add_gradient(out);
     }
 
-    /// The second derivative: symmetric, indefinite away from rest.
+    /// Returns the second derivative: symmetric, indefinite away from rest.
     pub fn hessian(&self, x: &[Vec3]) -> BlockMatrix {
         self.pattern.matrix(self.sums(x).hessian(false))
     }
 
-    /// A positive semi-definite matrix near the second derivative, the same at rest.
+    /// Returns a positive semi-definite matrix near the second derivative, equal to it at rest.
     pub fn convex_hessian(&self, x: &[Vec3]) -> BlockMatrix {
         self.pattern.matrix(self.sums(x).hessian(true))
     }
 
-    /// What was found in the mesh, a sentence each; empty where there is nothing to say.
+    /// Returns the irregularities of the mesh, one sentence each; empty for a regular mesh.
     pub fn report(&self) -> Vec<String> {
         let counts = &self.mesh.counts;
         let parts = if counts.parts == 1 { 0 } else { counts.parts };
@@ -267,7 +266,7 @@ fn check_places(x: &[Vec3], what: &'static str) -> Result<(), ShellError> {
 }
 
 fn at_rest(mesh: &Mesh, material: &ShellMaterial, x: &[Vec3]) -> Result<Rest, ShellError> {
-    /// Products of four lengths stay in range.
+    /// Shortest mean edge for which products of four lengths stay in range.
     const LEAST: f64 = 1e-50;
     let rest = Rest::new(mesh, material, x);
     if rest.length < LEAST {

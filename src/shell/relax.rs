@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lowering the energy of a shape that was sculpted, near where it is. [hildebrandt2012, §6]
+//! Relaxation of a sculpted shape: lowers its energy near its current positions. [hildebrandt2012, §6]
 //!
-//! The minimum of `W(y) + w Σ mᵢ |yᵢ − xᵢ|²`. Where a triangle has hardly any height, angles turn so quickly that no share of one step
-//! of Newton's method is short enough there and long enough elsewhere. So damped steps come first [marquardt1963]: with a convex Hessian
-//! whose diagonal is raised by a share that follows how well steps do, each vertex moves the less the stiffer it is held. Newton's
-//! method ends it.
+//! The result minimises `W(y) + w Σ mᵢ |yᵢ − xᵢ|²`. Where a triangle has hardly any height, angles change so quickly that no single step
+//! length of Newton's method suits it and the rest. So damped steps come first [marquardt1963]: the diagonal of a convex Hessian is
+//! raised by a share that adapts to the success of steps, and each vertex moves less the stiffer it is held. Newton's method finishes.
 
 use super::term::ShellTerm;
 use super::{Shell, ShellError};
@@ -14,34 +13,34 @@ use crate::solve::potential::{Buffers, Potential};
 use crate::solve::{Assembly, Configuration, EnergyTerm, Pattern, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
 
-/// A shape after its energy was lowered.
+/// Result of a relaxation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Relaxed {
-    /// Where the vertices are.
+    /// Positions of the vertices.
     pub positions: Vec<Vec3>,
     /// The shell's energy before.
     pub before: f64,
-    /// And after.
+    /// The shell's energy after.
     pub after: f64,
-    /// How far a vertex moved at most.
+    /// Largest distance that a vertex moved.
     pub largest_move: f64,
-    /// Steps it took.
+    /// Number of steps.
     pub iterations: usize,
-    /// Whether forces balance. If not, this is as low as the energy came in so many steps.
+    /// Whether forces balance. If not, this is the lowest energy found within the limit of steps.
     pub converged: bool,
 }
 
-/// `w Σ mᵢ |yᵢ − xᵢ|²`.
+/// The anchoring energy `w Σ mᵢ |yᵢ − xᵢ|²`.
 struct Anchor<'a> {
-    /// w.
+    /// Weight w.
     weight: f64,
     masses: &'a [f64],
-    /// x.
+    /// Positions x of the vertices.
     places: &'a [Vec3],
 }
 
 impl Anchor<'_> {
-    /// Twice w m, how far from its place.
+    /// Returns 2 w m and the distance vector from the anchored position.
     fn pull(&self, at: &Configuration, node: usize) -> (f64, Vec3) {
         let k = 2.0 * self.weight * self.masses[node];
         (k, at.position(node) - self.places[node])
@@ -93,14 +92,14 @@ impl EnergyTerm for Anchor<'_> {
     }
 }
 
-/// Forces that are left at the end, as a share of those that balance: far below what can be seen.
+/// Residual forces at convergence, as a share of those that balance: far below visibility.
 const TOLERANCE: f64 = 1e-8;
-/// Damped steps at most, then steps of Newton's method.
+/// Maximum number of damped steps, and of steps of Newton's method.
 const STEPS: [usize; 2] = [32, 10];
-/// Damping at the start; the least, which is against rounding alone; and that beyond which nothing moves.
+/// Damping at the start; its lower limit, which guards against rounding; and the limit beyond which nothing moves.
 const DAMPING: [f64; 3] = [1e-3, 1e-9, 1e6];
 
-/// A shell that is held near where it was.
+/// A shell anchored near its initial positions.
 struct Held<'a> {
     shell: &'a Shell,
     pattern: &'a Pattern,
@@ -108,14 +107,14 @@ struct Held<'a> {
     buffers: Buffers,
     solver: SparseCholesky,
     progress: &'a dyn Progress,
-    /// Of the free vertices, from the anchor's places.
+    /// Displacements of the free vertices from the anchor's positions.
     moves: Vec<Vec3>,
-    /// Steps done.
+    /// Number of steps made.
     steps: usize,
 }
 
 impl Held<'_> {
-    /// Does something with the sum of both energies.
+    /// Calls `work` with the sum of both energies.
     fn with<T>(
         &mut self,
         damping: f64,
@@ -138,7 +137,7 @@ impl Held<'_> {
         work(&mut potential, &mut self.solver, &mut self.moves)
     }
 
-    /// Damped steps, until they are about as good as steps of Newton's method or bring hardly anything.
+    /// Makes damped steps until forces balance, three steps in a row gain little, or a limit is reached.
     fn settle(&mut self) -> Result<(), ShellError> {
         let [mut damping, least, most] = DAMPING;
         let mut idle = 0;
@@ -160,7 +159,7 @@ impl Held<'_> {
             if balanced {
                 return Ok(());
             }
-            // Full steps that bring little do so because they are damped.
+            // Full steps that gain little do so because of the damping.
             let little = share > 0.0 && lowered < 1e-3;
             idle = if little && (share < 1.0 || damping <= 1e-6) {
                 idle + 1
@@ -181,7 +180,7 @@ impl Held<'_> {
         Ok(())
     }
 
-    /// Newton's method; whether it converged.
+    /// Runs Newton's method and returns whether it converged.
     fn finish(&mut self) -> Result<bool, ShellError> {
         let options = Newton {
             tolerance: TOLERANCE,
@@ -204,7 +203,7 @@ impl Held<'_> {
                 self.steps += iterations;
                 Ok(false)
             }
-            // Stiffnesses too far apart for so little damping.
+            // Stiffnesses are too far apart for this little damping.
             Err(NewtonError::Solve(SolveError::Singular { .. })) => Ok(false),
             Err(NewtonError::Solve(error)) => Err(error.into()),
             Err(NewtonError::Cancelled(cancelled)) => Err(cancelled.into()),
@@ -213,18 +212,18 @@ impl Held<'_> {
     }
 }
 
-/// How a damped step did.
+/// Result of a damped step.
 struct Step {
-    /// How much of it was taken; 0.1 where it was cut.
+    /// Share of the step that was taken; 0.1 where its outliers were cut.
     share: f64,
-    /// By how much the energy fell, as a share of it.
+    /// Decrease of the energy, as a share of it.
     lowered: f64,
-    /// Whether nothing was to be done.
+    /// Whether forces balanced beforehand.
     balanced: bool,
 }
 
-/// One step with the damped convex Hessian: of all of it, parts of it, and it with what sticks out of it cut off, what lowers the
-/// energy most. None where nothing lowers it, or where rounding leaves nothing of the Hessian.
+/// Makes one step with the damped convex Hessian. Candidates are the full step, parts of it, and the step with outliers cut; the one
+/// with the lowest energy is taken. `share` is zero where no candidate lowers it, or where the Hessian cannot be factored.
 fn damped(
     potential: &mut Potential,
     solver: &mut SparseCholesky,
@@ -250,7 +249,7 @@ fn damped(
     let mut direction: Vec<Vec3> = gradient.iter().map(|g| -g).collect();
     solver.solve(&mut direction);
     let slope: f64 = direction.iter().zip(&gradient).map(|(d, g)| d.dot(g)).sum();
-    // Five energies cost less than a factor.
+    // Five energies cost less than a factorisation.
     let mut best = None;
     let mut lowest = value + 1e-5 * slope;
     let mut ways: Vec<(f64, Vec<Vec3>)> = [1.0, 0.5, 0.2]
@@ -277,7 +276,7 @@ fn damped(
 }
 
 impl Shell {
-    /// A step of the free vertices in which none moves farther away from the mean of its neighbours' steps than `far` times its
+    /// Limits a step of the free vertices. No vertex deviates from the mean of its neighbours' steps by more than `far` times its
     /// shortest edge.
     fn cut(
         &self,
@@ -293,7 +292,7 @@ impl Shell {
             x[v as usize] += d;
             steps[v as usize] = *s;
         }
-        // Sum of the neighbours' steps, their number, the shortest edge.
+        // Sum of the neighbours' steps, their number, and the shortest edge.
         let mut around = vec![(Vec3::zeros(), 0.0, f64::INFINITY); x.len()];
         for &[a, b] in &self.mesh.edges {
             let [a, b] = [a as usize, b as usize];
@@ -318,13 +317,13 @@ impl Shell {
         pattern.vertex_of_node().iter().zip(step).map(cut).collect()
     }
 
-    /// Moves the vertices from `x[nodes]` to where `W(y) + weight Σ mᵢ |yᵢ − xᵢ|²` is lowest nearby; those that are `fixed[nodes]`
-    /// stay. The larger the weight, the less they move: against a deformation with the frequency √λ a weight of λ/2 weighs as much
-    /// as the shell does.
+    /// Moves the vertices from `x[nodes]` to the nearby minimum of `W(y) + weight Σ mᵢ |yᵢ − xᵢ|²`, except those that are
+    /// `fixed[nodes]`. Larger weights mean smaller moves: for a deformation with the frequency √λ a weight of λ/2 is as stiff as the
+    /// shell.
     ///
     /// # Errors
-    /// [`ShellError`]: a weight that is not above zero, arrays of another length, positions that are no numbers, an energy beyond
-    /// all numbers, memory, cancelled.
+    /// [`ShellError`]: a weight that is not positive, arrays of another length, positions that are not finite, an energy beyond the
+    /// range of numbers, memory, cancelled.
     pub fn relax(
         &self,
         x: &[Vec3],

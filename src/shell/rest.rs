@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a shell measures itself against: lengths, areas and angles at rest, and how much each part weighs.
+//! Rest quantities of a shell: lengths, areas and angles at rest, and the stiffness of each part.
 //!
-//! With k = 2 k_L/|ē|, 2 k_A/Ā and 6 k_B |ē|²/(Ā₁ + Ā₂) every part's energy is half of k times a difference squared; k_L, k_A and k_B are
+//! With k = 2 k_L/|ē|, 2 k_A/Ā and 6 k_B |ē|²/(Ā₁ + Ā₂) every part's energy is half of k times a squared difference. k_L, k_A and k_B are
 //! those of the material times u³, u² and u⁴ of its unit u ([`size`](super::size)).
 //!
-//! Weights are over lengths and areas. Edges and triangles that hardly have any would outweigh everything else by so much that
-//! nothing but rounding is left of the others; they weigh as if they were a little larger ([`SHORT`], [`THIN`]). Only weights
-//! are: what is measured is measured against what was there, so that rest is rest. A triangle without height has no angle with
-//! its neighbours, so hinges of triangles thinner than that weigh less with the square of the height, down to nothing.
+//! The factors divide by lengths and areas. Edges and triangles that are nearly degenerate would drown all others in rounding, so they
+//! count as a little larger ([`SHORT`], [`THIN`]). This affects only the factors: differences are taken from the actual rest values, so
+//! rest is exactly rest. A triangle without height has no angle with its neighbours. So the factor of a hinge with thinner triangles
+//! falls with the square of their height, to zero.
 
 use super::hinge::angle;
 use super::material::ShellMaterial;
@@ -16,38 +16,38 @@ use super::mesh::Mesh;
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// Length below which an edge weighs as if it had it, as a share of the mean.
+/// Lower bound of an edge's length in its factor, as a share of the mean length.
 pub(super) const SHORT: f64 = 1e-6;
-/// Height below which a triangle weighs as if it had it, as a share of its longest side.
+/// Lower bound of a triangle's height in its factor, as a share of its longest side.
 pub(super) const THIN: f64 = 1e-3;
 
-/// An edge, a face or a hinge.
+/// Rest data of an edge, a face or a hinge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Part {
     /// Length, area or angle at rest.
     pub rest: f64,
-    /// Twice the energy by the square of its change.
+    /// k: twice the energy per squared change.
     pub k: f64,
-    /// A length or area that counts as small beside it; of a hinge, the length of its edge.
+    /// Rest length or area with its lower bound; of a hinge, the length of its edge.
     pub scale: f64,
 }
 
-/// All parts at rest.
+/// Rest data of all parts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Rest {
     pub edges: Vec<Part>,
     pub faces: Vec<Part>,
     pub hinges: Vec<Part>,
-    /// Mean length of the edges.
+    /// Mean length of the edges, m.
     pub length: f64,
-    /// Edges that weigh as if they were longer.
+    /// Number of edges below the lower bound.
     pub short: usize,
-    /// Faces that weigh as if they were larger.
+    /// Number of faces below the lower bound.
     pub thin: usize,
 }
 
 impl Rest {
-    /// Of a mesh whose vertices are at `x` at rest. Where all edges are points, everything weighs nothing.
+    /// Computes the rest data of a mesh with rest positions `x`. Where all edges are points, all factors are zero.
     pub fn new(mesh: &Mesh, material: &ShellMaterial, x: &[Vec3]) -> Self {
         let at = |v: u32| x[v as usize];
         let unit = material.unit.unwrap_or(1.0);
@@ -69,7 +69,7 @@ impl Rest {
                 Part { rest, k, scale }
             })
             .collect();
-        // Longest side, and area, of each face.
+        // Longest side and area of each face.
         let sizes: Vec<(f64, f64)> = mesh
             .faces
             .par_iter()
@@ -119,10 +119,10 @@ impl Rest {
         }
     }
 
-    /// Mass of each vertex: density times a third of the area of each face around it. Gives too how many had so little that
-    /// they are given a small share of the mean.
+    /// Returns the mass of each vertex: density times a third of the area of each face around it. Also returns the number of vertices
+    /// whose mass was raised to a small share of the mean.
     pub fn masses(&self, mesh: &Mesh, material: &ShellMaterial) -> (Vec<f64>, usize) {
-        /// Of the mean mass.
+        /// Lower bound of a mass, as a share of the mean.
         const LEAST: f64 = 1e-6;
         let mut masses = vec![0.0; mesh.nodes];
         let spread = |masses: &mut [f64], area: fn(&Part) -> f64| {
@@ -134,7 +134,7 @@ impl Rest {
         spread(&mut masses, |part| part.rest);
         let sum: f64 = masses.iter().sum();
         if sum <= 0.0 {
-            // Nothing has an area, or none where there is density.
+            // No triangle with a density has an area.
             spread(&mut masses, |part| part.scale);
         }
         let mean = masses.iter().sum::<f64>() / masses.len() as f64;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The length that counts as one in a shell's energy. [hildebrandt2012, §5]
+//! The length unit of a shell's energy. [hildebrandt2012, §5]
 //!
-//! With lengths in units of u, the three sums of the energy go with u, u² and u⁰, so that the same weights make a sheet of 0.6 m and one
-//! of 10 m move differently. [hildebrandt2012, §5] scales meshes to a diameter of ten for that reason. Here positions stay as they are,
-//! and the weights are scaled instead: `k_L u³`, `k_A u²` and `k_B u⁴`. The energy then is `u⁴` times that of the scaled mesh, and with
-//! masses of the mesh as it is, frequencies are those of the scaled mesh.
+//! With lengths in units of u, the three sums of the energy scale with u, u² and u⁰. So the same stiffnesses make a sheet of 0.6 m and
+//! one of 10 m move differently. [hildebrandt2012, §5] scales meshes to a diameter of ten for that reason. Here positions stay unscaled,
+//! and the stiffnesses are scaled instead: `k_L u³`, `k_A u²` and `k_B u⁴`. The energy then is `u⁴` times that of the scaled mesh. With
+//! unscaled masses, frequencies are those of the scaled mesh.
 
 use super::material::ShellMaterial;
 use super::mesh::Mesh;
 use crate::Vec3;
 
-/// Diameter at which weights are meant, in units: that of [hildebrandt2012, §5].
+/// Diameter to which the stiffnesses refer, in units: that of [hildebrandt2012, §5].
 const DIAMETER: f64 = 10.0;
-/// Sweeps at most; each goes from one end to what is farthest from it, and the second one seldom gains.
+/// Maximum number of sweeps. Each goes from one end to the point farthest from it; the second seldom gains.
 const SWEEPS: usize = 8;
 
-/// The unit of a material on a mesh whose vertices are at `x` at rest: as given, or a tenth of the diameter.
+/// Returns the unit of a material on a mesh with rest positions `x`: the material's own, or a tenth of the diameter.
 pub(super) fn unit(material: &ShellMaterial, mesh: &Mesh, x: &[Vec3]) -> f64 {
     let measured = || {
         let mut used = vec![false; x.len()];
@@ -29,8 +29,8 @@ pub(super) fn unit(material: &ShellMaterial, mesh: &Mesh, x: &[Vec3]) -> f64 {
     material.unit.unwrap_or_else(measured)
 }
 
-/// The distance between two points that lie far apart, found by going from the farthest to the farthest: the largest one, or, of
-/// bodies that are about as long in several directions, little less.
+/// Returns the distance between two far points, found by going from farthest point to farthest point. It is the largest distance or, for
+/// bodies of similar length in several directions, a little less.
 fn diameter(points: &[Vec3]) -> f64 {
     let centre = points.iter().sum::<Vec3>() / points.len().max(1) as f64;
     let farthest = |from: Vec3| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where the parts of a shell add to its gradient and to its Hessian, looked up once.
+//! Places of a shell's parts in its gradient and its Hessian, looked up once.
 
 use super::mesh::Mesh;
 use crate::solve::matrix::zeros;
@@ -7,22 +7,22 @@ use crate::solve::{BlockMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Ranges of rows that Hessians are added up in side by side.
+/// Number of row ranges of a Hessian that are assembled in parallel.
 const STRIPES: usize = 8;
 
-/// The structure of a shell's Hessian, and the entries of each part in it. All shells of one mesh share it, so that their
-/// Hessians have the same structure and one symbolic factorisation serves them all.
+/// The structure of a shell's Hessian, and the entries of each part in it. All shells of one mesh share it, so one
+/// symbolic factorisation serves all of their Hessians.
 #[derive(Debug)]
 pub struct ShellPattern {
     starts: Vec<u32>,
     columns: Vec<u32>,
-    /// Entries of all pairs of corners, row by row: of edges, faces and hinges.
+    /// Entries of all pairs of corners, row by row, for edges, faces and hinges.
     pub(super) of_edges: Vec<[[u32; 2]; 2]>,
     pub(super) of_faces: Vec<[[u32; 3]; 3]>,
     pub(super) of_hinges: Vec<[[u32; 4]; 4]>,
-    /// Where ranges of rows with about as many entries each end.
+    /// Ends of row ranges with about equal numbers of entries.
     stripes: Vec<u32>,
-    /// What adds to each vertex: corners of edges, then of faces, then of hinges, counted through.
+    /// Corners at each vertex, numbered through: of edges, then of faces, then of hinges.
     corner_starts: Vec<u32>,
     corners: Vec<u32>,
 }
@@ -52,12 +52,12 @@ impl ShellPattern {
         }
     }
 
-    /// Blocks that a Hessian has.
+    /// Returns the number of blocks of a Hessian.
     pub fn blocks(&self) -> usize {
         self.columns.len()
     }
 
-    /// A matrix of these blocks.
+    /// Builds a matrix of this structure from its blocks.
     pub(super) fn matrix(&self, blocks: Vec<Mat3>) -> BlockMatrix {
         let rows = self.starts.len() - 1;
         BlockMatrix::new(
@@ -68,7 +68,7 @@ impl ShellPattern {
         )
     }
 
-    /// Zero, with the structure: one number per pair of vertices.
+    /// Builds a zero matrix of this structure, one number per pair of vertices.
     pub(super) fn scalars(&self) -> ScalarMatrix {
         let rows = self.starts.len() - 1;
         ScalarMatrix::new(
@@ -79,18 +79,18 @@ impl ShellPattern {
         )
     }
 
-    /// The columns of a row.
+    /// Returns the columns of a row.
     pub(super) fn row(&self, row: usize) -> &[u32] {
         &self.columns[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 
-    /// The entry of a vertex with itself.
+    /// Returns the entry of a vertex with itself.
     pub(super) fn diagonal(&self, row: usize) -> Option<usize> {
         let found = self.row(row).binary_search(&(row as u32)).ok()?;
         Some(self.starts[row] as usize + found)
     }
 
-    /// The blocks cut into ranges of whole rows, each with the number of its first.
+    /// Splits the blocks into ranges of whole rows, each with the index of its first block.
     pub(super) fn cut<'a>(&self, mut blocks: &'a mut [Mat3]) -> Vec<(u32, &'a mut [Mat3])> {
         let mut first = 0;
         let mut all = Vec::with_capacity(self.stripes.len());
@@ -102,7 +102,7 @@ impl ShellPattern {
         all
     }
 
-    /// Adds what each corner has to its vertex, in a fixed order.
+    /// Adds the force of each corner to its vertex, in a fixed order.
     pub(super) fn gather(&self, forces: &[Vec3], into: &mut [Vec3]) {
         into.par_iter_mut()
             .with_min_len(256)
@@ -116,7 +116,7 @@ impl ShellPattern {
     }
 }
 
-/// Looks entries up in sorted rows.
+/// Looks up entries in sorted rows.
 struct Slots<'a> {
     starts: &'a [u32],
     columns: &'a [u32],
@@ -146,7 +146,7 @@ fn stripes(starts: &[u32]) -> Vec<u32> {
     ends
 }
 
-/// For each vertex the corners that are there, ascending.
+/// Returns the corners at each vertex, ascending.
 fn incidence(mesh: &Mesh) -> (Vec<u32>, Vec<u32>) {
     let all = || {
         let edges = mesh.edges.iter().flatten();

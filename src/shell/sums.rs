@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Energy, gradient and Hessian of a whole shell: sums over its parts.
+//! Energy, gradient and Hessian of a whole shell, as sums over its parts.
 //!
-//! Parts are taken side by side in chunks of fixed sizes, what they give is added up in their order: the same bits for any
+//! Parts are processed in parallel in chunks of fixed size, and their results are added in order: the same bits for any
 //! number of threads.
 
 use super::hinge::{Hinge, angle, wrapped};
@@ -13,14 +13,14 @@ use crate::solve::newton::{Forces, Rounded};
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Parts that one thread takes at a time.
+/// Number of parts that one thread takes at a time.
 const CHUNK: usize = 512;
-/// Parts whose blocks are kept until they are added.
+/// Number of parts whose blocks are buffered before they are added.
 const BATCH: usize = 8 * CHUNK;
-/// Share of the floored area that triangles do not count as smaller than.
+/// Lower bound of a triangle's area in derivatives, as a share of its bounded rest area.
 const LEAST: f64 = 1e-6;
 
-/// A shell's parts where its vertices are.
+/// The parts of a shell at given positions.
 pub(super) struct Sums<'a> {
     pub mesh: &'a Mesh,
     pub rest: &'a Rest,
@@ -33,17 +33,17 @@ impl Sums<'_> {
         corners.map(|v| self.x[v as usize])
     }
 
-    /// Rounding error of a coordinate.
+    /// Returns the rounding error of a coordinate.
     fn rounding(&self) -> f64 {
         let size = self.x.iter().fold(0.0, |size: f64, x| size.max(x.amax()));
         f64::EPSILON * size
     }
 
-    /// The energy, and what of it may be rounding.
+    /// Returns the energy and a bound on its rounding error.
     pub fn energy(&self) -> Rounded {
         let (mesh, rest) = (self.mesh, self.rest);
         let rounding = self.rounding();
-        // Half the square of a difference, and how much of it an error of the difference makes.
+        // Half the square of a difference, and its error from that of the difference.
         let square = |part: &Part, off: f64, error: f64| {
             let force = part.k * off;
             [
@@ -69,7 +69,7 @@ impl Sums<'_> {
         }
     }
 
-    /// Adds the gradient, and tells how large the forces are that add up to it.
+    /// Adds the gradient and returns the magnitude of the forces that add up to it.
     pub fn add_gradient(&self, gradient: &mut [Vec3]) -> Forces {
         let (mesh, rest) = (self.mesh, self.rest);
         let rounding = self.rounding();
@@ -105,7 +105,7 @@ impl Sums<'_> {
         }
     }
 
-    /// The blocks of the Hessian, or of one near it that is positive semi-definite, each part by itself.
+    /// Returns the blocks of the Hessian. With `convex`, each part contributes a positive semi-definite approximation.
     pub fn hessian(&self, convex: bool) -> Vec<Mat3> {
         let (mesh, rest, pattern) = (self.mesh, self.rest, self.pattern);
         let mut blocks = vec![Mat3::zeros(); pattern.blocks()];
@@ -132,7 +132,7 @@ impl Sums<'_> {
         spread(hinges, &mut stripes, |corners, part, to| {
             let hinge = Hinge::new(self.at(corners), part.scale);
             let torque = part.k * wrapped(hinge.angle - part.rest);
-            // What is left without the second derivative of the angle is positive semi-definite.
+            // The rest, without the second derivative of the angle, is positive semi-definite.
             let bent = if convex { 0.0 } else { torque };
             hinge.hessian(part.k, bent, |i, j, block| to[i][j] = *block);
         });
@@ -140,7 +140,7 @@ impl Sums<'_> {
     }
 }
 
-/// Two sums over parts.
+/// Sums two quantities over parts.
 fn add<const N: usize>(
     corners: &[[u32; N]],
     parts: &[Part],
@@ -157,7 +157,7 @@ fn add<const N: usize>(
         .fold([0.0; 2], |sum, x| [sum[0] + x[0], sum[1] + x[1]])
 }
 
-/// Writes the forces of all corners; gives the sums of their squares and of those of their errors.
+/// Writes the forces of all corners and returns the sums of their squares and of their squared errors.
 fn push<const N: usize>(
     corners: &[[u32; N]],
     parts: &[Part],
@@ -182,11 +182,11 @@ fn push<const N: usize>(
         .fold([0.0; 2], |sum, x| [sum[0] + x[0], sum[1] + x[1]])
 }
 
-/// Parts, their corners, and the entries of all pairs of those.
+/// Corners and rest data of parts, and the entries of all pairs of corners.
 type Placed<'a, const N: usize> = (&'a [[u32; N]], &'a [Part], &'a [[[u32; N]; N]]);
 
-/// Adds the blocks of all parts, of which `of` writes those on and above the diagonal. Stripes are added to side by side, by
-/// each all parts in order.
+/// Adds the blocks of all parts; `of` writes those on and above the diagonal. Stripes of rows are filled in parallel, each
+/// from all parts in order.
 fn spread<const N: usize>(
     (corners, parts, slots): Placed<N>,
     stripes: &mut [(u32, &mut [Mat3])],
@@ -212,7 +212,7 @@ fn spread<const N: usize>(
                     for j in 0..N {
                         let to = &mut stripe[(slots[i][j] - *first) as usize];
                         if i == j {
-                            // Symmetric up to rounding before, now wholly.
+                            // Symmetric up to rounding before, now exactly.
                             *to += (block[i][i] + block[i][i].transpose()) * 0.5;
                         } else if i < j {
                             *to += block[i][j];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A shell's energy as an energy term: what steps and balances minimise beside others.
+//! The energy of a shell as an energy term, which steps and balances minimise with others.
 
 use super::Shell;
 use crate::solve::matrix::NodeMatrix;
@@ -7,31 +7,31 @@ use crate::solve::newton::{Forces, Rounded};
 use crate::solve::{Assembly, Configuration, EnergyTerm, Pattern, Slot, SolveError};
 use crate::{Mat3, Vec3};
 
-/// A shell with the places of its blocks in a factorisation.
+/// A shell with the slots of its blocks in a factorisation.
 #[derive(Debug, Clone, Copy)]
 pub struct ShellTerm<'a> {
     /// The shell.
     pub shell: &'a Shell,
-    /// Where its entries go: [`entry_slots`](Pattern::entry_slots) of its [`solve_pattern`](Shell::solve_pattern).
+    /// Slots of its entries: [`entry_slots`](Pattern::entry_slots) of its [`solve_pattern`](Shell::solve_pattern).
     pub slots: &'a [Option<Slot>],
-    /// Share of its mean that each block on the diagonal of the convex Hessian is raised by, in all directions alike. Stiffnesses of
-    /// crumpled shells are so far apart that rounding would make it indefinite; 1e-9 is enough against that, mostly. Larger ones
-    /// shorten steps, most at vertices that are held most stiffly (Marquardt 1963).
+    /// Isotropic increase of each diagonal block of the convex Hessian, as a share of the block's mean. Stiffnesses of crumpled
+    /// shells are so far apart that rounding would make it indefinite; 1e-9 mostly prevents that. Larger values shorten steps, most
+    /// at the stiffest vertices (Marquardt 1963).
     pub damping: f64,
 }
 
 impl Shell {
-    /// The unknowns and the symbolic factorisation of systems of this shell, some of its vertices held.
+    /// Analyses the systems of this shell with some vertices held.
     ///
     /// # Errors
-    /// [`SolveError::TooLarge`] when indices or memory do not suffice.
+    /// [`SolveError::TooLarge`] when indices or memory run out.
     pub fn solve_pattern(&self, held: &[bool]) -> Result<Pattern, SolveError> {
         Pattern::new([], &self.pattern.scalars(), held, &self.vertices)
     }
 }
 
 impl ShellTerm<'_> {
-    /// The Hessian's blocks in the order of its entries.
+    /// Returns the Hessian's blocks in the order of its entries.
     fn blocks(&self, at: &Configuration, convex: bool) -> Vec<Mat3> {
         let shell = self.shell;
         let mut blocks = shell.sums(&positions(at)).hessian(convex);
@@ -47,7 +47,7 @@ impl ShellTerm<'_> {
     }
 }
 
-/// Positions of all nodes.
+/// Returns the positions of all nodes.
 fn positions(at: &Configuration) -> Vec<Vec3> {
     (0..at.displacements.len())
         .map(|v| at.position(v))
@@ -68,7 +68,7 @@ impl EnergyTerm for ShellTerm<'_> {
     fn add_hessian(&self, at: &Configuration, convex: bool, into: &mut Assembly) {
         let blocks = self.blocks(at, convex);
         for (slot, block) in self.slots.iter().zip(&blocks) {
-            // Entries below the diagonal have none.
+            // Entries below the diagonal have no slot.
             into.add_at(*slot, block);
         }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Sparse Cholesky factorisation of symmetric positive definite systems of 3x3 blocks.
 //!
-//! The symbolic part ([`Symbolic`]) is made once per pattern. [`SparseCholesky`] then holds the numbers: write blocks,
-//! factor, solve, with every buffer allocated beforehand. faer's own wrapper permutes the matrix at every
-//! factorisation; here blocks are written where they belong at once.
+//! The symbolic part ([`Symbolic`]) is computed once per pattern. [`SparseCholesky`] holds the values: write blocks,
+//! factor, solve. Every buffer is allocated beforehand. faer's own wrapper permutes the matrix at every factorisation;
+//! here each block is written directly to its permuted place.
 
 use super::SolveError;
 use super::symbolic::{Slot, Symbolic};
@@ -17,23 +17,23 @@ use faer::{Conj, Mat, MatMut, Par};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
-/// A factorisation whose pattern stays while its numbers change.
+/// A sparse Cholesky factorisation with a fixed pattern and changing values.
 pub struct SparseCholesky {
     symbolic: Arc<Symbolic>,
     values: Vec<f64>,
     factor: Vec<f64>,
     permuted: Vec<f64>,
-    /// Scratch of [`multiply`](Self::multiply), in the order of elimination.
+    /// Scratch of [`multiply`](Self::multiply): the input, in elimination order.
     given: Vec<Vec3>,
     product: Vec<Vec3>,
     memory: MemBuffer,
 }
 
 impl SparseCholesky {
-    /// Allocates all that factoring and solving need.
+    /// Allocates all buffers for factoring and solving.
     ///
     /// # Errors
-    /// [`SolveError::TooLarge`] when memory does not suffice.
+    /// [`SolveError::TooLarge`] when memory runs out.
     pub fn new(symbolic: Arc<Symbolic>) -> Result<Self, SolveError> {
         let scratch = symbolic.factor.as_ref().map_or(StackReq::EMPTY, |factor| {
             StackReq::any_of(&[
@@ -59,34 +59,34 @@ impl SparseCholesky {
         })
     }
 
-    /// The pattern.
+    /// Returns the symbolic factorisation.
     pub fn symbolic(&self) -> &Arc<Symbolic> {
         &self.symbolic
     }
 
-    /// The matrix's numbers, to be set by [`add`](Self::add) or copied whole.
+    /// Returns the values of the matrix, set by [`add`](Self::add) or [`set_values`](Self::set_values).
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Replaces all numbers; `values` as once returned by [`values`](Self::values).
+    /// Replaces all values. `values` has the layout of [`values`](Self::values).
     pub fn set_values(&mut self, values: &[f64]) {
         self.values.copy_from_slice(values);
     }
 
-    /// Adds to all numbers; `values` as once returned by [`values`](Self::values).
+    /// Adds to all values. `values` has the layout of [`values`](Self::values).
     pub fn add_values(&mut self, values: &[f64]) {
         for (sum, value) in self.values.iter_mut().zip(values) {
             *sum += value;
         }
     }
 
-    /// Sets all numbers to zero.
+    /// Sets all values to zero.
     pub fn clear(&mut self) {
         self.values.fill(0.0);
     }
 
-    /// Adds a block. Of the two blocks (a, b) and (b, a) add one; diagonal blocks whole.
+    /// Adds a block. Of an off-diagonal pair (a, b), (b, a) only one is added; a diagonal block is added whole.
     #[inline]
     pub fn add(&mut self, slot: Slot, block: &Mat3) {
         let (start, stride) = (slot.start as usize, slot.stride as usize);
@@ -112,7 +112,7 @@ impl SparseCholesky {
         }
     }
 
-    /// Factors the matrix as it stands.
+    /// Factors the current matrix.
     ///
     /// # Errors
     /// [`SolveError::Singular`] with the node (caller's numbering) at a pivot that is not positive.
@@ -145,8 +145,8 @@ impl SparseCholesky {
         )
     }
 
-    /// The smallest pivot of the last factorisation in proportion to the diagonal entry that it came from,
-    /// and its node: near the rounding error for a matrix that is singular. 1 for an empty system.
+    /// Returns the smallest ratio of a pivot of the last factorisation to its diagonal entry, and the node of that pivot.
+    /// Near rounding error for a singular matrix; 1 for an empty system.
     pub fn smallest_pivot(&self) -> (f64, usize) {
         let mut smallest = (1.0, 0);
         let Some(factor) = &self.symbolic.factor else {
@@ -169,12 +169,11 @@ impl SparseCholesky {
         smallest
     }
 
-    /// Factors the matrix, which need not be definite, as `L D Lᵀ` and gives the number of negative pivots:
-    /// by Sylvester's law of inertia that many eigenvalues are negative. Solving afterwards is not possible
-    /// before the next [`factor`](Self::factor).
+    /// Factors the matrix, which may be indefinite, as `L D Lᵀ` and counts the negative pivots: the negative eigenvalues,
+    /// by Sylvester's law of inertia. Solving is impossible until the next [`factor`](Self::factor).
     ///
     /// # Errors
-    /// [`SolveError::Singular`] at a pivot that is zero, [`SolveError::TooLarge`] when memory does not suffice.
+    /// [`SolveError::Singular`] at a zero pivot, [`SolveError::TooLarge`] when memory runs out.
     pub fn count_negative(&mut self) -> Result<usize, SolveError> {
         let Some(factor) = &self.symbolic.factor else {
             return Ok(0);
@@ -216,7 +215,7 @@ impl SparseCholesky {
             .sum())
     }
 
-    /// The matrix as it stands, factored or not, times one vector per node.
+    /// Multiplies the current matrix, factored or not, by one vector per node.
     pub fn multiply(&mut self, x: &[Vec3], y: &mut [Vec3]) {
         let order = &self.symbolic.ordering.order;
         for (given, &node) in self.given.iter_mut().zip(order) {
@@ -240,7 +239,7 @@ impl SparseCholesky {
                     Vec3::new(b[0], b[1], b[2]),
                     Vec3::new(c[0], c[1], c[2]),
                 );
-                // The block below the diagonal, and its transpose above. The diagonal's is stored whole.
+                // The block below the diagonal and its transpose above. The diagonal block is stored whole.
                 self.product[row] += a * at.x + b * at.y + c * at.z;
                 if row != column {
                     let other = &self.given[row];
@@ -254,8 +253,8 @@ impl SparseCholesky {
         }
     }
 
-    /// Solves with the last factorisation for several right-hand sides at once, in place. Rows are in the
-    /// order of elimination, xyz interleaved; subtrees of the elimination tree go to all threads.
+    /// Solves for several right-hand sides in place with the last factorisation. Rows are in elimination order, xyz
+    /// interleaved. Subtrees of the elimination tree are solved on all threads.
     pub fn solve_columns(&self, x: MatMut<'_, f64>) {
         let (Some(factor), Some(subtrees)) = (&self.symbolic.factor, &self.symbolic.subtrees)
         else {
@@ -264,7 +263,7 @@ impl SparseCholesky {
         subtrees.solve(supernodal::SupernodalLltRef::new(factor, &self.factor), x);
     }
 
-    /// Columns of the inverse at some nodes, by the last factorisation, times a factor: `[3 nodes, 3 t]`, xyz interleaved.
+    /// Returns the inverse's columns at some nodes by the last factorisation, times `scale`: `[3 nodes, 3 t]`, xyz interleaved.
     pub fn inverse_columns(&self, nodes: &[u32], scale: f64) -> DMatrix<f64> {
         let place = |node: usize| 3 * self.symbolic.place_of(node);
         let mut columns = Mat::zeros(3 * self.symbolic.nodes(), 3 * nodes.len());
@@ -284,7 +283,7 @@ impl SparseCholesky {
         all
     }
 
-    /// Solves with the last factorisation, in place: right-hand side in, solution out, one per node.
+    /// Solves in place with the last factorisation: right-hand side in, solution out, one vector per node.
     pub fn solve(&mut self, x: &mut [Vec3]) {
         let Some(factor) = &self.symbolic.factor else {
             return;

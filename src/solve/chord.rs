@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The chord method: Newton's method that keeps its factor while it serves.
+//! The chord method: Newton's method that reuses its factor as long as steps converge.
 //!
-//! Each correction is `d = −A⁻¹ g` with A the Hessian that was taken up last, followed by the same line search as
-//! [Newton's method](super::newton). A correction costs one solution and two or three sums over the elements, Newton's a Hessian and
-//! its factor in addition. A correction that leaves more than [`Chord::stale`] of the gradient has A made anew where it stands; in the
-//! worst case that is Newton's method. [dennis1996, ch. 6]
+//! Each correction is `d = −A⁻¹ g` with A the Hessian adopted last, followed by the line search of [Newton's method](super::newton). A
+//! correction costs one solution and two or three sums over the elements; Newton's also costs a Hessian and its factor. A correction
+//! that leaves more than [`Chord::stale`] of the gradient causes A to be recomputed at the current point. In the worst case that is
+//! Newton's method. [dennis1996, ch. 6]
 
 use super::inverse::Linear;
 use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent};
 use crate::Vec3;
 use crate::progress::Progress;
 
-/// When to factor anew, and when to stop.
+/// Settings: when to recompute the Hessian, and when to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Chord {
-    /// Largest gradient at the end, as a share of that at the start.
+    /// Largest gradient at convergence, as a share of that at the start.
     pub tolerance: f64,
-    /// The share of the gradient that a correction may leave before the Hessian is made anew.
+    /// Share of the gradient that a correction may leave before the Hessian is recomputed.
     pub stale: f64,
-    /// Corrections at most.
+    /// Maximum number of corrections.
     pub corrections: usize,
 }
 
-/// Minimises from `x`, in place, with the matrix that `solver` has taken up: at the end the minimum, on an error the best point so far.
+/// Minimises from `x`, in place, with the matrix that `solver` adopted last. At the end `x` is the minimum; after an error, the best
+/// point found.
 ///
 /// # Errors
 /// As [`minimise`](super::newton::minimise).
@@ -44,14 +45,14 @@ pub fn minimise_with_factor(
     descend(problem, &mut directions, x, when, progress)
 }
 
-/// Directions of the Hessian that was taken up last.
+/// Directions from the Hessian adopted last.
 struct Kept<'a> {
     solver: &'a mut dyn Linear,
     /// [`Chord::stale`].
     limit: f64,
-    /// Whether the Hessian is not to be used again.
+    /// Whether the Hessian must be recomputed for the next direction.
     stale: bool,
-    /// Whether the last direction is of a Hessian made for it.
+    /// Whether the last direction came from a Hessian computed for it.
     renewed: bool,
 }
 

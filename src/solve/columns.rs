@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Solves for several right-hand sides with a supernodal Cholesky factor, on all threads.
 //!
-//! The factor is read once for all columns, which takes about as long as for one. Subtrees of the elimination
-//! tree without a common ancestor among them are solved side by side: each has rows of its own, and what it
-//! takes from the rows above (the top) is summed in the order of the subtrees. Which subtrees these are
-//! depends on the pattern alone, so results do not depend on how many threads there are.
+//! The factor is read once for all columns, which takes about as long as for one. Disjoint subtrees of the
+//! elimination tree are solved in parallel. Each has rows of its own; its updates of the rows above (the top)
+//! are summed in the order of the subtrees. The choice of subtrees depends on the pattern alone, so results
+//! do not depend on the number of threads.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{
@@ -18,27 +18,27 @@ use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// A subtree with no more than this share of the factor is not parted further.
+/// Largest share of the factor in one subtree; larger subtrees are split.
 const SHARE: f64 = 0.15;
-/// Factors with fewer numbers are solved in one piece.
+/// Factors with fewer values are solved in one piece.
 const SMALL: usize = 100_000;
 
-/// Supernodes in subtrees that need nothing of one another, and the rest.
+/// Independent subtrees of the supernodal elimination tree, and the supernodes above them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Subtrees {
     /// Supernodes of each subtree, ascending.
     parts: Vec<Range<usize>>,
-    /// Supernodes above them.
+    /// Supernodes above the subtrees, ascending.
     top: Vec<usize>,
     /// Rows of each subtree.
     rows: Vec<Range<usize>>,
-    /// Rows of the top, ascending, and where each row lies among them.
+    /// Rows of the top, ascending, and the position of each row among them.
     top_rows: Vec<u32>,
     place: Vec<u32>,
 }
 
 impl Subtrees {
-    /// Parts the elimination tree of a factor.
+    /// Splits the elimination tree of a factor into subtrees and a top.
     pub fn new(factor: &SymbolicSupernodalCholesky<u32>) -> Self {
         let count = factor.n_supernodes();
         let (begin, end) = (factor.supernode_begin(), factor.supernode_end());
@@ -102,9 +102,9 @@ impl Subtrees {
         }
     }
 
-    /// Solves in place; rows in the order of elimination.
+    /// Solves in place. Rows are in elimination order.
     pub fn solve(&self, factor: SupernodalLltRef<'_, u32, f64>, x: MatMut<'_, f64>) {
-        // Numbers of a row side by side: rows are gathered and scattered whole.
+        // Row-major, so that rows are gathered and scattered whole.
         let width = x.ncols();
         if width == 0 {
             return;
@@ -190,7 +190,7 @@ impl Subtrees {
         apart(&rows, x);
     }
 
-    /// The rows of each subtree.
+    /// Returns the rows of each subtree as mutable slices.
     fn rows_of<'a>(&self, x: &'a mut [f64], width: usize) -> Vec<(Range<usize>, &'a mut [f64])> {
         let mut rest = x;
         let mut done = 0;
@@ -206,7 +206,7 @@ impl Subtrees {
     }
 }
 
-/// The rows of a matrix of columns, one after the other.
+/// Copies a column-major matrix to a row-major array.
 pub(super) fn side_by_side(x: MatRef<'_, f64>) -> Vec<f64> {
     let width = x.ncols();
     let mut rows = vec![0.0; x.nrows() * width];
@@ -218,7 +218,7 @@ pub(super) fn side_by_side(x: MatRef<'_, f64>) -> Vec<f64> {
     rows
 }
 
-/// Rows one after the other back into columns.
+/// Copies a row-major array back to a column-major matrix.
 pub(super) fn apart(rows: &[f64], x: MatMut<'_, f64>) {
     let width = x.ncols();
     for (j, column) in x.col_iter_mut().enumerate() {
@@ -228,7 +228,7 @@ pub(super) fn apart(rows: &[f64], x: MatMut<'_, f64>) {
     }
 }
 
-/// Solves the rows of a supernode and gives what they take from the rows of its pattern.
+/// Solves the rows of a supernode and writes to `update` what they subtract from the rows of its pattern.
 fn eliminate(s: SupernodeRef<'_, u32, f64>, x: &mut [f64], update: &mut [f64], width: usize) {
     let size = s.val().ncols();
     let (top, bottom) = s.val().split_at_row(size);
@@ -239,7 +239,7 @@ fn eliminate(s: SupernodeRef<'_, u32, f64>, x: &mut [f64], update: &mut [f64], w
     matmul(update, Accum::Replace, bottom, x.rb(), 1.0, Par::Seq);
 }
 
-/// Solves the rows of a supernode, given those of its pattern.
+/// Solves the rows of a supernode by back substitution from `above`, the solved rows of its pattern.
 fn substitute(s: SupernodeRef<'_, u32, f64>, x: &mut [f64], above: &[f64], width: usize) {
     let size = s.val().ncols();
     let (top, bottom) = s.val().split_at_row(size);

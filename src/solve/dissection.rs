@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nested dissection from coordinates [george1973].
 //!
-//! Nodes are parted by a plane, again and again; both sides are eliminated before the separator between
-//! them. Of all planes with one of nine normals that leave at least [`LEAST`] of the nodes on each side, the one is
-//! taken that cuts through the fewest nodes for its balance; one sweep along a normal counts them for every
-//! place. The separator is the smallest set of nodes that touches all links across, by a matching of these
+//! Planes split the nodes recursively. Both sides are eliminated before the separator between them. A plane has one
+//! of nine normals and leaves at least [`LEAST`] of the nodes on each side. Of these planes the one with the lowest
+//! cost is taken: the number of nodes that it cuts, weighted by imbalance. One sweep along a normal counts them for
+//! every position. The separator is a minimum vertex cover of the links across the plane, from a maximum matching
 //! [konig1931]. Small parts are ordered by minimum degree.
 
 use super::SolveError;
@@ -12,12 +12,12 @@ use super::ordering::{Graph, minimum_degree};
 use crate::Vec3;
 use std::collections::VecDeque;
 
-/// A part with no more nodes than this is not dissected further.
+/// Largest part, in nodes, that is not dissected further.
 const LEAF: usize = 100;
-/// Share of the nodes that each side of a cut has at least.
+/// Smallest share of the nodes on each side of a cut.
 const LEAST: f64 = 0.35;
 
-/// Normals of the planes that are tried.
+/// Normals of the candidate planes.
 const DIRECTIONS: [[f64; 3]; 9] = [
     [1.0, 0.0, 0.0],
     [0.0, 1.0, 0.0],
@@ -30,10 +30,10 @@ const DIRECTIONS: [[f64; 3]; 9] = [
     [-1.0, 0.0, 1.0],
 ];
 
-/// Nested dissection of a graph whose nodes lie at `centres`.
+/// Returns an elimination order by nested dissection of a graph with nodes at `centres`.
 ///
 /// # Errors
-/// [`SolveError::TooLarge`] when memory does not suffice.
+/// [`SolveError::TooLarge`] when memory runs out.
 pub fn nested_dissection(graph: &Graph, centres: &[Vec3]) -> Result<Vec<u32>, SolveError> {
     let n = graph.len();
     let mut work = Dissection {
@@ -51,12 +51,12 @@ const OUTSIDE: u32 = u32::MAX;
 struct Dissection<'a> {
     graph: &'a Graph,
     centres: &'a [Vec3],
-    /// Position of the current part's nodes along a normal; outside of the part [`OUTSIDE`].
+    /// Rank of each node of the current part along a normal; [`OUTSIDE`] for all other nodes.
     rank: Vec<u32>,
     order: Vec<u32>,
 }
 
-/// A position to cut at: so many of the nodes sorted along the normal lie below.
+/// A cut of the nodes, sorted along the normal, after the first `below`.
 struct Cut {
     nodes: Vec<u32>,
     below: usize,
@@ -98,7 +98,7 @@ impl Dissection<'_> {
         Ok(())
     }
 
-    /// The best position to cut at, across a direction.
+    /// Finds the best cut across a direction.
     fn cut(&mut self, nodes: &[u32], direction: &Vec3) -> Cut {
         let mut nodes = nodes.to_vec();
         let at = |i: &u32| self.centres[*i as usize].dot(direction);
@@ -106,7 +106,8 @@ impl Dissection<'_> {
         for (i, &node) in nodes.iter().enumerate() {
             self.rank[node as usize] = i as u32;
         }
-        // A node is cut from above by every position between itself and its highest neighbour, from below likewise.
+        // A position cuts a node from above if it lies between the node and its highest neighbour; from below
+        // likewise.
         let n = nodes.len();
         let (mut from_above, mut from_below) = (vec![0i64; n + 2], vec![0i64; n + 2]);
         for (i, &node) in nodes.iter().enumerate() {
@@ -135,7 +136,7 @@ impl Dissection<'_> {
             if place < least || place > n - least {
                 continue;
             }
-            // Elimination of the separator and of what an uneven cut leaves larger.
+            // Cost: elimination of the separator, and of the larger side of an uneven cut.
             let uneven = (2.0 * place as f64 / n as f64 - 1.0).abs();
             let width = above_sum.min(below_sum) as f64 * (1.0 + 0.5 * uneven);
             if width < cost {
@@ -145,7 +146,7 @@ impl Dissection<'_> {
         Cut { nodes, below, cost }
     }
 
-    /// The fewest nodes that touch every link between the first `below` nodes and the rest, ascending.
+    /// Returns the fewest nodes that touch every link between the first `below` nodes and the rest, ascending.
     fn separator(&self, nodes: &[u32], below: usize) -> Vec<u32> {
         let across = |i: u32| {
             let neighbours = self.graph.neighbours(nodes[i as usize] as usize).iter();
@@ -162,8 +163,8 @@ impl Dissection<'_> {
                 partner[j as usize] = i;
             }
         }
-        // Augmenting paths, each found breadth first from a node without partner. What was reached in
-        // vain stays out of reach of later paths.
+        // Augmenting paths, each found breadth first from an unmatched node. Nodes reached by a failed search stay
+        // excluded from later searches.
         let mut came_from = vec![OUTSIDE; nodes.len()];
         let mut queue = VecDeque::new();
         for &start in &lower {
@@ -203,7 +204,8 @@ impl Dissection<'_> {
                 }
             }
         }
-        // Upper nodes reached in vain cover their links; matched lower ones not so reached cover the rest.
+        // Upper nodes that failed searches reached cover their links; the remaining matched lower nodes cover the
+        // rest.
         let mut cover: Vec<u32> = (below..nodes.len())
             .filter(|&j| came_from[j] != OUTSIDE)
             .map(|j| nodes[j])

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A matrix that changes and is solved with a few times in between: by its factor, or by [iterations](super::sweeps) where these
-//! cost less.
+//! A matrix that changes and is solved with a few times between changes: by its factor, or by [iterations](super::sweeps) where
+//! they cost less.
 //!
-//! A factor costs `Σ c²` over the blocks c of its columns, an iteration the blocks of the matrix: of a human the former grows with
-//! the second power of the nodes, the latter with the first. Iterations that would cost more than the factor are given up, and the
-//! matrix is factored after all.
+//! A factor costs `Σ c²` over the blocks c of its columns; an iteration costs the blocks of the matrix. For a human the former
+//! grows with the square of the number of nodes, the latter linearly. Iterations that would cost more than the factor are
+//! abandoned, and the matrix is factored instead.
 
 use super::krylov::Stop;
 use super::sweeps::Sweeps;
@@ -13,31 +13,31 @@ use crate::Vec3;
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
-/// Share of the right-hand side, as the preconditioner weighs it, that iterations leave. An arm that swings for a second, and a man
-/// who runs, then stay within 2e-7 of their size of where factors have them.
+/// Residual of the iterations as a share of the right-hand side, in the norm of the preconditioner. An arm that swings for a
+/// second, and a man who runs, then stay within 2e-7 of their size of the results by factors.
 const LEFT: f64 = 1e-6;
 
-/// What a block of the factor and a unit of `Σ c²` cost, in blocks of the matrix that an iteration reads: 0.12 µs and 2.7 ns
-/// beside 3.9 ns, fitted to a man of 386 and of 3,064 free nodes; of 7,208 it has the factor twice as dear as it is, and iterations
+/// Costs of a block of the factor and of a unit of `Σ c²`, in matrix blocks read by an iteration: 0.12 µs and 2.7 ns against 3.9
+/// ns, fitted to a man of 386 and of 3,064 free nodes. At 7,208 they make the factor twice as expensive as it is, and iterations
 /// cost a tenth of either.
 const PER_BLOCK: f64 = 30.0;
 const PER_SQUARE: f64 = 0.7;
 
-/// What Newton's and the chord method find directions with.
+/// A linear solver for the directions of Newton's method and the chord method.
 pub trait Linear {
-    /// The matrix, to be written.
+    /// Returns the matrix, to be written.
     fn matrix(&mut self) -> &mut SparseCholesky;
 
-    /// Takes up the matrix as it stands.
+    /// Adopts the current matrix for the next solutions.
     ///
     /// # Errors
-    /// A matrix that is found not to be positive definite.
+    /// A matrix that proves not positive definite.
     fn renew(&mut self) -> Result<(), SolveError>;
 
-    /// Solves in place with the matrix that was taken up last, one vector per node.
+    /// Solves in place with the matrix adopted last, one vector per node.
     ///
     /// # Errors
-    /// A matrix that is found not to be positive definite.
+    /// A matrix that proves not positive definite.
     fn solve(&mut self, x: &mut [Vec3]) -> Result<(), SolveError>;
 }
 
@@ -56,10 +56,10 @@ impl Linear for SparseCholesky {
     }
 }
 
-/// A matrix with its factor or its sweeps.
+/// A matrix with its factor, its sweeps, or both.
 pub struct Inverse {
     matrix: SparseCholesky,
-    /// Whether the matrix has been factored since it was taken up.
+    /// Whether the factor is that of the adopted matrix.
     factored: bool,
     sweeps: Option<Box<Sweeps>>,
     sweeping: bool,
@@ -67,10 +67,10 @@ pub struct Inverse {
 }
 
 impl Inverse {
-    /// Creates one that factors.
+    /// Creates a solver that factors.
     ///
     /// # Errors
-    /// [`SolveError::TooLarge`] when memory does not suffice.
+    /// [`SolveError::TooLarge`] when memory runs out.
     pub fn by_factor(symbolic: &Arc<Symbolic>) -> Result<Self, SolveError> {
         Ok(Self {
             matrix: SparseCholesky::new(symbolic.clone())?,
@@ -84,7 +84,7 @@ impl Inverse {
         })
     }
 
-    /// Creates one that iterates as long as this costs less than factoring.
+    /// Creates a solver that iterates as long as this costs less than factoring.
     ///
     /// # Errors
     /// As [`by_factor`](Self::by_factor).
@@ -99,25 +99,25 @@ impl Inverse {
         Ok(inverse)
     }
 
-    /// Sets whether it iterates from now on, where it can.
+    /// Switches iterations on or off. On has an effect only on a solver made by [`by_sweeps`](Self::by_sweeps).
     pub fn sweep(&mut self, on: bool) {
         self.sweeping = on && self.sweeps.is_some();
     }
 
-    /// Lets a solution take so many iterations, whatever factoring costs.
+    /// Sets the largest number of iterations of a solution, whatever factoring costs.
     pub fn set_limit(&mut self, iterations: usize) {
         self.stop.iterations = iterations;
     }
 
-    /// Sets the share of the right-hand side that iterations leave.
+    /// Sets the residual that iterations leave, as a share of the right-hand side.
     pub fn set_tolerance(&mut self, tolerance: f64) {
         self.stop.tolerance = tolerance;
     }
 
-    /// Solves in place with the matrix that was taken up last, iterations from a guess (None: zero); one vector per node each.
+    /// Solves in place with the matrix adopted last, one vector per node. Iterations start from `guess` (`None`: zero).
     ///
     /// # Errors
-    /// A matrix that is found not to be positive definite.
+    /// A matrix that proves not positive definite.
     pub fn solve_from(&mut self, x: &mut [Vec3], guess: Option<&[Vec3]>) -> Result<(), SolveError> {
         if let (Some(sweeps), true, false) = (&mut self.sweeps, self.sweeping, self.factored)
             && sweeps.solve(x, guess, self.stop).is_some()
@@ -128,20 +128,20 @@ impl Inverse {
         Ok(())
     }
 
-    /// Takes up the matrix as it stands, and leaves it to who needs its factor first to make it.
+    /// Adopts the current matrix; the first solution that needs its factor computes it.
     pub fn postpone(&mut self) {
         self.factored = false;
     }
 
-    /// Counts the iterations of a solution with the matrix as it stands; None where factoring costs less.
+    /// Returns the number of iterations of a solution with the current matrix; `None` where factoring costs less.
     pub fn iterations(&mut self, x: &mut [Vec3]) -> Option<usize> {
         let sweeps = self.sweeps.as_mut()?;
         sweeps.set(self.matrix.values()).ok()?;
         sweeps.solve(x, None, self.stop)
     }
 
-    /// Solves in place by the factor of the matrix that was taken up last, made now if there is none; one vector per node. Where
-    /// rounding keeps it from being factored, by iterations.
+    /// Solves in place by the factor of the matrix adopted last, one vector per node. Computes the factor if it is missing. Where
+    /// rounding makes factoring fail, solves by iterations.
     pub fn displace(&mut self, x: &mut [Vec3]) {
         match self.factored() {
             Ok(matrix) => matrix.solve(x),
@@ -149,8 +149,8 @@ impl Inverse {
         }
     }
 
-    /// Computes columns of the inverse at some nodes, as [`SparseCholesky::inverse_columns`] does and by what
-    /// [`displace`](Self::displace) solves with.
+    /// Returns columns of the inverse at some nodes, as [`SparseCholesky::inverse_columns`], by the solver of
+    /// [`displace`](Self::displace).
     pub fn inverse_columns(&mut self, nodes: &[u32], scale: f64) -> DMatrix<f64> {
         if let Ok(matrix) = self.factored() {
             return matrix.inverse_columns(nodes, scale);
@@ -167,7 +167,7 @@ impl Inverse {
         all
     }
 
-    /// Solves by iterations; to nothing where these do not converge either.
+    /// Solves by iterations; sets `x` to zero where these do not converge either.
     fn iterate(&mut self, x: &mut [Vec3]) {
         let sweeps = self.sweeps.as_mut();
         if sweeps.and_then(|s| s.solve(x, None, self.stop)).is_none() {
@@ -175,7 +175,7 @@ impl Inverse {
         }
     }
 
-    /// The matrix with the factor of what was taken up last.
+    /// Returns the matrix with the factor of the matrix adopted last.
     ///
     /// # Errors
     /// A matrix that is not positive definite.

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Iterative solvers with a preconditioner P, an approximate inverse: conjugate gradients for symmetric positive definite
-//! ones, GMRES for any. [hestenes1952; saad1986]
+//! systems, GMRES for any. [hestenes1952; saad1986]
 //!
-//! Both start from zero, so that a solution depends on the system alone, and stop when the residual of `A x = b` itself has
-//! fallen below a share of b. Vectors are one triple per node; buffers are kept from call to call.
+//! Both start from zero, so that a solution depends on the system alone. They stop when the true residual of `A x = b` falls
+//! below a share of b. Vectors are one triple per node; buffers are kept from call to call.
 
 use crate::Vec3;
 
 /// A matrix and its preconditioner.
 pub trait Preconditioned {
-    /// `y = A x`.
+    /// Computes `y = A x`.
     fn apply(&mut self, x: &[Vec3], y: &mut [Vec3]);
-    /// `x ← P x`.
+    /// Applies the preconditioner: `x ← P x`.
     fn precondition(&mut self, x: &mut [Vec3]);
 }
 
-/// When to stop.
+/// Stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stop {
     /// Largest residual, as a share of the right-hand side.
     pub tolerance: f64,
-    /// Most multiplications by A.
+    /// Maximum number of multiplications by A.
     pub iterations: usize,
 }
 
@@ -35,7 +35,7 @@ pub struct ConjugateGradients {
 }
 
 impl ConjugateGradients {
-    /// For systems of so many nodes.
+    /// Allocates buffers for systems of `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         let zero = vec![Vec3::zeros(); nodes];
         Self {
@@ -47,8 +47,8 @@ impl ConjugateGradients {
         }
     }
 
-    /// Solves in place: right-hand side in, solution out. Gives the number of iterations; none when it did not get there, `b`
-    /// is then as it was.
+    /// Solves in place: right-hand side in, solution out. Returns the number of iterations; `None` without convergence, which
+    /// leaves `b` unchanged.
     pub fn solve(
         &mut self,
         system: &mut impl Preconditioned,
@@ -73,7 +73,7 @@ impl ConjugateGradients {
             }
             system.apply(&self.direction, &mut self.image);
             let curvature = dot(&self.direction, &self.image);
-            // Written so that NaN leaves too.
+            // Written so that NaN returns too.
             if !(now > 0.0 && curvature > 0.0) {
                 return None;
             }
@@ -89,7 +89,7 @@ impl ConjugateGradients {
 #[derive(Debug, Clone)]
 pub struct Gmres {
     basis: Vec<Vec<Vec3>>,
-    /// Columns of the triangular matrix that the rotations leave.
+    /// Columns of the triangular matrix after the Givens rotations.
     upper: Vec<[f64; Gmres::RESTART + 1]>,
     rotations: Vec<(f64, f64)>,
     x: Vec<Vec3>,
@@ -98,13 +98,13 @@ pub struct Gmres {
 }
 
 impl Gmres {
-    /// A residual that is accepted where rounding keeps it from getting smaller, as a share of the right-hand side.
+    /// Residual that is accepted where rounding prevents a smaller one, as a share of the right-hand side.
     const ENOUGH: f64 = 1e-10;
 
-    /// Krylov vectors kept before a restart.
+    /// Krylov vectors before a restart.
     pub const RESTART: usize = 64;
 
-    /// For systems of so many nodes.
+    /// Allocates buffers for systems of `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         let zero = vec![Vec3::zeros(); nodes];
         Self {
@@ -117,7 +117,7 @@ impl Gmres {
         }
     }
 
-    /// As [`ConjugateGradients::solve`].
+    /// Solves in place and returns the number of multiplications by A; otherwise as [`ConjugateGradients::solve`].
     pub fn solve(
         &mut self,
         system: &mut impl Preconditioned,
@@ -131,12 +131,12 @@ impl Gmres {
         let (mut done, mut last, mut reached) = (0, f64::INFINITY, false);
         loop {
             let left = norm(&self.residual);
-            // What a pass took for small is so up to rounding.
+            // A pass that ended below the bound is right up to rounding.
             if left <= small || (reached && left <= Self::ENOUGH * size) {
                 b.copy_from_slice(&self.x);
                 return Some(done);
             }
-            // NaN gains nothing either.
+            // NaN does not count as a gain either.
             let gains = left < 0.5 * last;
             if !gains || done >= stop.iterations {
                 return None;
@@ -153,8 +153,8 @@ impl Gmres {
         }
     }
 
-    /// Improves x until the residual, of size `left`, is `small`, in at most so many iterations; gives how many, and whether
-    /// it has become so.
+    /// Improves x in at most `most` iterations until the residual, of norm `left`, falls to half of `small`. Returns the
+    /// number of iterations and whether the estimated residual got there.
     fn pass(
         &mut self,
         system: &mut impl Preconditioned,
@@ -218,7 +218,7 @@ impl Gmres {
         (count, reached)
     }
 
-    /// Makes the residual, scaled, direction number `k`.
+    /// Stores the scaled residual as basis vector `k`.
     fn keep(&mut self, k: usize, scale: f64) {
         if self.basis.len() == k {
             self.basis.push(vec![Vec3::zeros(); self.x.len()]);

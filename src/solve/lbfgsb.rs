@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! L-BFGS-B: the minimum of a smooth function of few variables within bounds. [byrd1995, §2]
 //!
-//! Each iteration models the function by a quadratic with the matrix B of the last steps s and changes y of the gradient,
-//! goes along the projected steepest descent to the model's first minimum (the generalised Cauchy point), from there to
-//! the model's minimum over the variables that are not at a bound, back into the box (the projection of version 3.0), and
-//! searches along the way for a point that satisfies the strong Wolfe conditions.
+//! Each iteration models the function by a quadratic with a matrix B of the last steps s and gradient changes y. It follows the projected
+//! steepest descent to the model's first minimum (the generalised Cauchy point), then goes to the model's minimum over the variables that
+//! are not at a bound, and projects back into the box (as version 3.0). A line search along the result finds a point that satisfies the
+//! strong Wolfe conditions.
 //!
-//! Deviations: variables are few (up to some tens), so B is formed as a dense matrix from its pairs, and the subspace
-//! problem is solved by Cholesky. Where the function knows its second derivative roughly (as sums of squares do by Gauss and
-//! Newton), that is B, and a trust region takes the place of the line search (`damped`); the pairs only serve where it
-//! leads nowhere. Points where the function is not finite are refused. The crate lbfgsb-rs-pure 0.1.2 was to do this: its line search overwrites the gradient before the change of it is taken, so every y is zero, no pair is ever
-//! stored and what is left is steepest descent (Rosenbrock in two variables is not solved in 300 iterations); a start with
-//! all its descent behind bounds and a NaN end it. None of that can be mended from outside.
+//! Deviations: variables are few (up to some tens), so B is formed as a dense matrix from its pairs, and the subspace problem is solved by
+//! Cholesky. Where the function supplies an approximate second derivative (Gauss-Newton, for sums of squares), B is that, and a trust
+//! region replaces the line search (`damped`); the pairs serve only where this fails. Points where the function is not finite are refused.
+//! The crate lbfgsb-rs-pure 0.1.2 was the first choice. Its line search overwrites the gradient before its change is taken, so every y is
+//! zero, no pair is ever stored, and only steepest descent remains (Rosenbrock in two variables is not solved in 300 iterations). A start
+//! with all its descent behind bounds ends it, and so does a NaN. None of that can be repaired from outside.
 
 mod damped;
 mod line;
@@ -22,24 +22,24 @@ use line::search;
 use model::Model;
 use nalgebra::{Cholesky, DMatrix, DVector};
 
-/// When to stop. Gradients are those by the scaled variables.
+/// Settings and stopping criteria. Gradients are with respect to the scaled variables.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lbfgsb {
-    /// Pairs of steps and changes of the gradient that are remembered.
+    /// Number of pairs (step, gradient change) that are kept.
     pub memory: usize,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     pub iterations: usize,
-    /// Evaluations at most; the start is always asked.
+    /// Maximum number of evaluations; the start is always evaluated.
     pub evaluations: usize,
-    /// By how many typical sizes a variable moves at most in a first step, where second derivatives are known.
+    /// Maximum change of a variable in the first step, in typical sizes, where second derivatives are known.
     pub first_step: f64,
-    /// Largest component of the projected gradient at the end.
+    /// Largest component of the projected gradient at convergence.
     pub gradient: f64,
-    /// Least decrease of an iteration, as a share of the value.
+    /// Smallest decrease of an iteration that counts, relative to the value.
     pub decrease: f64,
-    /// Iterations in a row that may bring less: near a minimum values drown in rounding before gradients do.
+    /// Consecutive iterations that may decrease less: near a minimum, values drown in rounding before gradients do.
     pub patience: usize,
-    /// A value that is good enough.
+    /// A value at which the minimisation stops as good enough.
     pub enough: f64,
 }
 
@@ -61,87 +61,87 @@ impl Default for Lbfgsb {
 /// A function's value and derivatives at a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Local {
-    /// Its value.
+    /// Value.
     pub value: f64,
-    /// Its derivative by each variable.
+    /// Derivatives with respect to each variable, `[n]`.
     pub gradient: Vec<f64>,
-    /// Its second derivative `[n,n]`, as well as it is known, positive semidefinite; none where nothing is known.
+    /// Approximate second derivative `[n, n]`, positive semidefinite. `None` where it is unknown.
     pub curvature: Option<DMatrix<f64>>,
 }
 
-/// Why a minimisation ended.
+/// Reason why a minimisation ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The projected gradient is small.
     Gradient,
-    /// The value falls no more.
+    /// The value stopped decreasing.
     Decrease,
     /// The value is good enough.
     Enough,
     /// No better point was found along the last direction.
     Search,
-    /// There were as many iterations or evaluations as allowed.
+    /// The limit on iterations or evaluations was reached.
     Iterations,
 }
 
-/// The best point that was seen.
+/// The best point found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimum {
-    /// Within the bounds, the caller's units.
+    /// Point within the bounds, in the caller's units.
     pub x: Vec<f64>,
-    /// The function there: finite, and up to rounding the lowest seen.
+    /// Value there: finite, and up to rounding the lowest seen.
     pub value: f64,
-    /// Iterations made.
+    /// Number of iterations.
     pub iterations: usize,
-    /// How often the function was asked.
+    /// Number of evaluations of the function.
     pub evaluations: usize,
-    /// Why it ended.
+    /// Reason for the end.
     pub end: End,
 }
 
-/// Why nothing was minimised.
+/// Reason why nothing was minimised.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum LbfgsbError {
     /// Arrays of different lengths.
     #[error("{what}: expected {expected} numbers, one per variable, but there are {given}")]
     Length {
-        /// Which array.
+        /// Name of the array.
         what: &'static str,
-        /// Variables there are.
+        /// Number of variables.
         expected: usize,
-        /// Numbers there are.
+        /// Length of the array.
         given: usize,
     },
-    /// Bounds that no number satisfies.
+    /// Bounds that no finite number satisfies.
     #[error("variable {index} must lie between {lower} and {upper}: no number does")]
     Bounds {
-        /// The variable.
+        /// Index of the variable.
         index: usize,
         /// Its lower bound.
         lower: f64,
         /// Its upper bound.
         upper: f64,
     },
-    /// A scale that is no positive number.
+    /// A scale that is not positive and finite.
     #[error("the typical size of variable {index} is {scale}, but must be positive and finite")]
     Scale {
-        /// The variable.
+        /// Index of the variable.
         index: usize,
-        /// Its scale.
+        /// Its typical size.
         scale: f64,
     },
-    /// The function says nothing at the start.
+    /// A function that is undefined or not finite at the start.
     #[error("the function to be minimised or its gradient is not finite at the start")]
     Start,
 }
 
 impl Lbfgsb {
-    /// Minimises a function of `x[n]` from `start[n]`, moved into `bounds[n]` (lower, upper; infinite ones allowed, equal
-    /// ones fix a variable). `scales[n]`: typical sizes of the variables. Points are refused where the function is none or not
-    /// finite.
+    /// Minimises a function of `x[n]`, starting from `start[n]` clamped into `bounds[n]`: pairs (lower, upper), where infinite bounds are
+    /// allowed and equal ones fix a variable. `scales[n]` are typical sizes of the variables. Points where the function returns `None` or
+    /// is not finite are refused.
     ///
     /// # Errors
-    /// Arrays that do not fit, bounds that exclude each other, a start where the function is not finite.
+    /// Arrays of different lengths, bounds that exclude each other, a scale that is not positive, a start where the function is not finite.
     pub fn minimise(
         &self,
         start: &[f64],
@@ -182,7 +182,7 @@ impl Lbfgsb {
                 if exhausted && model.is_blind() {
                     break End::Search;
                 }
-                // What is remembered may be what misleads.
+                // The remembered pairs may be misleading.
                 if exhausted {
                     model.forget();
                 }
@@ -212,7 +212,7 @@ impl Lbfgsb {
     }
 }
 
-/// A function's value and derivatives at a point; none where it is not defined.
+/// A function that returns its value and derivatives at a point; `None` where it is undefined.
 pub type Function<'a> = dyn FnMut(&[f64]) -> Option<Local> + 'a;
 
 /// A point in scaled variables.
@@ -224,13 +224,13 @@ struct Point {
     curvature: Option<DMatrix<f64>>,
 }
 
-/// The function of scaled variables in their box.
+/// The function in scaled variables, with their box.
 struct Scaled<'a> {
     scales: &'a [f64],
     bounds: &'a [(f64, f64)],
     function: &'a mut Function<'a>,
     evaluations: usize,
-    /// Evaluations at most.
+    /// Maximum number of evaluations.
     most: usize,
     best: Option<Point>,
 }
@@ -247,7 +247,7 @@ impl<'a> Scaled<'a> {
         }
     }
 
-    /// Whether there are no evaluations left.
+    /// Returns whether the evaluations are used up.
     fn is_spent(&self) -> bool {
         self.evaluations >= self.most
     }
@@ -270,7 +270,7 @@ impl<'a> Scaled<'a> {
             .collect()
     }
 
-    /// The function at a point moved into the box; none where it is not finite.
+    /// Evaluates the function at a point clamped into the box; `None` where it is not finite.
     fn at(&mut self, z: DVector<f64>) -> Option<Point> {
         let (z, n) = (self.inside(&z), z.len());
         self.evaluations += 1;
@@ -303,12 +303,12 @@ impl<'a> Scaled<'a> {
         Some(point)
     }
 
-    /// The largest change that a step of the negative gradient makes within the box.
+    /// Returns the largest change of a variable by a step of the negative gradient, projected into the box.
     fn projected_gradient(&self, p: &Point) -> f64 {
         (self.inside(&(&p.z - &p.gradient)) - &p.z).amax()
     }
 
-    /// The longest step along d that stays in the box, but not without end.
+    /// Returns the longest step along d that stays in the box, at most 1e10.
     fn room(&self, z: &DVector<f64>, d: &DVector<f64>) -> f64 {
         let mut most = 1e10_f64;
         for i in 0..z.len() {
@@ -318,11 +318,11 @@ impl<'a> Scaled<'a> {
                 most = most.min((self.upper(i) - z[i]) / d[i]);
             }
         }
-        // Directions end inside the box; only rounding says otherwise.
+        // Directions end inside the box; a smaller value is rounding.
         most.max(1.0)
     }
 
-    /// From a point to the minimum of the model with matrix B in the box: by the generalised Cauchy point, then over the
+    /// Returns the step from a point to the minimum of the model with matrix B in the box: by the generalised Cauchy point, then over the
     /// variables that it leaves free.
     fn direction(&self, b: &DMatrix<f64>, p: &Point) -> DVector<f64> {
         let (cauchy, free) = self.cauchy(b, p);
@@ -352,8 +352,8 @@ impl<'a> Scaled<'a> {
         cauchy + whole * part.max(0.0)
     }
 
-    /// The first minimum of the model along the projected steepest descent, as a step from the point, and the variables
-    /// that are not at a bound there.
+    /// Returns the step to the first minimum of the model along the projected steepest descent, and the variables that are not at a bound
+    /// there.
     fn cauchy(&self, b: &DMatrix<f64>, p: &Point) -> (DVector<f64>, Vec<usize>) {
         let n = p.z.len();
         let meets: Vec<f64> = (0..n)
@@ -397,7 +397,7 @@ impl<'a> Scaled<'a> {
     }
 }
 
-/// What of a value may be rounding.
+/// Returns the part of a value that may be rounding error.
 fn rounding(value: f64) -> f64 {
     4.0 * f64::EPSILON * value.abs()
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sparse matrices over nodes are [sprs](sprs::CsMatI)'s, in compressed rows: one number per pair of nodes (mass), or one 3x3
-//! block (stiffness).
+//! Sparse matrices over nodes, as [sprs](sprs::CsMatI) matrices in compressed rows: one number per pair of nodes (mass), or
+//! one 3x3 block (stiffness).
 //!
-//! Matrices of the flesh are square and symmetric; both triangles are kept, and each node has an entry with itself. Structure,
-//! entries (`indices`, `data`, `get`), maps and permutations are sprs's own; [`NodeMatrix`] adds what it has no word for:
-//! elements, and vectors of three numbers per node.
+//! Matrices of the flesh are square and symmetric. Both triangles are stored, and each node has a diagonal entry. Structure,
+//! entries (`indices`, `data`, `get`), maps and permutations are sprs's own. [`NodeMatrix`] adds assembly from elements and
+//! products with vectors of three numbers per node.
 //!
 //! ```
 //! use thew::Vec3;
@@ -35,15 +35,15 @@ pub type ScalarMatrix = CsMatI<f64, u32>;
 /// One 3x3 block per pair of nodes.
 pub type BlockMatrix = CsMatI<Mat3, u32>;
 
-/// What a pair of nodes has in a matrix: how it acts on the three axes.
+/// An entry of a matrix over nodes: a linear map of the three axes.
 pub trait Entry: Copy + Default + AddAssign + Mul<Vec3, Output = Vec3> {
-    /// Whether it acts on each axis alone, so that only the diagonal of its 3x3 block is kept.
+    /// Whether the entry acts on each axis separately, so that only the diagonal of its 3x3 block is stored.
     const DIAGONAL: bool;
 
-    /// A number of its 3x3 block.
+    /// Returns an element of its 3x3 block.
     fn part(&self, row: usize, column: usize) -> f64;
 
-    /// Its block transposed.
+    /// Returns its transpose.
     fn transposed(&self) -> Self;
 }
 
@@ -71,46 +71,46 @@ impl Entry for Mat3 {
     }
 }
 
-/// What matrices over nodes can do besides what sprs has.
+/// Operations on matrices over nodes that sprs lacks.
 ///
-/// Of matrices that own their arrays, in compressed rows that begin with the first entry: all that this crate makes. Products
-/// have fixed orders of summation, the columns ascending, so that the same input gives the same bits.
+/// For matrices that own their arrays, in compressed rows whose first row starts at entry 0: all that this crate builds.
+/// Products have a fixed order of summation, by ascending column, so that the same input gives the same bits.
 pub trait NodeMatrix<T: Entry>: Sized {
-    /// Where a row's entries lie in `indices` and `data`.
+    /// Returns the range of a row's entries in `indices` and `data`.
     fn row_range(&self, row: usize) -> Range<usize>;
 
-    /// Gives row and column of each entry.
+    /// Calls `visit` with the row and column of each entry.
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize));
 
-    /// Adds to an entry; nothing outside of the structure.
+    /// Adds to an entry; does nothing outside of the structure.
     fn add(&mut self, row: u32, column: u32, value: T);
 
     /// Adds an entry and, off the diagonal, its transpose at the mirrored entry.
     fn add_pair(&mut self, row: u32, column: u32, value: &T);
 
-    /// One row times one vector per node.
+    /// Multiplies one row by one vector per node.
     fn row_times(&self, row: usize, x: &[Vec3]) -> Vec3;
 
-    /// The matrix times one vector per node.
+    /// Computes `y = A x`, one vector per node.
     fn times(&self, x: &[Vec3], y: &mut [Vec3]);
 
-    /// The sum of a row.
+    /// Returns the sum of a row.
     fn row_sum(&self, row: usize) -> T;
 
-    /// The diagonal matrix of the row sums.
+    /// Returns the diagonal matrix of the row sums.
     fn lumped(&self) -> Self;
 
-    /// The rows and columns of `kept` nodes, renumbered in that order (ascending).
+    /// Returns the rows and columns of the `kept` nodes (ascending), renumbered in that order.
     fn restricted(&self, kept: &[u32]) -> Self;
 
-    /// Expanded to three unknowns per node, xyz interleaved: plain numbers.
+    /// Expands to a matrix of plain numbers with three unknowns per node, xyz interleaved.
     fn expand(&self) -> CsMatI<f64, u32>;
 }
 
 impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
     #[inline]
     fn row_range(&self, row: usize) -> Range<usize> {
-        // The plain array: what sprs gives for slices of matrices looks for where they begin.
+        // Reads the plain array: sprs's accessor for slices of matrices also looks up their start.
         let starts = self.indptr();
         let starts = starts.raw_storage();
         starts[row] as usize..starts[row + 1] as usize
@@ -216,12 +216,12 @@ impl<T: Entry> NodeMatrix<T> for CsMatI<T, u32> {
     }
 }
 
-/// Zero, with an entry wherever two nodes share an element.
+/// Creates a zero matrix with an entry for every two nodes that share an element.
 pub fn zeros<'a, T: Entry>(
     nodes: usize,
     elements: impl IntoIterator<Item = &'a [u32]>,
 ) -> CsMatI<T, u32> {
-    // All columns that each row is given, the diagonal first; then many short sorts, which are quicker than a long one.
+    // Collects all columns of each row, the diagonal first. Many short sorts are quicker than a long one.
     let elements: Vec<&[u32]> = elements.into_iter().collect();
     let mut ends = vec![1; nodes];
     for corners in &elements {
@@ -285,7 +285,7 @@ impl From<&ScalarMatrix> for StoredMatrix {
 }
 
 impl StoredMatrix {
-    /// The matrix again; none where this is no square matrix of `rows` rows, or where numbers are out of range.
+    /// Restores the matrix; `None` where this is not a square matrix of `rows` rows, or where values are out of range.
     pub fn into_matrix(self, rows: usize) -> Option<ScalarMatrix> {
         let sound = self.starts.first() == Some(&0) && self.values.iter().all(|&x| is_sound(x));
         if !sound {

@@ -19,13 +19,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Unknowns are three per *node* (a free lattice vertex), so ordering and symbolic analysis work on the
-//! graph of nodes and every nonzero is a 3x3 block. [`ordering`] chooses the elimination order,
-//! matrices are [sprs](matrix)'s, [`cholesky`] factors again and again with the same pattern and no allocation, [`krylov`] does with fewer factorisations,
-//! [`sweeps`] with none, [`inverse`] with whichever costs less,
-//! [`pattern`] says where an element's blocks go, [`term`] what an energy of nodes is, [`potential`] adds such up,
-//! [`newton`] minimises them, [`chord`] with fewer factorisations, [`lbfgsb`] a function of few variables
-//! within bounds, [`eigen`] finds vibration modes.
+//! There are three unknowns per *node* (a free lattice vertex). Ordering and symbolic analysis work on the graph of nodes, and every
+//! nonzero is a 3x3 block.
+//!
+//! - [`ordering`] chooses the elimination order.
+//! - Matrices are [sprs](matrix)'s; [`pattern`] finds the places of an element's blocks.
+//! - [`cholesky`] factors repeatedly with the same pattern and without allocation.
+//! - [`krylov`] needs fewer factorisations, [`sweeps`] needs none, and [`inverse`] takes whichever costs less.
+//! - [`term`] defines energies of nodes, and [`potential`] adds them up.
+//! - [`newton`] minimises them, [`chord`] with fewer factorisations.
+//! - [`lbfgsb`] minimises a function of few variables within bounds.
+//! - [`eigen`] finds vibration modes.
 
 pub mod cholesky;
 pub mod chord;
@@ -60,15 +64,15 @@ pub use quadratic::{ConstantForces, ScalarTerm};
 pub use symbolic::{Slot, Symbolic};
 pub use term::{Assembly, Configuration, EnergyTerm};
 
-/// Why a system could not be solved.
+/// Reason why a system could not be solved.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SolveError {
-    /// The symbolic analysis ran out of memory or of indices.
+    /// The symbolic analysis or a factorisation ran out of memory or of indices.
     #[error(
         "the system of {nodes} lattice vertices is too large to factorise: use fewer cells across"
     )]
     TooLarge {
-        /// Nodes of the system.
+        /// Number of nodes of the system.
         nodes: usize,
     },
     /// A pivot was not positive.
@@ -80,7 +84,7 @@ pub enum SolveError {
         /// Node in the caller's numbering.
         node: usize,
     },
-    /// Iterations that do not converge.
+    /// The iterations did not converge.
     #[error(
         "the balance of the vertex form could not be found at this pose, which bends the flesh too far for it: take the \
          method 'warped'"

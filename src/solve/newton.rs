@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Newton's method with line search on a smooth energy of nodes.
 //!
-//! Each iteration solves `K d = −g` with the Hessian K where it is positive definite, else with a convex one that the
-//! problem provides, and goes along d until the energy has fallen by a share of what the slope promises (Armijo), with
-//! shorter steps by quadratic interpolation. Steps to where the energy is not finite are refused. Close to a minimum, where
+//! Each iteration solves `K d = −g` with the Hessian K where it is positive definite, else with a convex one that the problem
+//! provides. A line search along d stops when the energy has fallen by a share of the decrease that the slope predicts (Armijo); it
+//! shortens steps by quadratic interpolation. Steps to points where the energy is not finite are refused. Close to a minimum, where
 //! differences of energies drown in rounding, the gradient has to fall instead.
 //!
-//! Converged is a gradient below a share of the forces that balance in it, or below its own rounding error.
+//! Converged means a gradient below a share of the forces that balance in it, or below its own rounding error.
 
 use super::inverse::Linear;
 use super::{SolveError, SparseCholesky};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, step};
 
-/// A sum, and what of it may be rounding.
+/// A sum and an estimate of its rounding error.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rounded {
-    /// The sum.
+    /// Value of the sum.
     pub value: f64,
-    /// Bound on its rounding error, roughly.
+    /// Rough bound on its rounding error.
     pub rounding: f64,
 }
 
-/// How large the forces are that add up to a gradient.
+/// Magnitude of the forces that add up to a gradient.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Forces {
-    /// Root of the sum of their squares, N: above the gradient's norm where they balance.
+    /// Root of the sum of their squares, N. It exceeds the gradient's norm where the forces balance.
     pub size: f64,
-    /// The same of their rounding errors, N.
+    /// Root of the sum of squares of their rounding errors, N.
     pub rounding: f64,
 }
 
 /// An energy of displacements of nodes.
 pub trait Problem {
-    /// The energy, up to a constant.
+    /// Returns the energy, up to a constant.
     fn value(&mut self, x: &[Vec3]) -> Rounded;
 
-    /// Its gradient, one vector per node, and how large the forces are that balance in it.
+    /// Writes the gradient, one vector per node, and returns the magnitude of the forces that balance in it.
     fn gradient(&mut self, x: &[Vec3], gradient: &mut [Vec3]) -> Forces;
 
-    /// Writes its Hessian into the solver: the exact one, or one near it that is positive definite.
+    /// Writes the Hessian into the solver: the exact one, or with `convex` a positive definite one near it.
     fn hessian(&mut self, x: &[Vec3], convex: bool, solver: &mut SparseCholesky);
 }
 
-/// When to stop.
+/// Stopping criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Newton {
-    /// Largest gradient at the end, as a share of the forces that balance in it.
+    /// Largest gradient at convergence, as a share of the forces that balance in it.
     pub tolerance: f64,
-    /// Iterations at most.
+    /// Maximum number of iterations.
     pub iterations: usize,
 }
 
@@ -61,7 +61,7 @@ impl Default for Newton {
     }
 }
 
-/// How a minimum was found.
+/// Record of a minimisation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
     /// Norm of the gradient before each iteration and at the end, N.
@@ -69,18 +69,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Iterations it took.
+    /// Returns the number of iterations.
     pub fn iterations(&self) -> usize {
         self.residuals.len().saturating_sub(1)
     }
 
-    /// Norm of the last gradient, N.
+    /// Returns the norm of the last gradient, N.
     pub fn residual(&self) -> f64 {
         self.residuals.last().copied().unwrap_or(0.0)
     }
 }
 
-/// Why no minimum was found. The best point so far is kept.
+/// Reason why no minimum was found. The best point found is kept.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NewtonError {
     /// The caller stopped.
@@ -89,30 +89,30 @@ pub enum NewtonError {
     /// The system is singular even where the energy was made convex, or too large.
     #[error(transparent)]
     Solve(#[from] SolveError),
-    /// No convergence.
+    /// The limit on iterations was reached, or no further descent was possible.
     #[error(
         "Newton's method did not converge after {iterations} iterations: forces of {residual:.3e} N are left over, \
          {wanted:.3e} N were allowed; smaller loads, smaller steps or stiffer flesh help"
     )]
     NotConverged {
-        /// Iterations done.
+        /// Number of iterations.
         iterations: usize,
         /// Norm of the gradient, N.
         residual: f64,
-        /// What it should have come down to, N.
+        /// Largest norm that counts as converged, N.
         wanted: f64,
     },
-    /// The energy at the start is not a number.
+    /// The energy or its gradient at the start is not finite.
     #[error("the elastic energy where Newton's method starts is beyond the range of numbers")]
     Start,
 }
 
-/// Share of the promised decrease that a step must bring.
+/// Share of the predicted decrease that a step must achieve.
 const ARMIJO: f64 = 1e-4;
-/// Shortest part of a step that is tried.
+/// Shortest tried fraction of a step.
 const SHORTEST: f64 = 1e-12;
 
-/// Minimises from `x`, in place: at the end the minimum, on an error the best point so far.
+/// Minimises from `x`, in place. At the end `x` is the minimum; after an error, the best point found.
 ///
 /// # Errors
 /// A stop by the progress, no convergence, a start without a finite energy, a system that stays singular.
@@ -134,9 +134,9 @@ pub fn minimise(
     )
 }
 
-/// Finds the directions that [`descend`] goes along.
+/// A source of directions for [`descend`].
 pub(super) trait Directions {
-    /// Writes a direction down from `x`, and returns the slope of the energy along it (negative).
+    /// Writes a descent direction at `x` and returns the slope of the energy along it (negative).
     ///
     /// # Errors
     /// A system that stays singular.
@@ -148,12 +148,12 @@ pub(super) trait Directions {
         direction: &mut [Vec3],
     ) -> Result<f64, NewtonError>;
 
-    /// Takes up which share of the gradient the last direction has left; none: the energy does not fall along it. False where there
-    /// is no better one.
+    /// Notes the share of the gradient that remains after the last direction; `None`: the energy does not fall along
+    /// it. Returns whether to continue: false where no better direction exists.
     fn judge(&mut self, left: Option<f64>) -> bool;
 }
 
-/// Directions of the Hessian where each begins.
+/// Directions from the Hessian at the current point.
 struct Newest<'a> {
     solver: &'a mut SparseCholesky,
 }
@@ -174,8 +174,8 @@ impl Directions for Newest<'_> {
     }
 }
 
-/// Goes down from `x` along directions until the gradient is as small as is wanted of its first norm and of the forces in it, or as
-/// its rounding error; in so many iterations at most.
+/// Descends from `x` until the gradient's norm is at most `wanted(first norm, forces)` or its rounding error, in at most `most`
+/// iterations.
 ///
 /// # Errors
 /// As [`minimise`].
@@ -220,7 +220,7 @@ pub(super) fn descend(
     }
 }
 
-/// A point on the way down an energy, with its value and its gradient.
+/// The current point of a descent: its gradient, forces and value, and buffers of the next one.
 struct Walk {
     gradient: Vec<Vec3>,
     forces: Forces,
@@ -250,13 +250,13 @@ impl Walk {
         })
     }
 
-    /// Norm of the gradient, N.
+    /// Returns the norm of the gradient, N.
     fn residual(&self) -> f64 {
         norm(&self.gradient)
     }
 
-    /// Goes from `x` along a direction with a slope until the energy has fallen by a share of what the slope promises. False where
-    /// it does not fall: `x` is then as it was.
+    /// Moves `x` along a direction until the energy has fallen by a share of the decrease that the slope predicts. Returns false
+    /// where it does not fall, which leaves `x` unchanged.
     fn go(
         &mut self,
         problem: &mut dyn Problem,
@@ -275,7 +275,7 @@ impl Walk {
             if change.is_finite() {
                 let noise = self.value.rounding + next.rounding;
                 if (t * slope).abs() <= noise && change <= noise {
-                    // The energies do not tell which is lower.
+                    // Rounding hides which energy is lower.
                     let next_forces = problem.gradient(&self.trial, &mut self.next_gradient);
                     if norm(&self.next_gradient) < residual {
                         break Some((next, next_forces));
@@ -287,7 +287,7 @@ impl Walk {
                     }
                 }
             }
-            // The minimum of the parabola through both values with the slope at the start.
+            // Minimum of the parabola through both values with the slope at the start.
             let lowest = -0.5 * slope * t * t / (change - slope * t);
             t = if lowest.is_finite() {
                 lowest.clamp(0.1 * t, 0.5 * t)
@@ -308,7 +308,7 @@ impl Walk {
     }
 }
 
-/// The direction of Newton's step, and the slope of the energy along it (negative).
+/// Writes the direction of Newton's step and returns the slope of the energy along it (negative).
 pub(super) fn descent(
     problem: &mut dyn Problem,
     solver: &mut dyn Linear,
@@ -333,7 +333,7 @@ pub(super) fn descent(
             return Ok(slope);
         }
     }
-    // A factor that is useless in practice: steepest descent.
+    // The factor is useless in practice: steepest descent.
     let mut slope = 0.0;
     for (d, g) in direction.iter_mut().zip(gradient) {
         *d = -g;
@@ -342,7 +342,7 @@ pub(super) fn descent(
     Ok(slope)
 }
 
-/// Euclidean norm over all nodes.
+/// Returns the Euclidean norm over all nodes.
 pub fn norm(x: &[Vec3]) -> f64 {
     x.iter().map(Vec3::norm_squared).sum::<f64>().sqrt()
 }

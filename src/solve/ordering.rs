@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Fill-reducing elimination orders on the graph of nodes.
 //!
-//! Two candidates: faer's approximate minimum degree, and nested dissection from the
-//! node coordinates. Which of the two is cheaper is counted symbolically, not guessed. Orders are postordered along their elimination tree, so
-//! that columns with equal structure are neighbours and form supernodes; postordering changes no fill.
+//! There are two candidates: faer's approximate minimum degree, and nested dissection from the node coordinates. The cheaper one is found
+//! by a symbolic count. Orders are postordered along their elimination tree, so that columns with equal structure are neighbours and form
+//! supernodes. Postordering changes no fill.
 
 use super::SolveError;
 pub use super::dissection::nested_dissection;
@@ -12,10 +12,10 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
 
-/// From this many nodes on, nested dissection is tried besides minimum degree.
+/// Smallest number of nodes for which nested dissection is tried in addition to minimum degree.
 pub const DISSECTION_FROM: usize = 5_000;
 
-/// An undirected graph without loops, neighbours sorted.
+/// An undirected graph without loops, with sorted neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
     offsets: Vec<usize>,
@@ -23,7 +23,7 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// From edges between `nodes` nodes, in any order and with repetitions; loops are dropped.
+    /// Builds a graph of `nodes` nodes from edges in any order, repetitions allowed. Loops are dropped.
     pub fn from_edges(nodes: usize, edges: impl IntoIterator<Item = (u32, u32)>) -> Self {
         let mut both: Vec<(u32, u32)> = Vec::new();
         for (a, b) in edges {
@@ -47,23 +47,23 @@ impl Graph {
         }
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// No nodes at all.
+    /// Returns whether the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sorted neighbours of a node.
+    /// Returns the sorted neighbours of a node.
     pub fn neighbours(&self, node: usize) -> &[u32] {
         &self.neighbours[self.offsets[node]..self.offsets[node + 1]]
     }
 }
 
-/// How an order was found.
+/// Method that found an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderingKind {
     /// Approximate minimum degree.
@@ -72,20 +72,20 @@ pub enum OrderingKind {
     NestedDissection,
 }
 
-/// An elimination order and what the factorisation costs with it.
+/// An elimination order and the cost of a factorisation with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ordering {
-    /// How it was found.
+    /// Method that found it.
     pub kind: OrderingKind,
     /// `order[i]` is the node eliminated i-th.
     pub order: Vec<u32>,
-    /// Blocks of the factor, diagonal included.
+    /// Number of blocks of the factor, diagonal included.
     pub blocks: u64,
     /// Σ (blocks of a column)²: proportional to the arithmetic of a factorisation.
     pub cost: f64,
 }
 
-/// The cheapest order by symbolic count. `centres` are the nodes' coordinates.
+/// Returns the cheapest order by symbolic count. `centres` are the nodes' coordinates.
 pub fn cheapest(graph: &Graph, centres: &[Vec3]) -> Result<Ordering, SolveError> {
     let mut best = counted(graph, minimum_degree(graph)?, OrderingKind::MinimumDegree);
     if graph.len() >= DISSECTION_FROM {
@@ -101,7 +101,7 @@ pub fn cheapest(graph: &Graph, centres: &[Vec3]) -> Result<Ordering, SolveError>
     Ok(best)
 }
 
-/// faer's approximate minimum degree order.
+/// Returns faer's approximate minimum degree order.
 pub fn minimum_degree(graph: &Graph) -> Result<Vec<u32>, SolveError> {
     let n = graph.len();
     let too_large = || SolveError::TooLarge { nodes: n };
@@ -143,7 +143,7 @@ fn counted(graph: &Graph, order: Vec<u32>, kind: OrderingKind) -> Ordering {
 
 const NONE: usize = usize::MAX;
 
-/// Parents in the elimination tree, by position in the order [liu1990].
+/// Returns the parents in the elimination tree, by position in the order [liu1990].
 fn elimination_tree(graph: &Graph, order: &[u32]) -> Vec<usize> {
     let position = inverse(order);
     let mut parents = vec![NONE; order.len()];
@@ -165,7 +165,7 @@ fn elimination_tree(graph: &Graph, order: &[u32]) -> Vec<usize> {
     parents
 }
 
-/// Children before parents, each subtree in one run.
+/// Orders children before parents, each subtree in one contiguous run.
 fn postorder(parents: &[usize]) -> Vec<usize> {
     let n = parents.len();
     let (mut first_child, mut next) = (vec![NONE; n], vec![NONE; n]);
@@ -195,7 +195,7 @@ fn postorder(parents: &[usize]) -> Vec<usize> {
     order
 }
 
-/// Blocks in each column of the factor, by walking every row's subtree.
+/// Counts the blocks in each column of the factor by walking every row's subtree.
 fn column_counts(graph: &Graph, order: &[u32]) -> Vec<u64> {
     let parents = elimination_tree(graph, order);
     let position = inverse(order);
@@ -215,7 +215,7 @@ fn column_counts(graph: &Graph, order: &[u32]) -> Vec<u64> {
     counts
 }
 
-/// Positions of the nodes in the order.
+/// Returns the position of each node in the order.
 pub(super) fn inverse(order: &[u32]) -> Vec<u32> {
     let mut position = vec![0; order.len()];
     for (i, &node) in order.iter().enumerate() {

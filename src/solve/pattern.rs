@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which vertices are unknowns, and where each cell's blocks lie in the system matrix.
+//! Unknowns of a body, and the places of each cell's blocks in the system matrix.
 
 use super::{Graph, NodeMatrix, ScalarMatrix, Slot, SolveError, Symbolic};
 use crate::Vec3;
 use std::sync::Arc;
 
-/// Not an unknown.
+/// Marks a vertex that is not an unknown.
 const HELD: u32 = u32::MAX;
 
 /// The unknowns of a body and the symbolic factorisation of its systems.
@@ -19,11 +19,11 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Unknown are the vertices that are not `held`; `cells` are the corners of each cell, `matrix` has an entry
-    /// wherever two vertices share one, `vertices` are their positions at rest.
+    /// Analyses the system whose unknowns are the vertices that are not `held`. `cells` are the corners of each
+    /// cell, `matrix` has an entry wherever two vertices share a cell, `vertices` are the rest positions, m.
     ///
     /// # Errors
-    /// [`SolveError::TooLarge`] when indices or memory do not suffice.
+    /// [`SolveError::TooLarge`] when indices or memory run out.
     pub fn new<'a>(
         cells: impl IntoIterator<Item = &'a [u32]>,
         matrix: &ScalarMatrix,
@@ -79,17 +79,18 @@ impl Pattern {
         })
     }
 
-    /// The vertex of each unknown node.
+    /// Returns the vertex of each node.
     pub fn vertex_of_node(&self) -> &[u32] {
         &self.vertex_of_node
     }
 
-    /// The node of a vertex; none where it is held.
+    /// Returns the node of a vertex; `None` where it is held.
     pub fn node_of_vertex(&self, vertex: usize) -> Option<u32> {
         Some(self.node_of_vertex[vertex]).filter(|&n| n != HELD)
     }
 
-    /// Whether a matrix has an entry for the block of two vertices: where they share a cell, or one of them is held.
+    /// Returns whether the system has an entry for the block of two vertices. This holds where they share a cell, or
+    /// where one of them is held.
     pub fn has_room(&self, a: usize, b: usize) -> bool {
         let count = self.node_of_vertex.len();
         if a >= count || b >= count {
@@ -101,17 +102,17 @@ impl Pattern {
         }
     }
 
-    /// The symbolic factorisation, shared by all systems of the body.
+    /// Returns the symbolic factorisation, shared by all systems of the body.
     pub fn symbolic(&self) -> &Arc<Symbolic> {
         &self.symbolic
     }
 
-    /// Where the stiffness blocks of all cells' corner pairs go; none where one of the two is held.
+    /// Returns the slot of the stiffness block of each corner pair, cell by cell; `None` where a corner is held.
     pub fn pair_slots(&self) -> &[Option<Slot>] {
         &self.pair_slots
     }
 
-    /// Where the entries of a [`ScalarMatrix`] go; each symmetric pair once.
+    /// Returns the slot of each entry of a [`ScalarMatrix`]; of a symmetric pair only the upper entry has one.
     pub fn entry_slots(&self) -> &[Option<Slot>] {
         &self.entry_slots
     }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A sum of energy terms over the free nodes, as Newton's method sees it.
+//! A sum of energy terms over the free nodes, in the form that Newton's method takes.
 //!
-//! Unknowns are the increments d of the free nodes from a first guess; held nodes stay where the guess has them.
+//! Unknowns are the increments d of the free nodes from a first guess. Held nodes stay at the guess.
 
 use super::newton::{Forces, Problem, Rounded};
 use super::term::{Assembly, Configuration, EnergyTerm};
 use super::{Pattern, SparseCholesky};
 use crate::Vec3;
 
-/// What a [`Potential`] works in, allocated once for a pattern.
+/// Buffers of a [`Potential`], allocated once for a pattern.
 #[derive(Debug, Clone)]
 pub struct Buffers {
     displacements: Vec<Vec3>,
-    /// Zero at held nodes.
+    /// Increment of every node, zero at held nodes.
     increment: Vec<Vec3>,
     gradient: Vec<Vec3>,
-    /// Values of the Hessian of quadratic terms in the solver.
+    /// Hessian of the quadratic terms, as values of the solver.
     base: Vec<f64>,
 }
 
 impl Buffers {
-    /// For so many nodes.
+    /// Allocates buffers for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         let zero = vec![Vec3::zeros(); nodes];
         Self {
@@ -32,7 +32,7 @@ impl Buffers {
     }
 }
 
-/// The sum of terms, in their order.
+/// The sum of energy terms, in their order.
 pub struct Potential<'a> {
     terms: &'a [&'a dyn EnergyTerm],
     pattern: &'a Pattern,
@@ -42,7 +42,8 @@ pub struct Potential<'a> {
 }
 
 impl<'a> Potential<'a> {
-    /// Of displacements that start at `guess[nodes]` and count from `origin[nodes]`. Assembles in the solver what is quadratic.
+    /// Builds the potential of displacements that start at `guess[nodes]` and count from `origin[nodes]`. Assembles the Hessian
+    /// of the quadratic terms in the solver.
     pub fn new(
         terms: &'a [&'a dyn EnergyTerm],
         pattern: &'a Pattern,
@@ -71,7 +72,7 @@ impl<'a> Potential<'a> {
         }
     }
 
-    /// Takes increments of the free nodes.
+    /// Applies increments of the free nodes to the guess.
     fn place(&mut self, x: &[Vec3]) {
         let Buffers {
             displacements,
@@ -86,7 +87,7 @@ impl<'a> Potential<'a> {
     }
 }
 
-/// Where the nodes were placed.
+/// Builds the configuration from the current buffers.
 fn placed<'b>(
     origin: Option<&'b [Vec3]>,
     displacements: &'b [Vec3],

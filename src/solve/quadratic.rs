@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Terms whose Hessian is the same everywhere, of the increment: constant forces, and one number per pair of nodes.
+//! Energy terms of the increment with a constant Hessian: constant forces, and one number per pair of nodes.
 
 use super::matrix::{NodeMatrix, ScalarMatrix};
 use super::newton::{Forces, Rounded, norm};
 use super::term::{Assembly, Configuration, EnergyTerm};
 use crate::Vec3;
 
-/// Forces that stay as they are: `− fᵀ d`.
+/// Constant forces: `− fᵀ d`.
 #[derive(Debug, Clone, Copy)]
 pub struct ConstantForces<'a> {
-    /// f, N, one per node.
+    /// Forces f, N, one per node.
     pub forces: &'a [Vec3],
 }
 
@@ -45,14 +45,14 @@ impl EnergyTerm for ConstantForces<'_> {
     }
 }
 
-/// `½ m dᵀ S d + dᵀ S z`, as inertia has it: S the mass matrix, m = 1/h², z the acceleration that the guess stands for.
+/// `½ m dᵀ S d + dᵀ S z`, the form of inertia: S the mass matrix, m = 1/h², z the acceleration that the guess implies.
 #[derive(Debug, Clone, Copy)]
 pub struct ScalarTerm<'a> {
-    /// S, within the pattern of the body's matrices.
+    /// Matrix S, within the pattern of the body's matrices.
     pub matrix: &'a ScalarMatrix,
-    /// m.
+    /// Factor m.
     pub factor: f64,
-    /// z, one per node.
+    /// Vectors z, one per node.
     pub slope: &'a [Vec3],
 }
 

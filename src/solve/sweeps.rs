@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Conjugate gradients preconditioned by symmetric Gauss-Seidel sweeps: for matrices that masses keep well conditioned.
+//! Conjugate gradients preconditioned by symmetric Gauss-Seidel sweeps, for matrices that masses keep well conditioned.
 //!
-//! The matrix is scaled so that its diagonal blocks are 1: `A = G Â Gᵀ` with `A_ii = G_i G_iᵀ` and `Â = L + 1 + Lᵀ`. A sweep down
-//! and a sweep up make the preconditioner `(1 + L)(1 + Lᵀ)`. As `Â = (1 + L) + (1 + Lᵀ) − 1`, the preconditioned matrix costs these
-//! two sweeps and nothing else \[eisenstat1981\]:
+//! The matrix is scaled so that its diagonal blocks are 1: `A = G Â Gᵀ` with `A_ii = G_i G_iᵀ` and `Â = L + 1 + Lᵀ`. A sweep down and a
+//! sweep up make the preconditioner `(1 + L)(1 + Lᵀ)`. Since `Â = (1 + L) + (1 + Lᵀ) − 1`, applying the preconditioned matrix costs only
+//! these two sweeps \[eisenstat1981\]:
 //!
 //! ```text
 //! t = (1 + Lᵀ)⁻¹ p,   (1 + L)⁻¹ Â (1 + Lᵀ)⁻¹ p = t + (1 + L)⁻¹ (p − t)
 //! ```
 //!
-//! Nodes go in the reverse order of Cuthill and McKee \[cuthill1969\], in which neighbours lie together. An iteration reads each block
-//! twice. Work grows with the number of blocks times that of iterations, which the matrix's condition sets and not its size: steps of
-//! a man of 386, 3,064 and 7,208 free nodes take 31, 37 and 45 to 1e-7, balances of 386 and 3,064 take 44 and 87. What fails: a matrix that is not
-//! positive definite, and one that takes too many iterations; the caller then factors.
+//! Nodes are in reverse Cuthill-McKee order \[cuthill1969\], in which neighbours lie close together. An iteration reads each block twice.
+//! Work grows with the number of blocks times the number of iterations, which depends on the matrix's condition, not on its size. Steps of
+//! a man of 386, 3,064 and 7,208 free nodes take 31, 37 and 45 iterations to 1e-7; balances of 386 and 3,064 take 44 and 87. It fails for a
+//! matrix that is not positive definite and where iterations run out; the caller then factors.
 //!
-//! A solution depends on the system and on the guess that is given, and on nothing that was solved before.
+//! A solution depends on the system and the guess alone, not on earlier solutions.
 
 use super::krylov::Stop;
 use super::{Slot, SolveError, Symbolic};
 use crate::{Mat3, Vec3};
 use std::collections::VecDeque;
 
-/// A matrix, scaled, and the buffers of the iteration.
+/// A scaled matrix and the buffers of the iteration.
 pub struct Sweeps {
-    /// The node at each place.
+    /// Node at each place of the order.
     order: Vec<u32>,
-    /// Where each place's blocks of L begin, and their columns.
+    /// First block of L of each place, and the column of each block.
     starts: Vec<u32>,
     columns: Vec<u32>,
-    /// Where the blocks of L and of the diagonal lie in a [`SparseCholesky`](super::SparseCholesky).
+    /// Slots of the blocks of L and of the diagonal in a [`SparseCholesky`](super::SparseCholesky).
     slots: Vec<Slot>,
     diagonal: Vec<Slot>,
-    /// L, and G⁻¹ of each place.
+    /// Blocks of L, and G⁻¹ of each place.
     lower: Vec<Mat3>,
     scales: Vec<Mat3>,
-    /// Where a solution starts, scaled.
+    /// Start of a solution, scaled.
     start: Vec<Vec3>,
     x: Vec<Vec3>,
     residual: Vec<Vec3>,
@@ -44,7 +44,7 @@ pub struct Sweeps {
 }
 
 impl Sweeps {
-    /// Lays a pattern out and allocates the buffers.
+    /// Lays out a pattern and allocates the buffers.
     pub fn new(symbolic: &Symbolic) -> Self {
         let nodes = symbolic.nodes();
         let neighbours = symbolic.neighbours();
@@ -82,7 +82,7 @@ impl Sweeps {
         }
     }
 
-    /// Takes up a matrix, its numbers laid out as [`SparseCholesky::values`](super::SparseCholesky::values).
+    /// Adopts a matrix, with values laid out as [`SparseCholesky::values`](super::SparseCholesky::values).
     ///
     /// # Errors
     /// [`SolveError::Singular`] with the node of a diagonal block that is not positive definite.
@@ -103,8 +103,8 @@ impl Sweeps {
         Ok(())
     }
 
-    /// Solves in place for one vector per node: right-hand side in, solution out, from a guess (None: zero). Returns the number of
-    /// iterations; None where it did not get there, `b` is then as it was. The residual is measured as the preconditioner weighs it.
+    /// Solves in place from a guess (`None`: zero): right-hand side in, solution out, one vector per node. Returns the number of
+    /// iterations; `None` without convergence, which leaves `b` unchanged. The residual is measured in the norm of the preconditioner.
     pub fn solve(&mut self, b: &mut [Vec3], guess: Option<&[Vec3]>, stop: Stop) -> Option<usize> {
         let places = self.order.iter().zip(&self.scales);
         for (r, (&node, scale)) in self.residual.iter_mut().zip(places) {
@@ -131,7 +131,7 @@ impl Sweeps {
             iterations += 1;
             square = self.iterate(square)?;
         }
-        // NaN does not get there either.
+        // NaN is not convergence either.
         if square.is_nan() || small.is_nan() {
             return None;
         }
@@ -143,12 +143,12 @@ impl Sweeps {
         Some(iterations)
     }
 
-    /// Begins at a guess: with `x₀ = Gᵀ guess` the residual falls by `(1 + L)⁻¹ Â x₀ = x₀ + (1 + L)⁻¹ Lᵀ x₀`.
+    /// Starts from a guess: with `x₀ = Gᵀ guess` the residual falls by `(1 + L)⁻¹ Â x₀ = x₀ + (1 + L)⁻¹ Lᵀ x₀`.
     fn begin_at(&mut self, guess: &[Vec3]) {
         self.swept.fill(Vec3::zeros());
         for (row, &node) in self.order.iter().enumerate() {
             let guess = &guess[node as usize];
-            // G⁻¹ is a lower triangle with a diagonal above zero.
+            // G⁻¹ is lower triangular with a positive diagonal.
             let start = self.scales[row].tr_solve_lower_triangular(guess);
             let start = start.unwrap_or_default();
             self.start[row] = start;
@@ -162,8 +162,8 @@ impl Sweeps {
         }
     }
 
-    /// Goes on by one iteration from a residual of this square; returns that of the next one. None: the matrix is not positive
-    /// definite.
+    /// Makes one iteration from a residual with norm squared `square` and returns that of the next residual. `None`: the matrix is not
+    /// positive definite.
     fn iterate(&mut self, square: f64) -> Option<f64> {
         self.swept.copy_from_slice(&self.direction);
         up(&self.starts, &self.columns, &self.lower, &mut self.swept);
@@ -196,13 +196,13 @@ impl Sweeps {
         Some(next)
     }
 
-    /// Numbers of blocks that an iteration reads, both triangles and the diagonal.
+    /// Returns the number of blocks that an iteration reads: both triangles and the diagonal.
     pub fn blocks(&self) -> usize {
         2 * self.lower.len() + self.order.len()
     }
 }
 
-/// `x ← (1 + L)⁻¹ x`.
+/// Computes `x ← (1 + L)⁻¹ x`.
 fn down(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
     for row in 0..x.len() {
         let run = starts[row] as usize..starts[row + 1] as usize;
@@ -214,7 +214,7 @@ fn down(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
     }
 }
 
-/// `x ← (1 + Lᵀ)⁻¹ x`.
+/// Computes `x ← (1 + Lᵀ)⁻¹ x`.
 fn up(starts: &[u32], columns: &[u32], lower: &[Mat3], x: &mut [Vec3]) {
     for row in (0..x.len()).rev() {
         let run = starts[row] as usize..starts[row + 1] as usize;
@@ -229,12 +229,12 @@ fn square(x: &[Vec3]) -> f64 {
     x.iter().map(Vec3::norm_squared).sum()
 }
 
-/// The nodes of a pattern in an order in which neighbours lie together.
+/// Returns the nodes of a pattern in reverse Cuthill-McKee order, in which neighbours lie close together.
 pub fn banded(symbolic: &Symbolic) -> Vec<u32> {
     reverse_cuthill_mckee(&symbolic.neighbours())
 }
 
-/// Breadth first from a node of least degree, neighbours of lower degree first; then reversed. [cuthill1969]
+/// Orders breadth first from a node of least degree, neighbours of lower degree first, then reverses. [cuthill1969]
 fn reverse_cuthill_mckee(neighbours: &[Vec<u32>]) -> Vec<u32> {
     let degree = |node: u32| neighbours[node as usize].len();
     let mut seen = vec![false; neighbours.len()];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a sparse Cholesky factorisation knows of its pattern before it sees numbers: the order of
-//! elimination, where each block lies in the permuted matrix, faer's supernodes.
+//! Symbolic part of a sparse Cholesky factorisation: the elimination order, the place of each block in the
+//! permuted matrix, faer's supernodes.
 
 use super::SolveError;
 use super::columns::Subtrees;
@@ -11,11 +11,11 @@ use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::SymbolicSupernodalParams;
 use faer::sparse::linalg::cholesky::{simplicial, supernodal};
 
-/// When two supernodes are merged: (columns up to, share of explicit zeros below). A little more eager
-/// than faer's default, since whole 3x3 blocks make its smallest supernodes pointless.
+/// Relaxation of supernodes: (columns up to, share of explicit zeros below which two are merged). It is more
+/// eager than faer's default, since 3x3 blocks make its smallest supernodes pointless.
 const RELAX: &[(usize, f64)] = &[(12, 1.0), (24, 0.8), (48, 0.2), (usize::MAX, 0.05)];
 
-/// Everything about a pattern that does not depend on numbers.
+/// The parts of a factorisation that depend on the pattern alone.
 #[derive(Debug)]
 pub struct Symbolic {
     pub(super) ordering: Ordering,
@@ -23,15 +23,15 @@ pub struct Symbolic {
     /// Node columns of the permuted lower triangle: starts, then row positions, diagonal first.
     starts: Vec<u32>,
     rows: Vec<u32>,
-    /// The same, expanded to single rows and columns for faer.
+    /// The same pattern, expanded to single rows and columns for faer.
     pub(super) expanded_starts: Vec<u32>,
     pub(super) expanded_rows: Vec<u32>,
     pub(super) factor: Option<supernodal::SymbolicSupernodalCholesky<u32>>,
-    /// Parts of the elimination tree that are solved side by side.
+    /// Subtrees of the elimination tree that are solved in parallel.
     pub(super) subtrees: Option<Subtrees>,
 }
 
-/// Where a block lies among the values.
+/// Place of a block among the values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
     pub(super) start: u32,
@@ -40,7 +40,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Reads the block among values.
+    /// Reads the block from the values.
     #[inline]
     pub(super) fn read(&self, values: &[f64]) -> Mat3 {
         let (start, stride) = (self.start as usize, self.stride as usize);
@@ -55,15 +55,15 @@ impl Slot {
 }
 
 impl Symbolic {
-    /// Analyses a pattern of nodes at `centres`; the diagonal is always part of it.
+    /// Analyses a pattern of nodes at `centres`. The diagonal is always part of it.
     ///
     /// # Errors
-    /// [`SolveError::TooLarge`] when indices or memory do not suffice.
+    /// [`SolveError::TooLarge`] when indices or memory run out.
     pub fn new(graph: &Graph, centres: &[Vec3]) -> Result<Self, SolveError> {
         Self::with_ordering(graph, ordering::cheapest(graph, centres)?)
     }
 
-    /// Analyses a pattern with a given order of elimination.
+    /// Analyses a pattern with a given elimination order.
     pub fn with_ordering(graph: &Graph, ordering: Ordering) -> Result<Self, SolveError> {
         let n = graph.len();
         let too_large = || SolveError::TooLarge { nodes: n };
@@ -104,17 +104,17 @@ impl Symbolic {
         })
     }
 
-    /// The order of elimination and its cost.
+    /// Returns the elimination order and its cost.
     pub fn ordering(&self) -> &Ordering {
         &self.ordering
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.position.len()
     }
 
-    /// The other nodes that each node has a block with, in the caller's numbering.
+    /// Returns the other nodes that share a block with each node, in the caller's numbering.
     pub(super) fn neighbours(&self) -> Vec<Vec<u32>> {
         let order = &self.ordering.order;
         let mut all = vec![Vec::new(); order.len()];
@@ -129,27 +129,27 @@ impl Symbolic {
         all
     }
 
-    /// Numbers that the factor holds, explicit zeros included.
+    /// Returns the number of values of the factor, explicit zeros included.
     pub fn factor_len(&self) -> usize {
         self.factor.as_ref().map_or(0, |f| f.len_val())
     }
 
-    /// Where a node stands in the order of elimination.
+    /// Returns the position of a node in the elimination order.
     pub(super) fn place_of(&self, node: usize) -> usize {
         self.position[node] as usize
     }
 
-    /// The caller's node at a single row of the expanded matrix.
+    /// Returns the caller's node of a single row of the expanded matrix.
     pub(super) fn node_of(&self, row: usize) -> usize {
         self.ordering.order.get(row / 3).map_or(0, |&n| n as usize)
     }
 
-    /// Rows of a node column of the permuted lower triangle, the diagonal first.
+    /// Returns the rows of a node column of the permuted lower triangle, diagonal first.
     pub(super) fn below(&self, column: usize) -> &[u32] {
         &self.rows[self.starts[column] as usize..self.starts[column + 1] as usize]
     }
 
-    /// Where the three single columns of a node column begin among the values, and how many numbers each has.
+    /// Returns the start of a node column's three single columns among the values, and the length of each.
     pub(super) fn values_of(&self, column: usize) -> (usize, usize) {
         (
             9 * self.starts[column] as usize,
@@ -157,7 +157,7 @@ impl Symbolic {
         )
     }
 
-    /// Where the block of row node `a`, column node `b` lies; none when it is not in the pattern.
+    /// Returns the slot of the block of row node `a`, column node `b`; `None` when it is not in the pattern.
     pub fn slot(&self, a: usize, b: usize) -> Option<Slot> {
         let (pa, pb) = (self.position[a], self.position[b]);
         let (row, column) = (pa.max(pb), pa.min(pb));
@@ -172,7 +172,8 @@ impl Symbolic {
     }
 }
 
-/// The scalar pattern of the lower triangle; diagonal blocks are kept whole, faer skips what lies above.
+/// Expands the lower triangle to a scalar pattern. Diagonal blocks are stored whole; faer skips the entries
+/// above the diagonal.
 fn expand(starts: &[u32], rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut expanded_starts = vec![0u32];
     let mut expanded_rows = Vec::with_capacity(9 * rows.len());
@@ -187,7 +188,7 @@ fn expand(starts: &[u32], rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (expanded_starts, expanded_rows)
 }
 
-/// faer's supernodal analysis of the expanded pattern, which it wants as an upper triangle.
+/// Runs faer's supernodal analysis of the expanded pattern, which it takes as an upper triangle.
 fn supernodes(
     n: usize,
     starts: &[u32],

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Products of tall matrices (one row per unknown, one column per vector) in chunks of rows on all threads.
+//! Products of tall matrices (one row per unknown, one column per vector), in chunks of rows on all
+//! threads.
 //!
-//! Chunks have a fixed length and their sums are added in order, so a result does not depend on how many
-//! threads there are.
+//! Chunks have a fixed length and their sums are added in order, so results do not depend on the number of
+//! threads.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par, Side};
 
-/// Rows of a chunk.
+/// Number of rows of a chunk.
 const CHUNK: usize = 3072;
 
-/// `aᵀ b`.
+/// Computes `aᵀ b`.
 pub(crate) fn inner(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let (n, rows, columns) = (a.nrows(), a.ncols(), b.ncols());
     let partial = |from: usize, to: usize| {
@@ -28,7 +29,7 @@ pub(crate) fn inner(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     sum(0, n, &partial)
 }
 
-/// The sum over fixed chunks, halved between threads where a chunk ends.
+/// Sums over fixed chunks; splits between threads where a chunk ends.
 fn sum(from: usize, to: usize, partial: &(impl Fn(usize, usize) -> Mat<f64> + Sync)) -> Mat<f64> {
     if to - from <= CHUNK {
         return partial(from, to);
@@ -39,7 +40,7 @@ fn sum(from: usize, to: usize, partial: &(impl Fn(usize, usize) -> Mat<f64> + Sy
     left
 }
 
-/// `w += factor · v c`, in place.
+/// Computes `w += factor · v c` or, with [`Accum::Replace`], `w = factor · v c`.
 pub(crate) fn add_product(
     w: MatMut<'_, f64>,
     v: MatRef<'_, f64>,
@@ -47,7 +48,7 @@ pub(crate) fn add_product(
     factor: f64,
     accumulate: Accum,
 ) {
-    // Wide products give a thread enough to do with fewer rows.
+    // Wide products give a thread enough work with fewer rows.
     let chunk = CHUNK.min((1 << 22) / (v.ncols() * c.ncols()).max(1) + 16);
     if w.nrows() <= chunk {
         matmul(w, accumulate, v, c, factor, Par::Seq);
@@ -62,26 +63,26 @@ pub(crate) fn add_product(
     );
 }
 
-/// `v c`.
+/// Computes `v c`.
 pub(crate) fn product(v: MatRef<'_, f64>, c: MatRef<'_, f64>) -> Mat<f64> {
     let mut w = Mat::zeros(v.nrows(), c.ncols());
     add_product(w.as_mut(), v, c, 1.0, Accum::Replace);
     w
 }
 
-/// `a x`.
+/// Computes `a x`.
 pub(crate) fn times(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
     let x = MatRef::from_column_major_slice(x, x.len(), 1);
     product(a.as_ref(), x).col(0).iter().copied().collect()
 }
 
-/// `aᵀ x`.
+/// Computes `aᵀ x`.
 pub(crate) fn transposed_times(a: &Mat<f64>, x: &[f64]) -> Vec<f64> {
     let x = MatRef::from_column_major_slice(x, x.len(), 1);
     inner(a.as_ref(), x).col(0).iter().copied().collect()
 }
 
-/// Makes a small matrix that is symmetric up to rounding symmetric.
+/// Symmetrises a small matrix that is symmetric up to rounding.
 pub(crate) fn symmetrise(a: &mut Mat<f64>) {
     for j in 0..a.ncols() {
         for i in 0..j {
@@ -92,9 +93,11 @@ pub(crate) fn symmetrise(a: &mut Mat<f64>) {
     }
 }
 
-/// Eigenvalues, ascending, and eigenvectors of a small symmetric matrix; none if it holds no numbers.
+/// Returns the eigenvalues, ascending, and the eigenvectors of a small symmetric matrix; `None` if an entry
+/// or a result is not finite.
 pub(crate) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)> {
-    // Beyond 32 columns faer's divide and conquer wants numbers near one; a power of two costs no digits.
+    // Beyond 32 columns faer's divide and conquer needs entries near one; scaling by a power of two costs
+    // no digits.
     let largest = a.norm_max();
     if !largest.is_finite() {
         return None;
@@ -111,7 +114,7 @@ pub(crate) fn symmetric_eigen(a: MatRef<'_, f64>) -> Option<(Vec<f64>, Mat<f64>)
     finite.then(|| (values, eigen.U().to_owned()))
 }
 
-/// Euclidean norms of the columns.
+/// Returns the Euclidean norms of the columns.
 pub(crate) fn norms(a: MatRef<'_, f64>) -> Vec<f64> {
     (0..a.ncols()).map(|j| a.col(j).norm_l2()).collect()
 }

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Energy terms: whatever acts on nodes with a potential, as value, gradient and Hessian.
+//! Energy terms: potentials of the nodes, with value, gradient and Hessian.
 //!
-//! Statics and implicit steps minimise a sum of terms ([`Potential`](super::Potential)), or solve one linearisation of it.
-//! Who solves calls a term as a whole, never by element: a term has its own loop, and what it keeps (slots of its blocks, a
-//! fused pass for gradient and Hessian) is its own affair. A new term needs no change anywhere else.
+//! Statics and implicit steps minimise a sum of terms ([`Potential`](super::Potential)), or solve one linearisation of it. A
+//! solver calls a term as a whole, never by element. A term has its own loop and its own caches (slots of its blocks, a fused
+//! pass for gradient and Hessian). A new term needs no change anywhere else.
 //!
-//! Nodes that are held are part of a [`Configuration`] like others. What a term adds to their gradient is not read, and blocks
-//! of theirs are left out by the [`Assembly`].
+//! Held nodes are part of a [`Configuration`] like others. Their gradient is not read, and the [`Assembly`] leaves out their
+//! blocks.
 
 use super::newton::{Forces, Rounded};
 use super::{Pattern, ScalarMatrix, Slot, SparseCholesky};
 use crate::{Mat3, Vec3};
 
-/// Where the nodes are; one vector per node each.
+/// Positions of the nodes; each array holds one vector per node.
 #[derive(Debug, Clone, Copy)]
 pub struct Configuration<'a> {
-    /// What displacements count from, m: positions at rest, or where a skeleton carries them. None: displacements are
-    /// positions.
+    /// Origin of the displacements, m: rest positions, or the positions to which a skeleton carries the nodes. `None`:
+    /// displacements are positions.
     pub origin: Option<&'a [Vec3]>,
     /// Displacements, m.
     pub displacements: &'a [Vec3],
-    /// How far they are from where the solution began, m; none: nowhere yet. What counts from there takes these, as differences
+    /// Displacements from the start of the solution, m; `None`: zero. Terms that count from the start use these, as differences
     /// of displacements lose digits far from the origin.
     pub increment: Option<&'a [Vec3]>,
 }
 
 impl Configuration<'_> {
-    /// The position of a node, m, world axes.
+    /// Returns the position of a node, m, in world axes.
     #[inline]
     pub fn position(&self, node: usize) -> Vec3 {
         match self.origin {
@@ -74,16 +74,17 @@ pub trait EnergyTerm: Send + Sync {
     /// Adds the energy (up to a constant) and a bound on its rounding error.
     fn add_value(&self, at: &Configuration, sum: &mut Rounded);
 
-    /// Adds the derivative by each node's displacement, N: minus the forces. Gives how large the forces are that add up to it.
+    /// Adds the derivative by each node's displacement, N: minus the forces. Returns the magnitude of the forces that add up to
+    /// it.
     fn add_gradient(&self, at: &Configuration, gradient: &mut [Vec3]) -> Forces;
 
-    /// Adds the second derivative, N/m: the exact one, or one near it that is positive semi-definite.
+    /// Adds the second derivative, N/m: the exact one, or with `convex` a positive semi-definite one near it.
     fn add_hessian(&self, at: &Configuration, convex: bool, into: &mut Assembly);
 
-    /// The same Hessian applied: adds its product with `x[nodes]` to `y[nodes]`.
+    /// Adds the product of the Hessian of [`add_hessian`](Self::add_hessian) with `x[nodes]` to `y[nodes]`.
     fn add_product(&self, at: &Configuration, convex: bool, x: &[Vec3], y: &mut [Vec3]);
 
-    /// Adds gradient and Hessian: for terms that make both in one pass.
+    /// Adds gradient and Hessian. Override it for terms that compute both in one pass.
     fn linearise(
         &self,
         at: &Configuration,
@@ -95,16 +96,16 @@ pub trait EnergyTerm: Send + Sync {
         self.add_hessian(at, convex, into);
     }
 
-    /// Whether the Hessian is the same everywhere and positive semi-definite: it is then assembled once.
+    /// Returns whether the Hessian is constant and positive semi-definite. It is then assembled once.
     fn is_quadratic(&self) -> bool {
         false
     }
 
-    /// Gives the pairs of nodes that the Hessian has blocks of, each node with itself too and pairs as often as is convenient:
-    /// for a check whether the nodes are there and a [`Pattern`] has room.
+    /// Calls `visit` with the pairs of nodes for which the Hessian has blocks, including each node with itself; repetitions are
+    /// allowed. Serves to check that the nodes exist and that a [`Pattern`] has room.
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize));
 
-    /// Whether its nodes exist and all its pairs have an entry in a pattern.
+    /// Returns whether its nodes exist and all its pairs have an entry in a pattern.
     fn fits(&self, pattern: &Pattern) -> bool {
         let mut fits = true;
         self.visit_pairs(&mut |a, b| fits &= pattern.has_room(a, b));
@@ -112,7 +113,7 @@ pub trait EnergyTerm: Send + Sync {
     }
 }
 
-/// Where Hessians are added up: the numbers of a factorisation, times a factor.
+/// A sum of Hessians: the values of a factorisation, and a factor that multiplies new blocks.
 pub struct Assembly<'a> {
     pattern: &'a Pattern,
     solver: &'a mut SparseCholesky,
@@ -120,7 +121,7 @@ pub struct Assembly<'a> {
 }
 
 impl<'a> Assembly<'a> {
-    /// Adds to what the solver holds already.
+    /// Starts an assembly that adds to the current values of the solver, with factor 1.
     pub fn new(pattern: &'a Pattern, solver: &'a mut SparseCholesky) -> Self {
         Self {
             pattern,
@@ -129,7 +130,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// The same, with what follows multiplied.
+    /// Returns an assembly whose blocks are also multiplied by `factor`.
     pub fn times(&mut self, factor: f64) -> Assembly<'_> {
         Assembly {
             pattern: self.pattern,
@@ -138,13 +139,13 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// What blocks are multiplied by.
+    /// Returns the factor of the blocks.
     pub fn factor(&self) -> f64 {
         self.factor
     }
 
-    /// Adds the block of row node `a`, column node `b`: of two nodes one of the two blocks, of one node the whole. Nothing
-    /// where a node is held.
+    /// Adds the block of row node `a`, column node `b`. Of the two blocks of a pair of nodes only one is added; a diagonal
+    /// block is added whole. Does nothing where a node is held.
     pub fn add(&mut self, a: usize, b: usize, block: &Mat3) {
         let nodes = self
             .pattern
@@ -154,7 +155,7 @@ impl<'a> Assembly<'a> {
         self.add_at(slot, block);
     }
 
-    /// Adds a block at a slot that was looked up before, as those of [`Pattern::pair_slots`].
+    /// Adds a block at a slot that was looked up before, for example from [`Pattern::pair_slots`].
     #[inline]
     pub fn add_at(&mut self, slot: Option<Slot>, block: &Mat3) {
         if let Some(slot) = slot {
@@ -162,7 +163,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds a block that is multiplied already.
+    /// Adds a block that already contains the factor.
     #[inline]
     pub fn add_multiplied_at(&mut self, slot: Option<Slot>, block: &Mat3) {
         if let Some(slot) = slot {
@@ -170,7 +171,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds a matrix of the pattern, every entry for all three axes.
+    /// Adds a matrix of the pattern, each entry on all three axes.
     pub fn add_scalars(&mut self, matrix: &ScalarMatrix) {
         for (slot, value) in self.pattern.entry_slots().iter().zip(matrix.data()) {
             if let Some(slot) = slot {
@@ -179,7 +180,7 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Adds numbers in the layout of [`SparseCholesky::values`], multiplied already.
+    /// Adds values in the layout of [`SparseCholesky::values`] that already contain the factor.
     pub fn add_values(&mut self, values: &[f64]) {
         self.solver.add_values(values);
     }

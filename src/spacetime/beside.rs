@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A motion beside plain cubic splines through the same keyframes: curves of what leads, and how far each goes.
+//! Comparison of a motion with plain cubic splines through the same keyframes: leading coordinates, and relative reach.
 
 use super::motion::Spacetime;
 use crate::solve::tall::product;
 use faer::Mat;
 
 impl Spacetime {
-    /// Coordinates along the leading directions in which the keyframes differ (principal components by mass), of the motion and of
+    /// Returns the coordinates along the leading principal components of the keyframes, weighted by mass, for the motion and for
     /// cubic splines: `[times][count]` each.
     pub fn curves(&self, times: &[f64], count: usize) -> (Vec<f64>, Vec<f64>) {
         let keys = self.key_coordinates();
@@ -27,8 +27,8 @@ impl Spacetime {
         )
     }
 
-    /// How far it goes from its keyframes' mean, as a multiple of how far cubic splines go: 1 where it stays within them. Lengths are
-    /// those of the mass; rigid motion that was taken out is left out.
+    /// Returns the largest distance from the keyframes' mean, as a multiple of that of cubic splines, at least 1. Distances are in
+    /// the norm of the mass. Rigid motion that was factored out does not count.
     pub fn reach(&self) -> f64 {
         /// Samples of an interval.
         const SAMPLES: usize = 16;
@@ -51,7 +51,8 @@ impl Spacetime {
         }
     }
 
-    /// `Lᵀ (q − mean of the keyframes)` of columns q, with the mass `L Lᵀ`: lengths are those of the mass.
+    /// Returns `Lᵀ (q − mean of the keyframes)` of columns q, with the mass `L Lᵀ`: Euclidean lengths are then those of the mass
+    /// norm.
     fn off_mean(&self, q: &Mat<f64>) -> Mat<f64> {
         let keys = self.key_coordinates();
         let mean = |i: usize| keys.iter().map(|k| k[i]).sum::<f64>() / keys.len() as f64;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which linearisation counts how much when. [hildebrandt2012, §4.3]
+//! Blending of linearisations over time. [hildebrandt2012, §4.3]
 //!
-//! Linearisations stand along time like stations. Within a quarter of the way to its neighbours a station counts alone; between, the
-//! next one's share is `3s² − 2s³`.
+//! Each linearisation has stations in time. Within a quarter of the way to its neighbours a station has weight 1.
+//! Between, the weight of the next one is `3s² − 2s³`.
 
-/// A linearisation at a time.
+/// A time at which a linearisation applies.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Station {
     pub time: f64,
     pub linearisation: usize,
 }
 
-/// The linearisation before a time, the one after and the share of the latter. Stations rise in time; there is at least one.
+/// Returns the linearisations before and after a time and the weight of the latter. `stations` ascend in time and are not empty.
 pub(super) fn share(stations: &[Station], time: f64) -> (usize, usize, f64) {
     let after = stations.partition_point(|s| s.time <= time);
     if after == 0 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Motions one after another: contact as the paper does it, with other fixed parts and velocities in each. [hildebrandt2012, §6]
+//! Motions in sequence: contact as in the paper, with other fixed parts and velocities in each. [hildebrandt2012, §6]
 
 use super::SpacetimeError;
 use super::motion::Spacetime;
 use crate::Vec3;
 
-/// Segments in a row, each beginning when the one before ends.
+/// Segments in sequence; each begins when the one before ends.
 pub struct Composite<'a> {
     segments: Vec<&'a Spacetime>,
 }
@@ -14,14 +14,14 @@ impl<'a> Composite<'a> {
     /// Joins segments of one body.
     ///
     /// # Errors
-    /// None, segments of other bodies, segments that do not follow each other in time or in shape.
+    /// An empty list, segments of other bodies, segments that do not join in time or in shape.
     pub fn new(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
         let joined = Self::joined_before(segments)?;
         joined.check_shapes()?;
         Ok(joined)
     }
 
-    /// The same of segments whose shapes have met: what is changed in them since is taken as it is, but for their times.
+    /// Joins segments whose shapes have been checked. Later changes of the shapes are accepted; sizes and times are checked.
     pub(crate) fn joined_before(segments: Vec<&'a Spacetime>) -> Result<Self, SpacetimeError> {
         let Some(first) = segments.first() else {
             return Err(SpacetimeError::TooFew { keys: 0 });
@@ -48,7 +48,7 @@ impl<'a> Composite<'a> {
         Ok(Self { segments })
     }
 
-    /// Refuses segments whose shapes do not meet.
+    /// Checks that the shapes of successive segments agree at their joints.
     pub(crate) fn check_shapes(&self) -> Result<(), SpacetimeError> {
         for (k, pair) in self.segments.windows(2).enumerate() {
             let (Some(last), Some(next)) =
@@ -73,29 +73,30 @@ impl<'a> Composite<'a> {
         Ok(())
     }
 
-    /// The segments.
+    /// Returns the segments.
     pub fn segments(&self) -> &[&'a Spacetime] {
         &self.segments
     }
 
-    /// When segments begin, and when the last one ends, s.
+    /// Returns the start times of the segments and the end of the last one, s.
     pub fn times(&self) -> Vec<f64> {
         let mut times: Vec<f64> = self.segments.iter().map(|s| s.times()[0]).collect();
         times.extend(self.segments.last().map(|s| end(s)));
         times
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub fn nodes(&self) -> usize {
         self.segments[0].nodes()
     }
 
-    /// The motion at times into `out[times · n · 3]`, one after the other. At a joint the later segment shows.
+    /// Writes the positions at all times into `out[times · n · 3]`, frame by frame. At a joint the later segment applies.
     pub fn positions_into(&self, times: &[f64], out: &mut [f32]) {
         self.gathered(times, out, Spacetime::positions_into);
     }
 
-    /// Cubic splines through the same keyframes, likewise.
+    /// Writes the positions of cubic splines through the same keyframes, in the layout of
+    /// [`positions_into`](Self::positions_into).
     pub fn plain_into(&self, times: &[f64], out: &mut [f32]) {
         self.gathered(times, out, Spacetime::plain_into);
     }
@@ -111,7 +112,7 @@ impl<'a> Composite<'a> {
             let begun = self.segments.partition_point(|s| s.times()[0] <= time);
             begun.max(1) - 1
         };
-        // Frames that follow each other in one segment are written where they belong.
+        // Consecutive frames of one segment are written in one call.
         let mut rest = out;
         let mut from = 0;
         while from < times.len() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Knots that only some of a shape is prescribed at, and knots that are only drawn towards one.
+//! Knots at which only a part of the shape is prescribed, and knots that are only drawn towards a shape.
 //!
-//! Conditions on a few vertices couple the modes, but at the knots alone. Each mode's small system is factored once; what couples them
-//! is the Schur complement on the rows of the conditions, `(C A⁻¹ Cᵀ + E) μ = C u⁰ − p` with compliance E for conditions that are
-//! only wished. Keyframes that are drawn towards with a weight in the norm of the mass stay decoupled: a [`Pull`] per mode.
+//! Conditions on a few vertices couple the modes, but only at the knots. Each mode's small system is factored once. The coupling is
+//! the Schur complement on the rows of the conditions, `(C A⁻¹ Cᵀ + E) μ = C u⁰ − p`, with a compliance E for soft conditions.
+//! Keyframes that attract with a weight in the norm of the mass stay decoupled: a [`Pull`] per mode.
 
 use super::interval::Oscillator;
 use super::knots::{KnotData, Layout};
@@ -13,21 +13,21 @@ use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rayon::prelude::*;
 
-/// Rounds of correcting what rounding left of conditions.
+/// Rounds of iterative refinement of the conditions.
 const ROUNDS: usize = 2;
 
 /// Conditions at one knot on a vector of all modes' values: `C ω = wanted`.
 #[derive(Debug, Clone)]
 pub(super) struct Conditions {
     pub knot: usize,
-    /// C: a row for each condition, a column for each mode.
+    /// C: one row per condition, one column per mode.
     pub rows: Mat<f64>,
     pub wanted: Vec<f64>,
-    /// How much a unit of multiplier may miss by; zero: holds exactly.
+    /// Violation per unit of multiplier, one per condition; zero: the condition is exact.
     pub compliance: Vec<f64>,
 }
 
-/// Solves all modes together: `given` and `pulls` for each mode, `conditions` over all.
+/// Solves all modes together, with data in `given` and `pulls` for each mode and `conditions` across modes.
 pub(super) fn solve(
     layout: &Layout,
     oscillators: &[Oscillator],
@@ -71,7 +71,7 @@ struct Solved {
     intervals: Vec<super::interval::Interval>,
     data: KnotData,
     unknowns: Vec<f64>,
-    /// What a unit force on the value at each condition's knot does.
+    /// Response of the unknowns to a unit force on the value at each condition's knot.
     answers: Vec<Vec<f64>>,
 }
 
@@ -94,7 +94,7 @@ fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
     let mut schur = Mat::<f64>::zeros(total, total);
     for (a, (from, _)) in places.iter().enumerate() {
         for (b, (to, value)) in places.iter().enumerate() {
-            // Σ over modes, as a product of two small matrices.
+            // Sum over modes, as a product of two small matrices.
             let weighted = Mat::from_fn(from.rows.nrows(), modes.len(), |r, i| {
                 from.rows[(r, i)] * modes[i].answers[a][*value]
             });
@@ -112,7 +112,7 @@ fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
             schur[(start + r, start + r)] += e;
         }
     }
-    // Stiff modes yield far less than soft ones: rows of unit length, so that all count.
+    // Stiff modes yield far less than soft ones. Scaling the diagonal to 1 gives all conditions equal weight.
     let scale: Vec<f64> = (0..total)
         .map(|r| 1.0 / schur[(r, r)].max(f64::MIN_POSITIVE).sqrt())
         .collect();

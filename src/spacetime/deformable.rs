@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What can be moved through keyframes: anything with an energy, its derivatives and a lumped mass.
+//! Bodies that can be moved through keyframes: anything with an energy, its derivatives and a lumped mass.
 
 use crate::body::Body;
 use crate::elasticity::elements::Piece;
@@ -13,25 +13,26 @@ use std::sync::Arc;
 
 /// A deformable body of nodes.
 pub trait Deformable: Send + Sync {
-    /// Where the nodes are at rest.
+    /// Returns the rest positions of the nodes.
     fn rest(&self) -> &[Vec3];
 
-    /// Mass of each node, positive.
+    /// Returns the mass of each node, positive.
     fn masses(&self) -> &[f64];
 
-    /// Elastic energy at positions.
+    /// Returns the elastic energy at positions.
     fn energy(&self, x: &[Vec3]) -> f64;
 
-    /// Its derivative by each node's position.
+    /// Returns the energy's derivative with respect to each node's position.
     fn gradient(&self, x: &[Vec3]) -> Vec<Vec3>;
 
-    /// Its second derivative, exact, possibly indefinite; all have one pattern.
+    /// Returns the energy's exact second derivative, possibly indefinite. All have one pattern.
     fn hessian(&self, x: &[Vec3]) -> BlockMatrix;
 
-    /// The same body with its rest at positions, its matrices of the same pattern; none where no body can rest like that.
+    /// Returns the same body with rest positions `x` and matrices of the same pattern; `None` where `x` is not a valid rest
+    /// shape.
     fn at_rest(&self, x: &[Vec3]) -> Option<Arc<dyn Deformable>>;
 
-    /// The second derivative at positions where the same body would be at rest: positive semi-definite.
+    /// Returns the positive semi-definite second derivative at positions `x` of the same body at rest there.
     fn hessian_at_rest(&self, x: &[Vec3]) -> Option<BlockMatrix> {
         self.at_rest(x).map(|body| body.hessian(x))
     }
@@ -66,7 +67,7 @@ impl Deformable for Shell {
     }
 }
 
-/// Flesh of elements: filled tetrahedra, or the lattice of a body.
+/// A solid of elements: tetrahedra, or the lattice of a body.
 #[derive(Debug, Clone)]
 pub struct Solid {
     rest: Vec<Vec3>,
@@ -76,7 +77,7 @@ pub struct Solid {
 }
 
 impl Solid {
-    /// Tetrahedra of one material.
+    /// Builds a solid from tetrahedra of one material.
     pub fn of_tets(mesh: &TetMesh, material: &Material, model: Model) -> Self {
         let mass = mesh.mass_matrix(material, MassKind::Lumped);
         Self {
@@ -89,7 +90,7 @@ impl Solid {
         }
     }
 
-    /// The control lattice of a body; its nodes are the lattice vertices.
+    /// Builds a solid from the control lattice of a body. Its nodes are the lattice vertices.
     pub fn of_body(body: &Arc<Body>, model: Model) -> Self {
         let mass = body.mass_matrix();
         Self {
@@ -144,10 +145,10 @@ impl Deformable for Solid {
 }
 
 impl Elements {
-    /// The same elements at rest where displacements take them: gradients by `F⁻ᵀ`, volumes by det F. Pieces that are turned over
-    /// or nearly flat there stay as they are.
+    /// Returns the same elements at rest in the displaced configuration: gradients by `F⁻ᵀ`, volumes by det F. Pieces that are
+    /// inverted or nearly flat there are unchanged.
     fn carried_to(&self, u: &[Vec3]) -> Self {
-        /// Volumes that shrink by more than this have no gradients to speak of.
+        /// Ratio of volumes below which gradients are meaningless.
         const FLAT: f64 = 1e-3;
         let mut carried = Self::new(self.nodes());
         for e in 0..self.len() {

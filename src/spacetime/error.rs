@@ -1,222 +1,222 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What cannot be a motion through keyframes.
+//! Errors of motions through keyframes.
 
 use crate::progress::Cancelled;
 use crate::solve::eigen::EigenError;
 
-/// Why there is no motion.
+/// Reason why a motion could not be computed or changed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SpacetimeError {
     /// Fewer than two keyframes.
     #[error("a motion needs at least two keyframes, not {keys}")]
     TooFew {
-        /// Keyframes.
+        /// Number of keyframes.
         keys: usize,
     },
-    /// Not one time for each keyframe.
+    /// Numbers of times and keyframes that differ.
     #[error("{times} times were given for {keys} keyframes: give one for each")]
     Times {
-        /// Times.
+        /// Number of times.
         times: usize,
-        /// Keyframes.
+        /// Number of keyframes.
         keys: usize,
     },
-    /// Times that do not rise.
+    /// Times that do not ascend.
     #[error(
         "keyframe {key} is at {time} s, which is not after keyframe {before} at {earlier} s: \
              times have to rise"
     )]
     Order {
-        /// The later key.
+        /// Index of the later keyframe.
         key: usize,
         /// Its time, s.
         time: f64,
-        /// The key before.
+        /// Index of the keyframe before.
         before: usize,
         /// Its time, s.
         earlier: f64,
     },
-    /// A keyframe of another body.
+    /// A shape with the wrong number of vertices.
     #[error("{what} has {vertices} vertices, the body {nodes}: give one position for each")]
     Size {
-        /// Which shape.
+        /// Name of the shape.
         what: String,
-        /// Its vertices.
+        /// Number of its vertices.
         vertices: usize,
-        /// Nodes of the body.
+        /// Number of nodes of the body.
         nodes: usize,
     },
-    /// A number that is none.
+    /// A position that is not finite, or too far away.
     #[error("vertex {vertex} of {what} is not a finite position, or farther than 1e12 away")]
     NotFinite {
-        /// Which shape.
+        /// Name of the shape.
         what: String,
-        /// The vertex.
+        /// Index of the vertex.
         vertex: usize,
     },
     /// A setting out of range.
     #[error("{name} must be {range}, not {}", short(*.value))]
     Setting {
-        /// Which.
+        /// Name of the setting.
         name: &'static str,
-        /// What it may be.
+        /// Permitted range.
         range: &'static str,
-        /// What it is.
+        /// Value of the setting.
         value: f64,
     },
-    /// An index of nothing.
+    /// An index out of range.
     #[error("there is no {what} {index}: there are {count}")]
     NoSuch {
-        /// Keyframe, vertex, partial keyframe.
+        /// Kind of the item: keyframe, vertex or partial keyframe.
         what: &'static str,
         /// The index.
         index: usize,
-        /// How many there are.
+        /// Number of such items.
         count: usize,
     },
-    /// A cycle that is open.
+    /// A cyclic motion whose last keyframe differs from the first.
     #[error(
         "the last keyframe has to be the first again for a cycle, but vertex {vertex} is {distance} away from it: \
              repeat keyframe 0 at the end"
     )]
     Open {
-        /// The vertex.
+        /// Index of the vertex.
         vertex: usize,
-        /// How far.
+        /// Distance between its two positions.
         distance: f64,
     },
-    /// Fixed vertices that move.
+    /// A fixed vertex that moves between keyframes.
     #[error(
         "keyframe {key} has the fixed vertex {vertex} {distance} away from where keyframe 0 has it: \
              leave the vertex out of the fixed ones, or correct the keyframe"
     )]
     Fixed {
-        /// The keyframe.
+        /// Index of the keyframe.
         key: usize,
-        /// The vertex.
+        /// Index of the vertex.
         vertex: usize,
-        /// How far.
+        /// Distance from its position in keyframe 0.
         distance: f64,
     },
-    /// Nothing can move.
+    /// A motion without free vertices.
     #[error("all {vertices} vertices are fixed: nothing can move")]
     NothingFree {
-        /// Vertices.
+        /// Number of vertices.
         vertices: usize,
     },
-    /// All keyframes alike, and no modes.
+    /// Identical keyframes and zero modes: the reduced space is empty.
     #[error(
         "the keyframes are all alike and no modes were asked for: there is nothing that could move"
     )]
     NoSpace,
-    /// Too much for numbers.
+    /// An oscillator whose numbers over an interval exceed the range of numbers.
     #[error(
         "the stiffness of mode {mode} over {length} s is beyond the range of numbers: \
              shorten the time between keyframes, or scale the body"
     )]
     TooStiff {
-        /// The mode.
+        /// Index of the mode.
         mode: usize,
-        /// An interval, s.
+        /// Length of the longest interval, s.
         length: f64,
     },
-    /// What is free to choose is chosen beyond all measure.
+    /// Free values or velocities whose optimum is absurdly large.
     #[error(
         "the motion with the least force leaves keyframe {keyframe} at an absurd speed, {times:.0e} times what the keyframes tell: damping \
          makes a free start arrive by itself; prescribe a velocity there, or take less damping"
     )]
     Runaway {
-        /// A keyframe.
+        /// Index of the keyframe.
         keyframe: usize,
-        /// Its speed, in what the keyframes tell.
+        /// Speed there, as a multiple of what the keyframes imply.
         times: f64,
     },
-    /// More loose parts than a reduced space can move one by one.
+    /// More unattached parts than a reduced space can move separately.
     #[error(
         "the mesh hangs together in {parts} parts that nothing holds, and at most {most} can move by themselves: join them to each other, \
          fix a vertex of each, or leave small parts out and let them ride along"
     )]
     Parts {
-        /// Parts without a fixed vertex.
+        /// Number of parts without a fixed vertex.
         parts: usize,
-        /// As many as can be.
+        /// Maximum number of such parts.
         most: usize,
     },
-    /// Segments whose shapes do not meet.
+    /// Successive segments whose shapes differ at the joint.
     #[error(
         "segment {segment} begins with another shape than the one that the segment before ends with: vertex {vertex} is {distance:.2e} away"
     )]
     Apart {
-        /// The later segment.
+        /// Index of the later segment.
         segment: usize,
-        /// The vertex that is farthest away.
+        /// Vertex with the largest distance.
         vertex: usize,
-        /// How far.
+        /// That distance.
         distance: f64,
     },
-    /// The energy at a keyframe is none.
+    /// A shape whose elastic energy is not finite.
     #[error(
         "the elastic energy of {what} is no number: it is folded or flat beyond measure; lower its energy first"
     )]
     Crumpled {
-        /// Which shape.
+        /// Name of the shape.
         what: String,
     },
-    /// Constraints that exclude each other.
+    /// Exact constraints that contradict each other.
     #[error(
         "vertex {vertex} is asked to be in two places at {time} s, {distance} apart: \
              {remedy}"
     )]
     Contradiction {
-        /// The vertex.
+        /// Index of the vertex.
         vertex: usize,
-        /// When, s.
+        /// Time, s.
         time: f64,
-        /// How far apart.
+        /// Distance between the two positions.
         distance: f64,
-        /// What helps.
+        /// Suggested remedy.
         remedy: &'static str,
     },
-    /// A time outside of the motion.
+    /// A time outside the motion.
     #[error(
         "{what} at {time} s is not between the first keyframe at {start} s and the last at {end} s"
     )]
     Outside {
-        /// What.
+        /// Kind of the item.
         what: &'static str,
-        /// When, s.
+        /// Its time, s.
         time: f64,
-        /// The first keyframe, s.
+        /// Time of the first keyframe, s.
         start: f64,
-        /// The last, s.
+        /// Time of the last keyframe, s.
         end: f64,
     },
-    /// Segments that do not follow each other.
+    /// Successive segments that do not join in time.
     #[error(
         "segment {segment} begins at {start} s, but the one before ends at {end} s: one has to begin where the other ends"
     )]
     Gap {
-        /// The later one.
+        /// Index of the later segment.
         segment: usize,
-        /// Where it begins, s.
+        /// Its start, s.
         start: f64,
-        /// Where the one before ends, s.
+        /// End of the segment before, s.
         end: f64,
     },
-    /// Numbers overflow.
+    /// Reduced matrices beyond the range of numbers.
     #[error(
         "the reduced matrices of {what} are beyond the range of numbers: scale the body to a size near one"
     )]
     Overflow {
-        /// Which shape.
+        /// Name of the shape.
         what: String,
     },
-    /// No modes.
+    /// A failed computation of modes.
     #[error("the modes of {what} could not be found: {error}")]
     Modes {
-        /// Which shape.
+        /// Name of the shape.
         what: String,
-        /// Why.
+        /// Cause.
         error: EigenError,
     },
     /// Stopped by the caller.
@@ -224,7 +224,7 @@ pub enum SpacetimeError {
     Cancelled(#[from] Cancelled),
 }
 
-/// A number in few digits.
+/// Formats a number in few digits.
 fn short(value: f64) -> String {
     let size = value.abs();
     if size != 0.0 && !(1e-4..1e7).contains(&size) && size.is_finite() {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The entire functions that wiggly splines are made of, scaled against overflow.
+//! Entire functions that wiggly splines consist of, scaled against overflow.
 //!
-//! With `C(z) = cosh √z` and `S(z) = sinh √z / √z`, everything on an interval of length T depends on `Z₁ = (δT)²`,
-//! `Z₂ = (δ² − λ)T²` and `L = λT² = Z₁ − Z₂` alone. At a share x of the interval the solutions of the Euler-Lagrange equation are products of
-//! `σᵢ(x) = x S(Zᵢx²)`, `Cᵢ(x) = C(Zᵢx²)` and of the divided differences `D₁ = (σ₁ − σ₂)/L`, `D₀ = (C₁ − C₂)/L`, which stay what they
-//! are where λ, δ or both vanish and where δ² passes λ. All six come times `e^(−κx)`, with κ the larger of the exponents: products
-//! of one at x and one at 1 − x then share the factor `e^(−κ)`, which falls out of every quotient.
+//! With `C(z) = cosh √z` and `S(z) = sinh √z / √z`, all functions on an interval of length T depend only on `Z₁ = (δT)²`, `Z₂ = (δ² − λ)T²`
+//! and `L = λT² = Z₁ − Z₂`. At a share x of the interval the solutions of the Euler-Lagrange equation are products of `σᵢ(x) = x S(Zᵢx²)`,
+//! `Cᵢ(x) = C(Zᵢx²)` and the divided differences `D₁ = (σ₁ − σ₂)/L`, `D₀ = (C₁ − C₂)/L`. These remain regular where λ, δ or both vanish and
+//! where δ² passes λ. All six are multiplied by `e^(−κx)`, with κ the larger of the exponents. Products of one at x and one at 1 − x then
+//! share the factor `e^(−κ)`, which cancels in every quotient.
 
-/// Divided differences of arguments up to this come from their power series.
+/// Largest argument at which divided differences come from their power series.
 const SERIES: f64 = 4.0;
-/// Exponents that differ by less than this are too near for a difference.
+/// Difference of exponents below which subtraction would lose digits.
 const NEAR: f64 = 1.0;
 
-/// Points and weights of Gauss and Legendre on the interval from 0 to 1.
+/// Nodes and weights of Gauss-Legendre quadrature on [0, 1].
 const GAUSS: [(f64, f64); 8] = [
     (0.019_855_071_751_231_884, 0.050_614_268_145_188_13),
     (0.101_666_761_293_186_63, 0.111_190_517_226_687_23),
@@ -24,7 +24,7 @@ const GAUSS: [(f64, f64); 8] = [
     (0.980_144_928_248_768_1, 0.050_614_268_145_188_13),
 ];
 
-/// What an interval's functions depend on.
+/// The parameters of an interval's functions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Exponents {
     /// `√Z₁`.
@@ -35,13 +35,13 @@ pub(super) struct Exponents {
     pub z2: f64,
     /// `λT²`.
     pub l: f64,
-    /// What everything is scaled with: `e^(−κx)`.
+    /// κ: the functions are scaled by `e^(−κx)`.
     pub kappa: f64,
-    /// How far both exponents are apart; infinite where one is imaginary and not small.
+    /// Difference of the two exponents; infinite where one is imaginary.
     gap: f64,
 }
 
-/// The six functions at one place, times `e^(−κx)`.
+/// The six functions at one point, times `e^(−κx)`.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Functions {
     pub sigma1: f64,
@@ -53,7 +53,7 @@ pub(super) struct Functions {
 }
 
 impl Exponents {
-    /// For stiffness λ, damping δ and an interval of length T.
+    /// Computes the parameters for stiffness λ, damping δ and an interval of length T.
     pub fn new(stiffness: f64, damping: f64, length: f64) -> Self {
         let a = damping.abs() * length;
         let z2 = (damping * damping - stiffness) * length * length;
@@ -75,7 +75,7 @@ impl Exponents {
         }
     }
 
-    /// The functions at a share x of the interval.
+    /// Evaluates the functions at a share x of the interval.
     pub fn at(&self, x: f64) -> Functions {
         let (sigma1, c1) = hyperbolic(self.a, self.below(self.l.max(0.0) - self.l), x);
         let (sigma2, c2) = if self.z2 < 0.0 {
@@ -103,7 +103,7 @@ impl Exponents {
         }
     }
 
-    /// By how much a real exponent is less than κ, from how much its square is less.
+    /// Returns the difference between κ and a real exponent, from the difference of their squares.
     fn below(&self, squares: f64) -> f64 {
         if squares == 0.0 || self.z2 < 0.0 {
             return 0.0;
@@ -112,7 +112,7 @@ impl Exponents {
         squares / (self.kappa + square.max(0.0).sqrt())
     }
 
-    /// Divided differences as means of derivatives between both arguments, which are positive and not small.
+    /// Computes the divided differences as means of derivatives between both arguments, which are positive and not small.
     fn mean_derivatives(&self, x: f64) -> (f64, f64) {
         let (mut d1, mut d0) = (0.0, 0.0);
         for (at, weight) in GAUSS {
@@ -126,18 +126,18 @@ impl Exponents {
         (d1, d0)
     }
 
-    /// `e^(−a)` and the exponent δT without its sign.
+    /// Returns `e^(−a)` and the exponent a = |δ|T.
     pub fn decay(&self) -> (f64, f64) {
         ((-self.a).exp(), self.a)
     }
 
-    /// How much larger the real exponent of Z₁ is than that of Z₂.
+    /// Returns the excess of the real exponent of Z₁ over that of Z₂.
     pub fn lead(&self) -> f64 {
         self.a - if self.z2 < 0.0 { 0.0 } else { self.b }
     }
 }
 
-/// `sinh(rx)/r` and `cosh(rx)` times `e^(−κx)`, with r below κ by so much.
+/// Returns `sinh(rx)/r` and `cosh(rx)` times `e^(−κx)`, with r = κ − `below`.
 #[inline]
 fn hyperbolic(r: f64, below: f64, x: f64) -> (f64, f64) {
     let grown = if below == 0.0 {
@@ -146,13 +146,13 @@ fn hyperbolic(r: f64, below: f64, x: f64) -> (f64, f64) {
         (-below * x).exp()
     };
     let twice = 2.0 * r * x;
-    // 1 − e^(−2rx), to the last digit where it is small.
+    // 1 − e^(−2rx), exact to the last digit where it is small.
     let fallen = -(-twice).exp_m1();
     let sigma = if twice > 0.0 { x * fallen / twice } else { x };
     (grown * sigma, grown * (1.0 - 0.5 * fallen))
 }
 
-/// `sin(rx)/r` and `cos(rx)` times `e^(−κx)`.
+/// Returns `sin(rx)/r` and `cos(rx)` times `e^(−κx)`.
 #[inline]
 fn trigonometric(r: f64, kappa: f64, x: f64) -> (f64, f64) {
     let (sine, cosine) = (r * x).sin_cos();
@@ -164,7 +164,7 @@ fn trigonometric(r: f64, kappa: f64, x: f64) -> (f64, f64) {
     (fallen * sine / r, fallen * cosine)
 }
 
-/// Divided differences of S and C at two arguments of at most [`SERIES`].
+/// Returns the divided differences of S and C at two arguments of at most [`SERIES`].
 fn series(z1: f64, z2: f64) -> (f64, f64) {
     // Σ cₖ (z₁ᵏ − z₂ᵏ)/(z₁ − z₂), by hₖ = z₁ hₖ₋₁ + z₂ᵏ⁻¹.
     let (mut h, mut power) = (1.0, 1.0);

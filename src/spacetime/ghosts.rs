@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Ghost shapes: further shapes to linearise around where neighbouring keyframes differ by large turns. [hildebrandt2012, §4.3]
+//! Ghost shapes: additional shapes to linearise around where neighbouring keyframes differ by large rotations. [hildebrandt2012,
+//! §4.3]
 //!
-//! The paper suggests them and leaves open where they come from. Here: around each node the rotation that fits best between the two
-//! keyframes is found, followed from neighbour to neighbour so that turns beyond half are told from those below; a share of it
-//! together with as large a share of what stretch there is gives wanted differences along all edges, which positions meet in least
-//! squares (Poisson).
+//! The paper suggests them and leaves their origin open. Here the best rotation between the two keyframes is fitted around each
+//! node. It is continued from neighbour to neighbour, which distinguishes turns beyond half a turn from smaller ones. A share of
+//! the rotation with the same share of the remaining stretch gives target differences along all edges. The positions fit these in
+//! the least-squares sense (Poisson).
 
 use super::Deformable;
 use crate::skeleton::rotation_vector::rotation;
@@ -12,12 +13,12 @@ use crate::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Turns between two linearisations that need no ghost, radians.
+/// Largest rotation between two linearisations without a ghost, radians.
 const TURN: f64 = 0.7;
-/// Ghosts between two keyframes, at most.
+/// Maximum number of ghosts between two keyframes.
 const MOST: usize = 8;
 
-/// Ghosts between keyframes: interval, share of it and shape.
+/// Builds the ghosts between keyframes: interval, share of it and shape.
 pub(super) fn between(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
@@ -33,7 +34,7 @@ pub(super) fn between(
         let turns = turns(&pattern, &pair[0], &pair[1]);
         let mut angles: Vec<f64> = turns.iter().map(|t| t.0.norm()).collect();
         angles.sort_by(f64::total_cmp);
-        // What one vertex in twenty does is no reason.
+        // The 95th percentile, so that a few vertices do not decide.
         let large = angles.get(angles.len() * 19 / 20).copied().unwrap_or(0.0);
         let count = ((large / TURN).ceil() as usize).saturating_sub(1).min(MOST);
         if count > 0 {
@@ -50,7 +51,7 @@ pub(super) fn between(
         };
         for i in 1..=count {
             let share = i as f64 / (count + 1) as f64;
-            // From both sides the one that is strained less, so that time runs either way.
+            // Of the shapes from either side the one with less energy, so that the result does not depend on the direction of time.
             let there = poisson.shape(&pattern, (&pair[0], &pair[1]), &turns, share);
             let back = poisson.shape(&pattern, (&pair[1], &pair[0]), &returns, 1.0 - share);
             let less = body.energy(&back) < body.energy(&there);
@@ -60,7 +61,7 @@ pub(super) fn between(
     all
 }
 
-/// For each node the rotation vector from one shape to another, and the stretch before it.
+/// Returns for each node the rotation vector from one shape to another, and the stretch before the rotation.
 fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)> {
     let nodes = from.len();
     let fit = |node: usize| -> (Mat3, Mat3) {
@@ -75,7 +76,7 @@ fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)>
         if size <= 0.0 {
             return (Mat3::identity(), Mat3::identity());
         }
-        // A sheet says nothing across: there it keeps its thickness, turned along.
+        // A sheet gives no information across: it keeps its thickness there, rotated along.
         let normal = |m: &Mat3| {
             let eigen = m.symmetric_eigen();
             let least = eigen.eigenvalues.imin();
@@ -105,7 +106,7 @@ fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)>
         (turn, stretch)
     };
     let fits: Vec<(Mat3, Mat3)> = (0..nodes).map(fit).collect();
-    // From node to node the nearest of the vectors that mean the same rotation.
+    // Continues from node to node with the nearest of the vectors of the same rotation.
     let mut vectors = vec![None; nodes];
     let mut open = std::collections::VecDeque::new();
     for start in 0..nodes {
@@ -129,11 +130,11 @@ fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)>
     vectors.zip(fits).map(|(w, (_, s))| (w, s)).collect()
 }
 
-/// Of all vectors of one rotation the one nearest to another vector.
+/// Returns the vector nearest to `to` among those of the rotation of `w`.
 fn nearest(w: &Vec3, to: &Vec3) -> Vec3 {
     let angle = w.norm();
     if angle < 1e-9 {
-        // No axis of its own: whole turns about the other's.
+        // Without an axis of its own: whole turns about the other's.
         let turns = (to.norm() / std::f64::consts::TAU).round();
         return to
             .try_normalize(1e-9)
@@ -144,7 +145,7 @@ fn nearest(w: &Vec3, to: &Vec3) -> Vec3 {
     axis * (angle + turns * std::f64::consts::TAU)
 }
 
-/// Positions from wanted differences along edges.
+/// A Poisson solver: positions from target differences along edges.
 struct Poisson {
     solver: SparseCholesky,
     free: Vec<u32>,
@@ -174,7 +175,7 @@ impl Poisson {
                 continue;
             }
             let own = own as usize;
-            // A breath of the guess keeps loose parts in place.
+            // A small weight of the guess keeps loose parts in place.
             let mut sum = 1e-8;
             for e in pattern.row_range(i) {
                 let other = pattern.indices()[e] as usize;
@@ -200,7 +201,7 @@ impl Poisson {
         })
     }
 
-    /// The shape at a share of the way.
+    /// Builds the shape at a share of the way.
     fn shape(
         &mut self,
         pattern: &BlockMatrix,

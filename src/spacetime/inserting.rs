@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A further keyframe without a new preprocess. [hildebrandt2012, §4.4, last paragraph]
+//! Insertion of a keyframe without a new preprocess. [hildebrandt2012, §4.4, last paragraph]
 //!
-//! The reduced space is kept and widened by the new shape and by its own modes, where it has not all freedom already; matrices are set
-//! up for the new shape, and in a widened space all reduced ones are set up again. What is spared are the modes of all other
-//! keyframes, by far the longest part.
+//! The reduced space is kept. Unless it is already the full space, the new shape and its modes widen it. The matrices of the new shape are
+//! computed, and in a widened space also all reduced ones. This saves the modes of all other keyframes, by far the most expensive part.
 
 use super::linear::Linearisation;
 use super::motion::Spacetime;
@@ -20,13 +19,14 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 impl Spacetime {
-    /// Adds a keyframe `shape[n]` at a time between the first and the last one, s, through which the motion then goes. Returns its number;
-    /// later keyframes count one more. Its velocity is free. Ghosts of the interval that is divided keep their times. What the
-    /// keyframe lacks of the space is added, so that the motion is the one of a preprocess with it, but for ghosts found by themselves.
+    /// Inserts a keyframe `shape[n]` at a time between the first and the last one, s; the motion then passes through it. Returns its
+    /// index; the indices of later keyframes grow by one. Its velocity is free. Ghosts of the divided interval keep their times. The part
+    /// of the shape outside the space is added to the space. The motion is therefore that of a preprocess with the keyframe, except for
+    /// automatic ghosts.
     ///
     /// # Errors
-    /// [`SpacetimeError`]: a time outside or at another keyframe, a shape of another body or no numbers, a fixed vertex elsewhere, a
-    /// partial keyframe of the same time elsewhere, no modes, cancelled. Nothing is changed then.
+    /// [`SpacetimeError`]: a time outside or at another keyframe, a shape of another body or one that is not finite, a fixed vertex
+    /// elsewhere, a contradicting partial keyframe at the same time, no modes, cancelled. The motion is then unchanged.
     pub fn insert(
         &mut self,
         time: f64,
@@ -55,7 +55,7 @@ impl Spacetime {
         }
         let size = extent(&self.keyframes[0]).max(extent(self.body.rest()));
         let (laid, at) = self.laid(key, shape, size)?;
-        // A shape that is there already, or a further one.
+        // Index of the same shape among the linearisations.
         let known = self.linearisations.iter().position(|linear| {
             let there = self.space.shape(&linear.centre);
             let mut pairs = there.iter().zip(&laid);
@@ -109,7 +109,7 @@ impl Spacetime {
         if let (Some(places), Some(at)) = (&mut places, at) {
             places.insert(key, at);
         }
-        // The space may be another one: every keyframe as it was reached, and the new one.
+        // The space may have changed: coordinates of every keyframe as reached, and of the new one.
         let reached = self.coordinates.iter().map(|c| self.space.shape(c));
         let mut coordinates: Vec<Vec<f64>> = reached.map(|x| space.coordinates(&x)).collect();
         coordinates.insert(key, space.coordinates(&laid));
@@ -141,7 +141,7 @@ impl Spacetime {
         Ok(key)
     }
 
-    /// A shape laid back as keyframes are, with fixed vertices where they stay.
+    /// Aligns a shape as the keyframes are, with fixed vertices at their places.
     fn laid(
         &self,
         key: usize,
@@ -177,7 +177,7 @@ impl Spacetime {
         Ok((laid, at))
     }
 
-    /// The space with a shape and its modes in it; none where it has all freedom.
+    /// Returns the space widened by a shape and its modes; `None` where it is the full space.
     fn widened(
         &self,
         new: &Shape,
@@ -221,7 +221,7 @@ impl Spacetime {
             .ok_or(SpacetimeError::NoSpace)
     }
 
-    /// The ghosts where the interval before keyframe `key` is divided at a time.
+    /// Returns the ghosts after the interval before keyframe `key` is divided at a time.
     fn divided(&self, key: usize, time: f64) -> Vec<Ghost> {
         if self.ghosts.is_empty() {
             return Vec::new();
@@ -251,7 +251,7 @@ impl Spacetime {
     }
 }
 
-/// Settings with the velocities of later keyframes at their new numbers.
+/// Shifts the velocities of later keyframes to their new indices.
 fn shifted(settings: &Settings, key: usize) -> Settings {
     let velocities = settings.velocities.iter();
     let velocities = velocities.map(|(&k, v)| (k + usize::from(k >= key), v.clone()));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One interval of a wiggly spline as an element: its energy as an exact quadratic in the Hermite data at its ends, and the
+//! One interval of a wiggly spline as an element: its energy as an exact quadratic form in the Hermite data at its ends, and the
 //! minimiser in between. [hildebrandt2012, §4.2, eqs 11, 12], derived anew
 //!
-//! On an interval of length T the minimiser of `∫ r² dt`, `r = ω̈ + 2δω̇ + λω + g`, is fixed by values and slopes at both ends.
-//! Parted into an even and an odd function of `s = t/T − ½`, with `ye, yo` half the sum and half the difference of the values,
-//! `de, do` (odd and even in s) those of the slopes times T, and `z = L ye + gT²`, its energy is
+//! On an interval of length T the minimiser of `∫ r² dt`, `r = ω̈ + 2δω̇ + λω + g`, is determined by values and slopes at both ends.
+//! Split it into an even and an odd function of `s = t/T − ½`. Let `ye, yo` be half the sum and half the difference of the values,
+//! `de, do` (odd and even in s) those of the slopes times T, and `z = L ye + gT²`. The energy is then
 //!
 //! ```text
 //! T³ ∫ r² = ee de² + 2 ez de z + zz z² + oo do² + 2 oy do yo + yy yo² + T³ [B]
@@ -13,8 +13,8 @@
 //! B = 2δ (ω̇² + λω² + 2gω)   at the end less at the beginning
 //! ```
 //!
-//! with the [functions](super::functions) at the whole interval. Nothing is divided by λ, so that neither stiffness nor damping has to
-//! differ from zero; B cancels between neighbours wherever value and slope are shared. The minimiser itself:
+//! with the [functions](super::functions) at the whole interval. There is no division by λ, so both stiffness and damping may be zero.
+//! B cancels between neighbours wherever value and slope are shared. The minimiser itself:
 //!
 //! ```text
 //! e = ye + z G(s) + de E(s),   o = yo P(s) + do Q(s),   x = ½ + s,  y = ½ − s
@@ -24,21 +24,21 @@
 
 use super::functions::{Exponents, Functions};
 
-/// Numbers of one mode.
+/// Parameters of one mode.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Oscillator {
-    /// λ, 1/s²; may be negative.
+    /// Stiffness λ, 1/s²; may be negative.
     pub stiffness: f64,
-    /// δ, 1/s.
+    /// Damping δ, 1/s.
     pub damping: f64,
-    /// g: a constant acceleration, as the force `−g` would make it.
+    /// Constant acceleration g, the effect of a force `−g`.
     pub gravity: f64,
 }
 
 /// Values and slopes at both ends of an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Ends {
-    /// Values at the beginning and the end.
+    /// Values at the start and the end.
     pub values: [f64; 2],
     /// Slopes there, per second.
     pub slopes: [f64; 2],
@@ -80,7 +80,7 @@ impl Interval {
         self.oscillator
     }
 
-    /// Energy of even and odd parts.
+    /// Returns the coefficients of the energy of even and odd parts.
     fn parts(&self) -> Parts {
         let w = &self.whole;
         let (even, odd) = (4.0 / (w.sigma1 + w.sigma2), 4.0 / w.d1);
@@ -95,12 +95,12 @@ impl Interval {
         }
     }
 
-    /// The element of the interval.
+    /// Returns the interval as a finite element.
     pub fn element(&self) -> Element {
         let p = self.parts();
         let t = self.length;
         let (l, g) = (self.exponents.l, self.oscillator.gravity * t * t);
-        // Scaled: energies by 1/T³, slopes by T.
+        // Scale factors: energies by 1/T³, slopes by T.
         let (value, mixed, slope) = (0.25 / (t * t * t), 0.25 / (t * t), 0.25 / t);
         let (even_y, even_dy) = (p.zz * l * l, p.ez * l);
         let y_same = value * (even_y + p.yy);
@@ -122,8 +122,8 @@ impl Interval {
         }
     }
 
-    /// What the boundary term adds to the square of a slope that is free at the end (+1) or at the beginning (−1): the whole
-    /// coefficient, which may be far smaller than both of its parts.
+    /// Returns the coefficient of the square of a slope that is free at the end (+1) or at the start (−1), including the boundary
+    /// term. It may be far smaller than both of its parts.
     pub fn free_slope(&self, side: f64) -> f64 {
         let p = self.parts();
         let damping = side * self.oscillator.damping;
@@ -138,7 +138,7 @@ impl Interval {
         2.0 * rest / (self.exponents.l * w.d1 * (w.sigma1 + w.sigma2)) / self.length
     }
 
-    /// The minimiser at a share x of the interval: its derivative of order 0 to 3 by time.
+    /// Evaluates the minimiser's time derivative of order 0 to 3 at a share x of the interval.
     pub fn evaluate(&self, ends: &Ends, x: f64, derivative: usize) -> f64 {
         let t = self.length;
         let (e, w) = (&self.exponents, &self.whole);
@@ -180,7 +180,7 @@ struct Parts {
     yy: f64,
 }
 
-/// Functions with their derivatives by x, up to the fourth.
+/// Functions and their derivatives with respect to x, up to the fourth.
 struct Jets {
     sigma1: [f64; 5],
     sigma2: [f64; 5],
@@ -212,7 +212,7 @@ impl Jets {
     }
 }
 
-/// A derivative by s of `f(½ + s) g(½ − s)`.
+/// Returns a derivative of `f(½ + s) g(½ − s)` with respect to s.
 fn product(f: &[f64], g: &[f64], order: usize) -> f64 {
     const BINOMIAL: [[f64; 4]; 4] = [
         [1.0, 0.0, 0.0, 0.0],

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is known and what is sought at the knots of a spline.
+//! Known and unknown quantities at the knots of a spline.
 //!
-//! A knot has a value and a slope; at a *cut* it has two slopes. Whatever is not given is unknown, and has a number in the
-//! [system](super::system) that all modes share the form of.
+//! A knot has a value and a slope, or at a *cut* two slopes. Each quantity that is not given is an unknown, with a number
+//! in the [system](super::system). All modes share the numbering.
 
-/// How both sides of a knot hang together.
+/// Connection of both sides of a knot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Joint {
-    /// One slope for both sides, sought.
+    /// One slope for both sides, unknown.
     Smooth,
     /// One slope for both sides, given.
     Given,
-    /// A slope for each side, each given (true) or sought: only the value is shared.
+    /// A slope for each side, each given (true) or unknown: only the value is shared.
     Cut {
         /// Whether the slope before the knot is given.
         incoming: bool,
-        /// Whether the slope behind it is.
+        /// Whether the slope behind it is given.
         outgoing: bool,
     },
 }
 
 impl Joint {
-    /// Whether the slope before and the one behind the knot are given.
+    /// Returns whether the slope before the knot is given, and the one behind it.
     pub(super) fn given(self) -> (bool, bool) {
         match self {
             Self::Smooth => (false, false),
@@ -31,18 +31,18 @@ impl Joint {
     }
 }
 
-/// One knot.
+/// A knot of a spline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knot {
-    /// When, s.
+    /// Time, s.
     pub time: f64,
     /// Whether its value is given.
     pub valued: bool,
-    /// Its slopes. Of the first knot only the one behind counts, of the last only the one before.
+    /// Its slopes. The first knot uses only the one behind, the last only the one before.
     pub joint: Joint,
 }
 
-/// Unknowns of a knot, by number.
+/// Numbers of a knot's unknowns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Unknowns {
     pub value: Option<usize>,
@@ -50,33 +50,33 @@ pub(super) struct Unknowns {
     pub outgoing: Option<usize>,
 }
 
-/// The knots of splines, and how their unknowns are numbered: shared by all modes.
+/// The knots of splines and the numbering of their unknowns, shared by all modes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Layout {
     knots: Vec<Knot>,
     cyclic: bool,
     pub(super) unknowns: Vec<Unknowns>,
-    /// Unknowns of the band.
+    /// Number of unknowns in the band.
     pub(super) inner: usize,
-    /// Unknowns of the border.
+    /// Number of unknowns in the border.
     pub(super) border: usize,
-    /// How far apart in the band two unknowns of one interval are, at most.
+    /// Largest difference within the band between two unknowns of one interval.
     pub(super) width: usize,
 }
 
 /// Values and slopes of one mode at all knots.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KnotData {
-    /// Values.
+    /// Value at each knot.
     pub values: Vec<f64>,
-    /// Slopes before each knot; at the first that behind it, unless the spline is cyclic.
+    /// Slopes before each knot; at the first knot the one behind it, unless the spline is cyclic.
     pub incoming: Vec<f64>,
-    /// Slopes behind each knot; at the last that before it, unless the spline is cyclic.
+    /// Slopes behind each knot; at the last knot the one before it, unless the spline is cyclic.
     pub outgoing: Vec<f64>,
 }
 
 impl Layout {
-    /// Numbers the unknowns of at least two knots at rising times. Where `cyclic`, the last knot is the first again.
+    /// Numbers the unknowns of at least two knots at ascending times. With `cyclic`, the last knot is the first again.
     pub fn new(knots: Vec<Knot>, cyclic: bool) -> Self {
         let last = knots.len() - 1;
         let mut count = 0;
@@ -140,49 +140,49 @@ impl Layout {
         layout
     }
 
-    /// The knots.
+    /// Returns the knots.
     pub fn knots(&self) -> &[Knot] {
         &self.knots
     }
 
-    /// Whether the last knot is the first.
+    /// Returns whether the last knot is the first again.
     pub fn cyclic(&self) -> bool {
         self.cyclic
     }
 
-    /// Number of intervals.
+    /// Returns the number of intervals.
     pub fn intervals(&self) -> usize {
         self.knots.len() - 1
     }
 
-    /// Length of an interval, s.
+    /// Returns the length of an interval, s.
     pub fn length(&self, interval: usize) -> f64 {
         self.knots[interval + 1].time - self.knots[interval].time
     }
 
-    /// Number of unknowns of a mode.
+    /// Returns the number of unknowns of a mode.
     pub fn len(&self) -> usize {
         self.inner + self.border
     }
 
-    /// Whether nothing is unknown.
+    /// Returns whether nothing is unknown.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The unknown that is a knot's value.
+    /// Returns the unknown of a knot's value; `None` where the value is given.
     pub fn value_unknown(&self, knot: usize) -> Option<usize> {
         self.unknowns[knot].value
     }
 
-    /// Unknowns of an interval in the order of its element.
+    /// Returns the unknowns of an interval in the order of its element.
     pub(super) fn of_interval(&self, interval: usize) -> [Option<usize>; 4] {
         let (from, to) = (&self.unknowns[interval], &self.unknowns[interval + 1]);
         [from.value, from.outgoing, to.value, to.incoming]
     }
 
-    /// The time within the spline that a time shows, the interval and the share of it. Beyond the ends the first and last
-    /// knot are held; cyclic splines repeat.
+    /// Returns the interval of a time and the share of it. Times beyond the ends map to the first or last knot; cyclic
+    /// splines repeat.
     pub fn locate(&self, time: f64) -> (usize, f64) {
         let (first, last) = (self.knots[0].time, self.knots[self.knots.len() - 1].time);
         let time = if self.cyclic {
@@ -198,7 +198,7 @@ impl Layout {
 }
 
 impl KnotData {
-    /// What an interval has at its ends.
+    /// Returns the values and slopes at the ends of an interval.
     pub(super) fn ends(&self, interval: usize) -> super::Ends {
         super::Ends {
             values: [self.values[interval], self.values[interval + 1]],
@@ -206,7 +206,7 @@ impl KnotData {
         }
     }
 
-    /// Element unknowns of an interval.
+    /// Returns the values of an interval's element unknowns.
     pub(super) fn element(&self, interval: usize) -> [f64; 4] {
         let ends = self.ends(interval);
         [

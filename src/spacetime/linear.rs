@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The equations of motion around one shape, decoupled. [hildebrandt2012, §3.1, eqs 4 to 9]
+//! Decoupled equations of motion around one shape. [hildebrandt2012, §3.1, eqs 4 to 9]
 
 use super::interval::Oscillator;
 use super::options::Rests;
@@ -15,11 +15,11 @@ use faer::{Mat, Par};
 /// `K̄Φ = M̄ΦΛ`, `ΦᵀM̄Φ = 1` around a shape `reference + U p`.
 #[derive(Debug, Clone)]
 pub(super) struct Linearisation {
-    /// p: where it is, in coordinates of the space.
+    /// p: coordinates of the shape in the space.
     pub centre: Vec<f64>,
-    /// Φ.
+    /// Mode shapes Φ in coordinates of the space, one column per mode.
     pub modes: Mat<f64>,
-    /// `ΦᵀM̄`: from coordinates to those of the modes.
+    /// `ΦᵀM̄`: maps coordinates to those of the modes.
     pub to_modes: Mat<f64>,
     /// λ of each mode, for stiffness 1.
     values: Vec<f64>,
@@ -28,7 +28,7 @@ pub(super) struct Linearisation {
 }
 
 impl Linearisation {
-    /// Around a shape of a body, with the energy of the body's own rest or with the shape itself as rest.
+    /// Linearises around a shape of a body. The rest shape of the energy is the body's own or the shape itself.
     pub fn new(
         body: &dyn Deformable,
         space: &Space,
@@ -62,7 +62,8 @@ impl Linearisation {
         })
     }
 
-    /// The oscillators with a factor of stiffness, damping (α, β; β acts where λ > 0 alone) and `UᵀM a` of a constant acceleration.
+    /// Returns the oscillators for a factor of stiffness, damping (α, β; β acts only where λ > 0) and `UᵀM a` of a constant
+    /// acceleration a.
     pub fn oscillators(
         &self,
         stiffness: f64,
@@ -76,7 +77,7 @@ impl Linearisation {
                 let lambda = stiffness * value;
                 Oscillator {
                     stiffness: lambda,
-                    // What gives way is not damped by it: a negative damping would feed motion.
+                    // Unstable modes get no stiffness damping: negative damping would feed motion.
                     damping: 0.5 * (alpha + beta * lambda.max(0.0)),
                     gravity: stiffness * gradient - pushed,
                 }
@@ -85,7 +86,7 @@ impl Linearisation {
     }
 }
 
-/// Eigenvalues, ascending, and mass-orthonormal eigenvectors of a reduced stiffness.
+/// Returns ascending eigenvalues and mass-orthonormal eigenvectors of a reduced stiffness.
 fn decoupled(mut reduced: Mat<f64>, space: &Space) -> Option<(Vec<f64>, Mat<f64>)> {
     let l = space.factor.as_ref();
     solve_lower_triangular_in_place(l, reduced.as_mut(), Par::Seq);

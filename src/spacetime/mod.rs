@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Spacetime control: motions through keyframes with the least acting force. [hildebrandt2012, §4]
 //!
-//! [`WigglySpline`] goes through numbers, [`Spacetime`] through shapes of anything [`Deformable`], [`Composite`] joins such motions.
+//! [`WigglySpline`] interpolates numbers, [`Spacetime`] shapes of any [`Deformable`]. [`Composite`] joins such motions.
 
 mod beside;
 mod blend;

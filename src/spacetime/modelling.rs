@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! New keyframes modelled inside the reduced space by dragging points. [hildebrandt2012, §4.4]
+//! Modelling of new keyframes inside the reduced space by dragging points. [hildebrandt2012, §4.4]
 //!
-//! The shape of the space with the least elastic energy (that of the body, or of a body at rest where the drag begins) among those that have some vertices where they are dragged, or near there by
-//! a weight: Newton's method in the coordinates that the dragged vertices leave free.
+//! Minimises the elastic energy over shapes of the space with some vertices at given positions, exactly or with a weight. The energy is that of the
+//! body, or of a body at rest where the drag begins. Method: Newton's method in the coordinates that the dragged vertices leave free.
 
 use super::SpacetimeError;
 use super::motion::{Spacetime, check_weight};
@@ -15,17 +15,17 @@ use crate::solve::tall::{product, times, transposed_times};
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 
-/// Steps at most; each assembles the whole body once.
+/// Maximum number of Newton steps; each assembles the whole body once.
 const STEPS: usize = 30;
-/// A step below this share of the size is none.
+/// Length of a step, as a share of the size, below which iteration stops.
 const STILL: f64 = 1e-6;
 
 impl Spacetime {
-    /// The shape of least energy (where keyframes are their own rests: least change), begun at `shape`, whose `vertices` are at `positions` (as near as the space allows), or drawn there
-    /// by a weight in the norm of the mass.
+    /// Returns the shape of least energy that has `vertices` at `positions`, as close as the space allows, or attracts them with a weight in the norm
+    /// of the mass. The search starts at `shape`. Where keyframes are their own rests, energy is that of the change from `shape`.
     ///
     /// # Errors
-    /// Shapes of another body, vertices that do not exist, no numbers, a vertex in two places, cancelled.
+    /// Shapes of another body, vertices that do not exist, positions that are not finite, a vertex at two positions, cancelled.
     pub fn model(
         &self,
         shape: &[Vec3],
@@ -59,7 +59,7 @@ impl Spacetime {
             }
             None => shape.to_vec(),
         };
-        // Where keyframes are poses the shape to begin with is one too: the change costs, not the shape.
+        // Where keyframes are their own rests, so is the start: energy measures the change.
         let body = match self.rests {
             Rests::Body => self.body.clone(),
             Rests::Keyframes => {
@@ -75,7 +75,7 @@ impl Spacetime {
             return Ok(shape.to_vec());
         };
         let soft = weight.is_some();
-        // What the rows leave free: the orthogonal complement of an orthonormal set.
+        // Coordinates that the rows leave free: the orthogonal complement of an orthonormal set.
         let kept = if soft { 0 } else { rows.rows.nrows() };
         let free = complement(&rows.rows, kept, d);
         let stiffness = self.settings().stiffness;
@@ -110,7 +110,7 @@ impl Spacetime {
             (slope, hessian)
         };
         if !soft {
-            // Onto the conditions along what the body resists least.
+            // Moves onto the conditions along the directions of least resistance.
             let has = times(&rows.rows, &q);
             let missing: Vec<f64> = rows.wanted.iter().zip(has).map(|(w, h)| w - h).collect();
             let (_, hessian) = linearised(&q);
@@ -179,7 +179,7 @@ impl Spacetime {
     }
 }
 
-/// A Cholesky factor of a matrix, raised by as much of another one as makes it positive definite.
+/// Factors a matrix, plus a multiple of another one large enough to make it positive definite.
 fn convex(matrix: &Mat<f64>, mass: &Mat<f64>) -> faer::linalg::solvers::Llt<f64> {
     let ratio = matrix.norm_max() / mass.norm_max().max(f64::MIN_POSITIVE);
     let mut raised = 1e-9 * ratio.max(f64::MIN_POSITIVE);
@@ -190,7 +190,7 @@ fn convex(matrix: &Mat<f64>, mass: &Mat<f64>) -> faer::linalg::solvers::Llt<f64>
         }
         raised *= 10.0;
         if !raised.is_finite() || raised > 1e6 * ratio.max(1.0) {
-            // Nothing helps a matrix without numbers: the direction of the mass.
+            // The matrix is not finite: use the identity.
             let unit = Mat::<f64>::identity(mass.nrows(), mass.ncols());
             if let Ok(factor) = unit.llt(Side::Lower) {
                 return factor;
@@ -199,7 +199,7 @@ fn convex(matrix: &Mat<f64>, mass: &Mat<f64>) -> faer::linalg::solvers::Llt<f64>
     }
 }
 
-/// An orthonormal basis of what is orthogonal to the first rows of an orthonormal set.
+/// Returns an orthonormal basis of the complement of the first `kept` rows of an orthonormal set.
 fn complement(rows: &Mat<f64>, kept: usize, d: usize) -> Mat<f64> {
     if kept == 0 {
         return Mat::identity(d, d);

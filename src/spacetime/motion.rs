@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 /// A motion through keyframes of a deformable body with the least acting force.
 ///
-/// What the preprocess made stays; times, numbers, velocities and positions within the reduced space can be changed at any time and
-/// cost no more than solving splines again.
+/// The results of the preprocess are kept. Times, settings, velocities and shapes within the reduced space can change at any time; each
+/// change only solves the splines again.
 pub struct Spacetime {
     pub(super) body: Arc<dyn Deformable>,
     pub(super) space: Arc<Space>,
@@ -33,7 +33,7 @@ pub struct Spacetime {
     pub(super) ghosts: Vec<Ghost>,
     pub(super) cyclic: bool,
     pub(super) rests: Rests,
-    /// Modes of each keyframe.
+    /// Number of modes per keyframe.
     pub(super) modes: usize,
     pub(super) keyframes: Vec<Vec<Vec3>>,
     pub(super) coordinates: Vec<Vec<f64>>,
@@ -41,7 +41,7 @@ pub struct Spacetime {
     pub(super) weights: Vec<Option<f64>>,
     pub(super) times: Vec<f64>,
     pub(super) settings: Settings,
-    /// What its velocities and the keyframes say.
+    /// Prescribed velocities of the keyframes, in coordinates.
     pub(super) slopes: Slopes,
     pub(super) partials: Vec<Partial>,
     pub(super) next: usize,
@@ -50,10 +50,10 @@ pub struct Spacetime {
 }
 
 impl Spacetime {
-    /// Prepares and solves: keyframes `[m + 1][n]` at rising times, s.
+    /// Preprocesses and solves: keyframes `[m + 1][n]` at ascending times, s.
     ///
     /// # Errors
-    /// [`SpacetimeError`]: fewer than two keyframes, times that do not rise, shapes of another body or that are no numbers, settings
+    /// [`SpacetimeError`]: fewer than two keyframes, times that do not ascend, shapes of another body or that are not finite, settings
     /// out of range, fixed vertices that move, an open cycle, no modes, cancelled.
     pub fn new(
         body: Arc<dyn Deformable>,
@@ -106,42 +106,42 @@ impl Spacetime {
         Ok(motion)
     }
 
-    /// Number of coordinates of the reduced space.
+    /// Returns the number of coordinates of the reduced space.
     pub fn dimension(&self) -> usize {
         self.space.dimension()
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub fn nodes(&self) -> usize {
         self.body.rest().len()
     }
 
-    /// Times of the keyframes, s.
+    /// Returns the times of the keyframes, s.
     pub fn times(&self) -> &[f64] {
         &self.times
     }
 
-    /// Whether the last keyframe is the first again.
+    /// Returns whether the last keyframe is the first again.
     pub fn is_cyclic(&self) -> bool {
         self.cyclic
     }
 
-    /// What can be changed without a new preprocess.
+    /// Returns the settings that can change without a new preprocess.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What is worth knowing, as sentences.
+    /// Returns remarks for the user, as sentences.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// How many linearisations there are, ghosts included.
+    /// Returns the number of linearisations, ghosts included.
     pub fn linearisations(&self) -> usize {
         self.linearisations.len()
     }
 
-    /// The interval, the share of it and the shape of each ghost.
+    /// Returns the interval, the share of it and the shape of each ghost.
     pub fn ghosts(&self) -> Vec<(usize, f64, Vec<Vec3>)> {
         let shape = |g: &Ghost| {
             self.space
@@ -151,13 +151,13 @@ impl Spacetime {
         ghosts.map(|g| (g.interval, g.share, shape(g))).collect()
     }
 
-    /// `∫ Σ |F|²/m dt` of the acting forces F, kg·m²/s³: the mean over the linearisations of what deforms the body, each over the whole
-    /// motion \[hildebrandt2012, eq. 10\], and where rigid motion is taken out the shares of the centre and of the rotation, by
-    /// Newton's and Euler's laws of the body at rest.
+    /// Returns `∫ Σ |F|²/m dt` of the acting forces F, kg·m²/s³. The deformation's share is the mean over the linearisations, each over
+    /// the whole motion \[hildebrandt2012, eq. 10\]. Where rigid motion is factored out, the shares of the centre and of the rotation
+    /// are added, by Newton's and Euler's laws of the body at rest.
     pub fn cost(&self) -> f64 {
         let splines = &self.solved.splines;
         let sum = |s: &WigglySpline| (0..s.len()).map(|mode| s.cost(mode)).sum::<f64>();
-        // Splines are solved around those alone that stand somewhere.
+        // Only linearisations with a station have splines.
         let used = splines.iter().filter(|s| !s.is_empty());
         let (total, count) = used.fold((0.0, 0), |(t, n), s| (t + sum(s), n + 1));
         let mass: f64 = self.body.masses().iter().sum();
@@ -169,10 +169,10 @@ impl Spacetime {
         total / f64::from(count.max(1)) + rigid
     }
 
-    /// Changes times and numbers; nothing is changed on an error.
+    /// Changes times and settings. An error leaves the motion unchanged.
     ///
     /// # Errors
-    /// As [`Spacetime::new`] for times and settings.
+    /// Those of [`Spacetime::new`] for times and settings.
     pub fn set(
         &mut self,
         times: Option<Vec<f64>>,
@@ -208,17 +208,18 @@ impl Spacetime {
         })
     }
 
-    /// Takes another shape for a keyframe, or the nearest to it that the space has. Gives how far the farthest vertex is from it.
+    /// Replaces the shape of a keyframe by `shape`, or by the nearest one in the space. Returns the largest distance of a vertex from
+    /// `shape`.
     ///
     /// # Errors
-    /// No such keyframe, a shape of another body or no numbers.
+    /// A keyframe that does not exist, a shape of another body or one that is not finite.
     pub fn reshape(&mut self, key: usize, shape: &[Vec3]) -> Result<f64, SpacetimeError> {
         self.check_key(key)?;
         check_shape(shape, self.nodes(), || format!("keyframe {key}"))?;
         let mut at = None;
         let laid = match &self.places {
             Some(_) => {
-                // Against what all were laid onto when the motion was made: the first keyframe moves as others do.
+                // Aligned with the reference of the preprocess: the first keyframe moves like the others.
                 let (masses, reference) = (self.body.masses(), &self.space.reference);
                 let own = place(reference, shape, masses);
                 let (back, pivot) = (own.turn.transpose(), centre(reference, masses));
@@ -258,10 +259,10 @@ impl Spacetime {
         Ok(miss)
     }
 
-    /// Only draws towards a keyframe, with a cost `weight |x − X|²` in the norm of the mass; none: goes through it again.
+    /// Makes a keyframe soft, with a cost `weight |x − X|²` in the norm of the mass. `None` makes it exact again.
     ///
     /// # Errors
-    /// No such keyframe, a weight that is not above zero.
+    /// A keyframe that does not exist, a weight that is not positive.
     pub fn soften(&mut self, key: usize, weight: Option<f64>) -> Result<(), SpacetimeError> {
         self.check_key(key)?;
         check_weight(weight)?;
@@ -272,11 +273,11 @@ impl Spacetime {
         self.renew(|motion| motion.weights = old)
     }
 
-    /// Puts some vertices where they are wanted at a time: exactly, or drawn there by a weight. Gives a number to drop it by.
+    /// Prescribes positions of some vertices at a time, exactly or with a weight. Returns an identifier for
+    /// [`drop_partial`](Self::drop_partial).
     ///
     /// # Errors
-    /// A time outside of the motion, vertices that do not exist, positions that are no numbers, a vertex that is asked to be in two
-    /// places at once.
+    /// A time outside the motion, vertices that do not exist, positions that are not finite, a vertex at two positions at once.
     pub fn partial(
         &mut self,
         time: f64,
@@ -310,10 +311,10 @@ impl Spacetime {
         Ok(self.next - 1)
     }
 
-    /// Takes a partial keyframe away.
+    /// Removes a partial keyframe.
     ///
     /// # Errors
-    /// No such partial keyframe.
+    /// A partial keyframe that does not exist.
     pub fn drop_partial(&mut self, id: usize) -> Result<(), SpacetimeError> {
         let Some(at) = self.partials.iter().position(|p| p.id == id) else {
             return Err(SpacetimeError::NoSuch {
@@ -327,12 +328,12 @@ impl Spacetime {
         self.renew(|motion| motion.partials = old)
     }
 
-    /// By how much exact partial keyframes are missed at most because the space cannot do better: their numbers and distances.
+    /// Returns the identifier of each exact partial keyframe and the largest distance by which the space makes it miss a vertex.
     pub fn misses(&self) -> &[(usize, f64)] {
         &self.solved.misses
     }
 
-    /// Solves anew, or puts back what was.
+    /// Solves again, or restores the previous state on an error.
     fn renew(&mut self, undo: impl FnOnce(&mut Self)) -> Result<(), SpacetimeError> {
         match self.solve() {
             Ok(solved) => {
@@ -346,7 +347,7 @@ impl Spacetime {
         }
     }
 
-    /// A keyframe and, in a cycle, its other end.
+    /// Returns a keyframe and, in a cycle, its other end.
     fn mirrored(&self, key: usize) -> Vec<usize> {
         let last = self.keyframes.len() - 1;
         match (self.cyclic, key) {
@@ -367,7 +368,7 @@ impl Spacetime {
         })
     }
 
-    /// The time that a time shows: cycles repeat, beyond the ends the ends are held.
+    /// Maps a time into the motion: cycles repeat, times beyond the ends map to the ends.
     pub(super) fn shown_time(&self, time: f64) -> f64 {
         let (first, last) = (self.times[0], self.times[self.times.len() - 1]);
         if self.cyclic {
@@ -377,7 +378,7 @@ impl Spacetime {
         }
     }
 
-    /// Coordinates at times: a column each.
+    /// Returns the coordinates at times, one column each.
     pub(super) fn coordinates_at(&self, times: &[f64]) -> Mat<f64> {
         let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
         let shares: Vec<(usize, usize, f64)> = times
@@ -408,7 +409,7 @@ impl Spacetime {
         sum
     }
 
-    /// Coordinates of cubic splines through the same keyframes with the same prescribed velocities.
+    /// Returns the coordinates of cubic splines through the same keyframes with the same prescribed velocities, one column per time.
     pub(super) fn plain_coordinates_at(&self, times: &[f64]) -> Mat<f64> {
         let spline = self.plain_spline();
         let times: Vec<f64> = times.iter().map(|&t| self.shown_time(t)).collect();
@@ -416,7 +417,7 @@ impl Spacetime {
         MatRef::from_row_major_slice(&sampled, self.dimension(), times.len()).to_owned()
     }
 
-    /// Cubic splines of all coordinates.
+    /// Returns the cubic splines of all coordinates.
     pub(super) fn plain_spline(&self) -> WigglySpline {
         let [incoming, outgoing] = &self.slopes.sides;
         let layout = Arc::new(Layout::new(self.key_knots(|_| true), self.cyclic));
@@ -440,12 +441,12 @@ impl Spacetime {
         self.solved.rigid.as_ref()
     }
 
-    /// Coordinates of the keyframes.
+    /// Returns the coordinates of the keyframes.
     pub(super) fn key_coordinates(&self) -> &[Vec<f64>] {
         &self.coordinates
     }
 
-    /// Shapes of the keyframes, as they came or were changed.
+    /// Returns the shapes of the keyframes, as passed in or changed.
     pub fn keyframes(&self) -> &[Vec<Vec3>] {
         &self.keyframes
     }

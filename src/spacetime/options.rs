@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What a motion through keyframes can be told.
+//! Options and settings of a motion through keyframes.
 
 use super::SpacetimeError;
 use crate::Vec3;
 use crate::range::is_sound;
 use std::collections::BTreeMap;
 
-/// What is prescribed of the velocities at a keyframe; one vector per vertex, per second.
+/// Prescribed velocities at a keyframe; one vector per vertex, per second.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Velocity {
-    /// Nothing. At the first and the last keyframe: the natural end, at which no force acts.
+    /// Nothing is prescribed. The first and the last keyframe are natural ends, at which no force acts.
     #[default]
     Free,
-    /// One velocity before and behind.
+    /// One velocity, equal before and behind.
     Given(Vec<Vec3>),
     /// A cut: velocities before and behind differ, each prescribed or free.
     Cut(Option<Vec<Vec3>>, Option<Vec<Vec3>>),
 }
 
-/// Further shapes to linearise around, which draw the motion and need not be reached.
+/// Additional shapes to linearise around. They attract the motion, which need not reach them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Ghosts {
-    /// None.
+    /// No ghosts.
     #[default]
     None,
-    /// Where two neighbours differ by large turns.
+    /// Ghosts where neighbouring keyframes differ by large rotations.
     Auto,
-    /// At times between keyframes.
+    /// Ghosts at given times between keyframes.
     Given(Vec<(f64, Vec<Vec3>)>),
 }
 
-/// Whether the best rigid motion is taken out before modes are.
+/// Whether the best rigid motion is factored out before modes are computed.
 ///
-/// Where it is, turns do not stretch the body. The centre is a minimiser then; the rotation is one about a single axis, and a smooth
-/// curve through the turns of the keyframes otherwise. The centrifugal and Coriolis forces of the turning on what deforms are left out.
+/// If it is, rotations do not stretch the body. The centre's motion is then a minimiser. The rotation is one about a single axis, and
+/// otherwise a smooth curve through the keyframes' rotations. Centrifugal and Coriolis forces on the deformation are neglected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RigidMotion {
-    /// Where nothing is fixed.
+    /// Factored out where no vertex is fixed.
     #[default]
     Auto,
-    /// The same, with a note where vertices are fixed, since it is kept then.
+    /// Like `Auto`, with a note where fixed vertices prevent it.
     Removed,
-    /// Never: the problem of \[hildebrandt2012, §4.1\] as it is printed.
+    /// Never factored out: the problem of \[hildebrandt2012, §4.1\] as printed.
     Kept,
 }
 
-/// Numbers that cost no new preprocess. [hildebrandt2012, §4.4]
+/// Parameters that change without a new preprocess. [hildebrandt2012, §4.4]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Factor of the elastic energy.
@@ -54,7 +54,7 @@ pub struct Settings {
     pub damping: (f64, f64),
     /// A constant acceleration.
     pub gravity: Vec3,
-    /// Velocities at keyframes; free where none is named.
+    /// Velocities by keyframe; free where a keyframe has no entry.
     pub velocities: BTreeMap<usize, Velocity>,
 }
 
@@ -69,32 +69,32 @@ impl Default for Settings {
     }
 }
 
-/// Where forces vanish.
+/// Rest shape of the elastic energy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rests {
-    /// At the body's own rest: keyframes are strained, and spring back. [hildebrandt2012, §3]
+    /// The body's own rest shape: keyframes are strained, and spring back. [hildebrandt2012, §3]
     #[default]
     Body,
-    /// At every keyframe: it is a pose, about which the body rings.
+    /// Every keyframe: it is a pose around which the body oscillates.
     Keyframes,
 }
 
-/// What the preprocess is told.
+/// Options of the preprocess.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Lowest modes of each keyframe as its own rest, beyond its free motions.
+    /// Number of lowest modes of each keyframe at rest, in addition to its free motions.
     pub modes: usize,
-    /// Vertices that stay where the keyframes have them; empty: none.
+    /// Mask of vertices fixed at their positions in the keyframes; empty: no vertex is fixed.
     pub fixed: Vec<bool>,
     /// Whether the last keyframe is the first again.
     pub cyclic: bool,
-    /// Further shapes to linearise around.
+    /// Additional shapes to linearise around.
     pub ghosts: Ghosts,
-    /// Rigid motion.
+    /// Treatment of rigid motion.
     pub rigid: RigidMotion,
-    /// Where the body is at rest.
+    /// Rest shape of the body.
     pub rests: Rests,
-    /// Bodies of at most so many unknowns take all of their freedom.
+    /// Largest number of unknowns with which a body keeps its full space.
     pub full_below: usize,
 }
 
@@ -113,7 +113,7 @@ impl Default for Options {
 }
 
 impl Settings {
-    /// Refuses what cannot be computed with.
+    /// Checks that the settings are in range.
     pub(super) fn check(&self, nodes: usize, keys: usize) -> Result<(), SpacetimeError> {
         let setting = |name, range, value: f64, good: bool| match good {
             true => Ok(()),
@@ -180,7 +180,7 @@ impl Velocity {
     }
 }
 
-/// Refuses vectors of another number or that are no numbers.
+/// Checks the number of vectors and that all are finite.
 pub(super) fn check_shape(
     shape: &[Vec3],
     nodes: usize,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Partial keyframes: some vertices at a time, exactly or by a weight. [hildebrandt2012, §7.1 leaves them open]
+//! Partial keyframes: positions of some vertices at a time, exact or weighted. [hildebrandt2012, §7.1 leaves them open]
 //!
-//! `P (reference + U q) = p` at a time are rows of U. A singular value decomposition of all exact rows of one time makes them
-//! orthonormal, so that what says the same twice counts once, and tells what no shape of the space can meet: that is met in least
-//! squares, and told as a miss.
+//! `P (reference + U q) = p` at a time gives rows of U. A singular value decomposition of all exact rows of one time makes them
+//! orthonormal, so that duplicates count once. It also finds conditions that no shape of the space satisfies. These are fulfilled
+//! in the least-squares sense, and reported as a miss.
 
 use super::SpacetimeError;
 use super::rigid::Place;
@@ -12,10 +12,10 @@ use crate::Vec3;
 use crate::range::is_place;
 use faer::Mat;
 
-/// Singular values below this share of the largest say nothing.
+/// Singular value, as a share of the largest, below which a row is dependent.
 const DEPENDENT: f64 = 1e-9;
 
-/// Some vertices at a time.
+/// Positions of some vertices at a time.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Partial {
     pub id: usize,
@@ -32,7 +32,7 @@ pub(super) struct Rows {
     pub rows: Mat<f64>,
     pub wanted: Vec<f64>,
     pub compliance: Vec<f64>,
-    /// Number of a partial keyframe, and how far its farthest vertex stays away.
+    /// Identifier of each partial keyframe, and the distance of its farthest vertex from its target.
     pub misses: Vec<(usize, f64)>,
 }
 
@@ -74,7 +74,7 @@ impl Partial {
         }
     }
 
-    /// Refuses a vertex that is wanted elsewhere at the same time.
+    /// Checks that no exact partial keyframe of the same time contradicts this one.
     pub fn check_against(&self, others: &[Self]) -> Result<(), SpacetimeError> {
         let same = |o: &&Self| o.time == self.time && o.weight.is_none();
         if self.weight.is_some() {
@@ -107,7 +107,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Refuses what an exact keyframe at the same time has elsewhere.
+    /// Checks that an exact keyframe at the same time agrees.
     pub fn check_key(&self, shape: &[Vec3]) -> Result<(), SpacetimeError> {
         let remedy = "a keyframe is exact at this time; soften it, or take another time";
         let mut pairs = self.vertices.iter().zip(&self.positions);
@@ -133,7 +133,7 @@ impl Partial {
         })
     }
 
-    /// The conditions of all, by time: exact ones of one time together, then those by weight one by one.
+    /// Builds the conditions of all partial keyframes, by time: exact ones of one time together, then weighted ones singly.
     pub fn rows(
         all: &[Self],
         space: &Space,
@@ -241,7 +241,7 @@ impl Partial {
 }
 
 impl Rows {
-    /// The coordinates, where exact conditions determine them all.
+    /// Returns the coordinates if exact conditions determine all of them.
     pub fn whole(&self) -> Option<Vec<f64>> {
         let exact = self.compliance.iter().all(|&c| c == 0.0);
         let (rank, d) = (self.rows.nrows(), self.rows.ncols());

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! When ghost shapes are passed, and how firmly a motion is drawn to them. [hildebrandt2012, §4.3 names ghosts as points to
+//! Times at which ghost shapes are passed, and weights that attract a motion to them. [hildebrandt2012, §4.3 names ghosts as points to
 //! linearise around]
 //!
-//! Splines go from keyframe to keyframe along chords, and a body on a chord between shapes that differ by large turns balloons,
-//! whatever it is linearised around. So each ghost also draws the motion: mode by mode, with a weight in proportion to what a mode resists
-//! being moved at a knot, so that the share of the way that is left does not depend on stiffness, damping or times.
+//! Splines run from keyframe to keyframe along chords. On a chord between shapes that differ by large rotations a body inflates, whatever
+//! the linearisation. So each ghost also attracts the motion, mode by mode. The weight is proportional to the mode's resistance at a knot,
+//! so the remaining share of the distance does not depend on stiffness, damping or times.
 
 use super::interval::Oscillator;
 use super::motion::Spacetime;
 use super::spline::WigglySpline;
 use crate::solve::tall;
 
-/// Samples of an interval in which the time of a ghost is looked for.
+/// Number of samples of an interval in the search for a ghost's time.
 const SAMPLES: usize = 64;
-/// How many times more firmly a ghost draws than a mode resists.
+/// Ratio of a ghost's weight to a mode's resistance.
 const FIRM: f64 = 10.0;
 
-/// The weight of a ghost for a mode, with so much time to its neighbours.
+/// Returns the weight of a ghost for a mode; `room` is the mean time to its neighbours, s.
 pub(super) fn weight(mode: &Oscillator, room: f64) -> f64 {
-    // A beam's stiffness against one displacement, and what it costs to swing up to an amplitude against damping.
+    // A beam's stiffness against one displacement, times the cost of reaching an amplitude against damping.
     FIRM * (12.0 / (room * room) + mode.stiffness.abs()) * (1.0 / room + 2.0 * mode.damping.abs())
 }
 
-/// When ghosts are passed: at given times, or when plain splines have gone as much of the way as they stand for.
+/// Returns the times at which ghosts are passed: given ones, or those at which plain splines have covered the ghost's share of the way.
 pub(super) fn times(motion: &Spacetime, plain: &WigglySpline) -> Vec<f64> {
     let (space, keys) = (&motion.space, motion.key_coordinates());
     let mut all: Vec<f64> = Vec::with_capacity(motion.ghosts.len());
@@ -64,7 +64,7 @@ pub(super) fn times(motion: &Spacetime, plain: &WigglySpline) -> Vec<f64> {
                 }
                 _ => linear(ghost.share),
             };
-            // One after the other, with room for those behind.
+            // In order, with space for later ghosts.
             let gap = (end - start) / (8 * SAMPLES.max(own.len())) as f64;
             let last = all.last().copied().filter(|&t| t > start).unwrap_or(start);
             let most = end - gap * (own.len() - order) as f64;

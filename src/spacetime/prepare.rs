@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The preprocess: keyframes laid back, the reduced space, linearisations. [hildebrandt2012, §4.4, §5]
+//! The preprocess: aligned keyframes, the reduced space, linearisations. [hildebrandt2012, §4.4, §5]
 
 use super::linear::Linearisation;
 use super::options::{Ghosts, Options, RigidMotion, Settings, check_shape};
@@ -13,47 +13,47 @@ use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Shapes are the same, and fixed vertices stay, within this share of the size.
+/// Tolerances, as shares of the size: for equal shapes, and for fixed vertices.
 pub(super) const SAME: f64 = 1e-9;
 pub(super) const STAYS: f64 = 1e-5;
-/// How exact modes are, and how rough where they do not converge.
+/// Tolerance of modes, and the looser one where they do not converge.
 const TOLERANCE: f64 = 1e-6;
 const ROUGH: f64 = 1e-2;
-/// Parts that nothing fixed holds, at most: each brings six motions of its own to every keyframe.
+/// Maximum number of parts without a fixed vertex: each adds six motions of its own to every keyframe.
 const PARTS: usize = 8;
 
-/// A shape to linearise around, laid back.
+/// An aligned shape to linearise around.
 pub(super) struct Shape {
     pub positions: Vec<Vec3>,
     pub name: String,
 }
 
-/// A ghost: between which keyframes, where between them, and its linearisation.
+/// A ghost: its interval, its place in it and its linearisation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ghost {
     pub interval: usize,
-    /// Of the way between the keyframes, or of the time.
+    /// Share of the distance between the keyframes, or of the time.
     pub share: f64,
     /// Whether the share is one of the time.
     pub timed: bool,
     pub linearisation: usize,
 }
 
-/// What the preprocess makes.
+/// Result of the preprocess.
 pub(super) struct Prepared {
     pub space: Space,
     pub linearisations: Vec<Linearisation>,
-    /// Of each keyframe.
+    /// Index of each keyframe's linearisation.
     pub linearisation_of: Vec<usize>,
     pub ghosts: Vec<Ghost>,
-    /// Where the keyframes lie, if rigid motion was taken out.
+    /// Places of the keyframes, if rigid motion is factored out.
     pub places: Option<Vec<Place>>,
     /// Coordinates of the keyframes.
     pub coordinates: Vec<Vec<f64>>,
     pub notes: Vec<String>,
 }
 
-/// Keyframes as they came: checked against the body and each other.
+/// Checks the keyframes against the body and each other, and returns the size.
 pub(super) fn check(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
@@ -117,7 +117,7 @@ pub(super) fn check_times(times: &[f64], keys: usize) -> Result<(), SpacetimeErr
         });
     }
     for (k, pair) in times.windows(2).enumerate() {
-        // Times so near that their distance is rounding count as equal.
+        // Times that differ only by rounding count as equal.
         if pair[1] - pair[0] <= 1e-12 * pair[0].abs().max(pair[1].abs()) {
             return Err(SpacetimeError::Order {
                 key: k + 1,
@@ -300,7 +300,7 @@ fn flat(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
     rows.collect()
 }
 
-/// Differences to the first shape, and modes of each as its own rest.
+/// Returns the columns of the reduced space: differences to the first shape, and modes of each shape at rest.
 pub(super) fn columns(
     body: &dyn Deformable,
     shapes: &[Shape],
@@ -352,7 +352,7 @@ pub(super) fn columns(
             error => SpacetimeError::Modes { what, error },
         }
     };
-    // The pattern is the same for all: it is analysed once, where the rest lies.
+    // All share one pattern, which is analysed once, at the rest shape.
     let middles: Vec<Vec3> = free.iter().map(|&v| body.rest()[v as usize]).collect();
     let symbolic = analysed(&stiffness, &mass, &middles).map_err(named(&shapes[0]))?;
     drop(stiffness);
@@ -370,7 +370,7 @@ pub(super) fn columns(
             progress.report(0.05 + 0.95 * share.min(1.0), "Modes of the keyframes")
         };
         let stiffness = without_fixed(at_rest(shape)?);
-        // Rough modes span a space as well; without any the keyframes' differences remain.
+        // Rough modes span a space too; without modes the keyframes' differences remain.
         let mut found = Vec::new();
         for tolerance in [TOLERANCE, ROUGH] {
             let options = EigenOptions {
@@ -411,7 +411,7 @@ pub(super) fn columns(
     Ok(columns)
 }
 
-/// In how many parts that nothing fixed holds a body hangs together.
+/// Counts the connected parts of a body without a fixed vertex.
 fn free_parts(pattern: &BlockMatrix, nodes: usize, free: &[u32]) -> usize {
     let mut is_free = vec![false; nodes];
     let mut seen = is_free.clone();

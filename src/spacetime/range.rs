@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Times and oscillators that splines can be made of.
+//! Valid range of times and oscillators of splines.
 
 use super::SpacetimeError;
 use super::interval::Oscillator;
 use super::prepare::check_times;
 
-/// Refuses times and oscillators that no splines can be made of: fewer than two knots, times that do not rise, numbers that would
-/// overflow.
+/// Checks times and oscillators: at least two knots, ascending times, no overflow.
 ///
 /// # Errors
-/// [`SpacetimeError`] naming the knot, as a keyframe, or the mode.
+/// [`SpacetimeError`] with the index of the knot, as a keyframe, or of the mode.
 pub fn check_splines(times: &[f64], oscillators: &[Oscillator]) -> Result<(), SpacetimeError> {
     if times.len() < 2 {
         return Err(SpacetimeError::TooFew { keys: times.len() });
@@ -19,7 +18,7 @@ pub fn check_splines(times: &[f64], oscillators: &[Oscillator]) -> Result<(), Sp
     check_range(oscillators, lengths.fold(0.0, f64::max))
 }
 
-/// Refuses oscillators whose numbers over an interval would overflow.
+/// Checks that the parameters of oscillators over an interval do not overflow.
 pub(super) fn check_range(oscillators: &[Oscillator], longest: f64) -> Result<(), SpacetimeError> {
     /// Largest `|λ| T²`.
     const STIFF: f64 = 1e24;

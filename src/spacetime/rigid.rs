@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The best rigid motion through keyframes, which is taken out before modes are, and put back after.
+//! The best rigid motion through keyframes, which is removed before modes are computed and restored afterwards.
 //!
-//! Linear modes know turns only to first order: a body that turns by half would balloon on the way. So each keyframe is laid back onto
-//! the first by the rotation that fits best in the norm of the mass (Procrustes), centre by centre, and what remains is
-//! deformation. The centre moves on wiggly splines without stiffness (under gravity: parabolas). The rotation follows the exponential
-//! of a spline through the steps between keyframes, once continuously differentiable. About one axis that is the minimiser of
-//! `∫ |ω̇ + αω|²` with the angular velocity ω; about several it is not one. The centrifugal and Coriolis forces of its frame on what
-//! deforms are left out.
+//! Linear modes represent rotations only to first order: a body that turns by half a turn would inflate on the way. So each keyframe is
+//! aligned with the first by the best rotation in the norm of the mass (Procrustes), centre on centre; the remainder is deformation. The
+//! centre moves on wiggly splines without stiffness (under gravity: parabolas). The rotation is the exponential of a spline through the
+//! steps between keyframes, once continuously differentiable. About one axis it minimises `∫ |ω̇ + αω|²` with the angular velocity ω;
+//! about several it does not. Centrifugal and Coriolis forces on the deformation are neglected.
 //!
-//! Translations move all linearisations alike, so taking them out changes nothing. Rotations change the motion between keyframes in
-//! proportion to their angle, so that there is no angle at which a motion jumps.
+//! Translations move all linearisations alike, so removing them changes nothing. Rotations change the motion between keyframes in
+//! proportion to their angle, so no angle makes a motion jump.
 
 use super::interval::{Ends, Interval, Oscillator};
 use super::knots::{KnotData, Layout};
@@ -20,18 +19,18 @@ use crate::{Mat3, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
 use std::sync::Arc;
 
-/// Share of a covariance that decides where it decides nothing itself: fifty times its rounding, and what fits best is turned by no more
-/// than that.
+/// Share of the identity added to a covariance, which decides where the covariance is degenerate. It is fifty times rounding error, and
+/// turns the best fit by no more than that.
 const UNDECIDED: f64 = 1e-14;
 
-/// Where a shape lies: `x = turn (y − pivot) + centre` of the shape y that is laid back.
+/// Place of a shape: `x = turn (y − pivot) + centre`, with y the aligned shape.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Place {
     pub turn: Mat3,
     pub centre: Vec3,
 }
 
-/// The mean position by mass.
+/// Returns the centre of mass.
 pub(super) fn centre(x: &[Vec3], masses: &[f64]) -> Vec3 {
     let mut sum = Vec3::zeros();
     let mut mass = 0.0;
@@ -42,20 +41,20 @@ pub(super) fn centre(x: &[Vec3], masses: &[f64]) -> Vec3 {
     sum / mass
 }
 
-/// How a shape lies against a reference: the best rotation, and its own centre.
+/// Returns the best rotation of a shape against a reference, and its centre.
 pub(super) fn place(reference: &[Vec3], x: &[Vec3], masses: &[f64]) -> Place {
     let (from, to) = (centre(reference, masses), centre(x, masses));
     let mut covariance = Mat3::zeros();
     for ((r, x), m) in reference.iter().zip(x).zip(masses) {
         covariance += (x - to) * (r - from).transpose() * *m;
     }
-    // Of rotations that fit alike, such as all those of a line about itself, the nearest to none.
+    // Among equally good rotations, such as those of a line about itself, choose the smallest.
     covariance += Mat3::identity() * (UNDECIDED * covariance.norm());
     let svd = covariance.svd(true, true);
     let turn = match (svd.u, svd.v_t) {
         (Some(u), Some(v_t)) => {
             let sign = (u * v_t).determinant().signum();
-            // The least singular value turns over, if one has to.
+            // The direction of the least singular value is reflected if necessary.
             let least = svd.singular_values.imin();
             let mut flip = Mat3::identity();
             flip[(least, least)] = sign;
@@ -66,18 +65,18 @@ pub(super) fn place(reference: &[Vec3], x: &[Vec3], masses: &[f64]) -> Place {
     Place { turn, centre: to }
 }
 
-/// Velocities of a shape, parted.
+/// Velocities of a shape, split into rigid motion and deformation.
 #[derive(Debug, Clone)]
 pub(super) struct Parted {
-    /// Of the centre.
+    /// Velocity of the centre.
     pub linear: Vec3,
-    /// In the frame of the laid-back shape, radians per second.
+    /// Angular velocity in the frame of the aligned shape, radians per second.
     pub angular: Vec3,
-    /// What is left, in that frame, one per vertex.
+    /// Remaining velocity in that frame, one vector per vertex.
     pub rest: Vec<Vec3>,
 }
 
-/// Parts velocities of a shape that lies at a place.
+/// Splits the velocities of a shape at a place.
 pub(super) fn part(x: &[Vec3], velocities: &[Vec3], masses: &[f64], at: &Place) -> Parted {
     let linear = centre(velocities, masses);
     let (mut inertia, mut momentum) = (Mat3::zeros(), Vec3::zeros());
@@ -105,16 +104,16 @@ pub(super) struct RigidPath {
     turns: Vec<Mat3>,
     /// Centre (three modes) and summed rotation vectors between keyframes (three more).
     path: WigglySpline,
-    /// Of a component of the rotation vector.
+    /// Oscillator of a component of the rotation vector, over each interval.
     turning: Vec<Interval>,
-    /// `Σ m yyᵀ` of the shape that is turned, about its centre.
+    /// `Σ m yyᵀ` of the reference shape about its centre.
     moments: Mat3,
     damping: f64,
 }
 
 impl RigidPath {
-    /// Through places at the knots of a layout with all values given, of a shape with masses. Slopes are those of [`Parted`]; damping is
-    /// δ, gravity an acceleration.
+    /// Interpolates places at the knots of a layout with all values given, for a shape with masses. Slopes are [`Parted`] velocities
+    /// before and behind each knot; damping is δ, gravity an acceleration.
     pub fn new(
         layout: Arc<Layout>,
         places: &[Place],
@@ -174,7 +173,7 @@ impl RigidPath {
         }
     }
 
-    /// The rotation vector from the knot before to a share of an interval, or its derivative by time.
+    /// Returns the rotation vector from the knot before to a share of an interval, or its time derivative.
     fn turned(&self, k: usize, share: f64, derivative: usize) -> Vec3 {
         let component =
             |of: &dyn Fn(&KnotData) -> f64| Vec3::from_fn(|axis, _| of(self.path.data(3 + axis)));
@@ -190,7 +189,7 @@ impl RigidPath {
         })
     }
 
-    /// The place at a time.
+    /// Returns the place at a time.
     pub fn at(&self, time: f64) -> Place {
         let layout = self.path.layout();
         let (k, share) = layout.locate(time);
@@ -200,16 +199,16 @@ impl RigidPath {
         }
     }
 
-    /// `∫ |r|²` of the centre, per mass.
+    /// Returns `∫ |r|²` of the centre, per mass.
     pub fn cost(&self) -> f64 {
         (0..3).map(|axis| self.path.cost(axis)).sum()
     }
 
-    /// `∫ Σ m |r|²` of the rotation: with the inertia J of the shape at rest and the torque `τ = Jω̇ + ω × Jω + αJω` in its frame,
-    /// `∫ τᵀJ⁻¹τ dt`. What pulls towards the centre is left to the body's own stiffness, as in any rigid body.
+    /// Returns `∫ Σ m |r|²` of the rotation: with the inertia J of the rest shape and the torque `τ = Jω̇ + ω × Jω + αJω` in its frame,
+    /// `∫ τᵀJ⁻¹τ dt`. Centripetal forces are left to the body's own stiffness, as in any rigid body.
     pub fn turning_cost(&self) -> f64 {
         let inertia = Mat3::identity() * self.moments.trace() - self.moments;
-        // A line does not resist turning about itself.
+        // A line has no inertia about itself.
         let inverse = inertia
             .pseudo_inverse(1e-12 * inertia.norm())
             .unwrap_or_else(|_| Mat3::zeros());
@@ -230,14 +229,14 @@ impl RigidPath {
     }
 }
 
-/// The rotation vector of a rotation.
+/// Returns the rotation vector of a rotation.
 pub(super) fn vector(turn: &Mat3) -> Vec3 {
-    // By quaternions: a matrix of half a turn does not tell its axis off the diagonal.
+    // By quaternions: the off-diagonal part of a half turn's matrix does not determine its axis.
     let turn = Rotation3::from_matrix_unchecked(*turn);
     UnitQuaternion::from_rotation_matrix(&turn).scaled_axis()
 }
 
-/// The rate of a rotation vector φ whose rotation turns at the rate ω in its own frame: `J_r(φ)⁻¹ ω`.
+/// Returns the rate of a rotation vector φ whose rotation has angular velocity ω in its own frame: `J_r(φ)⁻¹ ω`.
 fn to_vector_rate(phi: &Vec3, omega: &Vec3) -> Vec3 {
     let square = phi.norm_squared();
     let factor = if square < 1e-6 {

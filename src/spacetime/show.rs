@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From coordinates to vertices, in f32: one product for many frames.
+//! Vertices from coordinates in f32: one product for many frames.
 
 use super::motion::Spacetime;
 use super::rigid::Place;
@@ -9,15 +9,16 @@ use faer::linalg::matmul::matmul;
 use faer::prelude::ReborrowMut;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
-/// Rows of a task.
+/// Number of rows of a task.
 const ROWS: usize = 3 * 512;
 
-/// The space as frames need it.
+/// The reduced space, laid out for frames.
 pub(super) struct Shown {
-    /// U with a row for every coordinate of every vertex, zero at fixed ones: panels of `ROWS` rows, of each column after column.
+    /// U with a row for every coordinate of every vertex, zero at fixed ones, in panels of `ROWS` rows. Each panel is
+    /// column-major.
     basis: Vec<f32>,
     reference: Vec<Vec3>,
-    /// The same as numbers of single precision, and what each leaves out.
+    /// The reference shape in single precision, and its rounding errors.
     coarse: Vec<f32>,
     fine: Vec<f32>,
 }
@@ -48,7 +49,7 @@ impl Shown {
         }
     }
 
-    /// Writes frames one after the other: `out[frames][n][3]`.
+    /// Writes frames in sequence: `out[frames][n][3]`.
     fn write(&self, coordinates: &Mat<f64>, places: Option<(&[Place], Vec3)>, out: &mut [f32]) {
         let (d, frames) = (coordinates.nrows(), coordinates.ncols());
         let rows = 3 * self.reference.len();
@@ -94,7 +95,7 @@ impl Shown {
             };
             let column = column.as_slice_mut();
             match places {
-                // As precise as in double precision: the small parts are added first.
+                // Double precision in effect: the small parts are added first.
                 None => {
                     let reference = coarse.iter().zip(fine);
                     let sum =
@@ -118,26 +119,26 @@ impl Shown {
 }
 
 impl Spacetime {
-    /// The motion at times: `[times][n][3]`, one after the other. Beyond the ends the end keyframes are held; cycles repeat.
+    /// Returns the positions at times, frame by frame: `[times][n][3]`. Beyond the ends the end keyframes apply; cycles repeat.
     pub fn positions(&self, times: &[f64]) -> Vec<f32> {
         let mut out = vec![0.0; 3 * self.nodes() * times.len()];
         self.positions_into(times, &mut out);
         out
     }
 
-    /// The same into room that is there: `out[times · n · 3]`.
+    /// Writes the positions of [`positions`](Self::positions) into `out[times · n · 3]`.
     pub fn positions_into(&self, times: &[f64], out: &mut [f32]) {
         self.write(&self.coordinates_at(times), times, out);
     }
 
-    /// Cubic splines through the same keyframes with the same prescribed velocities, for comparison.
+    /// Returns the positions of cubic splines through the same keyframes with the same prescribed velocities, for comparison.
     pub fn plain(&self, times: &[f64]) -> Vec<f32> {
         let mut out = vec![0.0; 3 * self.nodes() * times.len()];
         self.plain_into(times, &mut out);
         out
     }
 
-    /// The same into room that is there: `out[times · n · 3]`.
+    /// Writes the positions of [`plain`](Self::plain) into `out[times · n · 3]`.
     pub fn plain_into(&self, times: &[f64], out: &mut [f32]) {
         self.write(&self.plain_coordinates_at(times), times, out);
     }

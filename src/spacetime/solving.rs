@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The quick part: splines of all modes around every linearisation, from what a motion holds. [hildebrandt2012, §4.1, §4.2]
+//! The fast part: splines of all modes around every linearisation, from the data of a motion. [hildebrandt2012, §4.1, §4.2]
 
 use super::blend::Station;
 use super::knots::{Joint, Knot, KnotData, Layout};
@@ -16,17 +16,17 @@ use crate::solve::tall::{product, times as matrix_times};
 use faer::Mat;
 use std::sync::Arc;
 
-/// What solving the splines gives.
+/// Solution of the splines.
 pub(super) struct Solved {
     pub stations: Vec<Station>,
-    /// Around each linearisation.
+    /// Splines around each linearisation.
     pub splines: Vec<WigglySpline>,
     pub rigid: Option<RigidPath>,
     pub misses: Vec<(usize, f64)>,
 }
 
 impl Solved {
-    /// Nothing yet.
+    /// Creates an empty solution.
     pub fn none() -> Self {
         Self {
             stations: Vec::new(),
@@ -40,9 +40,9 @@ impl Solved {
 /// Prescribed velocities before and behind each keyframe.
 #[derive(Debug, Clone)]
 pub(super) struct Slopes {
-    /// In coordinates; empty where nothing is prescribed.
+    /// Coordinates of the velocities; empty where nothing is prescribed.
     pub sides: [Vec<Vec<f64>>; 2],
-    /// Of the rigid motion that was taken out.
+    /// Velocities of the rigid motion that is factored out.
     parted: [Vec<Option<Parted>>; 2],
 }
 
@@ -56,7 +56,7 @@ impl Slopes {
 }
 
 impl Spacetime {
-    /// What is prescribed at a keyframe; a cycle's last one is its first.
+    /// Returns the prescribed velocity at a keyframe. In a cycle the last keyframe is the first.
     fn velocity(&self, key: usize) -> Option<&Velocity> {
         let last = self.keyframes.len() - 1;
         let velocities = &self.settings.velocities;
@@ -66,7 +66,7 @@ impl Spacetime {
         velocities.get(&key)
     }
 
-    /// Knots of the keyframes alone.
+    /// Returns the knots of the keyframes alone.
     pub(super) fn key_knots(&self, valued: impl Fn(usize) -> bool) -> Vec<Knot> {
         let joint = |k: usize| match self.velocity(k) {
             None | Some(Velocity::Free) => Joint::Smooth,
@@ -95,7 +95,7 @@ impl Spacetime {
         let misses = rows.iter().flat_map(|r| r.misses.iter().copied()).collect();
         let told = self.told(&ghost_times, rows);
         let pushed = match &rigid {
-            // A uniform acceleration moves the centre alone.
+            // A uniform acceleration moves only the centre.
             Some(_) => vec![0.0; self.dimension()],
             None => self.space.projected_mass(|_| self.settings.gravity),
         };
@@ -115,12 +115,12 @@ impl Spacetime {
         })
     }
 
-    /// The knots: keyframes, ghosts and partial keyframes, and what each asks for.
+    /// Collects the knots (keyframes, ghosts and partial keyframes) and the conditions at each.
     fn told(&self, ghost_times: &[f64], rows: Vec<Rows>) -> Told {
         let keys = self.times.len();
         let mut knots = self.key_knots(|k| self.weights[k].is_none());
         let mut key_of: Vec<Option<usize>> = (0..keys).map(Some).collect();
-        // Where no keyframe stands.
+        // Adds knots at times without a keyframe.
         for time in ghost_times
             .iter()
             .copied()
@@ -146,7 +146,7 @@ impl Spacetime {
             if knots[at].valued {
                 continue;
             }
-            // A condition that says all is a value like a keyframe's.
+            // A condition that determines all coordinates is a value like a keyframe's.
             match row.whole() {
                 Some(whole) => {
                     knots[at].valued = true;
@@ -158,7 +158,7 @@ impl Spacetime {
         conditions.retain(|(at, _)| !knots[*at].valued);
         let mut drawn = Vec::new();
         for (knot, key) in key_of.iter().enumerate() {
-            // A cycle's last keyframe is its first: drawn to once.
+            // A cycle's last keyframe is its first: it attracts once.
             let again = self.cyclic && *key == Some(keys - 1);
             if let (Some(key), false, false) = (*key, knots[knot].valued, again)
                 && let Some(weight) = self.weights[key]
@@ -188,7 +188,7 @@ impl Spacetime {
         }
     }
 
-    /// The splines of all modes around a linearisation.
+    /// Solves the splines of all modes around a linearisation.
     fn around(
         &self,
         linear: &Linearisation,
@@ -242,7 +242,7 @@ impl Spacetime {
             let held: Vec<coupled::Conditions> = conditions
                 .map(|(knot, rows)| rows.around(*knot, linear))
                 .collect();
-            // Keyframes that are one shape moved about tell nothing: what is asked of parts may be all.
+            // Keyframes of one moving shape have no size of their own: the size may come from partial conditions.
             for conditions in &held {
                 for (i, wanted) in conditions.wanted.iter().enumerate() {
                     let reach = conditions.rows.row(i).norm_l2();
@@ -263,7 +263,7 @@ impl Spacetime {
         }
     }
 
-    /// Prescribed velocities as splines need them.
+    /// Returns the prescribed velocities in coordinates, as splines take them.
     pub(super) fn slopes_now(&self) -> Slopes {
         let masses = self.body.masses();
         let mut slopes = Slopes::none(self.times.len());
@@ -324,45 +324,44 @@ impl Spacetime {
     }
 }
 
-/// What is asked of all splines, in coordinates of the space.
+/// Conditions on all splines, in coordinates of the space.
 struct Told {
     layout: Arc<Layout>,
     /// The longest interval, s.
     longest: f64,
-    /// The keyframe that stands at each knot.
+    /// Keyframe at each knot.
     key_of: Vec<Option<usize>>,
-    /// Where the motion is to be at each knot, or about.
+    /// Prescribed coordinates at each knot, or those of a soft keyframe.
     places: Vec<Option<Vec<f64>>>,
     /// Soft keyframes and ghosts.
     drawn: Vec<Drawn>,
-    /// Partial keyframes, by knot.
+    /// Partial keyframes that do not determine all coordinates, by knot.
     conditions: Vec<(usize, Rows)>,
 }
 
-/// What draws at a knot, and where to.
+/// An attraction at a knot towards coordinates.
 struct Drawn {
     knot: usize,
     draw: Draw,
     to: Vec<f64>,
 }
 
-/// How firmly: by a weight, or as a ghost does with so much time to its neighbours.
+/// Strength of an attraction: a weight, or that of a ghost with this mean time to its neighbours, s.
 enum Draw {
     Given(f64),
     Ghost(f64),
 }
 
-/// Values and slopes that are chosen so large that nothing is left of the keyframes in the digits: with damping, a free start grows
-/// exponentially. `told`: the largest that keyframes, whole, soft or partial, and prescribed velocities ask of a mode. Gives the knot, and how many times as
-/// large.
+/// Finds values and slopes so large that the keyframes are lost in rounding: with damping, a free start grows exponentially. `told` is the largest
+/// value of a mode that keyframes (whole, soft or partial) and prescribed velocities imply. Returns the knot and the ratio to `told`.
 fn runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64)> {
-    /// How many times more than what is told.
+    /// Ratio to the implied size that counts as absurd.
     const ABSURD: f64 = 1e12;
     let second = longest * longest;
     let (mut told, mut most, mut at) = (told, 0.0f64, 0);
     for mode in 0..spline.len() {
         let (data, o) = (spline.data(mode), spline.oscillator(mode));
-        // Where it would rest, or how far it would fall.
+        // The mode's rest position, or its fall.
         told = told.max(o.gravity.abs() * second / (o.stiffness.abs() * second).max(1.0));
         for knot in 0..data.values.len() {
             let slope = data.incoming[knot].abs() + data.outgoing[knot].abs();
@@ -375,14 +374,14 @@ fn runaway(spline: &WigglySpline, longest: f64, told: f64) -> Option<(usize, f64
     (told > 0.0 && most > ABSURD * told).then(|| (at, most / told))
 }
 
-/// Vectors in coordinates as those of the modes: a column for each knot.
+/// Converts vectors from coordinates to modes, one column per knot.
 fn in_modes(linear: &Linearisation, knots: usize, of: impl Fn(usize, usize) -> f64) -> Mat<f64> {
     let coordinates = Mat::from_fn(linear.centre.len(), knots, |i, knot| of(knot, i));
     product(linear.to_modes.as_ref(), coordinates.as_ref())
 }
 
 impl Rows {
-    /// As conditions on the modes around a linearisation.
+    /// Converts to conditions on the modes around a linearisation.
     fn around(&self, knot: usize, linear: &Linearisation) -> coupled::Conditions {
         let here = matrix_times(&self.rows, &linear.centre);
         coupled::Conditions {

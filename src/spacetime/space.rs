@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The reduced space: shapes are a reference shape and combinations of few columns. [hildebrandt2012, §3.1, §5]
+//! The reduced space: a reference shape plus combinations of a few columns. [hildebrandt2012, §3.1, §5]
 //!
-//! Columns are differences of keyframes, prescribed velocities and modes, each scaled to length one; a singular value decomposition
-//! makes them orthonormal and drops what depends on the others. Fixed vertices have no rows. Small bodies take all of their freedom.
+//! Columns are differences of keyframes, prescribed velocities and modes, each scaled to length one. A singular value decomposition
+//! makes them orthonormal and drops dependent ones. Fixed vertices have no rows. Small bodies keep their full space.
 
 use crate::Vec3;
 use crate::solve::tall::{inner, product, times, transposed_times};
@@ -14,18 +14,18 @@ use faer::prelude::ReborrowMut;
 use faer::{Mat, MatMut, MatRef, Par, Side};
 use rayon::prelude::*;
 
-/// Singular values below this share of the largest are dependent columns.
+/// Singular value, as a share of the largest, below which a column is dependent.
 const DEPENDENT: f64 = 1e-8;
-/// Nodes of a task.
+/// Number of nodes of a task.
 const NODES: usize = 512;
 
-/// Shapes `reference + U q`.
+/// The space of shapes `reference + U q`.
 #[derive(Debug, Clone)]
 pub(super) struct Space {
     pub reference: Vec<Vec3>,
     /// Vertices that are not fixed, ascending.
     pub free: Vec<u32>,
-    /// U: three rows a free vertex, orthonormal.
+    /// U: three rows per free vertex, orthonormal columns.
     pub basis: Mat<f64>,
     /// Whether U is the identity.
     whole: bool,
@@ -37,7 +37,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// The span of columns over the free vertices, or of all their freedom where `whole`; none where nothing is left.
+    /// Spans the columns over the free vertices, or the full space if `whole`; `None` where the span is empty.
     pub fn new(
         reference: Vec<Vec3>,
         free: Vec<u32>,
@@ -74,17 +74,17 @@ impl Space {
         })
     }
 
-    /// Tells whether all freedom is in it.
+    /// Returns whether this is the full space.
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Number of coordinates.
+    /// Returns the number of coordinates.
     pub fn dimension(&self) -> usize {
         self.basis.ncols()
     }
 
-    /// The rows of vectors, one per vertex.
+    /// Returns the rows of a field with one vector per vertex.
     pub fn rows(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
         let rows = self.free.iter().flat_map(|&v| {
             let x = of(v as usize);
@@ -93,7 +93,7 @@ impl Space {
         rows.collect()
     }
 
-    /// Coordinates of what is nearest to a field in the norm of the mass: `M̄⁻¹ Uᵀ M x`.
+    /// Returns the coordinates nearest to a field in the norm of the mass: `M̄⁻¹ Uᵀ M x`.
     pub fn nearest(&self, field: impl Fn(usize) -> Vec3) -> Vec<f64> {
         let mut rows = self.rows(field);
         if self.whole {
@@ -107,7 +107,7 @@ impl Space {
         self.solve_mass(projected)
     }
 
-    /// Coordinates of the shape nearest to one.
+    /// Returns the coordinates nearest to a shape.
     pub fn coordinates(&self, shape: &[Vec3]) -> Vec<f64> {
         self.nearest(|v| shape[v] - self.reference[v])
     }
@@ -121,7 +121,7 @@ impl Space {
         x
     }
 
-    /// `Uᵀ x` of one vector per vertex.
+    /// Returns `Uᵀ x` for one vector per vertex.
     pub fn projected(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
         let rows = self.rows(of);
         if self.whole {
@@ -130,7 +130,7 @@ impl Space {
         transposed_times(&self.basis, &rows)
     }
 
-    /// `Uᵀ M x` of one vector per vertex.
+    /// Returns `Uᵀ M x` for one vector per vertex.
     pub fn projected_mass(&self, of: impl Fn(usize) -> Vec3) -> Vec<f64> {
         let mut rows = self.rows(of);
         if rows.iter().all(|&x| x == 0.0) {
@@ -143,7 +143,7 @@ impl Space {
         transposed_times(&self.basis, &rows)
     }
 
-    /// The shape at coordinates.
+    /// Returns the shape at coordinates.
     pub fn shape(&self, coordinates: &[f64]) -> Vec<Vec3> {
         let moved = times(&self.basis, coordinates);
         let mut shape = self.reference.clone();
@@ -153,7 +153,7 @@ impl Space {
         shape
     }
 
-    /// `UᵀKU` of a matrix over all vertices.
+    /// Returns `UᵀKU` for a matrix over all vertices.
     pub fn reduced(&self, matrix: &BlockMatrix) -> Mat<f64> {
         let d = self.dimension();
         let mut number = vec![u32::MAX; matrix.rows()];
@@ -176,7 +176,7 @@ impl Space {
             }
             return dense;
         }
-        // Coordinates of a row side by side.
+        // Row-major.
         let mut rows = vec![0.0; self.basis.nrows() * d];
         for (j, column) in self.basis.col_iter().enumerate() {
             for (row, u) in rows.chunks_exact_mut(d).zip(column.iter()) {
@@ -214,7 +214,7 @@ impl Space {
         sum
     }
 
-    /// Rows of U of some vertices; zero for those that are fixed.
+    /// Returns the rows of U of some vertices; zero for fixed ones.
     pub fn rows_of(&self, vertices: &[u32]) -> Mat<f64> {
         let d = self.dimension();
         let mut rows = Mat::zeros(3 * vertices.len(), d);
@@ -231,7 +231,7 @@ impl Space {
     }
 }
 
-/// An orthonormal basis of the span of columns; none where there is nothing.
+/// Returns an orthonormal basis of the span of columns; `None` where it is empty.
 fn orthonormal(rows: usize, columns: &[Vec<f64>]) -> Option<Mat<f64>> {
     let norms = columns
         .iter()
@@ -245,7 +245,7 @@ fn orthonormal(rows: usize, columns: &[Vec<f64>]) -> Option<Mat<f64>> {
         return None;
     }
     let all = Mat::from_fn(rows, kept.len(), |i, j| kept[j].0[i] / kept[j].1);
-    // The triangular factor has the singular values, and U is what is left of them.
+    // The triangular factor has the same singular values, and U up to the orthogonal factor.
     let (q, r) = if rows > kept.len() {
         let qr = all.qr();
         (qr.compute_thin_Q(), qr.thin_R().to_owned())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Wiggly splines: what goes through given values with the least acting force. [kass2008; hildebrandt2012, §4.2]
+//! Wiggly splines: interpolants of given values with the least acting force. [kass2008; hildebrandt2012, §4.2]
 //!
 //! ```
 //! use thew::spacetime::{Joint, Knot, KnotData, Layout, Oscillator, WigglySpline};
@@ -27,7 +27,7 @@ pub struct WigglySpline {
     modes: Vec<Mode>,
 }
 
-/// One mode, solved.
+/// The solution of one mode.
 #[derive(Debug, Clone)]
 pub(super) struct Mode {
     oscillator: Oscillator,
@@ -36,7 +36,7 @@ pub(super) struct Mode {
 }
 
 impl Mode {
-    /// A mode whose knots are all known.
+    /// Builds a mode from data known at all knots.
     pub fn known(oscillator: Oscillator, intervals: Vec<Interval>, data: KnotData) -> Self {
         Self {
             oscillator,
@@ -46,7 +46,7 @@ impl Mode {
     }
 }
 
-/// An oscillator over each interval.
+/// Builds the oscillator's elements over all intervals.
 pub(super) fn intervals(layout: &Layout, oscillator: Oscillator) -> Vec<Interval> {
     let mut all: Vec<Interval> = Vec::with_capacity(layout.intervals());
     for k in 0..layout.intervals() {
@@ -58,7 +58,8 @@ pub(super) fn intervals(layout: &Layout, oscillator: Oscillator) -> Vec<Interval
 }
 
 impl WigglySpline {
-    /// Finds what is unknown: for each mode an oscillator and what is given of it at the knots (anything where nothing is).
+    /// Solves for the unknowns of each mode, from its oscillator and its given data at the knots. Entries that are not
+    /// given are ignored.
     pub fn new(layout: Arc<Layout>, oscillators: Vec<Oscillator>, given: Vec<KnotData>) -> Self {
         let solve = |(oscillator, mut data): (Oscillator, KnotData)| {
             let intervals = intervals(&layout, oscillator);
@@ -73,43 +74,43 @@ impl WigglySpline {
         Self { layout, modes }
     }
 
-    /// Modes that were solved together.
+    /// Builds splines from modes that were solved together.
     pub(super) fn of_modes(layout: Arc<Layout>, modes: Vec<Mode>) -> Self {
         Self { layout, modes }
     }
 
-    /// The knots.
+    /// Returns the knots.
     pub fn layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 
-    /// Number of modes.
+    /// Returns the number of modes.
     pub fn len(&self) -> usize {
         self.modes.len()
     }
 
-    /// No modes at all.
+    /// Returns whether the set of modes is empty.
     pub fn is_empty(&self) -> bool {
         self.modes.is_empty()
     }
 
-    /// The oscillator of a mode.
+    /// Returns the oscillator of a mode.
     pub fn oscillator(&self, mode: usize) -> Oscillator {
         self.modes[mode].oscillator
     }
 
-    /// Values and slopes of a mode at the knots.
+    /// Returns the values and slopes of a mode at the knots.
     pub fn data(&self, mode: usize) -> &KnotData {
         &self.modes[mode].data
     }
 
-    /// `∫ r² dt` of a mode.
+    /// Returns `∫ r² dt` of a mode.
     pub fn cost(&self, mode: usize) -> f64 {
         let mode = &self.modes[mode];
         cost(&self.layout, &mode.intervals, &mode.data)
     }
 
-    /// The derivative of order 0 to 3 of a mode at a time. Beyond the ends the end values are held; cyclic splines repeat.
+    /// Returns a mode's derivative of order 0 to 3 at a time. Beyond the ends the end values apply; cyclic splines repeat.
     pub fn value(&self, mode: usize, time: f64, derivative: usize) -> f64 {
         let (interval, share) = self.layout.locate(time);
         self.at(mode, (interval, share, self.is_outside(time)), derivative)
@@ -130,7 +131,7 @@ impl WigglySpline {
         mode.intervals[interval].evaluate(&ends, share, derivative)
     }
 
-    /// All modes at many times, mode by mode: `values[mode · times + time]`.
+    /// Evaluates all modes at many times, mode by mode: `values[mode · times + time]`.
     pub fn sample(&self, times: &[f64], derivative: usize) -> Vec<f64> {
         let places: Vec<(usize, f64, bool)> = times
             .iter()

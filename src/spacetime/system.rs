@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The small banded system that finds what is sought at the [knots](super::knots) of a spline.
+//! The small banded system for the unknowns at the [knots](super::knots) of a spline.
 //!
 //! The energies of the [intervals](super::interval) are assembled like elements. With all values given the system is tridiagonal in the
-//! slopes. A cyclic spline closes the band: the unknowns of its first knot, which is also its last, come last as a border.
+//! slopes. In a cyclic spline the first knot, which is also the last, closes the band: its unknowns form a border at the end.
 
 use super::interval::{Element, Interval};
 use super::knots::{Joint, KnotData, Layout};
 
-/// Pivots below this share of what stood there before the elimination are rounding: free vibrations that pass all knots.
+/// Pivot, as a share of the diagonal before elimination, below which it is rounding: free vibrations that pass all knots.
 const SINGULAR: f64 = 1e-14;
 
-/// What draws a value towards a wanted one: `weight (ω − wanted)²` at a knot.
+/// An attraction of a value: `weight (ω − wanted)²` at a knot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pull {
     pub knot: usize,
@@ -23,20 +23,20 @@ pub(super) struct Pull {
 pub(super) struct System {
     inner: usize,
     width: usize,
-    /// Rows of the lower band, the diagonal last.
+    /// Rows of the lower band, diagonal last.
     band: Vec<f64>,
-    /// Rows of the border over the band, times its inverse, and the border's own part, factored.
+    /// Rows of the border over the band, the same times the band's inverse, and the border's own factored block.
     border: Vec<Vec<f64>>,
     coupled: Vec<Vec<f64>>,
     corner: Vec<f64>,
-    /// Half the slope of the energy by each unknown where all are zero.
+    /// Half the energy's derivative with respect to each unknown, with all unknowns zero.
     pub slope: Vec<f64>,
 }
 
-// Entries of bands and triangles are found by their numbers.
+// Entries of bands and triangles are addressed by index.
 #[allow(clippy::needless_range_loop)]
 impl System {
-    /// Assembles and factors: `given` holds what is given, and anything where it is not.
+    /// Assembles and factors the system. Entries of `given` that are not given are ignored.
     pub fn new(layout: &Layout, intervals: &[Interval], given: &KnotData, pulls: &[Pull]) -> Self {
         let (n, w, p) = (layout.inner, layout.width, layout.border);
         let mut system = Self {
@@ -72,7 +72,7 @@ impl System {
             let element = intervals[interval].element();
             if let Some(slope) = slope {
                 let assembled = element.matrix[1][1];
-                // Heavily damped, a natural start may be anything as far as rounding can tell.
+                // With heavy damping rounding hides the stiffness of a natural start.
                 let free = intervals[interval]
                     .free_slope(side)
                     .max(SINGULAR * assembled);
@@ -107,7 +107,7 @@ impl System {
         }
     }
 
-    /// `L D Lᵀ` in place; pivots that rounding has left nothing of are kept from zero.
+    /// Factors as `L D Lᵀ` in place. Pivots lost to rounding are kept away from zero.
     fn factor(&mut self) {
         let (n, w) = (self.inner, self.width);
         let stride = w + 1;
@@ -223,7 +223,7 @@ impl System {
         }
     }
 
-    /// The unknowns that minimise the energy.
+    /// Returns the unknowns that minimise the energy.
     pub fn minimiser(&self) -> Vec<f64> {
         let mut x: Vec<f64> = self.slope.iter().map(|s| -s).collect();
         self.solve(&mut x);
@@ -236,14 +236,14 @@ fn floored(pivot: f64, before: f64) -> f64 {
     if pivot > least { pivot } else { least }
 }
 
-/// The sides of knots at which the boundary term of an interval is not its neighbour's: (knot, interval, +1 at its end or −1 at its
-/// beginning).
+/// Returns the sides of knots at which the boundary term of an interval does not cancel with its neighbour's: (knot, interval, +1 at
+/// its end or −1 at its start).
 fn sides(layout: &Layout) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
     let last = layout.intervals();
     (0..=last).flat_map(move |k| {
         let cut = matches!(layout.knots()[k].joint, Joint::Cut { .. });
         let inside = k > 0 && k < last;
-        // The knot that closes a cycle is met once, as the first.
+        // The knot that closes a cycle is visited once, as the first.
         let (before, behind) = match (inside, layout.cyclic()) {
             (true, _) => (cut, cut),
             (false, false) => (k == last, k == 0),
@@ -255,7 +255,7 @@ fn sides(layout: &Layout) -> impl Iterator<Item = (usize, usize, f64)> + '_ {
     })
 }
 
-/// Writes unknowns where they belong.
+/// Writes unknowns to their places in the knot data.
 pub(super) fn scatter(layout: &Layout, x: &[f64], into: &mut KnotData) {
     for (k, own) in layout.unknowns.iter().enumerate() {
         let places = [
@@ -271,7 +271,7 @@ pub(super) fn scatter(layout: &Layout, x: &[f64], into: &mut KnotData) {
     }
 }
 
-/// `∫ r²` of one mode.
+/// Returns `∫ r²` of one mode.
 pub(super) fn cost(layout: &Layout, intervals: &[Interval], data: &KnotData) -> f64 {
     let mut sum = 0.0;
     for (k, interval) in intervals.iter().enumerate() {

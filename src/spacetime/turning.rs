@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Angular velocity and acceleration of a rotation given by its vector, and integrals over an interval with steep ends.
+//! Angular velocity and acceleration from a rotation vector, and quadrature over an interval with steep ends.
 //!
-//! With `φ` the vector and θ its length, in the frame that turns: `ω = φ̇ − a φ×φ̇ + b φ×(φ×φ̇)`, `a = (1 − cos θ)/θ²`,
-//! `b = (θ − sin θ)/θ³` (the right Jacobian of the exponential). ω̇ is its derivative, with `a' = ȧ/(φ·φ̇)` and `b'` alike.
+//! With `φ` the vector and θ its length, in the rotating frame: `ω = φ̇ − a φ×φ̇ + b φ×(φ×φ̇)`, `a = (1 − cos θ)/θ²`, `b =
+//! (θ − sin θ)/θ³` (the right Jacobian of the exponential). ω̇ is its derivative, with `a' = ȧ/(φ·φ̇)` and `b'` alike.
 
 use crate::Vec3;
 
-/// The turning of something at an instant, in the frame that turns with it.
+/// Angular velocity and acceleration at an instant, in the rotating frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Turning {
     /// ω, radians per second.
@@ -16,9 +16,9 @@ pub(super) struct Turning {
 }
 
 impl Turning {
-    /// Of a rotation vector, its first and its second derivative by time.
+    /// Computes them from a rotation vector and its first and second time derivatives.
     pub fn new([phi, first, second]: [Vec3; 3]) -> Self {
-        /// Angle below which the factors come from their series: of both, what is lost there is below 1e-12.
+        /// Angle below which the factors come from their series. Both ways lose less than 1e-12 there.
         const SMALL: f64 = 0.1;
         let s = phi.norm_squared();
         let theta = s.sqrt();
@@ -50,18 +50,18 @@ impl Turning {
     }
 }
 
-/// The integral over [0, 1] of a function that may change within `1/steep` of both ends.
+/// Integrates over [0, 1] a function that may change within `1/steep` of both ends.
 pub(super) fn graded(steep: f64, f: &dyn Fn(f64) -> f64) -> f64 {
-    /// Positive nodes and weights of Gauss's rule with eight points.
+    /// Positive nodes and weights of the Gauss rule with eight points.
     const RULE: [(f64, f64); 4] = [
         (0.183_434_642_495_649_8, 0.362_683_783_378_362),
         (0.525_532_409_916_329, 0.313_706_645_877_887_3),
         (0.796_666_477_413_626_7, 0.222_381_034_453_374_47),
         (0.960_289_856_497_536_2, 0.101_228_536_290_376_26),
     ];
-    /// Halvings towards an end at most: what is steeper is a jump.
+    /// Maximum number of halvings towards an end; anything steeper is a jump.
     const MOST: f64 = 48.0;
-    // Two more than it takes for the last piece to be as long as what changes there.
+    // Two more than make the last piece as long as the boundary layer.
     let halvings = (steep.max(1.0).log2().ceil() + 2.0).min(MOST) as i32;
     let piece = |from: f64, to: f64| {
         let (middle, half) = (0.5 * (from + to), 0.5 * (to - from));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a subspace to eigenpairs: Rayleigh-Ritz on K and M themselves, inverse iteration where rounding
-//! was left, signs.
+//! Eigenpairs from a subspace: Rayleigh-Ritz on K and M themselves, inverse iteration where rounding
+//! errors remain, and signs.
 
 use super::EigenError;
 use super::pencil::Pencil;
@@ -11,22 +11,23 @@ use faer::linalg::triangular_solve::{
 };
 use faer::{Mat, MatRef, Par, Side};
 
-/// Rounds of inverse iteration at most.
+/// Maximum number of rounds of inverse iteration.
 const ROUNDS: usize = 3;
-/// Components that differ in magnitude by less than this share count as equally large.
+/// Relative difference of magnitudes below which two components count as equal.
 const NEAR_TIE: f64 = 1e-6;
 
-/// Eigenpairs in the order of elimination.
+/// Eigenpairs in elimination order.
 pub(super) struct Finished {
     pub vectors: Mat<f64>,
     pub values: Vec<f64>,
-    /// Residual norms and what they may be.
+    /// Residual norms and their allowed sizes.
     pub residuals: Vec<(f64, f64)>,
-    /// Columns solved for.
+    /// Number of columns solved for.
     pub solves: usize,
 }
 
-/// The eigenpairs that a subspace holds, ascending; those from `count` on only help.
+/// Computes the lowest `count` eigenpairs in a subspace, ascending. Further columns of the subspace only
+/// help.
 pub(super) fn finish(
     pencil: &mut Pencil<'_>,
     subspace: Mat<f64>,
@@ -74,13 +75,14 @@ pub(super) fn finish(
     Ok(best)
 }
 
-/// Eigenpairs of K and M on the span of some columns; the vectors are M-orthonormal.
+/// Computes the eigenpairs of K and M on the span of some columns; the vectors are M-orthonormal.
 fn rayleigh_ritz(pencil: &Pencil<'_>, x: &Mat<f64>) -> Result<(Mat<f64>, Vec<f64>), EigenError> {
     let a = tall::inner(x.as_ref(), pencil.stiffness_times(x.as_ref()).as_ref());
     let b = tall::inner(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
     let (combination, values) = generalised(a, b)?;
     let x = tall::product(x.as_ref(), combination.as_ref());
-    // What the first factor left of orthonormality is of the order of rounding; a second takes it to it.
+    // The first factor leaves an error in orthonormality of the order of rounding; a second pass reduces
+    // it to rounding.
     let mut b = tall::inner(x.as_ref(), pencil.mass_times(x.as_ref()).as_ref());
     tall::symmetrise(&mut b);
     let correction = Mat::from_fn(b.nrows(), b.ncols(), |i, j| {
@@ -90,7 +92,7 @@ fn rayleigh_ritz(pencil: &Pencil<'_>, x: &Mat<f64>) -> Result<(Mat<f64>, Vec<f64
     Ok((tall::product(x.as_ref(), correction.as_ref()), values))
 }
 
-/// Eigenvectors, normal in `b`, and ascending eigenvalues of small dense `a` and `b`.
+/// Computes eigenvectors, normal in `b`, and ascending eigenvalues of small dense `a` and `b`.
 fn generalised(mut a: Mat<f64>, mut b: Mat<f64>) -> Result<(Mat<f64>, Vec<f64>), EigenError> {
     tall::symmetrise(&mut a);
     tall::symmetrise(&mut b);
@@ -104,7 +106,8 @@ fn generalised(mut a: Mat<f64>, mut b: Mat<f64>) -> Result<(Mat<f64>, Vec<f64>),
     Ok((u, values))
 }
 
-/// All eigenvectors at once, for bodies so small that a subspace would hold half of them.
+/// Computes all eigenvectors at once, for bodies so small that a subspace would hold half of them.
+/// Returns the first `count`.
 pub(super) fn dense(pencil: &Pencil<'_>, count: usize) -> Result<Mat<f64>, EigenError> {
     let n = pencil.len();
     let unit = Mat::<f64>::identity(n, n);
@@ -114,8 +117,8 @@ pub(super) fn dense(pencil: &Pencil<'_>, count: usize) -> Result<Mat<f64>, Eigen
     Ok(vectors.subcols(0, count).to_owned())
 }
 
-/// Columns as one vector per node in the caller's numbering, with a sign that does not depend on the way
-/// they were found: the largest component, the first among near ties, is positive.
+/// Returns the columns as one vector per node in the caller's numbering. The sign does not depend on the
+/// algorithm: the largest component, the first among near ties, is positive.
 pub(super) fn in_callers_order(pencil: &Pencil<'_>, vectors: MatRef<'_, f64>) -> Vec<Vec<Vec3>> {
     let order = pencil.order();
     vectors

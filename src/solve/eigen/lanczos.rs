@@ -5,8 +5,8 @@
 //! The basis is `V = [V₀ … V_j]`, `VᵀMV = I`, and `OP V = V T + Q R Eᵀ` with the next block `Q` and `E` the last
 //! columns. All entries of T are inner products that the orthogonalisation computes anyway, so a restart
 //! needs no special case: kept Ritz vectors are columns of V whose coupling to Q is found when Q is expanded.
-//! Where the block loses rank, columns that are new random directions replace the lost ones; their rows of
-//! R are zero. Vectors found earlier (`locked`) are projected out.
+//! Where the block loses rank, new random directions replace the lost columns; their rows of R are zero. Vectors
+//! found earlier (`locked`) are projected out.
 
 use super::pencil::Pencil;
 use crate::progress::{Cancelled, Progress, step};
@@ -15,42 +15,42 @@ use crate::solve::tall;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
-/// A direction whose norm is below this share of the operator's is rounding.
+/// Norm of a direction, as a share of the operator's, below which it is rounding.
 const RANK: f64 = 1e-13;
-/// Squares of lengths inside a block that differ by more than this need a second orthonormalisation,
+/// Ratio of squared lengths inside a block below which a second orthonormalisation is needed,
 const SPREAD: f64 = 1e-5;
-/// and by more than this a round of their own.
+/// and the ratio below which the short directions get a round of their own.
 const RESOLVED: f64 = 1e-10;
 
-/// What is searched for.
+/// Settings of a search.
 pub(super) struct Search<'a> {
     pub pencil: &'a Pencil<'a>,
-    /// Found earlier: M-orthonormal eigenvectors and their eigenvalues, ascending.
+    /// Eigenvectors found earlier, M-orthonormal, and their eigenvalues, ascending.
     pub locked: MatRef<'a, f64>,
     pub known: &'a [f64],
-    /// Eigenpairs wanted besides the locked ones, at most.
+    /// Maximum number of eigenpairs in addition to the locked ones.
     pub wanted: usize,
-    /// The search may end earlier, when so many of locked and found ones lie below all others.
+    /// The search may end early when `total` of the locked and found ones lie below all others.
     pub total: usize,
     pub block: usize,
-    /// Columns of the basis at which it is restarted.
+    /// Number of columns of the basis that triggers a restart.
     pub room: usize,
     pub max_restarts: usize,
     pub tolerance: f64,
     pub seed: u64,
 }
 
-/// What was found.
+/// Result of a search.
 pub(super) struct Found {
-    /// M-orthonormal, by ascending eigenvalue.
+    /// Eigenvectors, M-orthonormal, by ascending eigenvalue.
     pub vectors: Mat<f64>,
     pub values: Vec<f64>,
-    /// A lower bound for the next eigenvalue that this search saw; none when there is no further one.
+    /// Lower bound for the next eigenvalue that this search saw; `None` at the end of the spectrum.
     pub next: Option<f64>,
-    /// Columns solved for.
+    /// Number of columns solved for.
     pub solves: usize,
     pub restarts: usize,
-    /// Whether as many converged as were wanted.
+    /// Whether the search met its goal or exhausted the space.
     pub complete: bool,
 }
 
@@ -58,32 +58,32 @@ struct Basis<'a> {
     search: &'a Search<'a>,
     v: Mat<f64>,
     t: Mat<f64>,
-    /// Columns that T knows; the current block follows them in `v`.
+    /// Number of columns in T; the current block follows them in `v`.
     known: usize,
     width: usize,
     /// The mass times the current block.
     mass_block: Mat<f64>,
-    /// How the operator leads from the last columns to the current block.
+    /// Coupling R from the last columns to the current block.
     coupling: Mat<f64>,
-    /// The first column that the next expansion is orthogonalised against in its first pass.
+    /// First column of the basis in the first pass of the next orthogonalisation.
     recent: usize,
-    /// The largest norm of a column of `OP V`.
+    /// Largest norm of a column of `OP V`.
     scale: f64,
     solves: usize,
     draws: u64,
 }
 
-/// Ritz values of the operator, descending, their vectors in the basis, and what the couplings leave.
+/// Ritz values of the operator, descending, their vectors in the basis, and the residuals.
 struct Ritz {
     theta: Vec<f64>,
     vectors: Mat<f64>,
-    /// Norm of `OP x − θ x` in the mass.
+    /// M-norm of `OP x − θ x`.
     error: Vec<f64>,
-    /// Norm of `K x − λ M x`.
+    /// Euclidean norm of `K x − λ M x`.
     residual: Vec<f64>,
 }
 
-/// Runs a search to its end.
+/// Runs a search.
 pub(super) fn run(search: &Search<'_>, progress: &dyn Progress) -> Result<Found, LanczosError> {
     let mut basis = Basis::start(search)?;
     let mut restarts = 0;
@@ -121,7 +121,7 @@ pub(super) fn run(search: &Search<'_>, progress: &dyn Progress) -> Result<Found,
     }
 }
 
-/// Why a search ended.
+/// Reason why a search failed.
 #[derive(Debug)]
 pub(super) enum LanczosError {
     Cancelled,
@@ -161,14 +161,14 @@ impl<'a> Basis<'a> {
         Ok(basis)
     }
 
-    /// `(K − σ M)⁻¹` of given loads.
+    /// Applies `(K − σ M)⁻¹` to the loads.
     fn solve(&mut self, mut x: Mat<f64>) -> Mat<f64> {
         self.solves += x.ncols();
         self.search.pencil.solve(&mut x);
         x
     }
 
-    /// Applies the operator to the current block, whose columns join the known ones, and makes the next.
+    /// Applies the operator to the current block, appends its columns to the known ones and forms the next.
     fn expand(&mut self) -> Result<(), LanczosError> {
         let end = self.known + self.width;
         let loads = std::mem::replace(&mut self.mass_block, Mat::new());
@@ -179,7 +179,7 @@ impl<'a> Basis<'a> {
             return Err(LanczosError::NotFinite);
         }
         self.scale = norms.into_iter().fold(self.scale, f64::max);
-        // The large parts first, then all of the basis.
+        // First the large components, then the whole basis.
         self.project(&mut w, &mass_w, self.recent);
         let mass_w = self.search.pencil.mass_times(w.as_ref());
         self.project(&mut w, &mass_w, 0);
@@ -207,8 +207,8 @@ impl<'a> Basis<'a> {
         Ok(())
     }
 
-    /// Takes the parts along locked vectors and along the basis from column `from` on out of `w` and adds
-    /// the latter to T's columns of the current block.
+    /// Removes from `w` its components along locked vectors and along the basis from column `from` on. Adds the
+    /// latter to T's columns of the current block.
     fn project(&mut self, w: &mut Mat<f64>, mass_w: &Mat<f64>, from: usize) {
         let end = self.known + self.width;
         remove(w, mass_w, self.search.locked);
@@ -219,14 +219,14 @@ impl<'a> Basis<'a> {
         t += c;
     }
 
-    /// An M-orthonormal basis of the span of `w`, orthogonal to all earlier vectors too, the mass times it,
-    /// and `w` in terms of it. Directions shorter than `least` are dropped.
+    /// Returns an M-orthonormal basis of the span of `w` that is also orthogonal to all earlier vectors, the
+    /// mass times it, and `w` in terms of it. Directions shorter than `least` are dropped.
     fn orthonormal(&self, w: &Mat<f64>, least: f64) -> (Mat<f64>, Mat<f64>, Mat<f64>) {
         let pencil = self.search.pencil;
         let mass_w = pencil.mass_times(w.as_ref());
         let (mut q, mut mass_q) = (Mat::zeros(w.nrows(), 0), Mat::zeros(w.nrows(), 0));
         let (mut rest, mut mass_rest) = (w.clone(), mass_w.clone());
-        // Each round takes the directions that the Gram matrix resolves next to the longest.
+        // Each round takes the directions that the Gram matrix resolves beside the longest one.
         while q.ncols() < w.ncols() {
             let Some((values, u)) = gram_eigen(&rest, &mass_rest) else {
                 break;
@@ -239,7 +239,7 @@ impl<'a> Basis<'a> {
             }
             let (mut new, mut mass_new) = normalised(&rest, &mass_rest, &values, &u, first);
             if q.ncols() > 0 || values[first] < SPREAD * largest {
-                // Short directions were stretched along with what rounding had left in them.
+                // Normalising short directions amplifies their rounding errors.
                 remove(&mut new, &mass_new, self.search.locked);
                 remove(&mut new, &mass_new, self.v.subcols(0, self.known));
                 remove(&mut new, &mass_new, q.as_ref());
@@ -262,7 +262,7 @@ impl<'a> Basis<'a> {
         (q, mass_q, coupling)
     }
 
-    /// Fills a block up with random directions.
+    /// Fills up a block with random directions.
     fn refill(
         &mut self,
         block: Mat<f64>,
@@ -287,7 +287,7 @@ impl<'a> Basis<'a> {
         (beside(&block, &extra), mass_block, coupling)
     }
 
-    /// Random directions, smoothed by the operator, M-orthonormal and orthogonal to the basis and `also`.
+    /// Draws random directions, smoothed by the operator, M-orthonormal and orthogonal to the basis and `also`.
     fn fresh(&mut self, also: MatRef<'_, f64>, wanted: usize) -> (Mat<f64>, Mat<f64>) {
         let n = self.v.nrows();
         let wanted = wanted.min(self.search.block);
@@ -328,7 +328,7 @@ impl<'a> Basis<'a> {
         self.coupling = coupling;
     }
 
-    /// Eigenpairs of T with the residuals that the coupling to the current block leaves.
+    /// Computes the eigenpairs of T with the residuals from the coupling to the current block.
     fn ritz(&self) -> Option<Ritz> {
         let m = self.known;
         let (values, u) = tall::symmetric_eigen(self.t.submatrix(0, 0, m, m))?;
@@ -365,10 +365,10 @@ impl<'a> Basis<'a> {
         self.search.pencil.shift + 1.0 / theta
     }
 
-    /// How many of the largest Ritz values have converged, without a gap.
+    /// Counts the largest Ritz values that have converged, up to the first that has not.
     fn converged(&self, ritz: &Ritz) -> usize {
         let pencil = self.search.pencil;
-        // Norms of a mode whose mass is spread evenly; the finished vectors are measured themselves.
+        // Scale of a mode with evenly spread mass; the finished vectors are measured themselves.
         let unit = pencil.mean_mass.sqrt();
         (0..ritz.theta.len().min(self.search.wanted))
             .take_while(|&i| {
@@ -380,7 +380,7 @@ impl<'a> Basis<'a> {
             .count()
     }
 
-    /// Whether the search may end with so many converged.
+    /// Returns whether the search may end with `converged` Ritz values.
     fn enough(&self, ritz: &Ritz, converged: usize, exhausted: bool) -> bool {
         if exhausted {
             return true;
@@ -388,7 +388,7 @@ impl<'a> Basis<'a> {
         let Some(&next) = ritz.theta.get(converged) else {
             return false;
         };
-        // The next one need only be known well enough to tell where the gap before it lies.
+        // The next value need only be accurate enough to locate the gap before it.
         if ritz.error[converged] > 0.02 * next && converged < self.search.wanted + 1 {
             let last = converged.checked_sub(1).map(|i| ritz.theta[i]);
             if last.is_none_or(|last| next + ritz.error[converged] > last) {
@@ -405,7 +405,7 @@ impl<'a> Basis<'a> {
             >= self.search.total
     }
 
-    /// Keeps the Ritz vectors at the upper end and the current block.
+    /// Restarts with the largest Ritz vectors and the current block.
     fn restart(&mut self, ritz: &Ritz) {
         let m = self.known;
         let keep = (self.search.wanted + (m.saturating_sub(self.search.wanted)) / 3).min(m);
@@ -448,7 +448,7 @@ impl<'a> Basis<'a> {
     }
 }
 
-/// Takes the parts along the M-orthonormal columns of `v` out of `w` and gives the coefficients.
+/// Removes from `w` its components along the M-orthonormal columns of `v` and returns the coefficients.
 fn remove(w: &mut Mat<f64>, mass_w: &Mat<f64>, v: MatRef<'_, f64>) -> Mat<f64> {
     let c = tall::inner(v, mass_w.as_ref());
     if v.ncols() > 0 {
@@ -457,14 +457,14 @@ fn remove(w: &mut Mat<f64>, mass_w: &Mat<f64>, v: MatRef<'_, f64>) -> Mat<f64> {
     c
 }
 
-/// Eigenvalues and vectors of `wᵀ M w`.
+/// Computes the eigenvalues and vectors of `wᵀ M w`.
 fn gram_eigen(w: &Mat<f64>, mass_w: &Mat<f64>) -> Option<(Vec<f64>, Mat<f64>)> {
     let mut gram = tall::inner(w.as_ref(), mass_w.as_ref());
     tall::symmetrise(&mut gram);
     tall::symmetric_eigen(gram.as_ref())
 }
 
-/// `w u` with unit columns, from the eigenpairs of the Gram matrix from `first` on; and the mass times it.
+/// Returns `w u` with unit columns, from the eigenpairs of the Gram matrix from `first` on, and M times it.
 fn normalised(
     w: &Mat<f64>,
     mass_w: &Mat<f64>,
@@ -479,7 +479,7 @@ fn normalised(
     (of(w), of(mass_w))
 }
 
-/// Norms of the columns in the mass.
+/// Returns the M-norms of the columns.
 fn column_norms(w: &Mat<f64>, mass_w: &Mat<f64>) -> Vec<f64> {
     (0..w.ncols())
         .map(|j| {

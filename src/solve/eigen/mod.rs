@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The lowest eigenpairs of `K x = λ M x`: vibration modes of a body.
 //!
-//! Shift-invert block Lanczos [grimes1994; wu2000] finds them, Rayleigh-Ritz on K and M finishes
-//! them, and that none is missing is proven: the number of eigenvalues below a bound is the number of negative
-//! pivots of `K − bound · M`, counted by one more factorisation. Where some are missing (more equal ones than a
-//! block has columns), the search goes on beside those found. Free motions of parts that nothing holds are
-//! known beforehand. Bodies so small that a basis would span half of all are solved densely.
+//! Shift-invert block Lanczos [grimes1994; wu2000] finds them, and Rayleigh-Ritz on K and M refines them. One more
+//! factorisation proves that the set is complete: the number of eigenvalues below a bound is the number of negative pivots
+//! of `K − bound · M`. Where some are missing (more equal ones than a block has columns), the search continues with those
+//! found projected out. Free motions of unattached parts are known beforehand. Bodies so small that a basis would span half
+//! of the space are solved densely.
 //!
-//! Everything starts from fixed numbers and sums in a fixed order: results are the same whenever and on
-//! however many threads they are computed. Among equal eigenvalues any basis of their space is as good as
-//! another.
+//! Computation starts from fixed numbers and sums in a fixed order, so results do not depend on the number of threads.
+//! Among equal eigenvalues any basis of their space is equally valid.
 
 mod finish;
 mod lanczos;
@@ -26,39 +25,39 @@ use std::sync::Arc;
 
 /// Residuals below this share of `(‖K‖ + λ ‖M‖) ‖φ‖` are rounding.
 const ROUNDING: f64 = 1e-13;
-/// A pivot below this share of its diagonal entry is taken for that of a singular matrix.
+/// Pivot, as a share of its diagonal entry, below which the matrix counts as singular.
 const SINGULAR: f64 = 1e-10;
-/// Eigenvalues are told apart when they differ by this share.
+/// Relative difference above which eigenvalues count as distinct.
 const APART: f64 = 1e-4;
-/// Searches beside what was found, at most.
+/// Maximum number of searches.
 const SEARCHES: usize = 24;
-/// Columns of a block at most.
+/// Maximum number of columns of a block.
 const WIDEST: usize = 32;
 
-/// What is wanted.
+/// Options of [`lowest`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct EigenOptions {
     /// Number of eigenpairs.
     pub count: usize,
-    /// Largest residual `‖K φ − λ M φ‖` in proportion to `λ ‖M φ‖`, where rounding allows it; 1e-9.
+    /// Largest residual `‖K φ − λ M φ‖` relative to `λ ‖M φ‖`, where rounding allows it. Default: 1e-9.
     pub tolerance: f64,
-    /// `K − shift · M` is factored and has to be positive definite: a shift below all eigenvalues, 1/s². None
-    /// takes 0 when K is definite, else a small negative one.
+    /// Shift below all eigenvalues, 1/s²: `K − shift · M` is factored and has to be positive definite. `None`: 0 when K is
+    /// definite, else a small negative number.
     pub shift: Option<f64>,
-    /// Block size; None chooses.
+    /// Block size; `None`: automatic.
     pub block: Option<usize>,
-    /// Basis size at a restart; None chooses.
+    /// Basis size that triggers a restart; `None`: automatic.
     pub room: Option<usize>,
-    /// Restarts at most.
+    /// Maximum number of restarts of a search.
     pub max_restarts: usize,
-    /// Whether `count` is beyond the free motions of parts that nothing holds: these then come besides. False.
+    /// Whether free motions of unattached parts are returned in addition to `count`. Default: false.
     pub beyond_free: bool,
-    /// Whether a further factorisation proves that none is missing; true.
+    /// Whether a further factorisation proves that the set is complete. Default: true.
     pub verify: bool,
 }
 
 impl EigenOptions {
-    /// So many eigenpairs, everything else as it is by default.
+    /// Creates options for `count` eigenpairs, with defaults for the rest.
     pub fn new(count: usize) -> Self {
         Self {
             count,
@@ -76,26 +75,26 @@ impl EigenOptions {
 /// Eigenpairs, ascending.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Eigenpairs {
-    /// λ, 1/s², ascending, never negative.
+    /// Eigenvalues λ, 1/s², ascending, never negative.
     pub values: Vec<f64>,
-    /// φ, one vector per node, with `φᵀ M φ = 1`; the largest component is positive.
+    /// Eigenvectors φ, one vector per node, with `φᵀ M φ = 1`; the largest component is positive.
     pub vectors: Vec<Vec<Vec3>>,
-    /// `‖K φ − λ M φ‖`.
+    /// Residual norms `‖K φ − λ M φ‖`.
     pub residuals: Vec<f64>,
-    /// What each residual may be: the larger of `tolerance · λ ‖M φ‖` and `1e-13 (‖K‖ + λ ‖M‖) ‖φ‖`, with norms
-    /// of matrices bounded from below by their longest columns.
+    /// Allowed size of each residual: the larger of `tolerance · λ ‖M φ‖` and `1e-13 (‖K‖ + λ ‖M‖) ‖φ‖`, with norms of
+    /// matrices bounded from below by their longest columns.
     pub allowed: Vec<f64>,
-    /// Right-hand sides that were solved for.
+    /// Number of right-hand sides solved for.
     pub solves: usize,
-    /// Restarts of the basis.
+    /// Number of restarts of the basis.
     pub restarts: usize,
-    /// Searches beside what had been found, for the sake of equal eigenvalues.
+    /// Number of searches; more than one where equal eigenvalues exceed a block.
     pub searches: usize,
-    /// Whether a count of the eigenvalues below a bound agrees with what was found: none is missing.
+    /// Whether a count of the eigenvalues below a bound proves that the set is complete.
     pub verified: bool,
 }
 
-/// Why there are no eigenpairs.
+/// Reason why eigenpairs could not be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EigenError {
     /// Matrices and positions of different sizes.
@@ -107,41 +106,41 @@ pub enum EigenError {
         stiffness: usize,
         /// Rows of the mass.
         mass: usize,
-        /// Positions.
+        /// Number of positions.
         centres: usize,
     },
-    /// No modes asked for.
+    /// A request for zero modes.
     #[error("no modes were asked for: ask for at least one")]
     None,
-    /// More modes than unknowns.
+    /// More modes than degrees of freedom.
     #[error(
         "{asked} modes were asked for, but the body has only {free} degrees of freedom: ask for fewer or refine it"
     )]
     TooMany {
-        /// Modes asked for.
+        /// Requested number of modes.
         asked: usize,
-        /// Three times the free nodes.
+        /// Number of degrees of freedom, three per free node.
         free: usize,
     },
     /// A setting out of range.
     #[error("{name} must be {range}, not {value}")]
     Setting {
-        /// Which.
+        /// Name of the setting.
         name: &'static str,
-        /// What it may be.
+        /// Permitted range.
         range: &'static str,
-        /// What it is.
+        /// Value of the setting.
         value: f64,
     },
-    /// A number that is none.
+    /// An entry that is not finite.
     #[error("the {what} at free node {node} is not a finite number: check positions and material")]
     NotFinite {
-        /// Stiffness, mass or position.
+        /// Kind of the entry: stiffness, mass or position.
         what: &'static str,
         /// The node.
         node: usize,
     },
-    /// The diagonal of the mass is not positive.
+    /// A diagonal entry of the mass that is not positive.
     #[error(
         "free node {node} has the mass {mass}: every free node needs a positive one (it may be in no element)"
     )]
@@ -176,20 +175,20 @@ pub enum EigenError {
     /// Numbers overflow.
     #[error("numbers overflow: stiffness and mass are too far apart in size")]
     Overflow,
-    /// Too many restarts.
+    /// The limit on restarts was reached.
     #[error(
         "only {found} of {asked} modes converged in {restarts} restarts: \
              improve very flat elements, or ask for a larger tolerance"
     )]
     NotConverged {
-        /// Converged ones.
+        /// Number of converged modes.
         found: usize,
-        /// Modes asked for.
+        /// Requested number of modes.
         asked: usize,
-        /// Restarts made.
+        /// Number of restarts.
         restarts: usize,
     },
-    /// Memory or indices do not suffice.
+    /// Memory or indices ran out.
     #[error(transparent)]
     Solve(#[from] SolveError),
     /// Stopped by the caller.
@@ -197,12 +196,12 @@ pub enum EigenError {
     Cancelled(#[from] Cancelled),
 }
 
-/// The lowest eigenpairs of `K x = λ M x` on free nodes: `stiffness` in N/m, positive semi-definite, `mass` in kg, positive
-/// definite, both symmetric, `centres` the nodes' positions (for the order of elimination and rigid motions).
-/// `ΦᵀMΦ = I` to rounding. [choi2003, §3.1]
+/// Computes the lowest eigenpairs of `K x = λ M x` on free nodes. `stiffness` in N/m is positive semi-definite, `mass` in
+/// kg positive definite, both are symmetric. `centres` are the nodes' positions, for the elimination order and rigid
+/// motions. `ΦᵀMΦ = I` to rounding. [choi2003, §3.1]
 ///
 /// # Errors
-/// Input that does not fit or holds no numbers; more modes than degrees of freedom; matrices that are not
+/// Arrays of different sizes or with entries that are not finite; more modes than degrees of freedom; matrices that are not
 /// (semi-)definite; no convergence; memory; cancelled. A factorisation cannot be interrupted.
 pub fn lowest(
     stiffness: &BlockMatrix,
@@ -217,10 +216,10 @@ pub fn lowest(
     lowest_of(stiffness, mass, (&symbolic, centres), options, progress)
 }
 
-/// The order of elimination of a pencil and what else its pattern tells: for many pencils of the same pattern.
+/// Analyses the pattern of a pencil, for many pencils of the same pattern.
 ///
 /// # Errors
-/// Memory or indices do not suffice.
+/// Memory or indices ran out.
 pub fn analysed(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
@@ -232,7 +231,7 @@ pub fn analysed(
     )?))
 }
 
-/// [`lowest`] with a pattern that was analysed before, and the nodes' positions.
+/// Computes as [`lowest`] with a pattern analysed before and the nodes' positions.
 ///
 /// # Errors
 /// As [`lowest`].
@@ -265,7 +264,7 @@ pub fn lowest_of(
     };
     step(progress, 0.95, "Modes")?;
     let finished = finish::finish(&mut pencil, subspace, options.count, options.tolerance)?;
-    // Zero up to rounding, in terms of the largest eigenvalue.
+    // Zero up to rounding, relative to the largest eigenvalue.
     let zero = 1e-11 * pencil.norm_k / pencil.norm_m;
     if let Some(&value) = finished.values.iter().find(|&&v| v < -zero) {
         return Err(EigenError::Negative { value });
@@ -349,7 +348,7 @@ fn check(
     Ok(())
 }
 
-/// Factors `K − σ M` with the caller's shift, with none, or with a small negative one.
+/// Factors `K − σ M` with the caller's shift, with zero, or with a small negative one.
 fn choose_shift(
     pencil: &mut Pencil<'_>,
     options: &EigenOptions,
@@ -371,20 +370,20 @@ fn choose_shift(
             Err(other) => return Err(other.into()),
         }
     }
-    // Far enough from zero to be factored well, near enough to tell the lowest modes apart.
+    // Far enough from zero for a good factor, close enough to separate the lowest modes.
     let least = 1e-9 * pencil.norm_k / pencil.norm_m;
     let shift = -(0.1 * rigid.elastic).max(least);
     pencil.factor(shift).map(|_| ()).map_err(named(shift))
 }
 
-/// Searches until the count agrees.
+/// Searches repeated until the count of eigenvalues agrees.
 struct Driver<'a> {
     options: &'a EigenOptions,
     block: usize,
-    /// Eigenvectors found so far, M-orthonormal, and their eigenvalues, both ascending search by search.
+    /// Eigenvectors found, M-orthonormal, and their eigenvalues, both ascending within each search.
     vectors: Mat<f64>,
     values: Vec<f64>,
-    /// A lower bound of what comes next.
+    /// Lower bound of the next eigenvalue.
     next: f64,
     unknowns: usize,
     solves: usize,
@@ -410,7 +409,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Columns of a basis at which a search for so many is restarted.
+    /// Returns the number of columns of a basis that triggers a restart, for a search for `wanted` eigenpairs.
     fn room(&self, wanted: usize, block: usize) -> usize {
         let chosen = 3 * wanted + 6 * block;
         self.options.room.unwrap_or(chosen).max(wanted + 2 * block)
@@ -448,7 +447,7 @@ impl<'a> Driver<'a> {
             }
             step(progress, 0.85, "Count of eigenvalues")?;
             let (bound, expected) = self.bound();
-            // A pivot that happens to be zero: the bound hit an eigenvalue of a leading part.
+            // A zero pivot means that the bound hit an eigenvalue of a leading part.
             let below = pencil
                 .count_below(bound)
                 .or_else(|_| pencil.count_below(bound * (1.0 + 1e-7)));
@@ -466,7 +465,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Looks for so many further ones.
+    /// Searches for `wanted` further eigenpairs.
     fn search(
         &self,
         pencil: &Pencil<'_>,
@@ -475,7 +474,7 @@ impl<'a> Driver<'a> {
     ) -> Result<Found, EigenError> {
         let mut known = self.values.clone();
         known.sort_by(f64::total_cmp);
-        // What a block was too narrow for, a wider one finds at once.
+        // A wider block finds at once the eigenvalues that a narrow one missed.
         let block = if self.searches == 0 {
             self.block
         } else {
@@ -516,8 +515,8 @@ impl<'a> Driver<'a> {
         self.searches += 1;
     }
 
-    /// A bound in a gap of what was found, beyond the last wanted one if there is a gap, else before the
-    /// values equal to it; and how many were found below.
+    /// Returns a bound in a gap between the eigenvalues found, and the number of them below it. The gap is behind the last
+    /// wanted one if there is one, else before the values equal to it.
     fn bound(&self) -> (f64, usize) {
         let mut values = self.values.clone();
         values.sort_by(f64::total_cmp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The pair (K, M) in the order of elimination, and the factorisation of `K − σ M`.
+//! The pair (K, M) in elimination order, and the factorisation of `K − σ M`.
 
 use super::EigenError;
 use crate::Vec3;
@@ -19,10 +19,10 @@ use rayon::prelude::*;
 use sprs::{CsMatI, PermOwnedI, transform_mat_papt};
 use std::sync::Arc;
 
-/// Nodes of one task of a product.
+/// Number of nodes of one task of a product.
 const NODES: usize = 512;
 
-/// Stiffness and mass with rows in the order of elimination; vectors are columns, xyz interleaved.
+/// Stiffness and mass with rows in elimination order. Vectors are columns, xyz interleaved.
 pub(super) struct Pencil<'a> {
     stiffness: &'a BlockMatrix,
     mass: &'a ScalarMatrix,
@@ -32,15 +32,15 @@ pub(super) struct Pencil<'a> {
     /// σ of the factorisation.
     pub shift: f64,
     factored: bool,
-    /// The largest Euclidean norm of a column of K and of M: lower bounds of their norms.
+    /// Largest Euclidean norms of a column of K and of M: lower bounds of the norms of K and M.
     pub norm_k: f64,
     pub norm_m: f64,
-    /// Mass of a node in the mean.
+    /// Mean mass of a node, kg.
     pub mean_mass: f64,
 }
 
 impl<'a> Pencil<'a> {
-    /// Takes the pattern's analysis; nothing is factored yet.
+    /// Permutes the matrices with an analysed pattern. Nothing is factored yet.
     pub fn new(
         stiffness: &'a BlockMatrix,
         mass: &'a ScalarMatrix,
@@ -77,12 +77,12 @@ impl<'a> Pencil<'a> {
         })
     }
 
-    /// Number of unknowns.
+    /// Returns the number of unknowns.
     pub fn len(&self) -> usize {
         3 * self.stiffness.rows()
     }
 
-    /// The node at each position of the order of elimination.
+    /// Returns the node at each position of the elimination order.
     pub fn order(&self) -> &[u32] {
         &self.cholesky.symbolic().ordering().order
     }
@@ -110,7 +110,7 @@ impl<'a> Pencil<'a> {
         }
     }
 
-    /// Factors `K − σ M`, which has to be positive definite; gives its smallest relative pivot.
+    /// Factors `K − σ M`, which has to be positive definite, and returns its smallest relative pivot.
     pub fn factor(&mut self, shift: f64) -> Result<f64, SolveError> {
         self.fill(shift);
         self.cholesky.factor()?;
@@ -119,7 +119,7 @@ impl<'a> Pencil<'a> {
         Ok(self.cholesky.smallest_pivot().0)
     }
 
-    /// Factors again if a count took the factorisation's place.
+    /// Factors again if a count overwrote the factorisation.
     pub fn restore(&mut self) -> Result<(), SolveError> {
         if self.factored {
             return Ok(());
@@ -127,19 +127,19 @@ impl<'a> Pencil<'a> {
         self.factor(self.shift).map(|_| ())
     }
 
-    /// Number of eigenvalues below `bound`. The factorisation is lost until [`restore`](Self::restore).
+    /// Counts the eigenvalues below `bound`. The factorisation is lost until [`restore`](Self::restore).
     pub fn count_below(&mut self, bound: f64) -> Result<usize, SolveError> {
         self.factored = false;
         self.fill(bound);
         self.cholesky.count_negative()
     }
 
-    /// `(K − σ M)⁻¹ x`, in place.
+    /// Computes `(K − σ M)⁻¹ x` in place.
     pub fn solve(&self, x: &mut Mat<f64>) {
         self.cholesky.solve_columns(x.as_mut());
     }
 
-    /// `K x`.
+    /// Computes `K x`.
     pub fn stiffness_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
         times(&self.rows_k, x, |b, x, y| {
             let width = x.len() / 3;
@@ -152,14 +152,14 @@ impl<'a> Pencil<'a> {
         })
     }
 
-    /// `M x`.
+    /// Computes `M x`.
     pub fn mass_times(&self, x: MatRef<'_, f64>) -> Mat<f64> {
         times(&self.rows_m, x, |m, x, y| {
             y.iter_mut().zip(x).for_each(|(y, x)| *y += m * x);
         })
     }
 
-    /// Refuses a mass matrix that is not positive definite, by factoring it.
+    /// Checks by factoring that the mass matrix is positive definite.
     pub fn check_mass(&self) -> Result<(), EigenError> {
         let n = self.mass.rows();
         if n == 0 {
@@ -167,7 +167,7 @@ impl<'a> Pencil<'a> {
         }
         let rows = &self.rows_m;
         let too_large = || EigenError::Solve(SolveError::TooLarge { nodes: n });
-        // Symmetric: its rows are its columns.
+        // Symmetric, so rows equal columns.
         let starts = rows.indptr();
         let starts = starts.raw_storage();
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, starts, None, rows.indices());
@@ -193,7 +193,7 @@ impl<'a> Pencil<'a> {
         factored.map(|_| ()).map_err(|_| EigenError::Mass)
     }
 
-    /// Connected parts, as positions in the order of elimination.
+    /// Returns the connected parts, as positions in the elimination order.
     pub fn parts(&self) -> Vec<Vec<u32>> {
         let n = self.order().len();
         let mut seen = vec![false; n];
@@ -221,7 +221,8 @@ impl<'a> Pencil<'a> {
         parts
     }
 
-    /// Deterministic numbers between -1 and 1 for so many columns, in terms of the caller's numbering.
+    /// Draws deterministic numbers between -1 and 1 for `columns` columns; they depend on the caller's numbering, not on the
+    /// elimination order.
     pub fn random(&self, columns: usize, seed: u64) -> Mat<f64> {
         let order = self.order();
         Mat::from_fn(self.len(), columns, |row, column| {
@@ -231,8 +232,8 @@ impl<'a> Pencil<'a> {
         })
     }
 
-    /// Residual norms `‖K φ − λ M φ‖` and their bounds for a relative tolerance: the larger of
-    /// `tolerance · λ ‖M φ‖` and the rounding that no method goes below.
+    /// Returns the residual norms `‖K φ − λ M φ‖` and their bounds for a relative tolerance: the larger of `tolerance · λ ‖M φ‖`
+    /// and the rounding error that no method avoids.
     pub fn residuals(&self, x: MatRef<'_, f64>, values: &[f64], tolerance: f64) -> Vec<(f64, f64)> {
         let mut kx = self.stiffness_times(x);
         let mx = self.mass_times(x);
@@ -256,7 +257,7 @@ impl<'a> Pencil<'a> {
     }
 }
 
-/// Which nodes share an entry of either matrix.
+/// Builds the graph of nodes that share an entry in either matrix.
 pub(super) fn graph(stiffness: &BlockMatrix, mass: &ScalarMatrix) -> Graph {
     let n = stiffness.rows();
     let edges = (0..n).flat_map(|i| {
@@ -267,7 +268,7 @@ pub(super) fn graph(stiffness: &BlockMatrix, mass: &ScalarMatrix) -> Graph {
     Graph::from_edges(n, edges.filter(|&(i, j)| j < i))
 }
 
-/// The finaliser of splitmix64.
+/// Applies the finaliser of splitmix64.
 fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -275,14 +276,14 @@ fn mix(x: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// A matrix over nodes times each column. `entry` adds an entry times three rows of `x` to three rows of `y`. Rows of the product
-/// are independent, in fixed chunks, so that it does not depend on how many threads there are.
+/// Multiplies a matrix over nodes by each column. `entry` adds an entry times three rows of `x` to three rows of `y`. Rows of the
+/// product are independent, in fixed chunks, so the result does not depend on the number of threads.
 fn times<T: Entry + Sync>(
     matrix: &CsMatI<T, u32>,
     x: MatRef<'_, f64>,
     entry: impl Fn(&T, &[f64], &mut [f64]) + Sync,
 ) -> Mat<f64> {
-    // Numbers of a node side by side, so that an entry is read once for all columns.
+    // Values of a node are contiguous, so that an entry is read once for all columns.
     let node = 3 * x.ncols();
     let mut y = Mat::zeros(x.nrows(), x.ncols());
     if node == 0 {

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Motions that cost no energy: rigid fields of parts that nothing holds, found part by part.
+//! Motions that cost no energy: rigid fields of unattached parts, found part by part.
 //!
-//! They are eigenvectors for the eigenvalue 0 in closed form, however many free parts there are. A field is
-//! taken only if the stiffness really leaves it without force, so a matrix that is not an elastic body's
-//! loses nothing. The Rayleigh quotients of quadratic fields tell the order of the lowest elastic eigenvalue,
-//! by which a shift is chosen.
+//! They are eigenvectors for the eigenvalue 0 in closed form, for any number of free parts. A field is
+//! accepted only if its elastic force is zero up to rounding, so the method also works for matrices that are
+//! not those of an elastic body. The Rayleigh quotients of quadratic fields give the order of magnitude of
+//! the lowest elastic eigenvalue, from which a shift is chosen.
 
 use super::pencil::Pencil;
 use crate::Vec3;
 use crate::solve::tall;
 use faer::Mat;
 
-/// A field is free when its force is below this share of the stiffness.
+/// Force of a field, as a share of the stiffness, below which the field is free.
 const FREE: f64 = 1e-13;
-/// Squared lengths below this share of the longest are dependent fields.
+/// Squared length, as a share of the longest, below which fields are dependent.
 const DEPENDENT: f64 = 1e-11;
 
-/// Parts of the body and their free motions.
+/// Free motions of the body's parts.
 pub(super) struct Rigid {
-    /// M-orthonormal fields without force.
+    /// M-orthonormal fields without elastic force.
     pub fields: Mat<f64>,
-    /// About the lowest eigenvalue that is not zero, 1/s²; an upper bound.
+    /// Estimate of the lowest nonzero eigenvalue, 1/s², from above.
     pub elastic: f64,
 }
 
-/// Finds the free motions; `centres` in the caller's numbering.
+/// Finds the free motions. `centres` are in the caller's numbering.
 pub(super) fn rigid(pencil: &Pencil<'_>, centres: &[Vec3]) -> Rigid {
     let parts = pencil.parts();
     let centres: Vec<Vec3> = pencil
@@ -40,7 +40,7 @@ pub(super) fn rigid(pencil: &Pencil<'_>, centres: &[Vec3]) -> Rigid {
     }
 }
 
-/// Coordinates from the middle of each part, in units of its size.
+/// Returns coordinates relative to the mean of each part, in units of its size.
 fn local_places(parts: &[Vec<u32>], centres: &[Vec3]) -> Vec<Vec3> {
     let mut places = vec![Vec3::zeros(); centres.len()];
     for part in parts {
@@ -102,7 +102,7 @@ fn free_fields(pencil: &Pencil<'_>, parts: &[Vec<u32>], places: &[Vec3]) -> Mat<
     fields
 }
 
-/// The lowest Rayleigh quotient that is not zero, over fields of second degree on each part.
+/// Returns the lowest nonzero Rayleigh quotient over fields of second degree on each part.
 fn lowest_quadratic(pencil: &Pencil<'_>, parts: &[Vec<u32>], places: &[Vec3], free: bool) -> f64 {
     let fallback = 1e-6 * pencil.norm_k / pencil.norm_m;
     if !free {
@@ -141,7 +141,8 @@ fn lowest_quadratic(pencil: &Pencil<'_>, parts: &[Vec<u32>], places: &[Vec3], fr
     if lowest.is_finite() { lowest } else { fallback }
 }
 
-/// Rayleigh-Ritz on the fields `p` of one part: values ascending and M-orthonormal combinations of fields.
+/// Runs Rayleigh-Ritz on the fields `p` of one part. Returns the values, ascending, and M-orthonormal
+/// combinations of fields.
 fn quotients(
     part: &[u32],
     p: &Mat<f64>,

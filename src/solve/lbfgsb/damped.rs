@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Steps of a function that knows its second derivative C roughly: a trust region in a box. [more1978; nielsen1999]
+//! Steps of a function with an approximate second derivative C: a trust region in a box. [more1978; nielsen1999]
 //!
-//! A step minimises `g·d + ½ dᵀ(C + μD)d` in the box, exactly, by active sets: with D the largest diagonal of C that was seen,
-//! so that a variable is measured by what it does. The damping μ follows from how much of the promised decrease came
-//! true. Each trial is one evaluation; there is no line search. No variable moves by more than a number of its typical sizes
-//! that grows where such steps keep their promise: the first ones, when little is known, leap into the basin of no other
+//! A step minimises `g·d + ½ dᵀ(C + μD)d` in the box, exactly, by active sets. D is the largest diagonal of C seen, so that
+//! each variable is scaled by its effect. The damping μ follows the ratio of actual to predicted decrease. Each trial is one
+//! evaluation; there is no line search. No variable moves by more than a number of its typical sizes. This number grows where
+//! such steps achieve their prediction, so that the first steps, when little is known, do not leap into the basin of another
 //! minimum.
 //!
-//! Deviation: no variable counts as less than a tiny part of the strongest, or those without effect would leave no step.
+//! Deviation: D has a lower bound, a tiny share of its largest entry; otherwise variables without effect would prevent every
+//! step.
 
 use super::{Point, Scaled, rounding};
 use nalgebra::{Cholesky, DMatrix, DVector};
 
-/// Damping at first, at least, and where it has become useless.
+/// Initial damping, its lower limit, and the value at which steps are useless.
 const FIRST: f64 = 1e-3;
 const LEAST: f64 = 1e-9;
 const MOST: f64 = 1e12;
-/// The share of the promised decrease that a step must bring.
+/// Share of the predicted decrease that a step must achieve.
 const GAIN: f64 = 1e-4;
-/// The share from which on longer steps are tried.
+/// Share of the predicted decrease from which longer steps are tried.
 const TRUSTED: f64 = 0.5;
-/// The least of D, as a part of its largest entry.
+/// Lower bound of D, as a share of its largest entry.
 const WEAK: f64 = 1e-10;
 
-/// The trust region.
+/// The state of the trust region.
 pub(super) struct Damping {
-    /// μ.
+    /// Damping μ.
     damping: f64,
-    /// By how much μ grows when the next step fails.
+    /// Factor by which μ grows when the next step fails.
     growth: f64,
-    /// D.
+    /// Diagonal D, one entry per variable.
     diagonal: DVector<f64>,
-    /// The most that any scaled variable moves.
+    /// Largest change of a scaled variable in a step.
     first_step: f64,
 }
 
@@ -45,7 +46,7 @@ impl Damping {
         }
     }
 
-    /// The next point; none where no step brings what it promises, or evaluations run out.
+    /// Returns the next point; `None` where no step achieves its prediction, or evaluations run out.
     pub fn step(&mut self, scaled: &mut Scaled, here: &Point, c: &DMatrix<f64>) -> Option<Point> {
         let n = here.z.len();
         self.diagonal = self.diagonal.sup(&c.diagonal());
@@ -87,7 +88,7 @@ impl Damping {
     }
 }
 
-/// The minimum of `g·d + ½ dᵀBd` over `lower ≤ d ≤ upper`, which zero satisfies, with B positive definite; none where B is
+/// Minimises `g·d + ½ dᵀBd` over `lower ≤ d ≤ upper`, a box that contains zero, for a positive definite B; `None` where B is
 /// not.
 fn in_box(
     b: &DMatrix<f64>,
@@ -100,7 +101,7 @@ fn in_box(
     let mut held: Vec<bool> = (0..n)
         .map(|i| (g[i] >= 0.0 && lower[i] >= 0.0) || (g[i] <= 0.0 && upper[i] <= 0.0))
         .collect();
-    // Each round holds or frees one variable; cycles are only rounding's.
+    // Each round fixes or frees one variable; only rounding could cause cycles.
     for _ in 0..8 * n + 8 {
         let free: Vec<usize> = (0..n).filter(|&i| !held[i]).collect();
         let slope = g + b * &d;

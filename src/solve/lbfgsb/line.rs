@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Searches along a line for a point that satisfies the strong Wolfe conditions. [byrd1995, §6]
+//! Line search for a point that satisfies the strong Wolfe conditions. [byrd1995, §6]
 
 use super::{Point, Scaled, rounding};
 use nalgebra::DVector;
 
-/// Wolfe: the share of the promised decrease that a step must bring.
+/// Wolfe: share of the predicted decrease that a step must achieve.
 const DECREASE: f64 = 1e-4;
-/// Wolfe: the share of the slope that a step may leave.
+/// Wolfe: share of the slope that may remain after a step.
 const CURVATURE: f64 = 0.9;
-/// Evaluations of one line search at most.
+/// Maximum number of evaluations of one line search.
 const TRIALS: usize = 30;
 
-/// What is known of one step along a line.
+/// Value and slope at one step along a line.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     step: f64,
@@ -20,7 +20,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// The minimum of the cubic through this trial and a worse one, kept off both ends.
+    /// Returns the minimum of the cubic through this trial and a worse one, kept away from both ends.
     fn between(&self, other: &Trial) -> f64 {
         let width = other.step - self.step;
         if !other.value.is_finite() {
@@ -39,8 +39,8 @@ impl Trial {
     }
 }
 
-/// A point along d that satisfies the strong Wolfe conditions, or falls enough and lies at the box or at the end of
-/// the trials; none where no point does.
+/// Returns a point along d that satisfies the strong Wolfe conditions, or one with sufficient decrease where the
+/// box or the trials end the search; `None` where it finds neither.
 pub(super) fn search(
     scaled: &mut Scaled,
     here: &Point,
@@ -52,7 +52,7 @@ pub(super) fn search(
         return None;
     }
     let longest = scaled.room(&here.z, d);
-    // A blind model says nothing of how long d should be: at most one typical size.
+    // A blind model gives no length for d: at most one typical size.
     let most = if blind { 1.0 / d.amax() } else { 1.0 };
     let mut step = most.min(1.0).min(longest);
     let noise = rounding(here.value);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The function's curvature by the last steps. [byrd1995, §3]
+//! Quasi-Newton model of the function's curvature from the last steps. [byrd1995, §3]
 
 use nalgebra::{DMatrix, DVector};
 use std::collections::VecDeque;
 
-/// The quadratic model's matrix, as the remembered steps have it.
+/// The matrix of the quadratic model, from stored pairs.
 pub(super) struct Model {
-    /// Steps and changes of the gradient, the oldest first.
+    /// Pairs (step, gradient change), oldest first.
     pairs: VecDeque<(DVector<f64>, DVector<f64>)>,
     memory: usize,
     size: usize,
@@ -21,17 +21,17 @@ impl Model {
         }
     }
 
-    /// Whether nothing is known of the function's curvature.
+    /// Returns whether the function's curvature is unknown.
     pub fn is_blind(&self) -> bool {
         self.pairs.is_empty()
     }
 
-    /// Forgets all steps: what is remembered may be what misleads.
+    /// Discards all pairs, which may be misleading.
     pub fn forget(&mut self) {
         self.pairs.clear();
     }
 
-    /// B.
+    /// Returns B.
     pub fn matrix(&self) -> DMatrix<f64> {
         let theta = self.pairs.back().map_or(1.0, |(s, y)| y.dot(y) / s.dot(y));
         let mut b = DMatrix::identity(self.size, self.size) * theta;
@@ -44,7 +44,7 @@ impl Model {
         b
     }
 
-    /// Remembers a pair, unless it would make B indefinite.
+    /// Stores a pair, unless it would make B indefinite.
     pub fn learn(&mut self, s: DVector<f64>, y: DVector<f64>) {
         let sy = s.dot(&y);
         let usable = sy > 1e-12 * s.norm() * y.norm() && sy >= f64::MIN_POSITIVE;
