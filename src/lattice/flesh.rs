@@ -9,7 +9,7 @@ use super::samples::Samples;
 use crate::Vec3;
 use crate::surface::{OwnUnit, Surface};
 
-/// No cell.
+/// Marks a missing cell or group.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Ownership of flesh for cells that have copies.

@@ -12,7 +12,7 @@ pub(crate) struct Climb<'a> {
     pub keep: &'a [bool],
     /// For each vertex, its size, or zero if it is fixed.
     pub step_bound: &'a [f64],
-    /// Returns whether a vertex may move to a position.
+    /// Predicate for the positions that a vertex may move to.
     pub allowed: &'a dyn Fn(usize, Vec3) -> bool,
     /// Quality from which a vertex is not moved, radians.
     pub goal: f64,

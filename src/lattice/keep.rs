@@ -129,7 +129,7 @@ fn samples(x: &[Vec3; 4]) -> [Vec3; 15] {
     s
 }
 
-/// Keeps one tetrahedron around every sub-segment and skeleton point that has none.
+/// Keeps one tetrahedron around every sub-segment and skeleton point that lacks one.
 fn around_bones(tets: &[[u32; 4]], skeleton: &Protected, keep: &mut [bool], vertices: usize) {
     let fixed = skeleton.points.len() as u32;
     let far = (vertices - super::fill::FAR) as u32;

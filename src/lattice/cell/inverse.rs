@@ -21,7 +21,7 @@ const BOXES: u32 = 600;
 
 impl Cell {
     /// Returns local coordinates of a point: inside the cell if possible, else others that the continued map
-    /// takes there. `None` if the cell is degenerate or none are found (far outside a warped cell).
+    /// takes there. `None` if the cell is degenerate or the search fails (far outside a warped cell).
     pub fn local(&self, corners: &[Vec3], p: Vec3) -> Option<Vec3> {
         if matches!(self, Cell::Tetrahedron(_)) {
             let l = Vec3::repeat(0.25);
