@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Relative size of a second moment below which it gives no direction: a body as wide as deep.
 const ROUND: f64 = 1e-3;
-/// The same for third moments: residue in a body with half-turn symmetry, in files of single precision.
+/// Relative size of a third moment below which it gives no direction: residue of half-turn symmetry in single precision.
 const EVEN: f64 = 1e-5;
 /// Horizontal extent of points, as a share of the size, below which they have no heading.
 const UPRIGHT: f64 = 0.01;
@@ -68,7 +68,7 @@ impl Heading {
         })
     }
 
-    /// Returns the heading of triangles, weighted by area; `ALONG` if they have none.
+    /// Returns the heading of triangles, weighted by area; `ALONG` if they lie above one another.
     pub fn of_skin(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
         let points: Vec<(f64, Vec3)> = (triangles.iter())
             .flat_map(|t| over(t.map(|v| vertices[v as usize])))

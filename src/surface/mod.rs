@@ -83,7 +83,7 @@ pub struct Surface {
     winding: OnceLock<Arc<WindingTree>>,
     domain: OnceLock<Domain>,
     volume: OnceLock<f64>,
-    /// The same surface in its [`OwnUnit`]; `None` inside if it is in that unit already or cannot be converted.
+    /// Surface in its [`OwnUnit`]; `None` inside if it is in that unit already or cannot be converted.
     own: OnceLock<Option<Arc<Surface>>>,
 }
 

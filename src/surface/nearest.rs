@@ -164,7 +164,7 @@ impl Nearest {
         }
     }
 
-    /// Returns the nearest point closer than `within`; `None` if none is found or `p` is not finite.
+    /// Returns the nearest point closer than `within`; `None` if every point is farther or `p` is not finite.
     pub fn closest(&self, p: &Vec3, within: f64) -> Option<Found> {
         let q = glam(p);
         let node_cost = |node: &BvhNode, _: f64| outside(node, q);

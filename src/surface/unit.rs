@@ -10,8 +10,8 @@ use crate::Vec3;
 
 /// Size of a character in its own unit: between two powers of two, so that rounding reaches neither.
 const SIZE: f64 = 0.75;
-/// Rounding step of coordinates. It is so much coarser than the rounding of a change of scale that hardly any
-/// coordinate ends at another multiple.
+/// Rounding step of coordinates. A change of scale rounds far more finely, so hardly any coordinate ends at another
+/// multiple.
 pub(crate) const QUANTUM: f64 = 1.0 / (1u64 << 30) as f64;
 
 /// Shift, turn and scale between a character's input coordinates and its own unit.
