@@ -2,7 +2,7 @@
 //! Elastic energy of [`Elements`] at a displacement, with its gradient and Hessian. [capell2002, §3.2]
 //!
 //! On a piece with constant gradients g_a the displacement gradient is `H = Σ_a u_a g_aᵀ`. The energy is the piece's
-//! volume times the density of the [`Model`], the derivative by corner a is `|T| P g_a`, and the Hessian's block of
+//! volume times the density of the [`Model`]. Its derivative by corner a is `|T| P g_a`; the Hessian's block of
 //! corners a and b is `|T| (∂P/∂H)(g_a, g_b)`. Only differences of displacements enter, so a body far from the origin
 //! loses no digits.
 

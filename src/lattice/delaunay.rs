@@ -314,8 +314,8 @@ impl Mesh {
         Some(())
     }
 
-    /// Turns around the edge opposite corners `f` and `j`, from face `f` of cavity tetrahedron `t` to the
-    /// next face of the cavity, and returns the new tetrahedron on it.
+    /// Turns around the edge opposite corners `f` and `j`, from face `f` of cavity tetrahedron `t` to the cavity's
+    /// next face. Returns the new tetrahedron on it.
     fn around(&self, mut t: u32, mut f: usize, mut j: usize) -> Option<u32> {
         // The edge's tetrahedra are few; the bound is for coordinates beyond the exact range.
         for _ in 0..self.corners.len() {

@@ -3,7 +3,7 @@
 //!
 //! The weights form a sparse matrix, points by lattice vertices; its product with values at the vertices gives values
 //! at the points. Its columns ascend. Means are summed in the original order of a row (that of the corners of its
-//! cell), which is stored separately, so positions have the same bits however the matrix is stored.
+//! cell), which is stored separately. So positions have the same bits however the matrix is stored.
 
 use crate::Vec3;
 use sprs::CsMatI;

@@ -12,7 +12,7 @@
 //!     vec![hip, knee],
 //!     vec![knee, foot],
 //! )?;
-//! A map that rotates and stretches, decomposed into the two.
+//! // A map that turns and stretches, parted into the two.
 //! let turn = nalgebra::Rotation3::from_axis_angle(&Vec3::x_axis(), 0.7).into_inner();
 //! let (rotation, stretch) = polar(&(turn * Mat3::from_diagonal(&Vec3::new(1.0, 1.0, 1.2))));
 //! assert!((rotation.angle() - 0.7).abs() < 1e-12 && (stretch[(2, 2)] - 1.2).abs() < 1e-12);

@@ -86,8 +86,9 @@ impl Skeleton {
         }
     }
 
-    /// Returns the meaningful end of a bone at the end of a chain: its tail. If the bone carries on to no other and is
-    /// short against the distance to the far end of the skin that it holds, a point in that skin instead.
+    /// Returns the meaningful end of a bone at the end of a chain: its tail, unless the bone carries on to no other
+    /// and is too short. Short is relative to the distance to the far end of the skin that it holds; the end then
+    /// lies in that skin.
     pub(crate) fn meant_tail(&self, surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec3 {
         /// Share of that distance; stubs of importers are at most a tenth, bones that artists made to the tip most of
         /// it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Filling a surface with tetrahedra.
 //!
-//! The domain is Ω of [`Surface`] (winding number above one half, and a thin layer around sheets), so open, doubled and
-//! self-intersecting surfaces are filled as far as they enclose something. The boundary of the mesh lies on the
+//! The domain is Ω of [`Surface`]: winding number above one half, and a thin layer around sheets. So open, doubled
+//! and self-intersecting surfaces are filled as far as they enclose something. The boundary of the mesh lies on the
 //! surface. Points of the surface slightly outside the mesh are embedded in the nearest element
 //! ([`Lattice::embed`](crate::lattice::Lattice::embed)).
 
@@ -347,7 +347,7 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Separates pieces that touch only at an edge or a point (they would swing there without resistance), and drops
+    /// Separates pieces that touch only at an edge or a point, where they would swing without resistance. Drops
     /// crumbs smaller than one cube of the lattice next to larger pieces.
     fn new(
         (nodes, mut tets): (Vec<Vec3>, Vec<[u32; 4]>),

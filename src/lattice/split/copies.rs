@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Copies of cells, one for each connected piece of flesh inside a cell.
 //!
-//! Two samples of a cell belong to one piece if links inside the cell connect them, or if they see each
-//! other through flesh (a cell is convex, so the segment between them is in it). Pieces that lead nowhere,
-//! and specks that consist only of points on the lattice, get no copy.
+//! Two samples of a cell belong to one piece if links inside the cell connect them, or if they see each other through
+//! flesh. A cell is convex, so the segment between them is in it. Pieces that lead nowhere, and specks that consist
+//! only of points on the lattice, get no copy.
 
 use super::flesh_graph::FleshGraph;
 use super::space::Space;
