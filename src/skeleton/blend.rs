@@ -177,7 +177,7 @@ impl BonePoses {
         }
     }
 
-    /// Returns the linear blend skinning `Σ w T_b(x) / Σ w`, as Blender's Armature modifier without Preserve Volume;
+    /// Places a point by linear blend skinning `Σ w T_b(x) / Σ w`, as Blender's Armature modifier without Preserve Volume;
     /// for comparison.
     pub fn linear_blend(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, x: Vec3) -> Vec3 {
         let total: f64 = weights.clone().filter(positive).map(|(_, w)| w).sum();

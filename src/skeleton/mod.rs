@@ -151,7 +151,7 @@ pub enum SkeletonError {
         "the pose of bone {bone} is not an affine map: the last row of its matrix is not 0, 0, 0, 1"
     )]
     PoseNotAffine {
-        /// Its index.
+        /// Index of the bone.
         bone: usize,
     },
     /// The number of skin weights is wrong.

@@ -20,7 +20,7 @@ use nalgebra::{Quaternion, SVector, UnitQuaternion, Vector4};
 /// Head (3), quaternion (4) and the upper triangle of the stretch (6) of one bone.
 type Track = SVector<f64, 13>;
 
-/// The motion of all bones over one frame.
+/// Motion of all bones over one frame.
 #[derive(Debug, Clone)]
 pub struct FrameMotion {
     from: Pose,

@@ -40,7 +40,7 @@ pub enum SurfaceError {
     IndexOutOfRange {
         /// Index of the first such triangle.
         triangle: usize,
-        /// Index in the triangle.
+        /// Vertex index in the triangle.
         index: u32,
         /// Number of vertices.
         vertices: usize,
