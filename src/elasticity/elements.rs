@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Flesh as pieces with constant gradients: what elastic energies, rotations and stiffness are made of.
+//! Flesh as pieces with constant gradients, over which elastic energies, rotations and stiffness are summed.
 //!
-//! A tetrahedral mesh has one piece per tetrahedron. A cell of a lattice has one when it is a tetrahedron (its
-//! functions are linear), else one for each tetrahedron of its subdivision. [capell2002, §3.3] Whatever is
-//! integrated over pieces serves both kinds of bodies alike.
+//! A tetrahedral mesh has one piece per tetrahedron. A cell of a lattice has one piece if it is a tetrahedron
+//! (its functions are linear), else one for each tetrahedron of its subdivision. [capell2002, §3.3] Integrals
+//! over pieces serve both kinds of bodies alike.
 
 use super::Material;
 use crate::range::{all_kept, is_kept};
@@ -11,14 +11,14 @@ use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
 
-/// Elements of up to eight corners, each of pieces with constant gradients.
+/// Elements of up to eight corners, each with pieces of constant gradients.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Elements {
     nodes: usize,
     corner_starts: Vec<u32>,
     corners: Vec<u32>,
     piece_starts: Vec<u32>,
-    /// Where a piece's gradients begin.
+    /// For each piece, the start of its gradients.
     gradient_starts: Vec<u32>,
     gradients: Vec<Vec3>,
     volumes: Vec<f64>,
@@ -31,7 +31,7 @@ pub struct Elements {
 pub struct Piece<'a> {
     /// Gradients of the corners' functions, 1/m, one per corner of the element.
     pub gradients: &'a [Vec3],
-    /// Volume of flesh it stands for, m³.
+    /// Volume of flesh that the piece represents, m³.
     pub volume: f64,
     /// Lamé's first parameter, Pa.
     pub lame: f64,
@@ -40,7 +40,7 @@ pub struct Piece<'a> {
 }
 
 impl Elements {
-    /// No elements yet, over so many nodes.
+    /// Starts without elements, over `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         Self {
             nodes,
@@ -69,7 +69,7 @@ impl Elements {
         self.piece_starts.push(self.volumes.len() as u32);
     }
 
-    /// Tetrahedra of one material; flat ones count nothing.
+    /// Builds tetrahedra of one material; flat ones have zero volume.
     pub fn tetrahedra(vertices: &[Vec3], tets: &[[u32; 4]], material: &Material) -> Self {
         let mut all = Self::new(vertices.len());
         for tet in tets {
@@ -86,7 +86,7 @@ impl Elements {
         all
     }
 
-    /// Whether these are elements with such corners over so many nodes: for data that comes from outside.
+    /// Returns whether stored elements have the given corners over `nodes` nodes and sound numbers.
     pub(crate) fn fits<'a>(
         &self,
         nodes: usize,
@@ -119,34 +119,34 @@ impl Elements {
             })
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.corner_starts.len() - 1
     }
 
-    /// No elements at all.
+    /// Returns whether the list of elements is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The nodes of an element.
+    /// Returns the nodes of an element.
     #[inline]
     pub fn corners(&self, element: usize) -> &[u32] {
         let (a, b) = (self.corner_starts[element], self.corner_starts[element + 1]);
         &self.corners[a as usize..b as usize]
     }
 
-    /// The nodes of each element in order.
+    /// Returns the nodes of each element in order.
     pub fn all_corners(&self) -> impl Iterator<Item = &[u32]> {
         (0..self.len()).map(|e| self.corners(e))
     }
 
-    /// The pieces of an element.
+    /// Returns the pieces of an element.
     #[inline]
     pub fn pieces(&self, element: usize) -> impl Iterator<Item = Piece<'_>> {
         let (a, b) = (self.piece_starts[element], self.piece_starts[element + 1]);
@@ -159,7 +159,7 @@ impl Elements {
         })
     }
 
-    /// Young's modulus of an element, the mean of its pieces by their volume, Pa; none where it has no flesh.
+    /// Returns Young's modulus of an element, the mean over its pieces by volume, Pa; `None` without flesh.
     pub fn young(&self, element: usize) -> Option<f64> {
         let (mut sum, mut volume) = (0.0, 0.0);
         for piece in self.pieces(element) {
@@ -170,7 +170,7 @@ impl Elements {
         (volume > 0.0).then(|| sum / volume)
     }
 
-    /// The same elements of a stiffer material.
+    /// Returns the same elements with moduli multiplied by `factor`.
     pub fn stiffened(&self, factor: f64) -> Self {
         Self {
             lame: self.lame.iter().map(|x| x * factor).collect(),
@@ -179,7 +179,7 @@ impl Elements {
         }
     }
 
-    /// Some of the elements over `nodes` nodes, which `renamed` numbers anew.
+    /// Returns a subset of the elements over `nodes` nodes, renumbered by `renamed`.
     pub fn part(&self, chosen: &[u32], nodes: usize, renamed: impl Fn(u32) -> u32) -> Self {
         let mut part = Self::new(nodes);
         for &e in chosen {
@@ -190,7 +190,7 @@ impl Elements {
         part
     }
 
-    /// The linear stiffness matrix, N/m: `S_ab = Σ |T| (λ g_a g_bᵀ + G g_b g_aᵀ + G (g_a·g_b) I)`.
+    /// Returns the linear stiffness matrix, N/m: `S_ab = Σ |T| (λ g_a g_bᵀ + G g_b g_aᵀ + G (g_a·g_b) I)`.
     /// [capell2002, §3.3]
     pub fn stiffness(&self) -> BlockMatrix {
         let mut matrix: BlockMatrix = zeros(self.nodes, self.all_corners());
@@ -210,8 +210,8 @@ impl Elements {
         matrix
     }
 
-    /// Rotation vectors of the nodes at displacements `u`: `½ ∇×u` of each element (the mean over its pieces,
-    /// by volume), then the mean over the elements around each node. [choi2003, §3.2, eq. 7]
+    /// Returns the nodes' rotation vectors at displacements `u`: `½ ∇×u` of each element (the mean over its
+    /// pieces, by volume), then the mean over the elements around each node. [choi2003, §3.2, eq. 7]
     pub fn rotations(&self, u: &[Vec3]) -> Vec<Vec3> {
         let mut sums = vec![Vec3::zeros(); self.nodes];
         let mut counts = vec![0u32; self.nodes];
@@ -239,7 +239,8 @@ impl Elements {
     }
 }
 
-/// Gradients of the four linear functions of a tetrahedron, and its volume (not negative; flat: all zero).
+/// Returns the gradients of the four linear functions of a tetrahedron, and its volume (not negative; flat:
+/// all zero).
 pub fn gradients(x: &[Vec3; 4]) -> ([Vec3; 4], f64) {
     let edges = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
     let Some(inverse) = edges.try_inverse() else {
@@ -250,7 +251,7 @@ pub fn gradients(x: &[Vec3; 4]) -> ([Vec3; 4], f64) {
     ([-(a + b + c), a, b, c], edges.determinant().abs() / 6.0)
 }
 
-/// The consistent mass matrix of tetrahedra, kg: `ρ |T|/20 (1 + δ_ab)`.
+/// Returns the consistent mass matrix of tetrahedra, kg: `ρ |T|/20 (1 + δ_ab)`.
 pub fn tetrahedral_mass(vertices: &[Vec3], tets: &[[u32; 4]], density: f64) -> ScalarMatrix {
     let corners = tets.iter().map(|t| t.as_slice());
     let mut mass: ScalarMatrix = zeros(vertices.len(), corners);

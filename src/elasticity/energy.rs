@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Elastic energy of [`Elements`] at a displacement, with its gradient and Hessian. [capell2002, §3.2]
 //!
-//! On a piece with constant gradients g_a the displacement gradient is `H = Σ_a u_a g_aᵀ`, so the energy is the piece's
-//! volume times the density of the [`Model`], the force on corner a is `|T| P g_a`, and the Hessian's block of corners a
-//! and b is `|T| (∂P/∂H)(g_a, g_b)`. Only differences of displacements enter: a body far from the origin loses nothing.
+//! On a piece with constant gradients g_a the displacement gradient is `H = Σ_a u_a g_aᵀ`. The energy is the piece's
+//! volume times the density of the [`Model`]. Its derivative by corner a is `|T| P g_a`; the Hessian's block of
+//! corners a and b is `|T| (∂P/∂H)(g_a, g_b)`. Only differences of displacements enter, so a body far from the origin
+//! loses no digits.
 
 use super::elements::{Elements, Piece};
 use super::model::{Curvature, Density, Model, TurnedGradient};
@@ -11,14 +12,14 @@ use crate::solve::newton::{Forces, Rounded};
 use crate::solve::{BlockMatrix, NodeMatrix};
 use crate::{Mat3, Vec3};
 
-/// Corners of an element at most, and pairs of them, each corner with itself: those of hexahedra.
+/// Largest number of corners of an element, and of pairs with each corner also paired with itself: a hexahedron's.
 const CORNERS: usize = 8;
 const PAIRS: usize = CORNERS * (CORNERS + 1) / 2;
 
-/// How flesh is deformed: displacements of the nodes, in elements that may have been turned as a whole before.
+/// Deformation of flesh: displacements of the nodes, over elements that may first be rotated as a whole.
 ///
-/// With turns R, one per element, `F = R + Σ_a u_a g_aᵀ`: at u = 0 the flesh is turned and at rest. That is how a skeleton
-/// carries it, whatever the turn between one element and the next; u then is what the flesh does by itself.
+/// With rotations R, one per element, `F = R + Σ_a u_a g_aᵀ`: at u = 0 the flesh is rotated and at rest. A skeleton
+/// carries flesh like this, whatever the rotation between neighbouring elements; u then is the flesh's own motion.
 #[derive(Debug, Clone, Copy)]
 pub struct Deformation<'a> {
     displacements: &'a [Vec3],
@@ -47,7 +48,7 @@ impl<'a> From<&'a mut [Vec3]> for Deformation<'a> {
 }
 
 impl<'a> Deformation<'a> {
-    /// Displacements `[nodes]` (m) of elements turned by `turns[elements]`.
+    /// Combines displacements `[nodes]` (m) with the rotations `turns[elements]` of the elements.
     pub fn carried(displacements: &'a [Vec3], turns: &'a [Mat3]) -> Self {
         Self {
             displacements,
@@ -55,7 +56,7 @@ impl<'a> Deformation<'a> {
         }
     }
 
-    /// F − I on a piece.
+    /// Returns F − I on a piece.
     #[inline]
     pub fn gradient(&self, element: usize, corners: &[u32], gradients: &[Vec3]) -> Mat3 {
         let h = displacement_gradient(corners, gradients, self.displacements);
@@ -67,12 +68,12 @@ impl<'a> Deformation<'a> {
 }
 
 impl Elements {
-    /// Elastic energy at a deformation, such as displacements `u[nodes]` (m), J.
+    /// Returns the elastic energy at a deformation, such as displacements `u[nodes]` (m), J.
     pub fn energy<'a>(&self, model: Model, u: impl Into<Deformation<'a>>) -> f64 {
         self.rounded_energy(model, u).value
     }
 
-    /// Elastic energy, with a bound on its rounding error.
+    /// Returns the elastic energy, with a bound on its rounding error.
     pub fn rounded_energy<'a>(&self, model: Model, u: impl Into<Deformation<'a>>) -> Rounded {
         let deformation = u.into();
         let mut sum = Rounded::default();
@@ -89,7 +90,7 @@ impl Elements {
         sum
     }
 
-    /// The derivative of the energy by each node's displacement, N: minus the elastic forces.
+    /// Computes the derivative of the energy by each node's displacement, N: minus the elastic forces.
     pub fn gradient<'a>(
         &self,
         model: Model,
@@ -124,7 +125,7 @@ impl Elements {
                     forces.size += force.norm_squared();
                     steepest = steepest.max(g.norm_squared());
                 }
-                // H is off by rounding in the displacements, and so is the strain.
+                // H, and with it the strain, has the rounding error of the displacements.
                 let (steepest, f) = (steepest.sqrt(), 2.0 + h.norm());
                 let off = f * f * (f + steepest * far) * steepest;
                 forces.rounding += (piece.volume * piece.stiff() * off).powi(2);
@@ -136,8 +137,8 @@ impl Elements {
         }
     }
 
-    /// The Hessian of the energy, N/m. `hessian` is overwritten; its pattern must hold that of the elements,
-    /// as [`zeros`](crate::solve::matrix::zeros) of [`all_corners`](Self::all_corners) does.
+    /// Computes the Hessian of the energy, N/m. `hessian` is overwritten; its pattern must contain that of the
+    /// elements, as [`zeros`](crate::solve::matrix::zeros) of [`all_corners`](Self::all_corners) does.
     pub fn hessian<'a>(
         &self,
         model: Model,
@@ -156,9 +157,9 @@ impl Elements {
         );
     }
 
-    /// Gives the Hessian's block of each pair of corners a ≤ b (by their order in the element), summed over the element's
-    /// pieces: number of the pair among all, the two nodes, the block. Which second derivative is taken may depend on a piece's
-    /// F − I.
+    /// Visits the Hessian's block of each pair of corners a ≤ b (by their order in the element), summed over the
+    /// element's pieces. `visit` receives the index of the pair among all, the two nodes and the block. `curvature`
+    /// selects the second derivative by a piece's F − I.
     pub fn visit_hessian<'a>(
         &self,
         model: Model,
@@ -169,8 +170,8 @@ impl Elements {
         self.pass(model, u.into(), curvature, |_, _| {}, visit);
     }
 
-    /// First and second derivative of the energy in one pass: the first is added to `gradient[nodes]` (N), the Hessian's blocks
-    /// are given as by [`visit_hessian`](Self::visit_hessian).
+    /// Computes first and second derivative of the energy in one pass. The first is added to `gradient[nodes]` (N); the
+    /// Hessian's blocks are visited as in [`visit_hessian`](Self::visit_hessian).
     pub fn linearise<'a>(
         &self,
         model: Model,
@@ -221,7 +222,7 @@ impl Elements {
         }
     }
 
-    /// The largest norm of a piece's displacement gradient at displacements `u[nodes]`.
+    /// Returns the largest norm of a piece's displacement gradient at displacements `u[nodes]`.
     pub fn steepest(&self, u: &[Vec3]) -> f64 {
         let mut most: f64 = 0.0;
         for e in 0..self.len() {
@@ -236,7 +237,7 @@ impl Elements {
         most.sqrt()
     }
 
-    /// How many pieces are inverted, or flat, at displacements `u[nodes]`.
+    /// Counts the pieces that are inverted or flat at a deformation, such as displacements `u[nodes]`.
     pub fn inverted<'a>(&self, u: impl Into<Deformation<'a>>) -> usize {
         let deformation = u.into();
         let inverted = |e: usize| {
@@ -265,7 +266,7 @@ impl Piece<'_> {
     }
 }
 
-/// `H = Σ_a u_a g_aᵀ`; the gradients add up to zero, so displacements count relative to the first corner's.
+/// Returns `H = Σ_a u_a g_aᵀ`; the gradients sum to zero, so displacements count relative to the first corner's.
 #[inline]
 fn displacement_gradient(corners: &[u32], gradients: &[Vec3], u: &[Vec3]) -> Mat3 {
     let mut h = Mat3::zeros();

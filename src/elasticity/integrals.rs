@@ -8,11 +8,10 @@
 //! - stiffness `S_ab = Σ w_T (λ g_a g_bᵀ + G g_b g_aᵀ + G (g_a·g_b) I)`
 //! - weight `f_a = Σ ρ w_T/4 Σ_i φ_a(v_i)`, to be multiplied by the acceleration of gravity
 //!
-//! Deviations: the paper keeps cut tetrahedra whole, which overestimates the volume (errata); here each
-//! counts by its share of flesh, found by asking at a fixed set of points in it. Cells with next to no
-//! flesh would make the system near singular, so a cell counts for at least [`FLOOR`] of its volume in
-//! stiffness, and for [`MASS_FLOOR`] in mass and weight: thin limbs, which fill little of their cells, are
-//! hardly heavier than they are. The reported volume is that of the flesh alone.
+//! Deviations: the paper keeps cut tetrahedra whole, which overestimates the volume (errata). Here each counts by its
+//! share of flesh, sampled at a fixed set of points. Cells with next to no flesh would make the system near singular.
+//! So a cell counts for at least [`FLOOR`] of its volume in stiffness, and for [`MASS_FLOOR`] in mass and weight: thin
+//! limbs, which fill little of their cells, gain hardly any weight. The reported volume is that of the flesh alone.
 
 use super::{Elements, Material};
 use crate::lattice::Lattice;
@@ -22,27 +21,28 @@ use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Smallest share of a cell that counts as flesh in its stiffness. Where systems are factored its size hardly matters.
+/// Smallest share of a cell that counts as flesh in its stiffness. In systems that are factored its size hardly
+/// matters.
 pub const FLOOR: f64 = 0.05;
-/// The same in mass and weight.
+/// Smallest share of a cell that counts as flesh in mass and weight.
 pub const MASS_FLOOR: f64 = 0.005;
 
-/// Where flesh is, and to which cell it belongs.
+/// Region of the flesh, and its division among cells.
 pub trait Flesh: Sync {
-    /// Distance to the boundary of the flesh, negative inside. Need not be exact, but must not exceed the
-    /// true distance by much: it only decides where no sampling is needed.
+    /// Returns the distance to the boundary of the flesh, m, negative inside. It need not be exact, but must not exceed
+    /// the true distance by much: it only decides where sampling is unnecessary.
     fn signed_distance(&self, p: Vec3) -> f64;
-    /// Whether the point lies in flesh.
+    /// Returns whether the point lies in flesh.
     fn contains(&self, p: Vec3) -> bool;
-    /// Of the cells that overlap `cell` in space, the one that owns the flesh at a point.
+    /// Returns the cell that owns the flesh at a point, among the cells that overlap `cell` in space.
     fn owner(&self, cell: u32, p: Vec3) -> u32;
 }
 
-/// The flesh inside a surface, shared out among the virtual copies of a lattice's cells.
+/// Flesh inside a surface, divided among the virtual copies of a lattice's cells.
 pub struct InSurface<'a> {
-    /// Bounds the flesh.
+    /// Surface that bounds the flesh.
     pub surface: &'a Surface,
-    /// Knows which copy owns what.
+    /// Lattice that decides which copy owns the flesh.
     pub lattice: &'a Lattice,
 }
 
@@ -58,14 +58,14 @@ impl Flesh for InSurface<'_> {
     }
 }
 
-/// Painted factors of one cell on the material's numbers.
+/// Painted factors of one cell on the material's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Painted {
-    /// On Young's modulus.
+    /// Factor on Young's modulus.
     pub stiffness: f64,
-    /// On the density.
+    /// Factor on the density.
     pub density: f64,
-    /// On Poisson's ratio.
+    /// Factor on Poisson's ratio.
     pub poisson: f64,
 }
 
@@ -79,7 +79,7 @@ impl Default for Painted {
     }
 }
 
-/// The integrals of one cell. Blocks are those of corner pairs a ≤ b, row by row: (0,0), (0,1), …, (1,1), …
+/// Integrals of one cell. Blocks belong to corner pairs a ≤ b, row by row: (0,0), (0,1), …, (1,1), …
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellIntegrals {
     /// Volume of flesh, m³, not floored.
@@ -88,13 +88,13 @@ pub struct CellIntegrals {
     pub fraction: f64,
     /// `∫ ρ φ_a φ_b`, kg, per pair.
     pub mass: Vec<f64>,
-    /// Stiffness blocks, N/m, per pair; the block of (b, a) is the transposed one.
+    /// Stiffness blocks, N/m, per pair; the block of (b, a) is the transpose.
     pub stiffness: Vec<Mat3>,
     /// `∫ ρ φ_a`, kg, per corner.
     pub weight: Vec<f64>,
-    /// Volumes of its pieces with constant gradients, m³, [`FLOOR`] included: what `stiffness` is the sum over.
+    /// Volumes of the pieces with constant gradients over which `stiffness` is summed, m³, [`FLOOR`] included.
     pub pieces: Vec<f64>,
-    /// Gradients of the corners' functions on each piece, one after the other, 1/m.
+    /// Gradients of the corners' functions on each piece, consecutively, 1/m.
     pub gradients: Vec<Vec3>,
     /// Lamé's first parameter, Pa.
     pub lame: f64,
@@ -103,7 +103,7 @@ pub struct CellIntegrals {
 }
 
 impl CellIntegrals {
-    /// The pieces of all cells, over so many lattice vertices.
+    /// Collects the pieces of all cells, over `vertices` lattice vertices.
     pub fn elements(vertices: usize, cells: &[Cell], integrals: &[Self]) -> Elements {
         let mut elements = Elements::new(vertices);
         for (cell, c) in cells.iter().zip(integrals) {
@@ -122,7 +122,7 @@ impl CellIntegrals {
         elements
     }
 
-    /// Makes one piece of all: the functions of a tetrahedron have the same gradients everywhere in it.
+    /// Merges all pieces into one: a tetrahedron's functions have constant gradients.
     fn merge(&mut self) {
         let whole: f64 = self.pieces.iter().sum();
         if whole <= 0.0 {
@@ -139,10 +139,10 @@ impl CellIntegrals {
     }
 }
 
-/// Integrates all cells; `painted` holds one entry per cell, or none at all.
+/// Integrates all cells; `painted` holds one entry per cell, or is empty.
 ///
 /// # Errors
-/// [`Cancelled`] when the progress says stop.
+/// [`Cancelled`] if the progress stops it.
 pub fn integrate(
     lattice: &Lattice,
     flesh: &dyn Flesh,
@@ -151,7 +151,7 @@ pub fn integrate(
     level: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<CellIntegrals>, Cancelled> {
-    // All cells of a kind are subdivided alike.
+    // All cells of a kind have the same subdivision.
     let subdivisions = [
         Cell::Tetrahedron([0; 4]).subtetrahedra(level),
         Cell::Prism([0; 6]).subtetrahedra(level),
@@ -212,7 +212,7 @@ fn integrate_cell(
     let whole: f64 = pieces.iter().map(|p| p.volume).sum();
     let volume: f64 = pieces.iter().map(|p| p.volume * p.share).sum();
     let fraction = if whole > 0.0 { volume / whole } else { 0.0 };
-    // What is missing to a floor is spread evenly over the cell.
+    // The amount below a floor is spread evenly over the cell.
     let [lift, ballast] = [FLOOR, MASS_FLOOR].map(|floor| (floor - fraction).max(0.0));
 
     let poisson = (material.poisson() * painted.poisson).clamp(-0.99, 0.495);
@@ -266,7 +266,7 @@ fn integrate_cell(
 /// One tetrahedron of a cell's subdivision.
 struct Piece {
     volume: f64,
-    /// How much of it is flesh.
+    /// Share of its volume that is flesh.
     share: f64,
     gradients: [Vec3; 8],
 }
@@ -301,7 +301,7 @@ impl Piece {
     }
 }
 
-/// What the distance at a cell's centre says about the rest of it.
+/// Bound on the distances in a cell, from the exact distance at its centre.
 struct Bound<'a> {
     centre: Vec3,
     at_centre: f64,
@@ -318,8 +318,8 @@ impl<'a> Bound<'a> {
         }
     }
 
-    /// A distance that is good enough to tell whether the boundary comes nearer than `radius`: distances
-    /// change no faster than one goes.
+    /// Returns a distance accurate enough to tell whether the boundary comes nearer than `radius`: a distance changes
+    /// no faster than the point moves.
     fn distance(&self, p: Vec3, radius: f64) -> f64 {
         let least = self.at_centre.abs() - (p - self.centre).norm();
         if least >= radius {
@@ -330,12 +330,12 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// Points asked for flesh in a tetrahedron that the boundary may cut. Each share is met to a tenth, and their sum much better, as every tetrahedron
-/// has points of its own.
+/// Samples per tetrahedron that the boundary may cut. Each share is accurate to a tenth, and their sum much more so, as
+/// every tetrahedron has its own points.
 const SAMPLES: usize = 10;
 
-/// The share of a tetrahedron that is owned flesh. Each `number` has samples of its own, so that what they
-/// miss in one tetrahedron does not repeat in the next.
+/// Returns the share of a tetrahedron that is owned flesh. Each `number` has its own samples, so that their errors do
+/// not repeat in the next tetrahedron.
 fn share(x: &[Vec3; 4], number: usize, owns: &dyn Fn(Vec3) -> bool, bound: &Bound) -> f64 {
     let centre = (x[0] + x[1] + x[2] + x[3]) / 4.0;
     let radius = x.iter().map(|v| (v - centre).norm()).fold(0.0, f64::max);
@@ -344,7 +344,7 @@ fn share(x: &[Vec3; 4], number: usize, owns: &dyn Fn(Vec3) -> bool, bound: &Boun
         return 0.0;
     }
     if d <= -radius {
-        // No boundary passes through: all of it is one piece of flesh with one owner.
+        // The boundary does not pass through: the whole is one piece of flesh with one owner.
         return if owns(centre) { 1.0 } else { 0.0 };
     }
     let first = SAMPLES * number;
@@ -354,9 +354,9 @@ fn share(x: &[Vec3; 4], number: usize, owns: &dyn Fn(Vec3) -> bool, bound: &Boun
     inside as f64 / SAMPLES as f64
 }
 
-/// Evenly spread points: a rank-1 lattice in the unit cube, folded into the tetrahedron by sorting.
+/// Returns evenly spread points: a rank-1 lattice in the unit cube, folded into the tetrahedron by sorting.
 fn sample(x: &[Vec3; 4], i: usize) -> Vec3 {
-    // Powers of the plastic constant's relative in three dimensions (root of g⁴ = g + 1) spread evenly.
+    // Powers of the inverse of g with g⁴ = g + 1, the plastic constant's relative in three dimensions, spread evenly.
     const A: [f64; 3] = [
         0.819_172_513_396_164_5,
         0.671_043_606_703_789_2,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Elasticity of the flesh: materials, and integrals over the part of each cell that is flesh.
+//! Elasticity of the flesh: materials, and integrals over the flesh in each cell.
 //!
 //! ```
 //! use thew::Vec3;
@@ -16,11 +16,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The warped methods need linear strain in each cell's own turning frame only, so there the energy of a cell is
-//! `½ dᵀ S d` with the stiffness blocks of [`integrals`], which does not resist a loss of volume as real flesh does.
-//! The same flesh as [`elements`], pieces with constant gradients, has the nonlinear energies of [`model`] in [`energy`], which
-//! [`term`] makes one of the terms that statics and steps minimise.
-//! [`twist`] adds the energy that holds flesh around a straight bone. Neglected: contact.
+//! The warped methods need linear strain in each cell's own turning frame only. There the energy of a cell is
+//! `½ dᵀ S d` with the stiffness blocks of [`integrals`]. It does not resist a loss of volume as real flesh does.
+//! [`elements`] describes the same flesh as pieces with constant gradients. These have the nonlinear energies of
+//! [`model`] in [`energy`], and [`term`] turns them into a term that statics and steps minimise. [`twist`] adds the
+//! energy that holds flesh around a straight bone. Neglected: contact.
 
 pub mod elements;
 pub mod energy;
@@ -45,22 +45,22 @@ pub struct Material {
     density: f64,
 }
 
-/// Why a material was refused.
+/// Reason why a material was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MaterialError {
-    /// Young's modulus out of range.
+    /// Young's modulus is out of range.
     #[error("the stiffness (Young's modulus) must be a positive number of pascals, not {0}")]
     Young(f64),
-    /// Poisson's ratio out of range.
+    /// Poisson's ratio is out of range.
     #[error("Poisson's ratio must lie above -1 and below 0.5, not {0}")]
     Poisson(f64),
-    /// Density out of range.
+    /// The density is out of range.
     #[error("the density must be a positive number of kilograms per cubic metre, not {0}")]
     Density(f64),
 }
 
 impl Default for Material {
-    /// Soft flesh: 20 kPa, 0.4, 1000 kg/m³.
+    /// Returns soft flesh: 20 kPa, 0.4, 1000 kg/m³.
     fn default() -> Self {
         Self {
             young: 20e3,
@@ -71,10 +71,10 @@ impl Default for Material {
 }
 
 impl Material {
-    /// A material from Young's modulus (Pa), Poisson's ratio and density (kg/m³).
+    /// Builds a material from Young's modulus (Pa), Poisson's ratio and density (kg/m³).
     ///
     /// # Errors
-    /// A number that is not finite or out of range, by name.
+    /// The first number that is not finite or out of range.
     pub fn new(young: f64, poisson: f64, density: f64) -> Result<Self, MaterialError> {
         if !(is_sound(young) && young > 0.0) {
             return Err(MaterialError::Young(young));
@@ -92,27 +92,27 @@ impl Material {
         })
     }
 
-    /// Young's modulus E, Pa.
+    /// Returns Young's modulus E, Pa.
     pub fn young(&self) -> f64 {
         self.young
     }
 
-    /// Poisson's ratio ν.
+    /// Returns Poisson's ratio ν.
     pub fn poisson(&self) -> f64 {
         self.poisson
     }
 
-    /// Density ρ, kg/m³.
+    /// Returns the density ρ, kg/m³.
     pub fn density(&self) -> f64 {
         self.density
     }
 
-    /// Shear modulus `G = E / (2 (1 + ν))`, Pa.
+    /// Returns the shear modulus `G = E / (2 (1 + ν))`, Pa.
     pub fn shear(&self) -> f64 {
         self.young / (2.0 * (1.0 + self.poisson))
     }
 
-    /// Lamé's first parameter `λ = E ν / ((1 + ν)(1 − 2ν))`, Pa.
+    /// Returns Lamé's first parameter `λ = E ν / ((1 + ν)(1 − 2ν))`, Pa.
     pub fn lame(&self) -> f64 {
         self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Models of elasticity by name, and their energy per volume: value, stress, second derivative.
+//! Models of elasticity by name, with their energy density: value, stress, second derivative.
 //!
 //! With the displacement gradient `H = ∇u`, `F = I + H`, Lamé's λ and the shear modulus G:
 //!
@@ -9,17 +9,17 @@
 //! - stable neo-Hookean [smith2018, eq. 14]: `μ/2 (I − 3) + Λ/2 (J − α)² − μ/2 log(I + 1)`, `I = F:F`, `J = det F`, with
 //!   `μ = 4/3 G`, `Λ = λ + 5/6 G`, `α = 1 + 3μ/(4Λ)`, less its value at rest. Near rest it is the linear model.
 //!
-//! - Yeoh [yeoh1993, two terms, on the stable form]: the same and `μ k/2 (I − 3)²`, Λ less by `4 μ k` so that near rest it is
-//!   still the linear model; k = 0.1, less where Λ is small. It stiffens where flesh is stretched: neo-Hookean flesh of length
-//!   L that turns at ω about its end grows without bound from `ρ ω² L² ≈ μ` on, Yeoh's does not.
+//! - Yeoh [yeoh1993, two terms, on the stable form]: adds `μ k/2 (I − 3)²` and reduces Λ by `4 μ k`, so that near rest
+//!   it is still the linear model; k = 0.1, less if Λ is small. It stiffens where flesh is stretched. Neo-Hookean flesh
+//!   of length L that turns at ω about its end grows without bound from `ρ ω² L² ≈ μ` on; Yeoh's does not.
 //!
-//! St. Venant-Kirchhoff softens under compression (below 58 % of its length a fibre pushes back less and less, and inside
-//! out it is at rest again); stable neo-Hookean flesh comes back from flat and inverted shapes. All are polynomials or
-//! smooth for every F, so nothing here can be NaN.
+//! St. Venant-Kirchhoff softens under compression: below 58 % of its length a fibre pushes back less and less, and
+//! inverted it is at rest again. Stable neo-Hookean flesh recovers from flat and inverted shapes. All models are
+//! polynomials or smooth for every F, so no result is NaN.
 //!
-//! For Newton's method the second derivative may be projected to be positive semi-definite: in the frame of the singular
-//! vectors of F the second derivative of an isotropic energy is one 3x3 block and six numbers, whose negative eigenvalues
-//! are clamped. [smith2019, §4]
+//! For Newton's method the second derivative may be projected to be positive semi-definite. In the frame of the
+//! singular vectors of F the second derivative of an isotropic energy is one 3x3 block and six numbers, whose negative
+//! eigenvalues are clamped. [smith2019, §4]
 
 mod tangent;
 
@@ -27,10 +27,10 @@ pub(super) use tangent::{Tangent, TurnedGradient};
 
 use crate::{Mat3, Vec3};
 
-/// How flesh resists deformation.
+/// Model of the resistance of flesh to deformation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
-    /// Small strain: rotations cost energy. The stiffness is the same at every displacement.
+    /// Linear in small strain: rotations cost energy. The stiffness is the same at every displacement.
     Linear,
     /// Green's strain with the linear law: rotations are free.
     #[default]
@@ -41,16 +41,16 @@ pub enum Model {
     Yeoh,
 }
 
-/// A model of elasticity that is not built.
+/// The name is not that of a model.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("the model '{name}' is not built; built are: {}", Model::names())]
 pub struct ModelError {
-    /// What was asked for.
+    /// The unknown name.
     pub name: String,
 }
 
 impl Model {
-    /// All models that are built.
+    /// All models.
     pub const ALL: [Self; 4] = [
         Self::Linear,
         Self::StVenantKirchhoff,
@@ -58,7 +58,7 @@ impl Model {
         Self::Yeoh,
     ];
 
-    /// The model's name in the interface.
+    /// Returns the model's name in the interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Linear => "linear",
@@ -96,10 +96,10 @@ pub(super) struct Density {
     pub shear: f64,
 }
 
-/// k of Yeoh's second term: a stretch of 1.3 costs 2 % more force than without it, one of 2 half as much again.
+/// k of Yeoh's second term: a stretch of 1.3 takes 2 % more force than without it, one of 2 half as much again.
 const STIFFENING: f64 = 0.1;
 
-/// Of the neo-Hookean form and of Yeoh's.
+/// Coefficients of the neo-Hookean form and of Yeoh's.
 struct Coefficients {
     mu: f64,
     /// Λ.
@@ -110,7 +110,7 @@ struct Coefficients {
 }
 
 impl Coefficients {
-    /// `2 ∂ψ/∂I` and `4 ∂²ψ/∂I²` at I = F:F.
+    /// Returns `2 ∂ψ/∂I` and `4 ∂²ψ/∂I²` at I = F:F.
     #[inline]
     fn spring(&self, square: f64) -> (f64, f64) {
         let i = square + 1.0;
@@ -122,17 +122,17 @@ impl Coefficients {
     }
 }
 
-/// Which second derivative is wanted.
+/// Choice of the second derivative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Curvature {
-    /// The true one.
+    /// Exact second derivative.
     Exact,
-    /// The nearest whose eigenvalues are at least this share of the shear modulus.
+    /// Nearest one whose eigenvalues are at least this share of the shear modulus.
     Convex(f64),
 }
 
 impl Density {
-    /// Energy per volume at a displacement gradient, Pa.
+    /// Returns the energy per volume at a displacement gradient, Pa.
     #[inline]
     pub fn value(&self, h: &Mat3) -> f64 {
         match self.model {
@@ -150,19 +150,19 @@ impl Density {
         }
     }
 
-    /// `λ/2 tr²E + G E:E`.
+    /// Returns `λ/2 tr²E + G E:E`.
     #[inline]
     fn quadratic(&self, e: &Mat3) -> f64 {
         0.5 * self.lame * e.trace().powi(2) + self.shear * e.norm_squared()
     }
 
-    /// `λ tr E I + 2G E`.
+    /// Returns `λ tr E I + 2G E`.
     #[inline]
     fn law(&self, e: &Mat3) -> Mat3 {
         Mat3::from_diagonal_element(self.lame * e.trace()) + e * (2.0 * self.shear)
     }
 
-    /// Those of the neo-Hookean form and of Yeoh's.
+    /// Returns the coefficients of the neo-Hookean form or of Yeoh's.
     #[inline]
     fn coefficients(&self) -> Coefficients {
         let mu = self.shear * 4.0 / 3.0;
@@ -181,7 +181,7 @@ impl Density {
         }
     }
 
-    /// First Piola-Kirchhoff stress: the derivative of the value by H, Pa.
+    /// Returns the first Piola-Kirchhoff stress, Pa: the derivative of the value by H.
     #[inline]
     pub fn stress(&self, h: &Mat3) -> Mat3 {
         match self.model {
@@ -196,7 +196,7 @@ impl Density {
         }
     }
 
-    /// The derivative of the stress at a displacement gradient.
+    /// Returns the derivative of the stress at a displacement gradient.
     #[inline]
     pub fn tangent(&self, h: &Mat3, curvature: Curvature) -> Tangent {
         let f = Mat3::identity() + h;
@@ -228,7 +228,7 @@ impl Density {
         }
     }
 
-    /// The derivative in the frame of the singular vectors, its eigenvalues clamped at a floor.
+    /// Returns the derivative in the frame of the singular vectors, its eigenvalues clamped at a floor.
     fn convex(&self, f: &Mat3, floor: f64) -> Tangent {
         let Some((u, s, v)) = singular(f) else {
             return Tangent::Linear {
@@ -236,8 +236,8 @@ impl Density {
                 shear: self.shear.max(floor),
             };
         };
-        // The energy as a function of the singular values: `block` is its second derivative, and of each pair
-        // `own` and `crossed` are mean and half difference of (ψ_i − ψ_k)/(s_i − s_k) and (ψ_i + ψ_k)/(s_i + s_k).
+        // The energy is a function of the singular values. `block` is its second derivative. Of each pair, `own` and
+        // `crossed` are mean and half difference of (ψ_i − ψ_k)/(s_i − s_k) and (ψ_i + ψ_k)/(s_i + s_k).
         let mut block = Mat3::zeros();
         let (mut own, mut crossed) = (Mat3::zeros(), Mat3::zeros());
         for i in 0..3 {
@@ -261,7 +261,7 @@ impl Density {
         }
     }
 
-    /// `∂²ψ/∂s_i²`.
+    /// Returns `∂²ψ/∂s_i²`.
     fn straight(&self, s: &Vec3, i: usize) -> f64 {
         let total = s.norm_squared();
         let square = s[i] * s[i];
@@ -279,7 +279,7 @@ impl Density {
         }
     }
 
-    /// `∂²ψ/∂s_i∂s_k`, `(ψ_i − ψ_k)/(s_i − s_k)` and `(ψ_i + ψ_k)/(s_i + s_k)`, without the divisions.
+    /// Returns `∂²ψ/∂s_i∂s_k`, `(ψ_i − ψ_k)/(s_i − s_k)` and `(ψ_i + ψ_k)/(s_i + s_k)`, without the divisions.
     fn pair(&self, s: &Vec3, i: usize, k: usize) -> (f64, f64, f64) {
         let total = s.norm_squared();
         let product = s[i] * s[k];
@@ -309,19 +309,19 @@ impl Density {
     }
 }
 
-/// `½(H + Hᵀ)`.
+/// Returns `½(H + Hᵀ)`.
 #[inline]
 fn symmetric(h: &Mat3) -> Mat3 {
     (h + h.transpose()) * 0.5
 }
 
-/// Green's strain `½(H + Hᵀ + HᵀH)`.
+/// Returns Green's strain `½(H + Hᵀ + HᵀH)`.
 #[inline]
 fn green(h: &Mat3) -> Mat3 {
     (h + h.transpose() + h.tr_mul(h)) * 0.5
 }
 
-/// The derivative of the determinant.
+/// Returns the derivative of the determinant: the cofactor matrix.
 #[inline]
 fn cofactor(f: &Mat3) -> Mat3 {
     let column = |i: usize| f.column(i).into_owned();
@@ -329,7 +329,7 @@ fn cofactor(f: &Mat3) -> Mat3 {
     Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
 }
 
-/// `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative where F has a negative determinant.
+/// Decomposes `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative if det F is.
 fn singular(f: &Mat3) -> Option<(Mat3, Vec3, Mat3)> {
     if !f.iter().all(|x| x.is_finite()) {
         return None;

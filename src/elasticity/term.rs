@@ -6,29 +6,29 @@ use crate::solve::newton::{Forces, Rounded};
 use crate::solve::{Assembly, Configuration, EnergyTerm, Slot};
 use crate::{Mat3, Vec3};
 
-/// Which second derivative is taken.
+/// Choice of the second derivative.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tangent {
-    /// The exact one. Where a positive semi-definite one is wanted, one whose eigenvalues are at least this share
-    /// of the shear modulus.
+    /// Exact. Where a positive semi-definite one is required, one whose eigenvalues are at least this share of the
+    /// shear modulus.
     Exact(f64),
-    /// The exact one in pieces near rest, where it is positive definite, and a positive semi-definite one in others: for
-    /// steps of one linearisation.
+    /// Exact in pieces near rest, where it is positive definite, and positive semi-definite in others; for steps with
+    /// one linearisation.
     Guarded,
 }
 
-/// Flesh that is displaced, from rest or from where a skeleton has turned its elements.
+/// Displaced flesh, from rest or from the rotated elements of a skeleton.
 #[derive(Debug, Clone, Copy)]
 pub struct Elastic<'a> {
-    /// The flesh.
+    /// Elements of the flesh.
     pub elements: &'a Elements,
-    /// Its energy.
+    /// Model of its energy.
     pub model: Model,
-    /// How each element is turned before it is displaced; none: not at all.
+    /// Rotation of each element before it is displaced; `None`: identity.
     pub turns: Option<&'a [Mat3]>,
-    /// Where the blocks of all pairs of corners go: [`pair_slots`](crate::solve::Pattern::pair_slots).
+    /// Matrix slots of the blocks of all pairs of corners: [`pair_slots`](crate::solve::Pattern::pair_slots).
     pub slots: &'a [Option<Slot>],
-    /// The second derivative.
+    /// Choice of the second derivative.
     pub tangent: Tangent,
 }
 
@@ -50,7 +50,8 @@ impl Elastic<'_> {
         }
     }
 
-    /// Adds the energy's derivative, and gives the Hessian's blocks by the numbers of their pairs of corners, in one pass.
+    /// Adds the energy's derivative, and visits the Hessian's blocks by the indices of their pairs of corners, in one
+    /// pass.
     pub fn visit_linearised(
         &self,
         at: &Configuration,
@@ -68,7 +69,7 @@ impl Elastic<'_> {
         );
     }
 
-    /// Gives the Hessian's blocks as [`Elements::visit_hessian`] does.
+    /// Visits the Hessian's blocks as [`Elements::visit_hessian`] does.
     pub fn visit_hessian(
         &self,
         at: &Configuration,

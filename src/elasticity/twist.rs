@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The energy that keeps flesh from spinning about a straight bone. [capell2002, §4.6]
+//! Energy that keeps flesh from spinning about a straight bone. [capell2002, §4.6]
 //!
-//! `U = ½ κ ∫_{Ω_β} d·d` over the flesh Ω_β within a radius of a bone, d the displacement relative to the
-//! moved bone. Its Hessian `κ ∫ φ_a φ_b I` does not depend on the pose.
+//! `U = ½ κ ∫_{Ω_β} d·d` over the flesh Ω_β within a radius of a bone, with the displacement d relative
+//! to the moved bone. Its Hessian `κ ∫ φ_a φ_b I` does not depend on the pose.
 //!
-//! Deviation: flesh is pulled only as far as it follows the bone, by a factor of its region weight for it
-//! ([`crate::body`] applies it), or tubes of bones that meet or overlap would tear it.
+//! Deviation: the pull on flesh is multiplied by the flesh's region weight for the bone ([`crate::body`]
+//! applies it). Otherwise tubes of bones that meet or overlap would tear it.
 //!
-//! Deviation: Ω_β is a thin tube, often thinner than a cell's subdivision, so it is not picked out of the
-//! cells' tetrahedra but integrated by points of its own: along the bone, on rings around it.
+//! Deviation: Ω_β is a thin tube, often thinner than a cell's subdivision. So it is not assembled from
+//! the cells' tetrahedra, but integrated by its own points: along the bone, on rings around it.
 
 use super::integrals::Flesh;
 use crate::Vec3;
@@ -16,40 +16,41 @@ use crate::lattice::Lattice;
 use crate::lattice::cell::Shape;
 use rayon::prelude::*;
 
-/// Half the distance to the skin is the default radius.
+/// Default radius, as a share of the distance to the skin.
 const RADIUS_SHARE: f64 = 0.5;
-/// Points on a ring. Eight even points are exact for up to seven waves around.
+/// Number of points on a ring. Eight even points are exact for up to seven waves around.
 const AROUND: usize = 8;
 /// Squared radii of the rings, as shares of the squared radius: Gauss points, exact for cubics in ρ².
 const RINGS: [f64; 2] = [0.211_324_865_405_187_1, 0.788_675_134_594_812_9];
 
-/// The neighbourhood of one straight piece of skeleton.
+/// Neighbourhood of one straight piece of skeleton.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwistRegion {
-    /// The bone that the flesh around it follows.
+    /// Bone that the flesh around the piece follows.
     pub bone: u32,
-    /// One end of the piece, at rest.
+    /// One end of the piece at rest, m.
     pub head: Vec3,
-    /// The other end.
+    /// Other end of the piece at rest, m.
     pub tail: Vec3,
-    /// Radius of the tube, metres.
+    /// Radius of the tube, m.
     pub radius: f64,
-    /// κ, N/m⁴.
+    /// Stiffness κ, N/m⁴.
     pub stiffness: f64,
 }
 
 /// Points of the tube that lie in flesh.
 #[derive(Debug, Clone, Default)]
 pub struct TwistSamples {
-    /// The cell of each.
+    /// Cell of each point.
     pub cells: Vec<u32>,
-    /// The cell's functions there.
+    /// Corner functions of the cell at each point.
     pub shapes: Vec<Shape>,
-    /// κ times the volume each stands for, N/m.
+    /// κ times the volume that each point represents, N/m.
     pub weights: Vec<f64>,
 }
 
-/// The default radius around a piece of skeleton: half its mean distance to the skin; zero outside of it.
+/// Returns the default radius around a piece of skeleton, m: half its mean distance to the skin; zero
+/// outside.
 pub fn default_radius(flesh: &dyn Flesh, head: Vec3, tail: Vec3) -> f64 {
     const POINTS: usize = 7;
     let depth: f64 = (0..POINTS)
@@ -60,7 +61,7 @@ pub fn default_radius(flesh: &dyn Flesh, head: Vec3, tail: Vec3) -> f64 {
 }
 
 impl TwistRegion {
-    /// The points of the tube in flesh, with the cells that own them.
+    /// Returns the points of the tube in flesh, with the cells that own them.
     pub fn samples(&self, lattice: &Lattice, flesh: &dyn Flesh) -> TwistSamples {
         let axis = self.tail - self.head;
         let length = axis.norm();
@@ -97,7 +98,7 @@ impl TwistRegion {
     }
 }
 
-/// Two unit vectors that are perpendicular to the axis and to each other. The first points to the nearest
+/// Returns two unit vectors perpendicular to the axis and to each other. The first points to the nearest
 /// lattice vertex off the axis, so that the points turn with the character.
 fn across(head: Vec3, axis: Vec3, lattice: &Lattice) -> (Vec3, Vec3) {
     let mut nearest = Vec3::zeros();
@@ -106,7 +107,7 @@ fn across(head: Vec3, axis: Vec3, lattice: &Lattice) -> (Vec3, Vec3) {
         let from = x - head;
         let off = from - axis * from.dot(&axis);
         let (d, length) = (off.norm(), from.norm());
-        // Of equally near ones the first, whatever the rounding.
+        // Among equally near ones the first counts, whatever the rounding.
         if d > 1e-3 * length && length < least * (1.0 - 1e-9) {
             (nearest, least) = (off, length);
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From the chosen tetrahedra to the lattice: numbers, virtual copies, the bones' vertices.
+//! Assembly of the lattice from the chosen tetrahedra: vertex numbers, virtual copies, bone chains.
 
 use super::bones::Segment;
 use super::builder::Mesh;
@@ -9,8 +9,9 @@ use super::{BoneChains, Cell, Lattice, LatticeError, split};
 use crate::progress::{Part, Progress, step};
 use crate::surface::Surface;
 
-/// Numbers the kept cells, splits them by virtual nodes and names the bones' vertices. `h`: the cell size;
-/// progress from 0.7 to 1.
+/// Numbers the kept cells, splits them by virtual nodes and finds the bone chains.
+///
+/// `h` is the cell size; progress runs from 0.7 to 1.
 pub(super) fn assemble(
     mesh: &Mesh,
     surface: &Surface,
@@ -50,7 +51,7 @@ pub(super) fn assemble(
     }
     let of_bones = mesh.skeleton.edges.iter();
     let of_bones = of_bones.map(|&(a, b, s)| (a, b, segments[s as usize].bone));
-    // The edges of given faces keep their numbers as bones do; they are none's.
+    // Edges of given faces keep their numbers like bone edges; `u32::MAX` marks that no bone owns them.
     let of_faces = mesh.skeleton.faces.iter();
     let of_faces = of_faces.flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
     let of_faces = of_faces.map(|(a, b)| (a.min(b), a.max(b), u32::MAX));
@@ -86,7 +87,7 @@ pub(super) fn assemble(
     Ok(lattice)
 }
 
-/// The bones' vertices after splitting, and the one bone that drives each.
+/// Builds the bone chains after splitting, and finds the one bone that drives each vertex.
 fn chains(segments: &[Segment], skeleton: &Protected, vertices: usize) -> BoneChains {
     let mut out = BoneChains::default();
     let mut followed = Vec::new();

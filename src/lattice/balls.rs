@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Empty balls through the ends of sub-segments: an edge with one is an edge of the Delaunay
-//! tetrahedralisation of any points that keep out of it.
+//! Empty balls through the ends of sub-segments. An edge with an empty ball is an edge of the Delaunay
+//! tetrahedralisation, whichever points are added outside the ball.
 //!
-//! The ball on the edge as diameter is the smallest. Where another skeleton point lies in it, beside the
-//! edge, a ball moved to the other side may still be empty.
+//! The smallest ball has the edge as its diameter. If another skeleton point beside the edge lies in it, a ball with
+//! its centre moved to the other side may still be empty.
 
 use crate::Vec3;
 
-/// A ball is moved by this part of the edge's length at most.
+/// Largest displacement of a ball's centre, as a share of the edge's length.
 const FARTHEST: f64 = 0.5;
-/// A point this little inside counts as on the sphere.
+/// Share of the radius beyond which a point counts as on the sphere, not inside.
 const ON_SPHERE: f64 = 1.0 - 1e-9;
 
 /// A ball.
@@ -20,7 +20,7 @@ pub(crate) struct Ball {
 }
 
 impl Ball {
-    /// The ball on an edge as diameter, moved.
+    /// Returns the ball through `x` and `y` whose centre is displaced from the midpoint by `by`, across the edge.
     fn through(x: Vec3, y: Vec3, by: Vec3) -> Self {
         let half = (x - y).norm() / 2.0;
         Self {
@@ -38,18 +38,20 @@ impl Ball {
     }
 }
 
-/// The ball on an edge as diameter.
+/// Returns the ball with an edge as its diameter.
 pub(crate) fn smallest(points: &[Vec3], a: u32, b: u32) -> Ball {
     Ball::through(points[a as usize], points[b as usize], Vec3::zeros())
 }
 
-/// The smallest ball with the corners of a triangle on it: an empty one makes the triangle a face of the Delaunay tetrahedralisation.
+/// Returns the smallest ball through the corners of a triangle.
+///
+/// If it is empty, the triangle is a face of the Delaunay tetrahedralisation.
 pub(crate) fn around(a: Vec3, b: Vec3, c: Vec3) -> Ball {
     let (p, q) = (b - a, c - a);
     let n = p.cross(&q);
     let twice = 2.0 * n.norm_squared();
     let to = (n.cross(&p) * q.norm_squared() + q.cross(&n) * p.norm_squared()) / twice;
-    // A triangle without area has none, and is no face of any cells: one without a radius will do.
+    // A triangle without area has no such ball and is never a face of a cell: any ball of radius zero will do.
     let to = if to.iter().all(|x| x.is_finite()) {
         to
     } else {
@@ -61,7 +63,7 @@ pub(crate) fn around(a: Vec3, b: Vec3, c: Vec3) -> Ball {
     }
 }
 
-/// Points in the ball on an edge as diameter.
+/// Returns the points inside the ball with an edge as its diameter, other than the edge's ends.
 pub(crate) fn encroaching(points: &[Vec3], a: u32, b: u32) -> Vec<u32> {
     let ball = smallest(points, a, b);
     (0..points.len() as u32)
@@ -69,13 +71,13 @@ pub(crate) fn encroaching(points: &[Vec3], a: u32, b: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A ball through both ends of an edge that holds no other point, if one is near.
+/// Returns a ball through both ends of an edge that holds no other point, if one is found nearby.
 pub(crate) fn empty(points: &[Vec3], a: u32, b: u32) -> Option<Ball> {
     let (x, y) = (points[a as usize], points[b as usize]);
     let smallest = Ball::through(x, y, Vec3::zeros());
     let length = 2.0 * smallest.radius;
     let axis = (y - x) / length;
-    // All that any ball tried here reaches.
+    // Farthest distance from the midpoint that any ball tried here covers.
     let reach = (FARTHEST + FARTHEST.hypot(0.5)) * length;
     let near: Vec<Vec3> = (0..points.len() as u32)
         .filter(|&k| k != a && k != b)
@@ -83,7 +85,7 @@ pub(crate) fn empty(points: &[Vec3], a: u32, b: u32) -> Option<Ball> {
         .filter(|r| r.norm_squared() < reach * reach)
         .collect();
     let mut by = Vec3::zeros();
-    // Each point keeps the centre in a half-plane across the edge: projections onto one after another.
+    // Each point keeps the centre in a half-plane across the edge: project onto one after another.
     for _ in 0..40 {
         let ball = Ball::through(x, y, by);
         let Some(r) = near.iter().find(|r| ball.holds(smallest.centre + **r)) else {

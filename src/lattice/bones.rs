@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which bones the lattice follows, and the virtual tips of its leaves.
+//! Selection of the bones that the lattice follows, and virtual tips of its leaf bones.
 //!
-//! A bone is followed when it carries real skin weight itself (whatever the domain looks like, unless all of it
-//! is several sizes away), or when it carries any and at least 70 % of it lies in the flesh. Roots, IK targets, poles and helpers that carry
-//! none are left out, inside of the flesh too: nothing says that they go with it (a root that stays where
-//! the character stood would hold its belly there). Of bones that reach far out of the mesh the part near
-//! it is followed. Without a virtual tip from the end of every leaf towards the centroid of its skin, heads,
-//! hands and feet wobble on a single point.
+//! A bone is followed in two cases. Either it carries substantial skin weight itself, whatever the domain looks like,
+//! unless all of it is several sizes away. Or it carries any weight and at least 70 % of it lies in the flesh. Roots,
+//! IK targets, poles and helpers without weight are left out, even inside the flesh: they need not move with it. A root
+//! that stays where the character stood would hold its belly there. If a bone reaches far out of the mesh, only the
+//! part near it is followed.
+//!
+//! Every leaf gets a virtual tip from its end towards the centroid of its skin. Without tips, heads, hands and feet
+//! wobble on a single point.
 
 use super::segments::WELD;
 use super::tetrahedron::closest_on_segment;
@@ -15,41 +17,41 @@ use crate::Vec3;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{Heading, Surface};
 
-/// A straight piece of skeleton that the lattice has to follow.
+/// Straight piece of skeleton that the lattice must follow.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Segment {
-    /// The bone that drives it.
+    /// Bone that drives the segment.
     pub bone: u32,
-    /// Its head at rest.
+    /// Head at rest, m.
     pub head: Vec3,
-    /// Its tail at rest; equal to the head for a bone without length.
+    /// Tail at rest, m; equal to the head for a bone without length.
     pub tail: Vec3,
-    /// Not a bone of the skeleton but the virtual tip of a leaf.
+    /// Whether the segment is the virtual tip of a leaf instead of a bone.
     pub tip: bool,
-    /// Skin weight that the bone carries, in vertices.
+    /// Sum of the skin weights that the bone carries, over welded vertices.
     pub weight: f64,
-    /// Of bones that lie on one another: the skin that decides between them, with its weights.
+    /// Skin positions and weights that decide between coincident bones; empty for other bones.
     pub skin: Vec<(Vec3, f64)>,
 }
 
-/// Share of a bone's samples that must lie in the flesh.
+/// Smallest share of a bone's samples in the flesh.
 const INSIDE_SHARE: f64 = 0.7;
-/// A leaf shorter than this part of `h` says nothing about where its flesh is.
+/// Length, as a share of `h`, below which a leaf does not indicate where its flesh is.
 const STUB: f64 = 0.2;
-/// A tip reaches so far towards the end of its skin.
+/// Longest tip, as a share of the extent of its skin along the tip.
 const TIP_REACH: f64 = 0.85;
 
-/// Skin of one bone, gathered over the welded surface.
+/// Skin weight of one bone, gathered over the welded surface.
 #[derive(Debug, Clone, Default)]
 struct Carried {
     weight: f64,
-    /// Welded vertices and their weight.
+    /// Welded vertices and the bone's weight at each.
     skin: Vec<(u32, f64)>,
-    /// Those that it dominates.
+    /// Those of `skin` with a weight above one half.
     dominated: Vec<(u32, f64)>,
 }
 
-/// The bones to follow, in skeleton order, then the virtual tips; sentences about what was left out.
+/// Selects the bones to follow, in skeleton order, then the virtual tips. Adds notes about bones left out.
 pub(crate) fn select(
     surface: &Surface,
     skeleton: &Skeleton,
@@ -137,8 +139,9 @@ pub(crate) fn select(
     segments
 }
 
-/// Bones that lie on one another (importers that know joints only place them so) contend for every vertex on
-/// them: they are given the skin that decides. Says which of them have their skin elsewhere and need a tip.
+/// Attaches the deciding skin to coincident bones, and returns which bones have their skin elsewhere and need a tip.
+///
+/// Importers that know only joints place bones on one another; these contend for every vertex on them.
 fn rivals(
     surface: &Surface,
     carried: &[Carried],
@@ -169,7 +172,7 @@ fn rivals(
 }
 
 impl Segment {
-    /// How strongly it claims a vertex at `x` against others of its rank.
+    /// Returns the strength of the segment's claim to a vertex at `x` against segments of equal rank.
     pub(crate) fn claim(&self, x: Vec3) -> f64 {
         if self.skin.is_empty() {
             return self.weight;
@@ -180,7 +183,7 @@ impl Segment {
     }
 }
 
-/// The first few names of a list.
+/// Joins the first five names of a list, and counts the rest.
 pub(crate) fn shorten(names: &[String]) -> String {
     let shown = names.iter().take(5).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > 5 {
@@ -221,7 +224,7 @@ fn carried_by_weights(surface: &Surface, skin: &SkinWeights, bones: usize) -> Ve
     carried
 }
 
-/// Without weights every skin vertex goes with the nearest bone that lies in the flesh.
+/// Assigns every welded skin vertex to the nearest bone in the flesh, for lack of weights.
 fn carried_by_distance(surface: &Surface, skeleton: &Skeleton, share: &[f64]) -> Vec<Carried> {
     let n = skeleton.len();
     let mut candidates: Vec<usize> = (0..n).filter(|&b| share[b] >= INSIDE_SHARE).collect();
@@ -247,8 +250,9 @@ fn carried_by_distance(surface: &Surface, skeleton: &Skeleton, share: &[f64]) ->
     carried
 }
 
-/// The virtual tip of a leaf: from its tail (its head when the bone is not in the flesh) towards the
-/// centroid of the skin beyond, as far as it stays inside.
+/// Builds the virtual tip of a leaf towards the centroid of the skin beyond it, as far as it stays inside.
+///
+/// It starts at the tail, or at the head if the bone does not lie in the flesh. `None`: too little skin or room.
 fn tip(
     surface: &Surface,
     skeleton: &Skeleton,
@@ -258,7 +262,7 @@ fn tip(
     h: f64,
 ) -> Option<Segment> {
     let (head, tail) = (skeleton.heads()[bone], skeleton.tails()[bone]);
-    // Imported leaves are often stubs that point nowhere: then all of their skin lies ahead of the head.
+    // Imported leaves are often stubs with an arbitrary direction: then all of their skin lies ahead of the head.
     let axis = tail - head;
     let means_something = axis.norm() > STUB * h && share >= INSIDE_SHARE;
     let start = if means_something { tail } else { head };
@@ -279,7 +283,7 @@ fn tip(
         .iter()
         .map(|(p, _)| (p - start).dot(&direction))
         .fold(0.0, f64::max);
-    // The longest that stays a little under the skin all the way, or in the middle of a sheet's layer.
+    // The longest tip that stays a little under the skin all the way, or in the middle of a sheet's layer.
     let margin = -(0.05 * h).min(0.5 * surface.layer());
     let mut length = 0.0;
     for i in 1..=20 {

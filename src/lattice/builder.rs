@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From bones and a surface to tetrahedra: points, Delaunay, the choice of cells, improvement, Steiner points.
+//! Tetrahedra from bones and a surface: points, Delaunay, choice of cells, improvement, Steiner points.
 
 use super::balls::Ball;
 use super::bones::Segment;
@@ -15,28 +15,31 @@ use crate::progress::{Part, Progress, step};
 use crate::surface::{DistanceGrid, QUANTUM, Surface};
 use std::collections::BTreeSet;
 
-/// Wanted dihedral angle, and the one below which a Steiner point is tried, radians.
+/// Dihedral angle aimed at, and the one below which a Steiner point is tried, radians.
 const GOAL: f64 = 30.0 * std::f64::consts::PI / 180.0;
 const SLIVER: f64 = 15.0 * std::f64::consts::PI / 180.0;
-/// Joints closer than this part of `h` that are not one: between them there are slivers whatever is done.
+/// Distance of distinct joints, as a share of `h`, below which slivers between them are unavoidable.
 const HOPELESS: f64 = 0.05;
-/// Tetrahedra lower than this are flat: points are rounded by up to half a quantum along each axis, so that four in a plane, as a bone
-/// of either leg has, are no longer in one once a character is turned. They hold no flesh, and no point could make them more even.
+/// Height of a tetrahedron below which it is flat and dropped.
+///
+/// Points are rounded by up to half a quantum along each axis. Four points in a plane, such as the ends of a bone in
+/// either leg, leave that plane once a character is turned. Flat tetrahedra hold no flesh and cannot be improved by
+/// points.
 const FLAT: f64 = 4.0 * QUANTUM;
 
-/// A tetrahedralisation of the whole box and the cells chosen from it.
+/// Tetrahedralisation of the whole box, and the cells chosen from it.
 pub(super) struct Mesh {
-    /// The skeleton whose points come first. It is the mesh's own: later rounds may cut bones, which
-    /// numbers all points anew, and yet not be kept.
+    /// Skeleton whose points come first. Each mesh has its own: later rounds may cut bones, which renumbers all points,
+    /// and then be discarded.
     pub skeleton: Protected,
     pub x: Vec<Vec3>,
     pub tets: Vec<[u32; 4]>,
     pub keep: Vec<bool>,
-    /// Worst quality of a kept one.
+    /// Worst quality of a kept tetrahedron.
     pub worst: f64,
 }
 
-/// A lattice in the making.
+/// State of the construction of one lattice.
 pub(super) struct Builder<'a> {
     surface: &'a Surface,
     skeleton: Protected,
@@ -47,7 +50,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// The points around segments of bones and `faces`, which have to be faces of the cells.
+    /// Collects the points around segments of bones and around `faces`, which must become faces of cells.
     pub fn new(
         surface: &'a Surface,
         segments: &[Segment],
@@ -90,7 +93,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Moves the points to where cells between them are even.
+    /// Moves the points so that cells between them are even.
     pub fn fill(&mut self, progress: &dyn Progress) -> Result<(), LatticeError> {
         step(progress, 0.2, "relaxing the points")?;
         self.points
@@ -100,7 +103,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Delaunay, keep, improve; Steiner points where slivers are left; the best of five rounds.
+    /// Runs up to five rounds of Delaunay, selection and improvement, with Steiner points at remaining slivers. Returns
+    /// the best round.
     pub fn tetrahedralise(&mut self, progress: &dyn Progress) -> Result<Mesh, LatticeError> {
         let mut best: Option<Mesh> = None;
         for round in 0..5 {
@@ -123,7 +127,7 @@ impl<'a> Builder<'a> {
                 break;
             }
             if let Some(b) = &best {
-                // Go on from where the climb has brought the points.
+                // Continue from the positions after the climb.
                 let n = self.points.x.len();
                 if b.x.len() == n {
                     self.points.x.copy_from_slice(&b.x);
@@ -136,7 +140,7 @@ impl<'a> Builder<'a> {
         best.ok_or_else(|| LatticeError::Failed("no cells".into()))
     }
 
-    /// A Delaunay tetrahedralisation that has every sub-segment as an edge, and the given faces as faces.
+    /// Builds a Delaunay tetrahedralisation with every sub-segment as an edge and every given face as a face.
     fn conforming(&mut self) -> Result<Vec<[u32; 4]>, LatticeError> {
         for attempt in 0..8 {
             let tets: Vec<[u32; 4]> = delaunay(&self.points.x)
@@ -183,7 +187,7 @@ impl<'a> Builder<'a> {
         ))
     }
 
-    /// Given faces that are none of these tetrahedra's.
+    /// Returns the given faces that no tetrahedron has.
     fn missing_faces(&self, tets: &[[u32; 4]]) -> Vec<usize> {
         let wanted: BTreeSet<[u32; 3]> = self.skeleton.faces.iter().map(|&f| sorted(f)).collect();
         if wanted.is_empty() {
@@ -197,7 +201,7 @@ impl<'a> Builder<'a> {
         missing.map(|(i, _)| i).collect()
     }
 
-    /// Cuts sub-segments in halves: bones that nearly coincide never get empty balls otherwise.
+    /// Bisects sub-segments: bones that nearly coincide have no empty balls otherwise.
     fn cut(&mut self, edges: &[usize]) {
         for &e in edges {
             let (a, b, s) = self.skeleton.edges[e];
@@ -231,7 +235,7 @@ impl<'a> Builder<'a> {
             let mut floor = vec![f64::NEG_INFINITY; x.len()];
             for i in self.points.free() {
                 step_bound[i] = self.size.at(x[i]);
-                // What lies outside of the surface stays there, so that the choice of cells keeps.
+                // Points outside the surface stay outside, so that the choice of cells remains valid.
                 if self.grid.at(x[i]) > 0.3 * OUTWARD * step_bound[i] {
                     floor[i] = 0.5 * OUTWARD * step_bound[i];
                 }
@@ -273,7 +277,7 @@ impl<'a> Builder<'a> {
         Ok(mesh)
     }
 
-    /// The middle of the longest edge that is neither a bone's nor a given face's, for every sliver.
+    /// Returns the midpoint of the longest free edge of every sliver: an edge of neither a bone nor a given face.
     fn steiner(&self, mesh: &Mesh, slivers: &[usize]) -> Vec<Vec3> {
         let of_bones = self.skeleton.edges.iter().map(|&(a, b, _)| (a, b));
         let of_faces = (self.skeleton.faces.iter()).flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
@@ -309,7 +313,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Whether two skeleton points of a tetrahedron are so close that other points only make more like it.
+/// Returns whether two skeleton points of a tetrahedron are so close that new points only make more slivers.
 fn holds_a_gap(mesh: &Mesh, corners: &[u32; 4], fixed: u32, gap: f64) -> bool {
     let bones: Vec<Vec3> = corners
         .iter()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cells: tetrahedra, triangular prisms and hexahedra, their level-0 functions and their subdivision.
+//! Cells (tetrahedra, triangular prisms, hexahedra), their level-0 functions and their subdivision.
 //!
-//! The level-0 function of a corner is the piecewise trilinear function of [capell2002, §3.1 and A.1]:
-//! the value at an edge, face or cell centre is the mean of its corners'. Repeated, that rule gives the
-//! linear functions on a tetrahedron, linear × linear on a prism and the trilinear ones on a hexahedron,
-//! so they are evaluated in closed form here.
+//! The level-0 function of a corner is the piecewise trilinear function of [capell2002, §3.1 and A.1]: its
+//! value at an edge, face or cell centre is the mean over the corners. Repeated, that rule gives linear
+//! functions on a tetrahedron, linear × linear on a prism and trilinear on a hexahedron, so they are evaluated
+//! in closed form here.
 //!
 //! *Local coordinates* `(a, b, c)`: on a tetrahedron the barycentric coordinates of corners 1, 2 and 3;
 //! on a prism those of corners 1 and 2 in the triangle, and the height; on a hexahedron the unit cube.
@@ -14,9 +14,11 @@ mod inverse;
 use crate::Vec3;
 pub(super) use inverse::SLACK;
 
-/// A cell; corner order: tetrahedron positively oriented; prism bottom triangle, then top (the bottom seen
-/// counter-clockwise from the top); hexahedron `i + 2j + 4k`. A face with four corners is their bilinear patch,
-/// so that cells meet without gaps whether or not the four lie in a plane.
+/// A cell of a control lattice.
+///
+/// Corner order: a tetrahedron is positively oriented; a prism lists the bottom triangle, then the top (the
+/// bottom counter-clockwise as seen from the top); a hexahedron numbers its corners `i + 2j + 4k`. A face with
+/// four corners is their bilinear patch, so cells meet without gaps even if the four are not coplanar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Cell {
     /// Four corners.
@@ -78,7 +80,7 @@ const HEXAHEDRON_FACES: [&[usize]; 6] = [
 ];
 
 impl Cell {
-    /// The same cell of vertices with other numbers.
+    /// Returns the same cell with its vertices renumbered.
     pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
         match self {
             Self::Tetrahedron(c) => Self::Tetrahedron(c.map(number)),
@@ -87,7 +89,7 @@ impl Cell {
         }
     }
 
-    /// A cell from 4, 6 or 8 corners; none for another number.
+    /// Builds a cell from 4, 6 or 8 corners; `None` for other numbers.
     pub fn from_corners(corners: &[u32]) -> Option<Self> {
         match corners.len() {
             4 => corners.try_into().ok().map(Cell::Tetrahedron),
@@ -97,7 +99,7 @@ impl Cell {
         }
     }
 
-    /// Corner vertices in the cell's order.
+    /// Returns the corner vertices in the cell's order.
     pub fn corners(&self) -> &[u32] {
         match self {
             Cell::Tetrahedron(c) => c,
@@ -106,7 +108,7 @@ impl Cell {
         }
     }
 
-    /// What an artist would call it.
+    /// Returns the name of the cell's kind for error sentences.
     pub fn name(&self) -> &'static str {
         match self {
             Cell::Tetrahedron(_) => "tetrahedron",
@@ -115,7 +117,7 @@ impl Cell {
         }
     }
 
-    /// Edges as pairs of local corner numbers.
+    /// Returns the edges as pairs of local corner numbers.
     pub fn edges(&self) -> &'static [[usize; 2]] {
         match self {
             Cell::Tetrahedron(_) => &TETRAHEDRON_EDGES,
@@ -124,7 +126,7 @@ impl Cell {
         }
     }
 
-    /// Faces as local corner numbers, counter-clockwise seen from outside.
+    /// Returns the faces as local corner numbers, counter-clockwise seen from outside.
     pub fn faces(&self) -> &'static [&'static [usize]] {
         match self {
             Cell::Tetrahedron(_) => &TETRAHEDRON_FACES,
@@ -133,7 +135,7 @@ impl Cell {
         }
     }
 
-    /// The corner functions at local coordinates.
+    /// Returns the corner functions at local coordinates.
     pub fn shape(&self, l: Vec3) -> Shape {
         let (a, b, c) = (l.x, l.y, l.z);
         match self {
@@ -159,7 +161,7 @@ impl Cell {
         }
     }
 
-    /// Derivatives of the corner functions by the three local coordinates.
+    /// Returns the derivatives of the corner functions by the three local coordinates.
     fn shape_derivatives(&self, l: Vec3) -> [Vec3; 8] {
         let (a, b, c) = (l.x, l.y, l.z);
         let mut g = [Vec3::zeros(); 8];
@@ -193,19 +195,19 @@ impl Cell {
         g
     }
 
-    /// Position of local coordinates in a cell with the given corner positions.
+    /// Returns the position of local coordinates in a cell with the given corner positions.
     pub fn position(&self, corners: &[Vec3], l: Vec3) -> Vec3 {
         let s = self.shape(l);
         corners.iter().zip(s).map(|(x, w)| x * w).sum()
     }
 
-    /// Derivatives of the position by the three local coordinates, as columns.
+    /// Returns the derivatives of the position by the three local coordinates, as columns.
     pub(super) fn jacobian(&self, corners: &[Vec3], l: Vec3) -> crate::Mat3 {
         let g = self.shape_derivatives(l);
         corners.iter().zip(g).map(|(x, g)| x * g.transpose()).sum()
     }
 
-    /// How far local coordinates lie inside the reference cell: negative outside.
+    /// Returns the smallest margin of local coordinates inside the reference cell; negative outside.
     pub fn inside(&self, l: Vec3) -> f64 {
         match self {
             Cell::Tetrahedron(_) => l.min().min(1.0 - l.sum()),
@@ -214,7 +216,7 @@ impl Cell {
         }
     }
 
-    /// The point of the reference cell that is nearest in local coordinates (not in space).
+    /// Returns the point of the reference cell that is nearest in local coordinates (not in space).
     pub fn clamp(&self, l: Vec3) -> Vec3 {
         let simplex = |v: &mut [f64]| {
             // Projection onto {v >= 0, sum v <= 1}.
@@ -236,8 +238,9 @@ impl Cell {
         Vec3::from(v)
     }
 
-    /// Corner functions at a point outside, continued linearly from the nearest reference point; they
-    /// reproduce the point exactly.
+    /// Extrapolates the corner functions to a point outside, linearly from local coordinates `from`.
+    ///
+    /// They reproduce the point exactly. `None` if the cell is degenerate at `from`.
     pub fn extrapolate(&self, corners: &[Vec3], p: Vec3, from: Vec3) -> Option<Shape> {
         let g = self.shape_derivatives(from);
         let step = self.jacobian(corners, from).try_inverse()? * (p - self.position(corners, from));
@@ -248,7 +251,7 @@ impl Cell {
         Some(s)
     }
 
-    /// Signed volume, by the tetrahedra of [`Cell::subtetrahedra`] at level 0.
+    /// Returns the signed volume, by the tetrahedra of [`Cell::subtetrahedra`] at level 0.
     pub fn volume(&self, corners: &[Vec3]) -> f64 {
         let of = |t: &SubTetrahedron| {
             let x = t.map(|s| place(corners, &s));
@@ -264,11 +267,12 @@ impl Cell {
         }
     }
 
-    /// The tetrahedra of the cell after `level` hexahedral subdivisions [capell2002, §3.3, steps 1 and 3].
+    /// Returns the tetrahedra of the cell after `level` hexahedral subdivisions [capell2002, §3.3, steps 1 and
+    /// 3].
     ///
-    /// Level 0 is the cell itself: a tetrahedron as it is, a prism cut in three, a hexahedron in six.
-    /// From level 1 on all is hexahedra (four in a tetrahedron, six in a prism, eight in a hexahedron),
-    /// each cut in six along its diagonal.
+    /// Level 0 is the cell itself: a tetrahedron unchanged, a prism cut in three, a hexahedron in six. From
+    /// level 1 on all pieces are hexahedra (four in a tetrahedron, six in a prism, eight in a hexahedron), each
+    /// cut in six along its diagonal.
     pub fn subtetrahedra(&self, level: usize) -> Vec<SubTetrahedron> {
         if level == 0 {
             return match self {
@@ -284,7 +288,7 @@ impl Cell {
         hexahedra.iter().flat_map(cut_hexahedron).collect()
     }
 
-    /// One hexahedron at every corner: corner, edge centres, face centres, cell centre.
+    /// Splits the cell into one hexahedron per corner: corner, edge centres, face centres, cell centre.
     fn first_subdivision(&self) -> Vec<[Shape; 8]> {
         let n = self.corners().len();
         let mean = |corners: &[usize]| {
@@ -347,7 +351,7 @@ impl Cell {
     }
 }
 
-/// The position that corner functions `shape` stand for.
+/// Returns the position with the given corner functions.
 pub fn place(corners: &[Vec3], shape: &Shape) -> Vec3 {
     corners.iter().zip(shape).map(|(x, w)| x * *w).sum()
 }
@@ -357,7 +361,7 @@ fn mix(points: &[Shape; 8], l: Vec3) -> Shape {
     std::array::from_fn(|k| points.iter().zip(w).map(|(p, w)| p[k] * w).sum())
 }
 
-/// Eight hexahedra, by the averaging rule.
+/// Splits a hexahedron into eight by the averaging rule.
 fn split_hexahedron(h: &[Shape; 8]) -> Vec<[Shape; 8]> {
     let corner = |i: usize| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2 & 1) as f64);
     (0..8)
@@ -365,19 +369,19 @@ fn split_hexahedron(h: &[Shape; 8]) -> Vec<[Shape; 8]> {
         .collect()
 }
 
-/// The shape that is one at a corner.
+/// Returns the shape that is one at corner `i`.
 fn corner(i: usize) -> Shape {
     let mut s = [0.0; 8];
     s[i] = 1.0;
     s
 }
 
-/// Three tetrahedra in a prism.
+/// Returns the three tetrahedra of a prism.
 fn prism_tetrahedra() -> [SubTetrahedron; 3] {
     [[0, 1, 2, 3], [1, 4, 2, 3], [2, 4, 5, 3]].map(|t| t.map(corner))
 }
 
-/// Six tetrahedra around the diagonal from corner 0 to corner 7.
+/// Cuts a hexahedron into six tetrahedra around the diagonal from corner 0 to corner 7.
 fn cut_hexahedron(h: &[Shape; 8]) -> [SubTetrahedron; 6] {
     [
         [0, 1, 3, 7],

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The four conditions on a control lattice [capell2002, §3.1; condition (i) mended: the *intersection* of
-//! two cells]:
+//! The four conditions on a control lattice [capell2002, §3.1; condition (i) mended: the *intersection* of two cells]:
 //!
-//! 1. two cells meet in a common face, edge or vertex or not at all. After virtual-node splitting copies of
-//!    a cell overlap in space: cells with the same corner positions are copies and may. So may cells along limbs and those of the
-//!    rest, which are parts of their own;
+//! 1. two cells meet in a common face, edge or vertex, or not at all. Exceptions: virtual copies (cells with the same
+//!    corner positions) overlap in space, and so may cells along limbs and those of the rest, which are separate parts;
 //! 2. every used bone is a union of edges;
 //! 3. the domain Ω lies inside the cells;
-//! 4. every vertex of a cell has valence 3 in it (three distinct edges, a corner that is not turned over), and
-//!    the cell is turned over nowhere inside.
+//! 4. every vertex of a cell has valence 3 in it (three distinct edges, a corner that is not inverted), and the cell is
+//!    inverted nowhere inside.
 //!
-//! Faces with four corners are bilinear patches, which no plane need hold.
+//! Faces with four corners are bilinear patches and need not be planar.
 
 mod bilinear;
 mod folding;
@@ -26,113 +24,113 @@ use meeting::Geometry;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 
-/// A condition that does not hold, and where.
+/// Violated condition of a lattice, with its location.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Violation {
-    /// Condition 1.
+    /// Condition 1: a face belongs to more than two cells.
     #[error("condition 1: face {face:?} belongs to {cells} cells; two at most may share one")]
     FaceShared {
-        /// Its vertices, ascending.
+        /// Vertices of the face, ascending.
         face: Vec<u32>,
-        /// How many cells.
+        /// Number of cells.
         cells: usize,
     },
-    /// Condition 1.
+    /// Condition 1: two cells have the same corners.
     #[error("condition 1: cells {0} and {1} have the same corners")]
     Duplicate(usize, usize),
-    /// Condition 1.
+    /// Condition 1: two cells overlap.
     #[error("condition 1: cells {0} and {1} overlap")]
     Overlap(usize, usize),
-    /// Condition 1.
+    /// Condition 1: a vertex lies on a cell without being its corner.
     #[error("condition 1: vertex {vertex} lies on cell {cell} without being one of its corners")]
     Hanging {
-        /// The vertex.
+        /// Index of the vertex.
         vertex: u32,
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
     },
-    /// Condition 2.
+    /// Condition 2: an edge of a bone's chain is missing in the cells.
     #[error(
         "condition 2: bone '{bone}' needs an edge between vertices {from} and {to}, no cell has it"
     )]
     MissingEdge {
-        /// Its name.
+        /// Name of the bone.
         bone: String,
-        /// Vertex.
+        /// First vertex of the edge.
         from: u32,
-        /// Vertex.
+        /// Second vertex of the edge.
         to: u32,
     },
-    /// Condition 2.
+    /// Condition 2: a vertex of a chain lies off its bone.
     #[error(
         "condition 2: vertex {vertex} of bone '{bone}' lies {distance:.3e} off the bone, more than {limit:.3e}"
     )]
     OffBone {
-        /// Its name.
+        /// Name of the bone.
         bone: String,
-        /// The vertex.
+        /// Index of the vertex.
         vertex: u32,
-        /// Distance.
+        /// Distance from the bone, m.
         distance: f64,
-        /// What is allowed for welded joints.
+        /// Largest distance allowed for welded joints, m.
         limit: f64,
     },
-    /// Condition 2.
+    /// Condition 2: the chains do not fit the bones.
     #[error("condition 2: {0}")]
     Chains(String),
-    /// Condition 3.
+    /// Condition 3: the surface leaves the lattice.
     #[error("condition 3: the surface leaves the lattice at ({:.4}, {:.4}, {:.4}), near triangle {triangle}", at.x, at.y, at.z)]
     Uncontained {
-        /// Where.
+        /// Point on the surface, m.
         at: Vec3,
-        /// Triangle as given.
+        /// Triangle number in the input mesh.
         triangle: u32,
     },
-    /// Condition 3.
+    /// Condition 3: flesh continues beyond a free face.
     #[error("condition 3: the flesh goes on beyond the free face {face:?} of cell {cell}")]
     Opening {
-        /// Its vertices.
+        /// Vertices of the face.
         face: Vec<u32>,
-        /// Its cell.
+        /// Cell of the face.
         cell: usize,
     },
-    /// Condition 4.
+    /// Condition 4: a cell uses a vertex twice.
     #[error("condition 4: cell {cell} ({kind}) uses vertex {vertex} twice")]
     RepeatedCorner {
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
-        /// What it is.
+        /// Kind of the cell, as [`Cell::name`].
         kind: &'static str,
-        /// The vertex.
+        /// Index of the vertex.
         vertex: u32,
     },
-    /// Condition 4.
+    /// Condition 4: a cell is flat or inverted at a corner.
     #[error("condition 4: cell {cell} ({kind}) is flat or turned over at vertex {vertex}")]
     Inverted {
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
-        /// What it is.
+        /// Kind of the cell, as [`Cell::name`].
         kind: &'static str,
-        /// The corner.
+        /// Vertex at the corner.
         vertex: u32,
     },
-    /// Condition 4.
+    /// Condition 4: a cell is flat or inverted inside, though at none of its corners.
     #[error("condition 4: cell {cell} ({kind}) is flat or turned over inside, at ({:.4}, {:.4}, {:.4}), though at none of its corners", at.x, at.y, at.z)]
     Folded {
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
-        /// What it is.
+        /// Kind of the cell, as [`Cell::name`].
         kind: &'static str,
-        /// Where.
+        /// Point inside the cell, m.
         at: Vec3,
     },
 }
 
-/// Joints may be welded: a chain's vertices lie this part of a cell off their bone at most.
+/// Largest distance of a chain's vertex from its bone, as a share of the cell size: joints may be welded.
 const WELD_LIMIT: f64 = super::segments::WELD;
 
 impl Lattice {
-    /// Tests the four conditions; empty when they hold (for the used bones).
+    /// Tests the four conditions for the used bones and returns the violations; empty if all hold.
     pub fn check(&self, surface: &Surface, skeleton: &Skeleton) -> Vec<Violation> {
         let mut found = Vec::new();
         let sound = self.check_cells(&mut found);
@@ -143,13 +141,14 @@ impl Lattice {
         found
     }
 
-    /// Cells that violate condition 4.
+    /// Returns the cells that violate condition 4.
     pub(crate) fn faults(&self) -> Vec<usize> {
         let sound = self.check_cells(&mut Vec::new());
         (0..sound.len()).filter(|cell| !sound[*cell]).collect()
     }
 
-    /// Condition 4, and the orientation that all else relies on. Tells for each cell whether it holds.
+    /// Tests condition 4, including the orientation that all other tests rely on. Returns for each cell whether it
+    /// holds.
     fn check_cells(&self, found: &mut Vec<Violation>) -> Vec<bool> {
         let of_cell = |cell: usize| {
             let kind = self.cells[cell].name();
@@ -184,7 +183,7 @@ impl Lattice {
         folding::fold(c, &x, flat).map(|l| Fault::Inside(c.position(&x, l)))
     }
 
-    /// Condition 2.
+    /// Tests condition 2.
     fn check_bones(&self, surface: &Surface, skeleton: &Skeleton, found: &mut Vec<Violation>) {
         let bones = &self.bones;
         if bones.chains.len() != bones.used_bones.len() + bones.tip_bones.len() {
@@ -230,7 +229,7 @@ impl Lattice {
                 None => (at(chain[0]), at(chain[chain.len() - 1])),
             };
             let tail = if chain.len() == 1 { head } else { tail };
-            // A bone that goes far away from the body may be followed within its vicinity only.
+            // A bone that leads far away from the body may be followed within its vicinity only.
             let near = vicinity.part(head, tail).unwrap_or((head, tail));
             for (k, &vertex) in chain.iter().enumerate() {
                 let x = at(vertex);
@@ -251,7 +250,7 @@ impl Lattice {
         }
     }
 
-    /// The cells' edges, each from its lower vertex to its higher.
+    /// Returns the cells' edges, each from its lower vertex to its higher.
     pub(super) fn edges(&self) -> BTreeSet<(u32, u32)> {
         let of_cell = |c: &Cell| {
             let corners = c.corners();
@@ -261,8 +260,8 @@ impl Lattice {
         self.cells.iter().flat_map(of_cell).collect()
     }
 
-    /// Size of the cells where nothing makes them smaller: the 0.9 quantile of their longest edges,
-    /// with limbs the 0.98 quantile.
+    /// Returns the cell size away from local refinement, m: the 0.9 quantile of the cells' longest edges, with limbs
+    /// the 0.98 quantile.
     pub(super) fn cell_size(&self) -> f64 {
         let longest = |(cell, c): (usize, &Cell)| {
             let x = self.corners(cell as u32);
@@ -271,12 +270,12 @@ impl Lattice {
         };
         let mut all: Vec<f64> = self.cells.iter().enumerate().map(longest).collect();
         all.sort_by(f64::total_cmp);
-        // Cells along limbs, and around their ends, are as small as the model has them.
+        // Cells along limbs, and around their ends, are as small as in the medial model.
         let last = if self.parts.is_some() { 98 } else { 90 };
         all.get(last * all.len() / 100).copied().unwrap_or(0.0)
     }
 
-    /// Condition 3: samples of every triangle, and no flesh behind a free face.
+    /// Tests condition 3: samples of every triangle lie in cells, and no flesh lies behind a free face.
     fn check_containment(
         &self,
         surface: &Surface,
@@ -317,7 +316,7 @@ impl Lattice {
                 .map(|&v| self.vertices[v as usize])
                 .sum::<Vec3>()
                 / face.len() as f64;
-            // Cells of another part may go on there.
+            // Cells of another part may continue there.
             let goes_on = |c: u32| self.parted(cell, c as usize) && self.holds(c, centre);
             if surface.contains(centre)
                 && surface.signed_distance(centre) < -1e-3 * size
@@ -329,17 +328,17 @@ impl Lattice {
     }
 }
 
-/// What is wrong with a cell.
+/// Defect of a cell.
 enum Fault {
-    /// A vertex that it uses twice.
+    /// Vertex that the cell uses twice.
     Repeated(u32),
-    /// A corner that is flat or turned over.
+    /// Corner that is flat or inverted.
     Corner(u32),
-    /// A place inside that is.
+    /// Point inside that is flat or inverted.
     Inside(Vec3),
 }
 
-/// Volume of the parallelepiped of the three edges at a corner, oriented with the cell.
+/// Returns the volume of the parallelepiped of the three edges at a corner, oriented with the cell.
 fn corner_volume(cell: &Cell, x: &[Vec3], corner: usize) -> f64 {
     let neighbours: &[[usize; 3]] = match cell {
         Cell::Tetrahedron(_) => &[[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]],

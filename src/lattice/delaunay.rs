@@ -12,7 +12,7 @@ use crate::Vec3;
 use crate::aabb;
 use robust::{Coord3D, insphere, orient3d};
 
-/// Why there is no tetrahedralisation.
+/// Reason why there is no tetrahedralisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum DelaunayError {
     /// A coordinate is NaN or infinite.
@@ -21,12 +21,12 @@ pub(crate) enum DelaunayError {
     /// Fewer than four points, or all in a plane.
     #[error("its points do not span a volume")]
     Flat,
-    /// Coordinates beyond what f64 can tell apart.
+    /// Coordinates that f64 cannot distinguish.
     #[error("its points are too close together to tell apart")]
     Stuck,
 }
 
-/// Positively oriented tetrahedra that tile the convex hull of the points.
+/// Builds positively oriented tetrahedra that tile the convex hull of the points.
 ///
 /// A point that coincides with another is left out (the first in an internal order stays).
 pub(crate) fn delaunay(points: &[Vec3]) -> Result<Vec<[u32; 4]>, DelaunayError> {
@@ -63,7 +63,7 @@ struct Mesh {
     corners: Vec<[u32; 4]>,
     /// Tetrahedron across the face opposite each corner.
     across: Vec<[u32; 4]>,
-    /// Twice the number of the insertion that looked at a slot last, plus one if it was in conflict.
+    /// Twice the number of the last insertion that examined a slot, plus one if it was in conflict.
     mark: Vec<u32>,
     free: Vec<u32>,
     last: u32,
@@ -118,14 +118,15 @@ impl Mesh {
         }
     }
 
-    /// Sign of the volume of four points.
+    /// Returns the sign of the volume of four points.
     fn orientation(&self, a: u32, b: u32, c: u32, d: u32) -> f64 {
         let p = |i: u32| self.points[i as usize];
         // The predicate is positive where d lies below the plane of a, b, c.
         -orient3d(p(a), p(b), p(c), p(d))
     }
 
-    /// Positive when `p` lies inside the sphere of a positive tetrahedron; never zero for distinct points.
+    /// Returns a positive number if `p` lies inside the sphere of a positive tetrahedron; never zero for
+    /// distinct points.
     fn in_sphere(&self, t: [u32; 4], p: u32) -> f64 {
         let at = |i: u32| self.points[i as usize];
         // The predicate wants the other orientation.
@@ -153,7 +154,7 @@ impl Mesh {
         -1.0
     }
 
-    /// Four points that span space.
+    /// Finds four points that span space.
     fn first_four(&self, order: &[u32]) -> Option<[u32; 4]> {
         let a = *order.first()?;
         let at = |i: u32| self.points[i as usize];
@@ -177,7 +178,7 @@ impl Mesh {
         })
     }
 
-    /// The first tetrahedron and its four ghosts.
+    /// Starts with the first tetrahedron and its four ghosts.
     fn start(&mut self, t: [u32; 4]) {
         self.corners.push(t);
         self.across.push([1, 2, 3, 4]);
@@ -199,7 +200,7 @@ impl Mesh {
         self.mark = vec![0; 5];
     }
 
-    /// Inserts a point; none when rounding broke the structure (coordinates beyond the exact range).
+    /// Inserts a point; `None` if rounding broke the structure (coordinates beyond the exact range).
     fn insert(&mut self, p: u32) -> Option<()> {
         let start = self.locate(p)?;
         if self.corners[start as usize]
@@ -213,8 +214,8 @@ impl Mesh {
         self.fill(p)
     }
 
-    /// A tetrahedron in conflict with `p` (its sphere holds the point), or one with `p` as a corner:
-    /// visibility walk from the last one made.
+    /// Finds a tetrahedron in conflict with `p` (its sphere holds the point), or one with `p` as a corner,
+    /// by a visibility walk from the newest.
     fn locate(&self, p: u32) -> Option<u32> {
         let mut t = self.last;
         if let Some(g) = self.corners[t as usize].iter().position(|&v| v == GHOST) {
@@ -255,7 +256,7 @@ impl Mesh {
                 && self.in_sphere(self.corners[self.across[t as usize][g] as usize], p) > 0.0
     }
 
-    /// Collects the tetrahedra in conflict with `p`, from one of them on, and the faces around them.
+    /// Collects the tetrahedra in conflict with `p`, starting from one of them, and the faces around them.
     fn dig(&mut self, start: u32, p: u32) {
         self.cavity.clear();
         self.boundary.clear();
@@ -313,8 +314,8 @@ impl Mesh {
         Some(())
     }
 
-    /// From face `f` of cavity tetrahedron `t`, around the edge opposite corners `f` and `j`, to the next
-    /// face of the cavity: the new tetrahedron on it.
+    /// Turns around the edge opposite corners `f` and `j`, from face `f` of cavity tetrahedron `t` to the cavity's
+    /// next face. Returns the new tetrahedron on it.
     fn around(&self, mut t: u32, mut f: usize, mut j: usize) -> Option<u32> {
         // The edge's tetrahedra are few; the bound is for coordinates beyond the exact range.
         for _ in 0..self.corners.len() {
@@ -349,8 +350,8 @@ fn corner_of(t: &[u32; 4], v: u32) -> usize {
     t.iter().position(|&x| x == v).unwrap_or(0)
 }
 
-/// A biased randomised order [amenta2003]: rounds that double in size, each along a Hilbert curve, so that
-/// a walk is short and no cavity is large.
+/// Returns a biased randomised order [amenta2003]: rounds that double in size, each along a Hilbert curve,
+/// so that a walk is short and no cavity is large.
 fn insertion_order(points: &[Vec3]) -> Vec<u32> {
     const BITS: u32 = 16;
     let (lo, hi) = aabb::bounds(points);
@@ -371,7 +372,7 @@ fn insertion_order(points: &[Vec3]) -> Vec<u32> {
     keyed.into_iter().map(|k| k.2).collect()
 }
 
-/// Bits without pattern from an index (splitmix64).
+/// Scrambles the bits of an index (splitmix64).
 fn mix(i: u64) -> u64 {
     let mut z = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -379,7 +380,7 @@ fn mix(i: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Distance along a three-dimensional Hilbert curve [skilling2004].
+/// Returns the distance along a three-dimensional Hilbert curve [skilling2004].
 fn hilbert(mut x: [u32; 3], bits: u32) -> u64 {
     let mut q = 1 << (bits - 1);
     while q > 1 {

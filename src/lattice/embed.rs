@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Embedding points: each as a weighted mean of the corners of its cell.
+//! Embedding of points, each as a weighted mean of the corners of its cell.
 //!
 //! `p(x) = Σ_a φ_a(x) (x_a + q_a)` [capell2002, eq. 5] with 4, 6 or 8 level-0 functions. A point in several
-//! cells (on a common face) belongs to the first in index order; a point in none to the nearest cell,
-//! whose functions are continued linearly.
+//! cells (on a common face) belongs to the first in index order. A point outside all cells belongs to the
+//! nearest one, whose functions are extrapolated linearly.
 
 use super::cell::{SLACK, Shape};
 use super::{Cell, Embedding, Lattice};
@@ -13,12 +13,13 @@ use crate::surface::Surface;
 use rayon::prelude::*;
 
 impl Lattice {
-    /// The first cell in index order that contains a point.
+    /// Returns the first cell in index order that contains a point.
     pub fn locate(&self, p: Vec3) -> Option<u32> {
         self.locator.boxes_around(p).find(|&c| self.holds(c, p))
     }
 
-    /// Embeds points anywhere: in their first containing cell, or the nearest cell, extrapolated.
+    /// Embeds points anywhere, each in the first cell that contains it, or else in the nearest cell by
+    /// extrapolation.
     pub fn embed(&self, points: &[Vec3]) -> Embedding {
         let rows: Vec<(u32, Shape)> = points
             .par_iter()
@@ -30,8 +31,8 @@ impl Lattice {
         self.collect(rows)
     }
 
-    /// Embeds a surface: like [`Lattice::embed`], but where virtual copies of a cell overlap in space each
-    /// vertex goes with the copy that holds its own flesh.
+    /// Embeds a surface like [`Lattice::embed`]; where virtual copies of a cell overlap in space, each
+    /// vertex is embedded in the copy that holds its own flesh.
     pub fn embed_surface(&self, surface: &Surface) -> Embedding {
         let owners = self.surface_owners(surface);
         let rows: Vec<(u32, Shape)> = surface
@@ -48,7 +49,7 @@ impl Lattice {
         self.collect(rows)
     }
 
-    /// How far embedded points lie outside of the cells that carry them, metres; zero within any cell.
+    /// Returns how far embedded points lie outside the cells that carry them, m; zero inside any cell.
     pub fn outside(&self, embedding: &Embedding, points: &[Vec3]) -> Vec<f64> {
         let distance = |(i, &p): (usize, &Vec3)| {
             let within = embedding.row(i).all(|(_, w)| w >= -SLACK) || self.locate(p).is_some();
@@ -61,7 +62,7 @@ impl Lattice {
         points.par_iter().enumerate().map(distance).collect()
     }
 
-    /// Whether a cell contains a point, its faces included.
+    /// Returns whether a cell contains a point, its faces included.
     pub(super) fn holds(&self, cell: u32, p: Vec3) -> bool {
         self.local(cell, p)
             .is_some_and(|l| self.cells[cell as usize].inside(l) >= -SLACK)
@@ -79,7 +80,7 @@ impl Lattice {
         c.local(&self.corners(cell)[..c.corners().len()], p)
     }
 
-    /// The functions of a cell at a point in it or near it.
+    /// Returns the corner functions of a cell at a point in it or near it.
     pub(crate) fn weights_in(&self, cell: u32, p: Vec3) -> Shape {
         let c = &self.cells[cell as usize];
         let x = self.corners(cell);
@@ -101,11 +102,11 @@ impl Lattice {
         })
     }
 
-    /// The cell nearest to a point outside of all.
+    /// Returns the cell nearest to a point outside all cells.
     fn nearest(&self, p: Vec3) -> u32 {
         let to_box = |(lo, hi): &(Vec3, Vec3)| (p - p.sup(lo).inf(hi)).norm_squared();
         let boxes = || (0u32..).zip(&self.locator.boxes);
-        // The cell with the nearest box bounds the answer; of the others few are nearer than that.
+        // The cell with the nearest box bounds the distance; few others have a nearer box.
         let first = boxes()
             .map(|(c, b)| (to_box(b), c))
             .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)))
@@ -123,7 +124,7 @@ impl Lattice {
         best.1
     }
 
-    /// Squared distance to the faces of a cell that does not contain the point.
+    /// Returns the squared distance to the faces of a cell that does not contain the point.
     fn distance_squared(&self, cell: u32, p: Vec3) -> f64 {
         let x = self.corners(cell);
         let mut best = f64::INFINITY;
@@ -136,7 +137,7 @@ impl Lattice {
         best
     }
 
-    /// For each vertex as given, the copy that holds it; none where the surface is not the enclosed one.
+    /// Returns for each input vertex the copy that holds it; `None` if the surface is not the enclosed one.
     fn surface_owners(&self, surface: &Surface) -> Option<Vec<Option<u32>>> {
         let owners = self.flesh.as_ref()?.vertex_owner(surface)?;
         let of_welded = |w: u32| owners.get(w as usize).copied().filter(|&c| c != u32::MAX);
@@ -166,7 +167,7 @@ fn closest_on_triangle(a: Vec3, b: Vec3, c: Vec3, p: Vec3) -> Vec3 {
     .unwrap_or(a)
 }
 
-/// Which cells may contain a point: a uniform grid over their boxes.
+/// Uniform grid over the cells' bounding boxes, which finds cells that may contain a point.
 #[derive(Debug, Clone)]
 pub(crate) struct Locator {
     origin: Vec3,
@@ -221,7 +222,7 @@ impl Locator {
         grid
     }
 
-    /// Other cells whose boxes touch the box of a cell, ascending.
+    /// Returns the other cells whose boxes touch the box of a cell, ascending.
     pub(crate) fn near(&self, cell: usize) -> Vec<usize> {
         let (lo, hi) = self.boxes[cell];
         let (a, b) = (self.bin(lo), self.bin(hi));
@@ -250,15 +251,15 @@ impl Locator {
         })
     }
 
-    /// Cells whose box may hold the point, ascending.
+    /// Returns the cells whose boxes may hold the point, ascending.
     pub(crate) fn candidates(&self, p: Vec3) -> &[u32] {
         let b = self.bin(p);
         let i = (b[2] * self.dims[1] + b[1]) * self.dims[0] + b[0];
         &self.cells[self.starts[i] as usize..self.starts[i + 1] as usize]
     }
 
-    /// Cells whose box holds the point, ascending. No cell reaches out of the box of its corners, however
-    /// warped its faces are.
+    /// Returns the cells whose boxes hold the point, ascending. Even a warped cell stays inside the box of
+    /// its corners.
     pub(super) fn boxes_around(&self, p: Vec3) -> impl Iterator<Item = u32> + '_ {
         self.candidates(p).iter().copied().filter(move |&c| {
             let (lo, hi) = &self.boxes[c as usize];

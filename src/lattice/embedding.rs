@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Points as weighted means of lattice vertices: rows of any length.
+//! Points as weighted means of any number of lattice vertices.
 //!
-//! The weights are a sparse matrix, points by lattice vertices, whose product with what the vertices have is what the points
-//! have. Its columns ascend; means are summed in the order in which a row was given (that of the corners of its cell), which is
-//! kept beside it, so that positions have the same bits however the matrix is stored.
+//! The weights form a sparse matrix, points by lattice vertices; its product with values at the vertices gives values
+//! at the points. Its columns ascend. Means are summed in the original order of a row (that of the corners of its
+//! cell), which is stored separately. So positions have the same bits however the matrix is stored.
 
 use crate::Vec3;
 use sprs::CsMatI;
@@ -25,7 +25,7 @@ use sprs::errors::StructureError;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding {
     matrix: CsMatI<f64, u32>,
-    /// The entries of each row in the order of summation.
+    /// Matrix entries of each row in the order of summation.
     order: Vec<u32>,
     cells: Vec<u32>,
 }
@@ -41,17 +41,17 @@ impl Default for Embedding {
 }
 
 impl Embedding {
-    /// Of rows in a lattice of so many vertices: the cell of each point, and its vertices with their weights. A vertex named
-    /// twice has the sum.
+    /// Builds an embedding in a lattice of `vertices` vertices from rows: the cell of each point, and its vertices with
+    /// weights. Weights of a vertex listed twice are added.
     ///
     /// # Errors
-    /// A vertex that the lattice does not have.
+    /// Fails if a row refers to a vertex that the lattice does not have.
     pub fn from_rows<R: IntoIterator<Item = (u32, f64)>>(
         vertices: usize,
         rows: impl IntoIterator<Item = (u32, R)>,
     ) -> Result<Self, StructureError> {
         let rows = rows.into_iter();
-        // Most rows are those of tetrahedra.
+        // Most rows belong to tetrahedra.
         let count = rows.size_hint().0;
         let mut starts = Vec::with_capacity(count + 1);
         starts.push(0u32);
@@ -75,7 +75,7 @@ impl Embedding {
             }
             let row = &columns[start..];
             for (k, &(vertex, _)) in given.iter().enumerate() {
-                // Rows are short: to look for an earlier one is quicker than to remember them.
+                // Rows are short: a linear search for an earlier entry is quickest.
                 if given[..k].iter().all(|&(earlier, _)| earlier != vertex) {
                     order.push((start + row.partition_point(|&c| c < vertex)) as u32);
                 }
@@ -91,32 +91,32 @@ impl Embedding {
         })
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
 
-    /// No points at all.
+    /// Returns whether the embedding is empty.
     pub fn is_empty(&self) -> bool {
         self.cells.is_empty()
     }
 
-    /// The weights, points by lattice vertices; those of a point sum to one.
+    /// Returns the weights, points by lattice vertices; those of a point sum to one.
     pub fn matrix(&self) -> &CsMatI<f64, u32> {
         &self.matrix
     }
 
-    /// As [`matrix`](Self::matrix), to keep.
+    /// Converts into [`matrix`](Self::matrix).
     pub fn into_matrix(self) -> CsMatI<f64, u32> {
         self.matrix
     }
 
-    /// The cell of each point.
+    /// Returns the cell of each point.
     pub fn cells(&self) -> &[u32] {
         &self.cells
     }
 
-    /// Lattice vertices of point `i` and their weights, in the order of summation.
+    /// Returns the lattice vertices of point `i` and their weights, in the order of summation.
     #[inline]
     pub fn row(&self, i: usize) -> impl ExactSizeIterator<Item = (usize, f64)> + '_ {
         let (columns, weights) = (self.matrix.indices(), self.matrix.data());
@@ -127,7 +127,7 @@ impl Embedding {
         })
     }
 
-    /// The position of point `i` when the lattice vertices are at `positions`.
+    /// Returns the position of point `i` for lattice vertices at `positions`.
     pub fn place(&self, i: usize, positions: &[Vec3]) -> Vec3 {
         let mut p = Vec3::zeros();
         for (vertex, weight) in self.row(i) {
@@ -137,10 +137,10 @@ impl Embedding {
     }
 }
 
-/// Entries of a row in a file.
+/// Entries of a stored row.
 const WIDTH: usize = 8;
 
-/// An [`Embedding`] as plain arrays, for files: rows of at most eight, the rest of them −1 and 0.
+/// An [`Embedding`] as plain arrays for files: rows of eight entries, padded with −1 and 0.
 #[derive(serde::Serialize, serde::Deserialize)]
 pub(crate) struct StoredEmbedding {
     indices: Vec<[i32; WIDTH]>,
@@ -149,7 +149,7 @@ pub(crate) struct StoredEmbedding {
 }
 
 impl StoredEmbedding {
-    /// None where a row is longer than files hold: those of cells are not.
+    /// Copies an embedding; `None` if a row is longer than `WIDTH`, which rows of cells never are.
     pub fn new(embedding: &Embedding) -> Option<Self> {
         let (columns, values) = (embedding.matrix.indices(), embedding.matrix.data());
         let mut indices = vec![[-1; WIDTH]; embedding.len()];
@@ -170,13 +170,13 @@ impl StoredEmbedding {
         })
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.indices.len()
     }
 
-    /// The embedding again; none where it does not fit a lattice of so many vertices and cells, or where numbers are out of
-    /// range.
+    /// Restores the embedding; `None` if it does not fit a lattice of `vertices` vertices and `cells` cells, or if
+    /// weights are out of range.
     pub fn into_embedding(self, vertices: usize, cells: usize) -> Option<Embedding> {
         let fits = self.weights.len() == self.len()
             && self.cells.len() == self.len()
@@ -192,12 +192,13 @@ impl StoredEmbedding {
     }
 }
 
-/// Farthest that a weight may be from what lies in its cell: points outside have some below zero and above one.
+/// Largest magnitude of a stored weight; points outside their cell have weights below zero and above one.
 const LARGEST_WEIGHT: f64 = 1e3;
-/// The distance of the sum of weights from one: their rounding, and that of single precision where they were once kept in it.
+/// Largest distance of the sum of weights from one. It covers rounding, and that of files once kept in single
+/// precision.
 const OFF_ONE: f64 = 1e-5;
 
-/// Tells whether a row holds weights of a point: none, or such that sum to one.
+/// Returns whether a row holds valid weights of a point: all zero, or a sum of one.
 fn are_weights(row: &[f64]) -> bool {
     let sum: f64 = row.iter().sum();
     let none = row.iter().all(|&x| x == 0.0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Automatic construction: a lattice around a surface and a skeleton, one slider.
+//! Automatic construction of a lattice around a surface and a skeleton, with one setting.
 //!
-//! Bone-conforming Delaunay tetrahedralisation of protected skeleton points and a relaxed, graded
-//! body-centred cubic fill; cells are the tetrahedra that meet Ω; improved by hill climbing and Steiner
-//! points; cut apart by virtual nodes where separate parts of the body share a cell [molino2004].
+//! The tetrahedralisation is Delaunay and conforms to the bones: protected skeleton points and a relaxed, graded
+//! body-centred cubic fill. Tetrahedra that meet Ω become cells. Hill climbing and Steiner points improve them. Virtual
+//! nodes separate parts of the body that share a cell [molino2004].
 
 use super::assemble::assemble;
 use super::bones::{self, Segment};
@@ -31,15 +31,16 @@ impl Default for EncloseSettings {
 impl Lattice {
     /// Builds a lattice around a surface and a skeleton.
     ///
-    /// `skin` are the weights of the surface's vertices as given: they choose the bones, their virtual tips
-    /// and, where the body is cut into copies, the parts. Without them the nearest bones serve.
-    /// Deterministic: the same input gives the same bits, and at another scale, or turned about z, the same lattice up to rounding.
-    /// It is built along the character's own axes: the principal ones of its bones (of its skin where these lie above one another)
-    /// as they are seen along z, with own −y where they reach farther.
+    /// `skin` holds the weights of the surface's input vertices. They choose the bones, their virtual tips and, where
+    /// the body is cut into copies, the parts. Without them the nearest bones serve.
+    ///
+    /// Deterministic: the same input gives the same bits; at another scale, or turned about z, the same lattice up to
+    /// rounding. It is built along the character's own axes: the principal axes of its bones, projected along z (of its
+    /// skin if the bones lie above one another), with own −y towards the farther extent.
     ///
     /// # Errors
-    /// [`LatticeError::CellsAcross`], [`LatticeError::Weights`] when the weights do not fit,
-    /// [`LatticeError::Cancelled`], [`LatticeError::Failed`].
+    /// [`LatticeError::CellsAcross`]; [`LatticeError::Weights`] if the weights do not fit; [`LatticeError::Cancelled`];
+    /// [`LatticeError::Failed`].
     pub fn enclose(
         surface: &Surface,
         skeleton: &Skeleton,
@@ -75,7 +76,7 @@ fn enclose_own(
     enclose_segments(&own.surface, &segments, &[], h, notes, progress)
 }
 
-/// Builds a lattice around a surface and segments of bones, both in their own unit, with given faces.
+/// Builds a lattice around a surface and bone segments, both in their own unit, with `faces` as faces of cells.
 pub(super) fn enclose_segments(
     surface: &Surface,
     segments: &[Segment],
@@ -90,7 +91,7 @@ pub(super) fn enclose_segments(
     assemble(&mesh, surface, segments, h, notes, progress)
 }
 
-/// Refuses what no lattice can be built with.
+/// Checks the settings, and that the skin weights fit the surface and the skeleton.
 pub(crate) fn check_settings(
     surface: &Surface,
     skeleton: &Skeleton,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The point set of the tetrahedralisation: skeleton points, a graded body-centred cubic fill, eight far
-//! corners; relaxed towards even cells and kept out of the sub-segments' balls.
+//! Point set of the tetrahedralisation: skeleton points, a graded body-centred cubic fill, eight far
+//! corners. The fill is relaxed towards even cells and kept out of the sub-segments' balls.
 
 use super::balls::Ball;
 use super::delaunay::delaunay;
@@ -10,7 +10,7 @@ use crate::Vec3;
 use crate::surface::DistanceGrid;
 use rayon::prelude::*;
 
-/// Wanted edge length at a point: `clamp(min over sub-segments (1.15 length + 0.6 distance), 0.35 h, h)`.
+/// Target edge length at a point: `clamp(min over sub-segments (1.15 length + 0.6 distance), 0.35 h, h)`.
 #[derive(Debug, Clone)]
 pub(crate) struct SizeField {
     samples: Vec<(Vec3, f64)>,
@@ -40,7 +40,7 @@ impl SizeField {
         }
     }
 
-    /// The smallest size that there is anywhere.
+    /// Returns the smallest size anywhere.
     pub(crate) fn floor(h: f64) -> f64 {
         0.35 * h
     }
@@ -48,7 +48,7 @@ impl SizeField {
     pub(crate) fn at(&self, p: Vec3) -> f64 {
         let mut best = self.h;
         for &(x, l) in &self.samples {
-            // Compared as squares first: most samples are far.
+            // Compare squares first: most samples are far away.
             let room = (best - l) / 0.6;
             if room > 0.0 && (p - x).norm_squared() < room * room {
                 best = l + 0.6 * (p - x).norm();
@@ -58,13 +58,13 @@ impl SizeField {
     }
 }
 
-/// Fill points reach so far around Ω, in parts of `h`.
+/// Width of the fill around Ω, as a multiple of `h`.
 const BAND: f64 = 2.0;
-/// And so far around bones, which may stick out of the body.
+/// Width of the fill around bones, which may stick out of the body, as a multiple of `h`.
 const AROUND_BONES: f64 = 1.2;
-/// No two fill points, and no fill point and bone, are closer than this part of the size.
+/// Smallest distance between fill points, and of a fill point from a bone, as a share of the size.
 const SPACING: f64 = 0.62;
-/// Balls are kept clear with this margin.
+/// Factor by which balls are widened when they are cleared of points.
 const CLEAR: f64 = 1.08;
 /// Number of far corners at the end of the list.
 pub(crate) const FAR: usize = 8;
@@ -76,12 +76,12 @@ pub(crate) struct Points {
     pub x: Vec<Vec3>,
     /// Number of skeleton points.
     pub fixed: usize,
-    /// For each free point, whether it stays where the grid put it (far from Ω).
+    /// For each free point, whether it keeps its initial position (far from Ω).
     outer: Vec<bool>,
 }
 
 impl Points {
-    /// The fill around a skeleton in the domain that `grid` describes, between `lo` and `hi`.
+    /// Fills the space around a skeleton, in the domain that `grid` describes, between `lo` and `hi`.
     pub(crate) fn fill(
         skeleton: &Protected,
         size: &SizeField,
@@ -141,12 +141,12 @@ impl Points {
         }
     }
 
-    /// Indices of the free points.
+    /// Returns the indices of the free points.
     pub(crate) fn free(&self) -> std::ops::Range<usize> {
         self.fixed..self.x.len() - FAR
     }
 
-    /// Whether a free point keeps its position.
+    /// Returns whether a free point keeps its position.
     fn stays(&self, i: usize) -> bool {
         self.outer[i - self.fixed]
     }
@@ -158,7 +158,8 @@ impl Points {
         self.outer.extend(new.iter().map(|_| false));
     }
 
-    /// Moves free points out of the balls of sub-segments and of all given faces, widened by `clear`.
+    /// Moves free points out of the balls of the given sub-segments and of all given faces, widened by
+    /// `clear`.
     pub(crate) fn push_out(&mut self, skeleton: &Protected, edges: &[usize], clear: f64) {
         let free = self.free();
         for _ in 0..4 {
@@ -237,8 +238,8 @@ impl Points {
         Ok(())
     }
 
-    /// Moves free points that lie just inside or on the surface a little outside: cells then cut the
-    /// surface in their middle instead of grazing it.
+    /// Moves free points just inside or on the surface a little outside, so that cells cut the surface in
+    /// their middle instead of grazing it.
     pub(crate) fn warp(&mut self, skeleton: &Protected, size: &SizeField, grid: &DistanceGrid) {
         for _ in 0..3 {
             for i in self.free() {
@@ -257,7 +258,7 @@ impl Points {
     }
 }
 
-/// Points near the surface are moved this part of the size outside of it.
+/// Distance outside the surface to which points near it are moved, as a share of the size.
 pub(crate) const OUTWARD: f64 = 0.06;
 
 fn distance_to_skeleton(skeleton: &Protected, p: Vec3) -> f64 {
@@ -272,8 +273,8 @@ fn distance_to_skeleton(skeleton: &Protected, p: Vec3) -> f64 {
     best.sqrt()
 }
 
-/// Body-centred cubic points, cube edge `a`, centred in the box. A minute fixed offset keeps them from
-/// being cospherical, which spares the exact predicates their slow path.
+/// Returns body-centred cubic points with cube edge `a`, centred in the box. A minute fixed offset keeps
+/// them from being cospherical, which spares the exact predicates their slow path.
 fn body_centred_cubic(lo: Vec3, hi: Vec3, a: f64) -> Vec<Vec3> {
     let centre = (lo + hi) / 2.0;
     let n: [i64; 3] = std::array::from_fn(|k| ((hi[k] - lo[k]) / a / 2.0).ceil() as i64 + 1);

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which copy of a cell the flesh at a point belongs to.
+//! Ownership of flesh among overlapping copies of a cell.
 //!
-//! After virtual-node splitting several cells overlap in space. Each owns the flesh near its own
-//! samples: surface points with the direction in which flesh ends, and points inside. A point belongs to the
-//! copy of the sample nearest to it, where skin that the point lies in front of does not count.
+//! After virtual-node splitting several cells overlap in space. Each owns the flesh near its own samples: surface
+//! points with the outward direction, and points inside. A point belongs to the copy of its nearest sample. Samples of
+//! skin that the point lies in front of do not count.
 
 use super::samples::Samples;
 use crate::Vec3;
 use crate::surface::{OwnUnit, Surface};
 
-/// No cell.
+/// Marks a missing cell or group.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The flesh of cells that have copies.
+/// Ownership of flesh for cells that have copies.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Flesh {
-    /// For each cell its group of copies; [`NONE`] for a cell without copies.
+    /// For each cell, its group of copies; [`NONE`] for a cell without copies.
     group: Vec<u32>,
-    /// Samples of group `g`: `starts[g] .. starts[g + 1]`.
+    /// Ranges of samples: `starts[g] .. starts[g + 1]` for group `g`.
     starts: Vec<u32>,
     samples: Samples,
     /// The cell that owns each sample.
     owners: Vec<u32>,
-    /// For each welded surface vertex the cell that holds it; [`NONE`] outside the lattice.
+    /// For each welded surface vertex, the cell that holds it; [`NONE`] outside the lattice.
     vertex_owner: Vec<u32>,
-    /// Of the surface that `vertex_owner` belongs to.
+    /// Digest of the surface that `vertex_owner` refers to.
     digest: u64,
 }
 
-/// A point of flesh and whose it is.
+/// Point of flesh, with the cell that owns it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FleshSample {
     pub group: u32,
     pub position: Vec3,
-    /// Outward unit normal on skin, else zero.
+    /// Outward unit normal on skin, zero inside.
     pub normal: Vec3,
     pub owner: u32,
 }
 
 impl Flesh {
-    /// `groups` of copies over `cells` (by cell, [`NONE`] without copies); samples in the order of their groups.
+    /// Collects samples, in the order of their groups; `group` holds each cell's group ([`NONE`] without copies).
     pub fn new(
         group: Vec<u32>,
         samples: &[FleshSample],
@@ -63,10 +63,10 @@ impl Flesh {
         }
     }
 
-    /// Flesh found in a character's own unit, for the character as given.
+    /// Converts flesh found in a character's own unit to the units of the input.
     pub(super) fn rescaled(mut self, unit: OwnUnit, own: &Surface, given: &Surface) -> Self {
         self.samples = self.samples.rescaled(unit);
-        // Rounding may weld vertices that are apart as given, and the other way round.
+        // Rounding may weld vertices that are distinct in the input, and vice versa.
         let mut vertex_owner = vec![NONE; given.welded().vertices.len()];
         let of = given.welded().of_vertex.iter().zip(&own.welded().of_vertex);
         for (&to, &from) in of.filter(|(to, from)| **to != NONE && **from != NONE) {
@@ -77,7 +77,8 @@ impl Flesh {
         self
     }
 
-    /// The flesh of more cells, which have no copies, and the cells that hold the welded vertices of the surface around all.
+    /// Extends the flesh by cells without copies; replaces the cells that hold the welded vertices of the whole
+    /// surface.
     pub(super) fn widened(
         mut self,
         cells: usize,
@@ -90,7 +91,7 @@ impl Flesh {
         self
     }
 
-    /// Whether flesh that was read from a file belongs to a lattice of so many cells.
+    /// Returns whether flesh read from a file is valid for a lattice of `cells` cells.
     pub fn fits(&self, cells: usize) -> bool {
         let groups = self.starts.len().saturating_sub(1);
         let cell = |&c: &u32| (c as usize) < cells;
@@ -107,7 +108,7 @@ impl Flesh {
             && self.vertex_owner.iter().all(|c| *c == NONE || cell(c))
     }
 
-    /// The copy of `cell` whose flesh is at `point`; the cell itself when it has no copies.
+    /// Returns the copy of `cell` whose flesh is at `point`; the cell itself if it has no copies.
     pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
         let group = self.group.get(cell as usize).copied().unwrap_or(NONE);
         if group == NONE {
@@ -118,8 +119,8 @@ impl Flesh {
         nearest.map_or(cell, |s| self.owners[s])
     }
 
-    /// For each welded vertex of the very surface that was split the cell that holds it ([`NONE`] outside the
-    /// lattice); none for another surface.
+    /// Returns for each welded vertex the cell that holds it ([`NONE`] outside the lattice); `None` if `surface` is not
+    /// the one that was split.
     pub fn vertex_owner(&self, surface: &Surface) -> Option<&[u32]> {
         let same = self.vertex_owner.len() == surface.welded().vertices.len()
             && self.digest == digest(surface);
@@ -127,7 +128,7 @@ impl Flesh {
     }
 }
 
-/// Of the welded vertices and triangles, bit for bit (FNV-1a over 64-bit words).
+/// Hashes the welded vertices and triangles, bit for bit (FNV-1a over 64-bit words).
 fn digest(surface: &Surface) -> u64 {
     let welded = surface.welded();
     let positions = welded
@@ -140,7 +141,7 @@ fn digest(surface: &Surface) -> u64 {
         .chain(corners)
         .fold(0xCBF2_9CE4_8422_2325, |hash: u64, word| {
             let mixed = (hash ^ word).wrapping_mul(0x0000_0100_0000_01B3);
-            // A product moves bits up only.
+            // A product carries bits upwards only.
             mixed ^ mixed >> 32
         })
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lattices given as arrays: what the arrays alone do not say is taken from elsewhere, or found again.
+//! Lattices from arrays: stored ownership of flesh, and bones found by position.
 
 use super::segments::WELD;
 use super::tetrahedron::closest_on_segment;
@@ -9,11 +9,10 @@ use crate::skeleton::Skeleton;
 use crate::store;
 
 impl Lattice {
-    /// The same lattice, and whose flesh is whose where several of its cells overlap, as
-    /// [`copies`](Self::copies) tells it.
+    /// Adds stored ownership of flesh, from [`copies`](Self::copies), for cells that overlap.
     ///
     /// # Errors
-    /// [`LatticeError::Copies`] for those of a lattice with other cells.
+    /// [`LatticeError::Copies`] if they belong to a lattice with other cells.
     pub fn with_copies(mut self, copies: &[u8]) -> Result<Self, LatticeError> {
         let (flesh, parts): (Flesh, Option<Parts>) =
             store::unpack(copies).ok_or(LatticeError::Copies)?;
@@ -25,14 +24,14 @@ impl Lattice {
         Ok(self)
     }
 
-    /// Whose flesh is whose where virtual-node splitting has left several cells in one place, for
-    /// [`with_copies`](Self::with_copies); none for a lattice that was given as it is.
+    /// Serialises the ownership of flesh among overlapping cells, for [`with_copies`](Self::with_copies);
+    /// `None` for a lattice that was built from arrays.
     pub fn copies(&self) -> Option<Vec<u8>> {
         store::pack(&(self.flesh.as_ref()?, &self.parts))
     }
 
-    /// The bones of a skeleton that lie on edges all along: where a chain of vertices, each as near to the bone
-    /// as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton and not found.
+    /// Finds the bones that lie on edges from head to tail: chains of vertices within the welding distance of
+    /// the bone. Virtual tips are not bones of the skeleton and are not found.
     pub fn bones_by_place(&self, skeleton: &Skeleton) -> BoneChains {
         let weld = WELD * self.cell_size();
         let edges = self.edges();
@@ -48,7 +47,7 @@ impl Lattice {
                 })
                 .collect();
             on.sort_by(|p, q| p.0.total_cmp(&q.0).then(p.1.cmp(&q.1)));
-            // Of virtual copies the first is the bone's.
+            // Of virtual copies, the first belongs to the bone.
             on.dedup_by(|next, kept| {
                 self.vertices[next.1 as usize] == self.vertices[kept.1 as usize]
             });
@@ -70,13 +69,13 @@ impl Lattice {
 }
 
 impl BoneChains {
-    /// The bone that drives each of so many vertices, for all that is known without skin: of several the first.
+    /// Returns the bone that drives each of `vertices` vertices without skin weights: the first of equal rank.
     pub(crate) fn drivers(&self, vertices: usize) -> Vec<Option<u32>> {
         self.drivers_by(vertices, |_, _| 0.0)
     }
 
-    /// The bone that drives each of so many vertices. `claim`: how strongly a chain claims a vertex against
-    /// others of its rank.
+    /// Returns the bone that drives each of `vertices` vertices. `claim` is the strength of a chain's claim to
+    /// a vertex against others of equal rank.
     pub(super) fn drivers_by(
         &self,
         vertices: usize,
@@ -87,7 +86,7 @@ impl BoneChains {
         let bones = self.used_bones.iter().chain(&self.tip_bones);
         for (c, (chain, &bone)) in self.chains.iter().zip(bones).enumerate() {
             for (i, &v) in chain.iter().enumerate() {
-                // The head of the bone with most weight, an inner point, a tail, a tip.
+                // Descending: a bone's head, an inner vertex, a tail, a tip. The claim decides between equals.
                 let rank = match i {
                     _ if c >= self.used_bones.len() => 1,
                     0 => 4,

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Mesh improvement with the topology fixed: vertices climb the worst dihedral angle around them.
+//! Mesh improvement at fixed topology: vertices climb the worst dihedral angle around them.
 
 use super::tetrahedron::quality;
 use crate::Vec3;
 
-/// What a climb may move, and where to.
+/// Input of a climb: the mesh, its movable vertices and their limits.
 pub(crate) struct Climb<'a> {
     /// Tetrahedra of the whole box.
     pub tets: &'a [[u32; 4]],
-    /// Those that stay in the lattice; the others only must not turn over.
+    /// Tetrahedra that stay in the lattice; the others only must not be inverted.
     pub keep: &'a [bool],
-    /// For each vertex its size, or zero when it is fixed.
+    /// For each vertex, its size, or zero if it is fixed.
     pub step_bound: &'a [f64],
-    /// Whether a vertex may go to a position.
+    /// Predicate for the positions that a vertex may move to.
     pub allowed: &'a dyn Fn(usize, Vec3) -> bool,
-    /// Quality at which a vertex is left in peace, radians.
+    /// Quality from which a vertex is not moved, radians.
     pub goal: f64,
 }
 
 const STEPS: [f64; 4] = [0.25, 0.1, 0.04, 0.015];
-/// A tetrahedron that is not kept may be as flat as this.
+/// Smallest quality of a tetrahedron that is not kept, radians.
 const DROPPED: f64 = 0.01;
 
 impl Climb<'_> {
@@ -27,7 +27,7 @@ impl Climb<'_> {
     pub(crate) fn run(&self, x: &mut [Vec3], sweeps: usize) {
         let (starts, incident) = incidence(self.tets, x.len());
         let directions = directions();
-        // A vertex is looked at again only after something near it has moved.
+        // A vertex is examined again only after a vertex near it has moved.
         let mut active = vec![true; x.len()];
         for _ in 0..sweeps {
             let mut any = false;
@@ -76,7 +76,7 @@ impl Climb<'_> {
         }
     }
 
-    /// Worst quality around `v` placed at `p`; gives up once it is no better than `bar`.
+    /// Returns the worst quality around `v` placed at `p`; stops early once it is at most `bar`.
     fn worst(&self, x: &[Vec3], around: &[u32], v: usize, p: Vec3, bar: f64) -> f64 {
         let mut worst = f64::INFINITY;
         for &t in around {
@@ -108,7 +108,7 @@ fn directions() -> Vec<Vec3> {
         .collect()
 }
 
-/// For each vertex the tetrahedra around it: row starts and entries.
+/// Returns the tetrahedra around each vertex: row starts and entries.
 pub(crate) fn incidence(tets: &[[u32; 4]], vertices: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; vertices + 1];
     for t in tets {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which tetrahedra of the box become cells: those that meet the surface or lie in Ω, and one around every
-//! sub-segment, and one on the fleshy side of every given face. The tetrahedra tile space, so the surface is contained by construction.
+//! Choice of the tetrahedra that become cells: those that meet the surface or lie in Ω, one around every sub-segment,
+//! and one on the flesh side of every given face. The tetrahedra tile space, so the surface is contained by
+//! construction.
 
 use super::segments::Protected;
 use super::tetrahedron::{faces, meets_triangle, sorted};
@@ -10,7 +11,7 @@ use crate::surface::Surface;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// For each tetrahedron whether it is kept.
+/// Returns for each tetrahedron whether it is kept.
 pub(crate) fn select(
     x: &[Vec3],
     tets: &[[u32; 4]],
@@ -30,7 +31,7 @@ pub(crate) fn select(
     keep
 }
 
-/// Given faces behind which there is skin, so that a tetrahedron is needed where none may be.
+/// Returns the given faces with skin behind them, which would need a tetrahedron on the side that must stay empty.
 pub(crate) fn crossed_faces(
     x: &[Vec3],
     tets: &[[u32; 4]],
@@ -57,8 +58,8 @@ pub(crate) fn crossed_faces(
     found
 }
 
-/// Tells of each tetrahedron at a given face which face that is, and whether it is on the side of the flesh. Of the two at a face the one
-/// on that side is kept, and the other is not.
+/// Visits each tetrahedron at a given face: passes its index, the face's index, and whether it is on the flesh side. Of
+/// the two at a face, the one on the flesh side is kept and the other is not.
 fn beside_faces(
     x: &[Vec3],
     tets: &[[u32; 4]],
@@ -95,8 +96,8 @@ fn meets(
     let radius = x.iter().map(|p| (p - centre).norm()).fold(0.0, f64::max);
     let d = grid.at(centre);
     let samples = samples(x);
-    // The grid interpolates: it is trusted only well away from the surface, and where all samples agree
-    // (at a hole Ω ends far from any triangle, and the distance jumps from one sign to the other).
+    // The interpolating grid is trusted only well away from the surface and if all samples agree: at a hole Ω ends far
+    // from any triangle, and the distance jumps from one sign to the other.
     if d.abs() > radius + 0.5 * h && samples.iter().all(|&p| grid.at(p) * d > 0.0) {
         return d < 0.0;
     }
@@ -110,12 +111,12 @@ fn meets(
         let t = welded.triangles[t as usize].map(|v| welded.vertices[v as usize]);
         meets_triangle(x, &t, 1e-7 * h)
     });
-    // Without a triangle in it a tetrahedron is all in or all out, but for holes and thin layers: there Ω
-    // ends where no triangle is, and a few samples decide.
+    // A tetrahedron without a triangle in it is entirely inside or outside, except at holes and thin layers. There Ω
+    // ends away from triangles, and a few samples decide.
     hit || samples.iter().any(|&p| surface.contains(p))
 }
 
-/// Centre, corners, edge and face centres.
+/// Returns the centre, corners, edge centres and face centres.
 fn samples(x: &[Vec3; 4]) -> [Vec3; 15] {
     let mut s = [Vec3::zeros(); 15];
     for (bits, s) in s.iter_mut().enumerate() {
@@ -128,7 +129,7 @@ fn samples(x: &[Vec3; 4]) -> [Vec3; 15] {
     s
 }
 
-/// Keeps one tetrahedron around every sub-segment and skeleton point that has none.
+/// Keeps one tetrahedron around every sub-segment and skeleton point that lacks one.
 fn around_bones(tets: &[[u32; 4]], skeleton: &Protected, keep: &mut [bool], vertices: usize) {
     let fixed = skeleton.points.len() as u32;
     let far = (vertices - super::fill::FAR) as u32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Control lattices: cell complexes around a character whose edges the bones lie on.
+//! Control lattices: cell complexes around a character, with the bones on their edges.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
@@ -21,12 +21,12 @@
 //! ```
 //!
 //! Source: [capell2002, §3.1, §4.1]. The construction is ours (the paper's lattices were made by hand).
-//! [`Lattice::enclose`] builds one around a surface and a skeleton, [`Lattice::new`] takes one as it is,
-//! [`Lattice::check`] tests the four conditions, [`Lattice::embed`] places points in it.
+//! [`Lattice::enclose`] builds a lattice around a surface and a skeleton; [`Lattice::new`] takes a finished one.
+//! [`Lattice::check`] tests the four conditions; [`Lattice::embed`] expresses points by cell corners.
 //!
-//! Guaranteed of an enclosed lattice: every vertex of the surface lies in a cell; every used bone is a
-//! chain of edges; no cell is inverted; building it twice gives the same bits. Not guaranteed: symmetry,
-//! and cells as good as those of a mesh generator that is free to move the bones.
+//! Guaranteed for an enclosed lattice: every vertex of the surface lies in a cell; every used bone is a chain of edges;
+//! no cell is inverted; building it twice gives the same bits. Not guaranteed: symmetry, and cells as good as those of
+//! a mesh generator that may move the bones.
 
 mod assemble;
 mod balls;
@@ -70,73 +70,73 @@ pub(crate) use unit::{Own, heading};
 use crate::Vec3;
 use crate::range::{self, FARTHEST};
 
-/// The bones on the lattice's edges.
+/// Chains of lattice vertices along the bones.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct BoneChains {
     /// Bones that the lattice follows.
     pub used_bones: Vec<u32>,
-    /// Vertices head to tail: one chain per used bone, then one per virtual tip.
+    /// Vertices from head to tail: one chain per used bone, then one per virtual tip.
     pub chains: Vec<Vec<u32>>,
     /// For each virtual tip chain, the bone that drives it.
     pub tip_bones: Vec<u32>,
-    /// For each lattice vertex, the one bone that drives it, if it lies on one.
+    /// For each lattice vertex on a bone, the one bone that drives it; `None` elsewhere.
     pub bone_of_vertex: Vec<Option<u32>>,
 }
 
-/// Why a lattice was refused or could not be built.
+/// Reason why a lattice was refused or could not be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum LatticeError {
     /// The caller stopped the construction.
     #[error(transparent)]
     Cancelled(#[from] crate::progress::Cancelled),
-    /// A coordinate is NaN or infinite.
+    /// A vertex has a coordinate that is NaN, infinite or out of range.
     #[error(
         "lattice vertex {0} has a coordinate that is not a finite number, or beyond {FARTHEST:e} m"
     )]
     NonFinite(usize),
-    /// A cell has neither 4, 6 nor 8 corners.
+    /// A cell does not have 4, 6 or 8 corners.
     #[error("cell {cell} has {corners} corners: a tetrahedron has 4, a prism 6, a hexahedron 8")]
     Corners {
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
-        /// Its number of corners.
+        /// Number of its corners.
         corners: usize,
     },
-    /// A corner does not exist.
+    /// A cell refers to a vertex that does not exist.
     #[error("cell {cell} uses lattice vertex {vertex}, but there are only {count}")]
     OutOfRange {
-        /// The cell.
+        /// Index of the cell.
         cell: usize,
-        /// The vertex it names.
+        /// Vertex number in the cell.
         vertex: i64,
-        /// How many there are.
+        /// Number of vertices.
         count: usize,
     },
-    /// Nothing to build around.
+    /// The lattice has no cells.
     #[error("a lattice needs at least one cell")]
     Empty,
-    /// Copies of another lattice.
+    /// Stored virtual copies do not fit the cells.
     #[error(
         "the copies do not fit the cells: they are those of another lattice, or of another version of Thew"
     )]
     Copies,
-    /// A setting outside its range.
+    /// The number of cells across is out of range.
     #[error("cells across must lie between 2 and 64, not {0}")]
     CellsAcross(f64),
-    /// Skin weights that do not fit the surface or the skeleton.
+    /// Skin weights do not fit the surface or the skeleton.
     #[error("{0}")]
     Weights(String),
-    /// Given cells could not be joined to tetrahedra: those of their faces for which it failed.
+    /// Cells taken as they are could not be joined to tetrahedra; holds the faces at which joining failed.
     #[error(
         "cells that are given cannot be joined to others: their faces {0:?} lie too near to bones or other cells"
     )]
     Joined(Vec<usize>),
-    /// Construction came to no valid lattice.
+    /// The construction found no valid lattice.
     #[error("no lattice could be built around this mesh ({0}); try fewer or more cells across")]
     Failed(String),
 }
 
-/// A control lattice: cells over vertices, and the bones on its edges.
+/// A control lattice: cells over vertices, with the bones on its edges.
 #[derive(Debug, Clone)]
 pub struct Lattice {
     vertices: Vec<Vec3>,
@@ -149,12 +149,12 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// Takes a lattice as it is: vertices and lists of 4, 6 or 8 corners (order: [`Cell`]). No bones.
+    /// Takes finished vertices and cells of 4, 6 or 8 corners (order: [`Cell`]), without bones.
     pub fn new(vertices: Vec<Vec3>, cells: Vec<Cell>) -> Result<Self, LatticeError> {
         Self::with_bones(vertices, cells, BoneChains::default())
     }
 
-    /// Takes a lattice as it is, with bones on its edges.
+    /// Takes finished vertices and cells, with bones on the edges.
     pub fn with_bones(
         vertices: Vec<Vec3>,
         cells: Vec<Cell>,
@@ -188,39 +188,39 @@ impl Lattice {
         })
     }
 
-    /// Lattice vertices at rest.
+    /// Returns the lattice vertices at rest, m.
     pub fn vertices(&self) -> &[Vec3] {
         &self.vertices
     }
 
-    /// Cells.
+    /// Returns the cells.
     pub fn cells(&self) -> &[Cell] {
         &self.cells
     }
 
-    /// The mean of a cell's corners.
+    /// Returns the mean of a cell's corners.
     pub(crate) fn cell_centre(&self, cell: usize) -> Vec3 {
         let corners = self.cells[cell].corners();
         let sum: Vec3 = corners.iter().map(|v| self.vertices[*v as usize]).sum();
         sum / corners.len() as f64
     }
 
-    /// Bones on the edges.
+    /// Returns the chains of vertices along the bones.
     pub fn bones(&self) -> &BoneChains {
         &self.bones
     }
 
-    /// What the construction has to say to the artist, one sentence each.
+    /// Returns notes of the construction for the artist, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// More to say to the artist.
+    /// Appends notes for the artist.
     pub(crate) fn add_notes(&mut self, notes: Vec<String>) {
         self.notes.extend(notes);
     }
 
-    /// Corner positions of a cell in the first (at most eight) entries.
+    /// Returns the corner positions of a cell in the first (at most eight) entries.
     pub fn corners(&self, cell: u32) -> [Vec3; 8] {
         let mut x = [Vec3::zeros(); 8];
         for (x, &v) in x.iter_mut().zip(self.cells[cell as usize].corners()) {
@@ -229,8 +229,8 @@ impl Lattice {
         x
     }
 
-    /// Of the cells that hold `point`, of which `cell` is one, the one whose flesh is there: the cell itself unless virtual-node
-    /// splitting has left several cells with its geometry, or cells along a limb overlap it.
+    /// Returns the cell whose flesh is at `point`, among all cells that contain the point; `cell` is one of them. It
+    /// differs from `cell` only where virtual copies share its geometry or cells along a limb overlap it.
     pub fn owner(&self, cell: u32, point: Vec3) -> u32 {
         let cell = self.in_part(cell, point);
         self.flesh.as_ref().map_or(cell, |f| f.owner(cell, point))

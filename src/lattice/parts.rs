@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parts of a lattice whose cells are of different kinds: those along limbs, and those of the rest.
+//! Parts of a lattice with cells of different kinds: those along limbs, and those of the rest.
 //!
-//! They are joined in faces. Beside those, cells of one part may overlap cells of another where no flesh is common to both, as copies
-//! of a cell do: an arm's cells reach into those around the trunk. A point there belongs to the part of the skin nearest to it, where
-//! skin that the point lies in front of does not count.
+//! Parts share faces. Elsewhere cells of different parts may overlap without sharing flesh, as copies of a cell do: an
+//! arm's cells reach into those around the trunk. A point there belongs to the part of its nearest skin. Skin that the
+//! point lies in front of does not count.
 
 use super::samples::Samples;
 use super::{Cell, Lattice};
 use crate::Vec3;
 use crate::surface::OwnUnit;
 
-/// Which part each cell belongs to, and whose skin is where they overlap.
+/// Part of each cell, and skin samples that decide where parts overlap.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Parts {
     of_cell: Vec<u16>,
-    /// Whether a cell's box meets that of a cell of another part.
+    /// For each cell, whether its box meets that of a cell of another part.
     mixed: Vec<bool>,
-    /// Of the skin in boxes of such cells.
+    /// Samples of the skin in the boxes of mixed cells.
     samples: Samples,
     /// The part of each sample.
     parts: Vec<u16>,
 }
 
-/// A point of skin, its outward unit normal, and the part that it belongs to.
+/// Point of skin with its outward unit normal and its part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SkinSample {
     pub position: Vec3,
@@ -31,7 +31,7 @@ pub(super) struct SkinSample {
 }
 
 impl Parts {
-    /// Of the cells of a lattice; `samples`: of its skin.
+    /// Builds the parts of a lattice's cells from samples of its skin.
     pub(super) fn new(lattice: &Lattice, of_cell: Vec<u16>, samples: &[SkinSample]) -> Self {
         let meets = |c: usize| {
             let near = lattice.locator.near(c);
@@ -50,18 +50,18 @@ impl Parts {
         }
     }
 
-    /// Parts found in a character's own unit, for the character as given.
+    /// Converts parts found in a character's own unit to the units of the input.
     pub(super) fn rescaled(mut self, unit: OwnUnit) -> Self {
         self.samples = self.samples.rescaled(unit);
         self
     }
 
-    /// The part of a cell.
+    /// Returns the part of a cell.
     pub(super) fn of(&self, cell: usize) -> u16 {
         self.of_cell[cell]
     }
 
-    /// Whether parts that were read from a file belong to a lattice of so many cells.
+    /// Returns whether parts read from a file are valid for a lattice of `cells` cells.
     pub(crate) fn fits(&self, cells: usize) -> bool {
         self.of_cell.len() == cells
             && self.mixed.len() == cells
@@ -69,7 +69,7 @@ impl Parts {
             && self.parts.len() == self.samples.len()
     }
 
-    /// The part that the flesh at a point in a cell belongs to.
+    /// Returns the part of the flesh at a point in a cell.
     fn at(&self, cell: u32, point: Vec3) -> u16 {
         let own = self.of_cell[cell as usize];
         if !self.mixed[cell as usize] {
@@ -81,7 +81,8 @@ impl Parts {
 }
 
 impl Lattice {
-    /// Of the cells that hold a point in `cell` the one of the part whose flesh is there; `cell` itself where that part has none.
+    /// Returns the cell that holds the point and belongs to the part of the flesh there; `cell` itself if there is no
+    /// such cell.
     pub(super) fn in_part(&self, cell: u32, point: Vec3) -> u32 {
         let Some(parts) = &self.parts else {
             return cell;
@@ -96,18 +97,18 @@ impl Lattice {
         found.unwrap_or(cell)
     }
 
-    /// The part that a cell belongs to, 0 where there are none.
+    /// Returns the part of a cell, 0 in a lattice without parts.
     pub(crate) fn part(&self, cell: usize) -> u16 {
         self.parts.as_ref().map_or(0, |parts| parts.of(cell))
     }
 
-    /// Whether two cells belong to different parts, which may overlap.
+    /// Returns whether two cells belong to different parts, which may overlap.
     pub(super) fn parted(&self, i: usize, j: usize) -> bool {
         let parts = self.parts.as_ref();
         parts.is_some_and(|parts| parts.of(i) != parts.of(j))
     }
 
-    /// For each vertex the parts of the cells around it, ascending; none where there are no parts.
+    /// Returns for each vertex the parts of the cells around it, ascending; `None` in a lattice without parts.
     pub(super) fn parts_of_vertices(&self) -> Option<Vec<Vec<u16>>> {
         let parts = self.parts.as_ref()?;
         let mut of = vec![Vec::new(); self.vertices.len()];

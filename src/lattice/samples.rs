@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Points of flesh with the directions in which it ends, in f32: what tells whose flesh a point belongs to.
+//! Points of flesh with outward normals, in f32, which decide the ownership of flesh at a point.
 
 use crate::Vec3;
 use crate::range;
 use crate::surface::{Heading, OwnUnit};
 use std::ops::Range;
 
-/// A point may lie this far in front of skin, as a cosine, and still be behind it (skin is curved).
+/// Cosine to the normal up to which a point in front of skin still counts as behind it (skin is curved).
 const IN_FRONT: f64 = 0.3;
 
-/// Points, and unit normals where flesh ends.
+/// Sample points, with unit normals on skin.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Samples {
-    /// Relative to `origin`, in units of `scale`.
+    /// Positions relative to `origin`, in units of `scale`.
     positions: Vec<[f32; 3]>,
     origin: [f64; 3],
     scale: f64,
-    /// Outward, in 127ths; zero where flesh goes on to all sides.
+    /// Outward unit normals, in 127ths; zero for points inside.
     normals: Vec<[i8; 3]>,
 }
 
 impl Samples {
-    /// Of positions near `origin`, each with its outward unit normal or zero.
+    /// Stores positions near `origin`, each with its outward unit normal or zero.
     pub fn new(origin: Vec3, samples: impl Iterator<Item = (Vec3, Vec3)>) -> Self {
         let rounded = |(position, normal): (Vec3, Vec3)| -> ([f32; 3], [i8; 3]) {
             let position = (position - origin).map(|x| x as f32);
@@ -43,7 +43,7 @@ impl Samples {
         self.positions.len()
     }
 
-    /// Found in a character's own unit, for the character as given.
+    /// Converts samples found in a character's own unit to the units of the input.
     pub fn rescaled(mut self, unit: OwnUnit) -> Self {
         self.origin = unit.to_given(&Vec3::from(self.origin)).into();
         if unit.heading != Heading::ALONG {
@@ -59,7 +59,7 @@ impl Samples {
         self
     }
 
-    /// Whether samples that were read from a file are some.
+    /// Returns whether samples read from a file are valid.
     pub fn sound(&self) -> bool {
         self.positions.iter().flatten().all(|x| x.is_finite())
             && range::is_place(&Vec3::from(self.origin))
@@ -68,7 +68,8 @@ impl Samples {
             && self.normals.len() == self.positions.len()
     }
 
-    /// The nearest of some to a point, of those that it is not in front of; where it is in front of all, of all.
+    /// Returns the nearest sample of a range, ignoring skin that the point is in front of; the nearest of all if
+    /// it is in front of all.
     pub fn nearest(&self, among: Range<usize>, point: Vec3) -> Option<usize> {
         let p = (point - Vec3::from(self.origin)) / self.scale;
         // Nearest of all, and nearest of those that the point is not in front of.

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Skeleton points and protected sub-segments.
 //!
-//! Bones are cut into sub-segments no longer than `h`, until each has a ball through its ends that holds no
-//! other skeleton point: then each is an edge of the Delaunay tetrahedralisation of any point set that keeps
-//! out of those balls. Where bones meet in a joint they are cut at the same radius around it (concentric
-//! shells), because cutting at midpoints cascades for ever.
+//! Bones are cut into sub-segments no longer than `h`, until each has a ball through its ends that holds no other
+//! skeleton point. Each is then an edge of the Delaunay tetrahedralisation of any point set outside these balls. Bones
+//! that meet in a joint are cut at the same radius around it (concentric shells), because cutting at midpoints would
+//! never end.
 
 use super::balls::{self, Ball, encroaching};
 use super::bones::Segment;
 use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
 
-/// The skeleton as the Delaunay step sees it.
+/// Skeleton for the Delaunay step: points, edges and faces with their protecting balls.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Protected {
     /// Skeleton points: joints first.
     pub points: Vec<Vec3>,
     /// Edges `(point, point, segment)`.
     pub edges: Vec<(u32, u32, u32)>,
-    /// For each edge, a ball to keep out of.
+    /// For each edge, the ball that must stay free of points.
     pub balls: Vec<Ball>,
     /// For each segment, its points from head to tail.
     pub chains: Vec<Vec<u32>>,
-    /// Edges whose ball could not be emptied before they became too short.
+    /// Number of edges whose ball could not be emptied before they became too short.
     pub unresolved: usize,
-    /// Triangles that have to be faces of the cells, flesh on the side that their corners run round counter-clockwise.
+    /// Triangles that must be faces of the cells; seen from the side of the flesh, corners run counter-clockwise.
     pub faces: Vec<[u32; 3]>,
-    /// For each triangle, a ball to keep out of.
+    /// For each triangle, the ball that must stay free of points.
     pub face_balls: Vec<Ball>,
 }
 
 impl Protected {
-    /// Length of an edge.
+    /// Returns the length of an edge.
     pub fn length(&self, edge: usize) -> f64 {
         let (a, b, _) = self.edges[edge];
         (self.points[a as usize] - self.points[b as usize]).norm()
     }
 
-    /// Finds the edges' balls: an empty one, or the smallest.
+    /// Finds the balls of the edges: an empty one if possible, or else the smallest.
     pub fn find_balls(&mut self) {
         let ball = |&(a, b, _): &(u32, u32, u32)| {
             balls::empty(&self.points, a, b).unwrap_or_else(|| balls::smallest(&self.points, a, b))
@@ -46,14 +46,14 @@ impl Protected {
     }
 }
 
-/// Points lie this part of `h` off the bones that they are on at most: joints twice as far apart are one, in their middle, and
-/// a joint this close to a bone lies on it.
+/// Largest distance of a point from its bone, as a share of `h`. Joints within twice this distance merge at their
+/// middle, and a joint this close to a bone lies on it.
 pub(crate) const WELD: f64 = 0.02;
-/// Sub-segments are not cut below this part of `h`.
+/// Shortest sub-segment that may result from a cut, as a share of `h`.
 const SHORTEST: f64 = 0.06;
 
-/// Cuts segments until all balls are empty. `faces`: triangles that have to be faces of the cells; where a bone meets one it ends at
-/// a corner.
+/// Cuts segments until all balls are empty. `faces` are triangles that must become faces of the cells; a bone that
+/// meets one ends at a corner.
 pub(crate) fn protect(segments: &[Segment], faces: &[[Vec3; 3]], h: f64) -> Protected {
     let weld = WELD * h;
     let (points, ends) = join(segments, weld);
@@ -86,8 +86,8 @@ pub(crate) fn protect(segments: &[Segment], faces: &[[Vec3; 3]], h: f64) -> Prot
     p
 }
 
-/// Joins each end of the segments with the first joint in whose middle, moved, all of its ends are within reach; the joints'
-/// positions, and those of each segment.
+/// Assigns each end of the segments to the first joint that can move to the middle of all its ends within `reach` of
+/// each. Returns the joints' positions, and the joints of each segment.
 fn join(segments: &[Segment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
     let mut boxes: Vec<(Vec3, Vec3)> = Vec::new();
     let mut joint = |x: Vec3| {
@@ -108,7 +108,7 @@ fn join(segments: &[Segment], reach: f64) -> (Vec<Vec3>, Vec<(u32, u32)>) {
     (middles.collect(), ends)
 }
 
-/// Point at a position, or the one that is there.
+/// Returns the index of the point at a position, adding it if it does not exist yet.
 fn point_at(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
     if let Some(i) = points.iter().position(|p| (p - x).norm() <= near) {
         return i as u32;
@@ -117,7 +117,7 @@ fn point_at(points: &mut Vec<Vec3>, x: Vec3, near: f64) -> u32 {
     (points.len() - 1) as u32
 }
 
-/// Bones that cross without a joint get one, between them.
+/// Adds a joint midway between bones that cross without one.
 fn crossings(points: &mut Vec<Vec3>, segments: &[Segment], ends: &[(u32, u32)], weld: f64) {
     let joints = points.clone();
     for i in 0..segments.len() {
@@ -138,7 +138,7 @@ fn crossings(points: &mut Vec<Vec3>, segments: &[Segment], ends: &[(u32, u32)], 
 }
 
 fn closest_of_segments(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
-    // Alternate projection converges for segments; started from the lines' common normal.
+    // Alternating projection converges for segments; it starts from the lines' common normal.
     let (u, v, w) = (b - a, d - c, a - c);
     let (uu, uv, vv) = (u.dot(&u), u.dot(&v), v.dot(&v));
     let det = uu * vv - uv * uv;
@@ -156,7 +156,7 @@ fn closest_of_segments(a: Vec3, b: Vec3, c: Vec3, d: Vec3) -> (Vec3, Vec3) {
     (p, q)
 }
 
-/// The points that a segment passes through, head to tail: those within their reach of it.
+/// Returns the points that a segment passes within `reach`, from head to tail.
 fn through_joints(points: &[Vec3], a: u32, b: u32, reach: f64) -> Vec<u32> {
     let (x, y) = (points[a as usize], points[b as usize]);
     if a == b {
@@ -190,7 +190,7 @@ fn subdivide(points: &mut Vec<Vec3>, chain: &mut Vec<u32>, a: u32, b: u32, h: f6
     chain.push(b);
 }
 
-/// Cuts until every edge's ball is free of other skeleton points, or the edge no longer than `shortest`.
+/// Cuts edges until every ball is free of other skeleton points or the edge is no longer than `shortest`.
 fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], shortest: f64) {
     // Each pass cuts at most once per edge; the shortest length bounds the number of passes.
     for _ in 0..64 {
@@ -231,8 +231,8 @@ fn empty_balls(p: &mut Protected, ends: &[(u32, u32)], shortest: f64) {
     }
 }
 
-/// Where to cut: at the radius of an encroaching point whose bone shares a joint with this one, else beside
-/// the point nearest to the edge where that is close, else in the middle.
+/// Returns where to cut an edge, as a share of its length. First choice is the radius of an encroaching point whose
+/// bone shares a joint with this one, then the foot of a close point, then the middle.
 fn cut_at(
     p: &Protected,
     ends: &[(u32, u32)],
@@ -272,7 +272,7 @@ fn cut_at(
     best.or(close.map(|c| c.1)).unwrap_or(0.5)
 }
 
-/// An edge is cut beside a point that is nearer to it than this part of the shorter piece.
+/// Distance of a point from an edge, as a share of the shorter piece, up to which the edge is cut beside the point.
 const BESIDE: f64 = 0.5;
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lattices of two kinds of cells: those along limbs as they are given, and around the rest tetrahedra that share faces with them.
+//! Lattices of two kinds of cells: finished cells along limbs, and tetrahedra around the rest that share faces with
+//! them.
 //!
-//! The rest is enclosed as any character is, with the limbs' last faces given: no point comes near them, so that they are faces of
-//! the Delaunay tetrahedralisation. What virtual-node splitting does to the rest it does as ever; the limbs' cells are not split.
+//! The rest is enclosed like any character, with the limbs' end faces given. No point comes near these, so they are
+//! faces of the Delaunay tetrahedralisation. Virtual-node splitting applies to the rest as usual; the limbs' cells are
+//! not split.
 
 use super::bones::{self, Segment};
 use super::enclose::{EncloseSettings, enclose_segments};
@@ -17,30 +19,30 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Cells along limbs, and the character without those limbs.
+/// Cells along limbs, and the character without these limbs.
 pub(crate) struct Limbs {
     pub vertices: Vec<Vec3>,
     pub cells: Vec<Cell>,
-    /// The part of each cell, from one on.
+    /// Part of each cell, from one on.
     pub part: Vec<u16>,
-    /// Triangles in which they are joined to the rest, whose flesh is on the side where the corners run round counter-clockwise.
+    /// Triangles that join them to the rest; seen from the side of the rest's flesh, corners run counter-clockwise.
     pub faces: Vec<[u32; 3]>,
-    /// Pieces of bones on their edges: the bone, and vertices from head to tail.
+    /// Pieces of bones on their edges: bone, and vertices from head to tail.
     pub bones: Vec<(u32, Vec<u32>)>,
-    /// Virtual tips that begin at the heads of bones, or beyond their tails: the bone, and vertices outward.
+    /// Virtual tips that begin at the heads of bones or beyond their tails: bone, and vertices outward.
     pub tips: Vec<(u32, Vec<u32>)>,
-    /// Bones whose skin is theirs.
+    /// Bones whose skin belongs to the limbs.
     pub inner_bones: Vec<u32>,
-    /// The rest.
+    /// Surface of the rest.
     pub rest: Surface,
-    /// For each welded vertex of the character the vertex of the rest that it is; [`NONE`] of those that are in a limb.
+    /// For each welded vertex of the character, the vertex of the rest; [`NONE`] for vertices of a limb.
     pub in_rest: Vec<u32>,
-    /// For each welded vertex of the character the part that it belongs to, 0 for the rest.
+    /// For each welded vertex of the character, its part, 0 for the rest.
     pub part_of_skin: Vec<u16>,
 }
 
 impl Lattice {
-    /// Builds a lattice around a character of which limbs have cells already, all in the character's own unit.
+    /// Builds a lattice around a character with finished cells in its limbs, all in the character's own unit.
     ///
     /// # Errors
     /// [`LatticeError::Cancelled`], [`LatticeError::Failed`], [`LatticeError::Joined`].
@@ -71,9 +73,9 @@ impl Lattice {
     }
 }
 
-/// The segments that the rest follows: without the pieces that limbs have.
+/// Returns the segments that the rest follows: those without the pieces that lie in limbs.
 fn left(segments: Vec<Segment>, limbs: &Limbs) -> Vec<Segment> {
-    /// A piece shorter than this share of its bone is none.
+    /// Length, as a share of the bone, below which a piece is dropped.
     const STUB: f64 = 1e-6;
     let goes_on = |segment: &Segment| {
         let tip = limbs.tips.iter().find(|(b, _)| *b == segment.bone);
@@ -120,7 +122,7 @@ fn left(segments: Vec<Segment>, limbs: &Limbs) -> Vec<Segment> {
     out
 }
 
-/// A lattice of the rest with the limbs' cells.
+/// Joins the lattice of the rest with the limbs' cells.
 fn sewn(
     rest: Lattice,
     limbs: &Limbs,
@@ -137,7 +139,7 @@ fn sewn(
     for v in used {
         let x = limbs.vertices[v as usize];
         number[v as usize] = if joined.contains(&v) {
-            // The first of those in one place is no copy.
+            // The first of several vertices at one place is the original, not a copy.
             let there = rest.vertices.iter().position(|p| (p - x).norm() <= near);
             there.map_or(NONE, |i| i as u32)
         } else {
@@ -195,7 +197,7 @@ fn sewn(
     Ok(lattice)
 }
 
-/// Points of the skin no farther apart than `spacing`, but for triangles that reach from a limb to the rest.
+/// Samples the skin at distances of at most `spacing`, except triangles that reach from a limb to the rest.
 fn samples(surface: &Surface, limbs: &Limbs, spacing: f64) -> Vec<SkinSample> {
     let welded = surface.welded();
     let mut out = Vec::new();
@@ -212,7 +214,7 @@ fn samples(surface: &Surface, limbs: &Limbs, spacing: f64) -> Vec<SkinSample> {
         let n = ((longest / spacing).ceil() as usize).clamp(1, 16);
         for i in 0..n {
             for j in 0..n - i {
-                // Middles of the lower triangles that it is cut into.
+                // Middles of the lower triangles into which it is cut.
                 let [u, v] = [i, j].map(|k| (k as f64 + 1.0 / 3.0) / n as f64);
                 out.push(SkinSample {
                     position: a + (b - a) * u + (c - a) * v,
@@ -225,7 +227,7 @@ fn samples(surface: &Surface, limbs: &Limbs, spacing: f64) -> Vec<SkinSample> {
     out
 }
 
-/// The bones of the whole lattice: pieces in a limb and pieces in the rest are one chain.
+/// Builds the bone chains of the whole lattice; pieces in a limb and pieces in the rest form one chain.
 fn bones_of(
     rest: &Lattice,
     limbs: &Limbs,
@@ -269,7 +271,7 @@ fn bones_of(
             .push(chain.iter().map(|v| number[*v as usize]).collect());
     }
     out.bone_of_vertex = out.drivers(vertices.len());
-    // Where several claim a vertex of the rest its own knows which.
+    // If several bones claim a vertex of the rest, the rest's own assignment decides.
     for (v, bone) in rest.bones.bone_of_vertex.iter().enumerate() {
         if bone.is_some() {
             out.bone_of_vertex[v] = *bone;

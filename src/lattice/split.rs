@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Virtual-node splitting [molino2004]: where separate parts of a body pass through one cell (legs, fingers,
-//! an arm and the trunk), the cell is copied, one for each part, and corners of copies merge only where flesh
-//! connects them.
+//! Virtual-node splitting [molino2004]. If separate parts of a body pass through one cell (legs, fingers, an arm
+//! and the trunk), the cell is copied once per part. Corners of copies merge only where flesh connects them.
 //!
-//! Deviations from the paper. Connectivity is that of samples of the domain Ω and not of a cutting surface
-//! ([`flesh_graph`]). No two copies of a cell share three corners, so that no face belongs to more than two cells
-//! ([`complex`]). Vertices that no flesh connects merge all the same unless skin faces skin there, so that a
-//! body without gaps comes out as it went in. Parts that would hang on an edge or a vertex are joined on
+//! Deviations from the paper. Connectivity follows samples of the domain Ω instead of a cutting surface
+//! ([`flesh_graph`]). Two copies of a cell never share three corners, so a face belongs to at most two cells
+//! ([`complex`]). Vertices that no flesh connects still merge unless skin faces skin there, so a body without
+//! gaps is unchanged. Parts that would hang on an edge or a vertex are joined to their surroundings
 //! ([`support`]).
 
 mod bins;
@@ -32,7 +31,7 @@ use flows::Flow;
 use space::Space;
 use tiling::Tiling;
 
-/// What is split.
+/// Input of the splitting.
 pub(crate) struct SplitInput<'a> {
     /// Lattice vertices.
     pub vertices: &'a [Vec3],
@@ -40,33 +39,33 @@ pub(crate) struct SplitInput<'a> {
     pub cells: &'a [[u32; 4]],
     /// The surface around Ω.
     pub surface: &'a Surface,
-    /// Cell size.
+    /// Cell size, m.
     pub h: f64,
-    /// Edges of the lattice that lie on bones, and the bone; a point when both ends are the same.
+    /// Edges of the lattice on bones, with the bone; a single point if both ends are equal.
     pub bone_edges: &'a [(u32, u32, u32)],
 }
 
-/// A lattice whose cells carry one part of the body each.
+/// Lattice whose cells each carry one part of the body.
 #[derive(Debug, Clone)]
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "tests look at what became of what")
 )]
 pub(crate) struct Split {
-    /// The vertices as they were, then the copies. **A bone vertex keeps its number** where its bone is;
-    /// its copies, if any, are free vertices.
+    /// Original vertices, then the copies. **A bone vertex keeps its number** at its bone; its copies, if any,
+    /// are free vertices.
     pub vertices: Vec<Vec3>,
-    /// For each vertex the one it is a copy of (itself for the first ones).
+    /// For each vertex, its original (itself for the originals).
     pub original: Vec<u32>,
-    /// The cells as they were (the copy with most flesh), then the other copies.
+    /// Original cells (the copy with most flesh), then the other copies.
     pub cells: Vec<[u32; 4]>,
-    /// For each cell the one it is a copy of (itself for the first ones).
+    /// For each cell, its original (itself for the originals).
     pub group: Vec<u32>,
-    /// Whose flesh is where.
+    /// Ownership of flesh among the copies.
     pub flesh: Flesh,
 }
 
-/// Voxels per cell size along an axis, and at most along the size of the surface.
+/// Voxels per cell size, and (`PER_SIZE`) the most voxels per size of the surface, along an axis.
 const PER_CELL: f64 = 6.0;
 const PER_SIZE: f64 = 260.0;
 
@@ -89,12 +88,12 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
     let mut flows = flows::flows(&samples, &tiling, &copies);
     step(progress, 0.9, STAGE)?;
     let edges: Vec<(u32, u32)> = input.bone_edges.iter().map(|e| (e.0, e.1)).collect();
-    // Every round has a copy less, so this ends.
+    // Every round removes a copy, so this ends.
     let split = loop {
         match merge(&edges, &samples, &space, &tiling, &copies, &flows) {
             Ok((complex, pins)) => break number(complex, &pins, &samples, input.surface),
             Err(mut conflicts) => {
-                // From the last copy down, so that the numbers of those to come stay as they are.
+                // From the last copy down, so that the numbers of the remaining ones stay valid.
                 conflicts.sort_by_key(|c| std::cmp::Reverse((c.1, c.0)));
                 conflicts.dedup_by_key(|c| c.1);
                 for Conflict(a, b) in conflicts {
@@ -112,7 +111,7 @@ pub(crate) fn split(input: SplitInput<'_>, progress: &dyn Progress) -> Result<Sp
 /// A complex, and the corner at which each bone vertex is pinned.
 type Merged<'a> = (Complex<'a>, Vec<(u32, u32)>);
 
-/// Merges corners: along bones, where flesh passes, where nothing separates, where parts would flap.
+/// Merges corners: along bones, where flesh passes, where nothing separates, and to support hanging parts.
 fn merge<'a>(
     edges: &[(u32, u32)],
     samples: &FleshGraph,
@@ -131,7 +130,7 @@ fn merge<'a>(
     Ok((complex, pins))
 }
 
-/// Numbers merged corners and copies: the first of each keeps the number it had.
+/// Numbers merged corners and copies; the first of each keeps its original number.
 fn number(
     mut complex: Complex,
     pins: &[(u32, u32)],
@@ -140,7 +139,7 @@ fn number(
 ) -> Split {
     let (tiling, copies) = (complex.tiling, complex.copies);
     let before = tiling.vertices.len();
-    // For each vertex its merged corners: pinned first, then by flesh.
+    // For each vertex, its merged corners: pinned first, then by flesh.
     let mut roots: Vec<Vec<u32>> = vec![Vec::new(); before];
     for corner in 0..copies.len() as u32 * 4 {
         if complex.root(corner) == corner {

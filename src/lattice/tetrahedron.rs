@@ -3,23 +3,23 @@
 
 use crate::Vec3;
 
-/// A face by its vertices, ascending.
+/// Sorts the vertices of a face in ascending order.
 pub(crate) fn sorted(mut face: [u32; 3]) -> [u32; 3] {
     face.sort_unstable();
     face
 }
 
-/// Its four faces by their vertices, ascending; the one at `i` lies across from corner `i`.
+/// Returns the four faces by their vertices, ascending; face `i` lies opposite corner `i`.
 pub(crate) fn faces(corners: &[u32; 4]) -> [[u32; 3]; 4] {
     [0, 1, 2, 3].map(|i| sorted([1, 2, 3].map(|k| corners[(i + k) % 4])))
 }
 
-/// Signed volume.
+/// Returns the signed volume.
 pub(crate) fn volume(x: &[Vec3; 4]) -> f64 {
     (x[1] - x[0]).cross(&(x[2] - x[0])).dot(&(x[3] - x[0])) / 6.0
 }
 
-/// The least of its heights: how far it is from flat.
+/// Returns the smallest height; zero for a flat tetrahedron.
 pub(crate) fn height(x: &[Vec3; 4]) -> f64 {
     let area = |[a, b, c]: [usize; 3]| 0.5 * (x[b] - x[a]).cross(&(x[c] - x[a])).norm();
     let largest = [[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]]
@@ -29,8 +29,8 @@ pub(crate) fn height(x: &[Vec3; 4]) -> f64 {
     3.0 * volume(x).abs() / largest
 }
 
-/// The quality that construction climbs: the smallest of `min(θ, π − θ)` over the six dihedral angles,
-/// radians; −1 when inverted or flat.
+/// Returns the quality that construction climbs: the smallest of `min(θ, π − θ)` over the six dihedral
+/// angles, radians; −1 if inverted or flat.
 pub(crate) fn quality(x: &[Vec3; 4]) -> f64 {
     let (a, b, c) = (x[1] - x[0], x[2] - x[0], x[3] - x[0]);
     if a.cross(&b).dot(&c) <= 0.0 {
@@ -48,7 +48,7 @@ pub(crate) fn quality(x: &[Vec3; 4]) -> f64 {
         }
         *u = n / l;
     }
-    // cos θ of the largest |cos|: the worst angle either way.
+    // The largest |cos θ| belongs to the worst angle, small or large.
     let mut worst = 0.0f64;
     for i in 0..4 {
         for j in i + 1..4 {
@@ -58,8 +58,8 @@ pub(crate) fn quality(x: &[Vec3; 4]) -> f64 {
     worst.min(1.0).acos()
 }
 
-/// Whether a closed triangle and a closed tetrahedron have a point in common, by separating axes; a gap
-/// of less than `tolerance` counts as touching.
+/// Returns whether a closed triangle and a closed tetrahedron intersect, by separating axes; a gap
+/// below `tolerance` counts as touching.
 pub(crate) fn meets_triangle(x: &[Vec3; 4], t: &[Vec3; 3], tolerance: f64) -> bool {
     let separated = |axis: Vec3| {
         let l2 = axis.norm_squared();
@@ -98,7 +98,7 @@ pub(crate) fn meets_triangle(x: &[Vec3; 4], t: &[Vec3; 3], tolerance: f64) -> bo
     true
 }
 
-/// Nearest point of a segment and its parameter.
+/// Returns the nearest point of a segment and its parameter.
 pub(crate) fn closest_on_segment(a: Vec3, b: Vec3, p: Vec3) -> (Vec3, f64) {
     let d = b - a;
     let l2 = d.norm_squared();

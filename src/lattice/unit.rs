@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Lattices are built around characters in their own unit ([`OwnUnit`]), so that scale leaves no trace.
+//! Conversion of characters to their own unit ([`OwnUnit`]) and of lattices back, so that scale has no
+//! influence.
 
 use super::tetrahedron::closest_on_segment;
 use super::{BoneChains, Lattice, LatticeError};
@@ -9,22 +10,22 @@ use crate::skeleton::Skeleton;
 use crate::surface::{Heading, OwnUnit, QUANTUM, Surface};
 use std::sync::Arc;
 
-/// So near, a vertex is taken to lie on a bone and put exactly there.
+/// Distance within which a vertex counts as on a bone and is moved exactly there, in the own unit.
 const ON_BONE: f64 = 4.0 * QUANTUM;
 
-/// What a lattice is built around, in its own unit.
+/// A character in its own unit.
 pub(crate) struct Own {
     pub surface: Arc<Surface>,
     pub skeleton: Skeleton,
 }
 
 impl OwnUnit {
-    /// The unit of a character, along its own axes.
+    /// Returns the unit of a character, along its own axes.
     pub(crate) fn facing(surface: &Surface, skeleton: &Skeleton) -> Self {
         Self::along(surface, heading(surface, skeleton))
     }
 
-    /// The character in its own unit.
+    /// Converts a character to its own unit.
     pub(crate) fn convert(
         self,
         surface: &Surface,
@@ -50,7 +51,8 @@ impl OwnUnit {
         })
     }
 
-    /// A lattice built around `own`, about the character as given. Vertices on bones lie exactly on them.
+    /// Converts a lattice built around `own` back to the character's input units. Vertices on bones lie exactly
+    /// on them.
     pub(crate) fn bring_back(
         self,
         lattice: Lattice,
@@ -60,7 +62,7 @@ impl OwnUnit {
     ) -> Result<Lattice, LatticeError> {
         let mut vertices: Vec<Vec3> = lattice.vertices.iter().map(|x| self.to_given(x)).collect();
         self.put_on_bones(&mut vertices, &lattice.bones, skeleton);
-        // Copies of a cell are known by their corners' positions.
+        // Copies of a cell are recognised by their corners' positions.
         let bits = |v: u32| lattice.vertices[v as usize].map(f64::to_bits);
         let mut same: Vec<u32> = (0..vertices.len() as u32).collect();
         same.sort_by_key(|&v| (<[u64; 3]>::from(bits(v)), v));
@@ -100,9 +102,11 @@ impl OwnUnit {
     }
 }
 
-/// Tells which way a character faces: as its bones do, which sculpting leaves as they are, or else as its skin.
+/// Returns the heading of a character: that of its bones, which sculpting does not change, or else that of its
+/// skin.
 pub(crate) fn heading(surface: &Surface, skeleton: &Skeleton) -> Heading {
-    // About the middle and in parts of their own size, so that no power of a coordinate overflows and props do not count.
+    // Relative to the middle and the bones' own size: no power of a coordinate overflows, and props do not
+    // count.
     let ends = skeleton.heads().iter().chain(skeleton.tails());
     let (lo, hi) = aabb::bounds(ends);
     let (middle, size) = (lo + (hi - lo) * 0.5, (hi - lo).norm());
@@ -115,7 +119,8 @@ pub(crate) fn heading(surface: &Surface, skeleton: &Skeleton) -> Heading {
     Heading::of(&bones).unwrap_or_else(|| surface.heading())
 }
 
-/// Points that stand for a bone, each with its part of the length: Simpson's rule, exact for third moments.
+/// Returns quadrature points of a bone, each with its share of the length: Simpson's rule, exact for third
+/// moments.
 fn along(head: Vec3, tail: Vec3) -> [(f64, Vec3); 3] {
     let sixth = (tail - head).norm() / 6.0;
     [

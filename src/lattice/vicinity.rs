@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How far from the body the lattice follows bones.
+//! Box around the body in which the lattice follows bones.
 //!
 //! Rigs have bones that reach far out of their mesh: an eye hangs on the head's bone, importers give leaves
-//! tails of any length. Cells along all of such a bone would outnumber the body's, and hold no flesh.
+//! tails of any length. Cells along such a whole bone would outnumber the body's, and hold no flesh.
 
 use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
 use crate::surface::{Heading, Surface};
 
-/// The box of the body, widened by this part of its size.
+/// Margin of the box around the body, as a share of the body's size.
 const MARGIN: f64 = 0.5;
-/// Bones all outside of that box are followed for so many sizes more, but no longer a piece than the margin.
+/// Largest distance from the box, in sizes, at which a bone outside it is followed, over a piece as long as the
+/// margin.
 const FARTHEST: f64 = 3.0;
 
-/// The box in which bones are followed.
+/// Box in which bones are followed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Vicinity {
-    /// The axes of the box.
+    /// Axes of the box.
     heading: Heading,
     lo: Vec3,
     hi: Vec3,
@@ -24,7 +25,7 @@ pub(crate) struct Vicinity {
 }
 
 impl Vicinity {
-    /// The vicinity of a body, in a box along its own axes.
+    /// Builds the vicinity of a body, a box along the body's own axes.
     pub(crate) fn new(surface: &Surface, heading: Heading) -> Self {
         let (lo, hi) = surface.box_along(heading);
         let size = (hi - lo).norm();
@@ -37,8 +38,8 @@ impl Vicinity {
         }
     }
 
-    /// The part of a bone that is followed: what lies in the box, or a piece near it; none when the bone is far
-    /// away.
+    /// Returns the part of a bone that is followed: its part in the box, or a piece near it; `None` if the bone
+    /// is far away.
     pub(crate) fn part(&self, head: Vec3, tail: Vec3) -> Option<(Vec3, Vec3)> {
         let [a, b] = [head, tail].map(|x| self.heading.to_own(&x));
         let (from, to) = self.inside(a, b).or_else(|| self.near(a, b))?;
@@ -68,7 +69,7 @@ impl Vicinity {
     }
 
     fn near(&self, head: Vec3, tail: Vec3) -> Option<(f64, f64)> {
-        // The point nearest to the box: between a segment and a convex body alternate projection converges.
+        // The point nearest to the box: alternating projection converges between a segment and a convex body.
         let (mut p, mut t) = closest_on_segment(head, tail, (self.lo + self.hi) / 2.0);
         for _ in 0..64 {
             (p, t) = closest_on_segment(head, tail, p.sup(&self.lo).inf(&self.hi));

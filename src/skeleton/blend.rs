@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! All bones of one pose made ready: where a rest point is carried, and in which frame.
+//! All bones of one pose, prepared: carried positions and frames of rest points.
 //!
-//! A bone's map is `T_b = R_b U_b` about the bone's own rest head h_b. A point follows it in two stages: the
-//! stretches blend linearly, `x_s = Σ w_b (U_b (x − h_b) + h_b)`, then the rigid motions `y → R_b (y − h_b) + T_b(h_b)`
-//! blend as dual quaternions and act on x_s. With one bone this is `T_b(x)`; without stretch it is dual-quaternion skinning;
-//! nothing depends on where the world's origin is.
+//! A bone's map is `T_b = R_b U_b` about the bone's own rest head h_b. A point follows it in two stages. The stretches
+//! blend linearly, `x_s = Σ w_b (U_b (x − h_b) + h_b)`. Then the rigid motions `y → R_b (y − h_b) + T_b(h_b)` blend as
+//! dual quaternions and act on x_s. With one bone this is `T_b(x)`; without stretch it is dual-quaternion skinning. The
+//! result does not depend on the world's origin.
 
 use super::pose::{Affine, Pose, polar};
 use super::rigid::{Dual, Rigid, aligned, pivot};
@@ -12,13 +12,13 @@ use super::{Skeleton, SkeletonError};
 use crate::{Mat3, Vec3};
 use nalgebra::{Quaternion, UnitQuaternion};
 
-/// The bones of one pose, ready to carry points.
+/// Bones of one pose, prepared to carry points.
 ///
-/// Weights come as `(bone, weight)` pairs, such as [`SkinWeights::row`](super::SkinWeights::row); they need not sum to one. Where none is
-/// positive a point stays where it is.
+/// Weights come as `(bone, weight)` pairs, such as [`SkinWeights::row`](super::SkinWeights::row); they need not sum to
+/// one. If no weight is positive, a point stays in place.
 #[derive(Debug, Clone)]
 pub struct BonePoses {
-    /// Computation is relative to these: the mean of the rest heads and of the posed ones.
+    /// Origins of the computation: the mean of the rest heads, and that of the posed ones.
     rest_origin: Vec3,
     posed_origin: Vec3,
     bones: Vec<Bone>,
@@ -38,7 +38,7 @@ impl BonePoses {
     /// Prepares a pose.
     ///
     /// # Errors
-    /// A pose of another number of bones.
+    /// Fails if the pose has another number of bones.
     pub fn new(skeleton: &Skeleton, pose: &Pose) -> Result<Self, SkeletonError> {
         let mut poses = Self {
             rest_origin: mean(skeleton.heads().iter().copied()),
@@ -49,10 +49,10 @@ impl BonePoses {
         Ok(poses)
     }
 
-    /// Takes another pose of the same skeleton, without allocation.
+    /// Sets another pose of the same skeleton, without allocation.
     ///
     /// # Errors
-    /// A pose of another number of bones.
+    /// Fails if the pose has another number of bones.
     pub fn set(&mut self, skeleton: &Skeleton, pose: &Pose) -> Result<(), SkeletonError> {
         pose.check(skeleton)?;
         let bones = || pose.maps().iter().zip(skeleton.heads());
@@ -83,34 +83,34 @@ impl BonePoses {
         Ok(())
     }
 
-    /// Takes the pose of others of the same skeleton, without allocation.
+    /// Copies the pose of other bones of the same skeleton, without allocation.
     pub fn copy(&mut self, from: &Self) {
         self.rest_origin = from.rest_origin;
         self.posed_origin = from.posed_origin;
         self.bones.clone_from(&from.bones);
     }
 
-    /// Number of bones.
+    /// Returns the number of bones.
     pub fn len(&self) -> usize {
         self.bones.len()
     }
 
-    /// No bones at all.
+    /// Returns whether the list of bones is empty.
     pub fn is_empty(&self) -> bool {
         self.bones.is_empty()
     }
 
-    /// A bone's whole map.
+    /// Returns a bone's whole map.
     pub fn map(&self, bone: usize) -> &Affine {
         &self.bones[bone].map
     }
 
-    /// A bone's rotation.
+    /// Returns a bone's rotation.
     pub fn bone_rotation(&self, bone: usize) -> UnitQuaternion<f64> {
         self.bones[bone].rotation
     }
 
-    /// A bone's motion without its stretch, which is about its rest head.
+    /// Returns a bone's motion without its stretch, which is about its rest head.
     pub fn rigid(&self, bone: usize) -> Rigid {
         let Bone {
             map,
@@ -124,7 +124,7 @@ impl BonePoses {
         }
     }
 
-    /// `T(x)`: where the skeleton carries a rest point.
+    /// Returns `T(x)`, the position to which the skeleton carries a rest point.
     pub fn place(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, x: Vec3) -> Vec3 {
         match self.blend(weights.clone()) {
             Some(motion) => self.carry(&motion, weights, x),
@@ -132,7 +132,7 @@ impl BonePoses {
         }
     }
 
-    /// The blended rotation.
+    /// Returns the blended rotation.
     pub fn rotation(
         &self,
         weights: impl Iterator<Item = (u32, f64)> + Clone,
@@ -149,7 +149,7 @@ impl BonePoses {
         UnitQuaternion::new_normalize(sum)
     }
 
-    /// A vector of the rest shape stretched and turned along with the bones that carry a point.
+    /// Stretches and rotates a vector of the rest shape along with the bones that carry a point.
     pub fn turn(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, d: Vec3) -> Vec3 {
         let (mut total, mut shift) = (0.0, Vec3::zeros());
         for (b, w) in weights.clone().filter(positive) {
@@ -162,7 +162,7 @@ impl BonePoses {
         }
     }
 
-    /// Where the skeleton carries a rest point, and the blended rotation there.
+    /// Returns the position to which the skeleton carries a rest point, and the blended rotation there.
     pub fn frame(
         &self,
         weights: impl Iterator<Item = (u32, f64)> + Clone,
@@ -177,8 +177,8 @@ impl BonePoses {
         }
     }
 
-    /// Linear blend skinning `Σ w T_b(x) / Σ w`, as Blender's Armature modifier without Preserve Volume; for
-    /// comparison.
+    /// Places a point by linear blend skinning `Σ w T_b(x) / Σ w`, as Blender's Armature modifier without Preserve Volume;
+    /// for comparison.
     pub fn linear_blend(&self, weights: impl Iterator<Item = (u32, f64)> + Clone, x: Vec3) -> Vec3 {
         let total: f64 = weights.clone().filter(positive).map(|(_, w)| w).sum();
         if total <= 0.0 {
@@ -191,7 +191,7 @@ impl BonePoses {
         place + self.posed_origin
     }
 
-    /// The blended rigid motion, relative to the two origins.
+    /// Returns the blended rigid motion, relative to the two origins; `None` if no weight is positive.
     fn blend(&self, weights: impl Iterator<Item = (u32, f64)> + Clone) -> Option<Rigid> {
         let p = pivot(weights.clone())?;
         let pivot = self.bones[p as usize].rotation.into_inner();

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The bones of a character that carry its other meshes only: a leg that is a mesh of its own hangs on a body all the same.
+//! Bones of a character that carry only its other meshes: a leg that is its own mesh still hangs on a body.
 //!
-//! They hold no flesh and have no poses. They tell what a mesh is a part of.
+//! They hold no flesh and have no poses. They show which character's part a mesh is.
 
 use super::{Skeleton, SkeletonError};
 
 impl Skeleton {
-    /// The same bones, of a character that has others besides: for each of those, the nearest of these above it, if any.
+    /// Sets the character's other bones: for each, the nearest bone of this skeleton above it, if any.
     ///
     /// # Errors
-    /// A bone that does not exist.
+    /// Fails if a bone above does not exist.
     pub fn with_elsewhere(self, elsewhere: Vec<Option<u32>>) -> Result<Self, SkeletonError> {
         let bones = self.len();
         let beyond = |above: &Option<u32>| above.is_some_and(|b| b as usize >= bones);
@@ -23,12 +23,12 @@ impl Skeleton {
         Ok(Self { elsewhere, ..self })
     }
 
-    /// Nearest of these bones above each bone of the character that is not among them.
+    /// Returns for each of the character's other bones the nearest bone of this skeleton above it.
     pub fn elsewhere(&self) -> &[Option<u32>] {
         &self.elsewhere
     }
 
-    /// Number of the character's bones, these and others.
+    /// Returns the number of the character's bones, these and others.
     pub fn character_len(&self) -> usize {
         self.len() + self.elsewhere.len()
     }

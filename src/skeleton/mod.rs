@@ -23,19 +23,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A bone's motion from rest is an affine map in **world** space; rigs stretch and squash, so a bone's own
-//! points follow the whole map, while the frames that flesh is warped in take only its rotation.
+//! A bone's motion from rest is an affine map in **world** space. Rigs stretch and squash, so a bone's own
+//! points follow the whole map; the frames in which flesh is warped take only its rotation.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `pose` | affine maps, poses, the polar decomposition into rotation and stretch |
 //! | `rigid` | rigid motions as dual quaternions and their blending |
-//! | `blend` | all bones of one pose made ready: the skinned position and frame of a rest point |
-//! | `rotation_vector` | rotations, and mean rotations, by vectors about which they turn |
+//! | `blend` | all bones of one pose, prepared: the skinned position and frame of a rest point |
+//! | `rotation_vector` | rotations, and mean rotations, from rotation vectors |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
 //! | `elsewhere` | bones of the character that carry its other meshes |
-//! | `refit` | tails for imported rigs, whose own mean nothing |
+//! | `refit` | tails for imported rigs, whose own tails are arbitrary |
 //! | `stored` | poses as plain data, for files |
 
 mod blend;
@@ -64,122 +64,122 @@ pub struct Skeleton {
     parents: Vec<Option<u32>>,
     heads: Vec<Vec3>,
     tails: Vec<Vec3>,
-    /// Bones, every parent before its children.
+    /// Bone indices, every parent before its children.
     order: Vec<u32>,
-    /// Nearest of these bones above each bone of the character that is not among them.
+    /// For each bone of the character that is not in this skeleton, the nearest of these bones above it.
     elsewhere: Vec<Option<u32>>,
 }
 
-/// Why a skeleton, a pose or skin weights were refused.
+/// Reason why a skeleton, a pose or skin weights were refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SkeletonError {
-    /// A frame of a motion that lies beyond its poses.
+    /// A frame of a motion lies beyond its poses.
     #[error("frame {frame} of a motion lies between two poses, but there are only {poses} poses")]
     Motion {
-        /// The frame asked for.
+        /// Index of the frame.
         frame: usize,
-        /// Poses given.
+        /// Number of poses.
         poses: usize,
     },
-    /// Arrays of different lengths.
+    /// The arrays have different lengths.
     #[error(
         "a skeleton needs one name, parent, head and tail per bone, but there are {names} names, \
          {parents} parents, {heads} heads and {tails} tails"
     )]
     Lengths {
-        /// Names given.
+        /// Number of names.
         names: usize,
-        /// Parents given.
+        /// Number of parents.
         parents: usize,
-        /// Heads given.
+        /// Number of heads.
         heads: usize,
-        /// Tails given.
+        /// Number of tails.
         tails: usize,
     },
-    /// A bone whose position is no number.
+    /// The position of a bone is not finite or out of range.
     #[error("the {end} of bone '{name}' is not finite, or farther away than {FARTHEST:e} m")]
     NonFinite {
-        /// Its name.
+        /// Name of the bone.
         name: String,
-        /// Head or tail.
+        /// Which end: head or tail.
         end: &'static str,
     },
-    /// A parent that does not exist.
+    /// A parent does not exist.
     #[error("the parent of bone '{name}' has index {parent}, but there are only {bones} bones")]
     ParentOutOfRange {
-        /// The child's name.
+        /// Name of the child.
         name: String,
-        /// The index given.
+        /// Index of the parent.
         parent: u32,
         /// Number of bones.
         bones: usize,
     },
-    /// A bone of other meshes that hangs on none that exists.
+    /// A bone of other meshes hangs on a bone that does not exist.
     #[error(
         "the bone elsewhere with index {index} hangs on bone {above}, but there are only {bones} bones"
     )]
     Elsewhere {
-        /// Its index.
+        /// Index of the bone among the others.
         index: usize,
-        /// The bone given.
+        /// Index of the bone above it.
         above: u32,
         /// Number of bones.
         bones: usize,
     },
-    /// Bones that are their own ancestors.
+    /// A bone is its own ancestor.
     #[error("bone '{name}' is its own ancestor: the parents form a cycle")]
     Cycle {
-        /// A bone on the cycle.
+        /// Name of a bone on the cycle.
         name: String,
     },
-    /// A pose whose number of bones is wrong.
+    /// The pose has the wrong number of bones.
     #[error("the pose has {given} bones, but the skeleton has {bones}")]
     PoseLength {
-        /// Bones of the skeleton.
+        /// Number of bones of the skeleton.
         bones: usize,
-        /// Bones of the pose.
+        /// Number of bones of the pose.
         given: usize,
     },
-    /// A pose matrix with NaN or infinity.
+    /// A pose matrix has a number that is NaN, infinite or out of range.
     #[error("the pose of bone {bone} is not finite, or beyond {FARTHEST:e}")]
     PoseNonFinite {
-        /// Its index.
+        /// Index of the bone.
         bone: usize,
     },
-    /// A pose matrix that is a projection.
+    /// A pose matrix is a projection.
     #[error(
         "the pose of bone {bone} is not an affine map: the last row of its matrix is not 0, 0, 0, 1"
     )]
     PoseNotAffine {
-        /// Its index.
+        /// Index of the bone.
         bone: usize,
     },
-    /// Skin weights of the wrong number.
+    /// The number of skin weights is wrong.
     #[error("there must be {expected} skin weights (vertices times bones), but there are {given}")]
     WeightCount {
-        /// What there should be.
+        /// Number of weights expected.
         expected: usize,
-        /// What there is.
+        /// Number of weights present.
         given: usize,
     },
-    /// A skin weight that is no weight.
+    /// A skin weight is negative or not finite.
     #[error(
         "the skin weight of vertex {vertex} for bone {bone} is {weight}: weights are finite and not negative"
     )]
     Weight {
-        /// Vertex.
+        /// Index of the vertex.
         vertex: usize,
-        /// Bone.
+        /// Index of the bone.
         bone: usize,
-        /// The weight given.
+        /// Value of the weight.
         weight: f64,
     },
-    /// A skin weight for a bone that does not exist.
+    /// A skin weight refers to a bone that does not exist.
     #[error("vertex {vertex} has a skin weight for bone {bone}, but there are only {bones} bones")]
     WeightBone {
-        /// Vertex.
+        /// Index of the vertex.
         vertex: usize,
-        /// The index given.
+        /// Index of the bone.
         bone: u32,
         /// Number of bones.
         bones: usize,
@@ -187,13 +187,14 @@ pub enum SkeletonError {
 }
 
 impl Skeleton {
-    /// A skeleton at rest.
+    /// Builds a skeleton at rest.
     ///
-    /// Parents need not precede their children; several roots, bones of no length and equal names are
+    /// Parents need not precede their children. Several roots, bones without length and equal names are
     /// allowed.
     ///
     /// # Errors
-    /// Arrays of different lengths, positions that are not finite, parents out of range or in a cycle.
+    /// Fails on arrays of different lengths, positions that are not finite, parents out of range or in a
+    /// cycle.
     pub fn new(
         names: Vec<String>,
         parents: Vec<Option<u32>>,
@@ -226,42 +227,42 @@ impl Skeleton {
         })
     }
 
-    /// Number of bones.
+    /// Returns the number of bones.
     pub fn len(&self) -> usize {
         self.heads.len()
     }
 
-    /// No bones at all.
+    /// Returns whether the skeleton is empty.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
 
-    /// Names.
+    /// Returns the names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Parents; none for a root.
+    /// Returns the parents; `None` for a root.
     pub fn parents(&self) -> &[Option<u32>] {
         &self.parents
     }
 
-    /// Rest heads, metres.
+    /// Returns the rest heads, m.
     pub fn heads(&self) -> &[Vec3] {
         &self.heads
     }
 
-    /// Rest tails, metres.
+    /// Returns the rest tails, m.
     pub fn tails(&self) -> &[Vec3] {
         &self.tails
     }
 
-    /// All bones, every parent before its children.
+    /// Returns all bones, every parent before its children.
     pub fn parents_first(&self) -> &[u32] {
         &self.order
     }
 
-    /// The children of each bone, in index order.
+    /// Returns the children of each bone, in index order.
     pub fn children(&self) -> Vec<Vec<u32>> {
         let mut children = vec![Vec::new(); self.len()];
         for (b, parent) in self.parents.iter().enumerate() {
@@ -273,7 +274,7 @@ impl Skeleton {
     }
 }
 
-/// An order in which parents come before children, by index among those that could come next.
+/// Orders bones such that parents come before children; among bones that could come next, by index.
 fn parents_first(names: &[String], parents: &[Option<u32>]) -> Result<Vec<u32>, SkeletonError> {
     let bones = parents.len();
     for (b, parent) in parents.iter().enumerate() {
@@ -291,7 +292,8 @@ fn parents_first(names: &[String], parents: &[Option<u32>]) -> Result<Vec<u32>, 
     let mut order = Vec::with_capacity(bones);
     let mut path = Vec::new();
     for start in 0..bones {
-        // Up to the first ancestor that is already in order; a path longer than the skeleton is a cycle.
+        // Up to the first ancestor that is already in the order; a path longer than the skeleton is a
+        // cycle.
         let mut at = Some(start as u32);
         while let Some(b) = at.filter(|&b| !done[b as usize]) {
             if path.len() > bones {

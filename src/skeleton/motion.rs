@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! C¹ bone motion inside a frame.
+//! C¹ motion of bones within a frame.
 //!
-//! Bones moved on straight lines between frames hit the flesh at every frame's end; a motion whose velocity
-//! is continuous does not. Each bone's rest head, rotation (as a quaternion) and stretch follow cubic Hermite
-//! curves whose slopes at a frame are shared with the neighbouring interval:
-//! `m_i = (8 (p_{i+1} − p_{i−1}) − (p_{i+2} − p_{i−2}))/12`, which leaves an error of O(h⁴) inside a frame of length h, so that
-//! motion hardly depends on how often it was sampled. At an end and next to it they are the one-sided ones of third order, of
-//! second where only three poses are known \[catmull1974\]; between two poses the line is straight.
+//! Bones that move on straight lines between frames jolt the flesh at every frame's end; a motion with continuous
+//! velocity does not. Each bone's rest head, rotation (as a quaternion) and stretch follow cubic Hermite curves.
+//! Their slopes at a frame are shared with the neighbouring interval:
+//! `m_i = (8 (p_{i+1} − p_{i−1}) − (p_{i+2} − p_{i−2}))/12`. The error is O(h⁴) inside a frame of length h, so the
+//! motion hardly depends on the sampling rate. At an end and next to it the slopes are the one-sided ones of third
+//! order, or of second order with only three poses \[catmull1974\]; between two poses the line is straight.
 //!
-//! Quaternions take the sign nearer to the previous frame's and are normalised after interpolation; the
-//! curve's direction is then continuous too. Linear maps in the pose are interpolated in terms of these, so a
-//! turning bone does not shrink.
+//! Quaternions take the sign nearer to the previous frame's and are normalised after interpolation, so the curve's
+//! direction is continuous too. Linear maps of the pose are interpolated in these terms, so a turning bone does not
+//! shrink.
 
 use super::pose::{Affine, Pose, polar};
 use super::{Skeleton, SkeletonError};
@@ -20,7 +20,7 @@ use nalgebra::{Quaternion, SVector, UnitQuaternion, Vector4};
 /// Head (3), quaternion (4) and the upper triangle of the stretch (6) of one bone.
 type Track = SVector<f64, 13>;
 
-/// The motion of all bones over one frame.
+/// Motion of all bones over one frame.
 #[derive(Debug, Clone)]
 pub struct FrameMotion {
     from: Pose,
@@ -39,18 +39,20 @@ struct Curve {
 }
 
 impl FrameMotion {
-    /// Poses before and after a frame that its motion depends on.
+    /// Number of poses before and after a frame on which its motion depends.
     pub const STENCIL: usize = 2;
 
-    /// [`STENCIL`](Self::STENCIL) as it was called.
+    /// Former name of [`STENCIL`](Self::STENCIL).
     #[deprecated(note = "renamed to STENCIL")]
     pub const REACH: usize = Self::STENCIL;
 
-    /// The motion from pose `i` of some at equal distances in time to the next: a part of the motion through them all.
+    /// Builds the motion from pose `i` to the next of a series of poses at equal time steps, as part of the motion
+    /// through all.
     ///
-    /// It depends on two poses before and two after it, where there are as many ([`STENCIL`](Self::STENCIL)).
+    /// It depends on up to two poses before and two after it ([`STENCIL`](Self::STENCIL)).
     ///
     /// # Errors
+    /// Fails if a pose has another number of bones, or if pose `i + 1` does not exist.
     /// A pose of another number of bones; no pose `i + 1`.
     pub fn through(skeleton: &Skeleton, poses: &[Pose], i: usize) -> Result<Self, SkeletonError> {
         let first = i.saturating_sub(Self::STENCIL);
@@ -87,22 +89,22 @@ impl FrameMotion {
         })
     }
 
-    /// The motion between two poses when nothing else is known: heads on straight lines, rotations along the
+    /// Builds the motion between two poses without further context: heads on straight lines, rotations along the
     /// shortest arcs.
     ///
     /// # Errors
-    /// A pose of another number of bones.
+    /// Fails if a pose has another number of bones.
     pub fn between(skeleton: &Skeleton, from: &Pose, to: &Pose) -> Result<Self, SkeletonError> {
         Self::through(skeleton, &[from.clone(), to.clone()], 0)
     }
 
-    /// The motion that goes on from `former` to a new pose when what follows is not known: it starts with the
-    /// velocity that the former one ended with, and ends with its own mean velocity.
+    /// Continues `former` to a new pose when later poses are unknown. The motion starts with the velocity at which the
+    /// former one ended, and ends with its own mean velocity.
     ///
     /// `ratio` is this frame's duration over the former's.
     ///
     /// # Errors
-    /// A pose of another number of bones.
+    /// Fails if a pose has another number of bones.
     pub fn following(
         skeleton: &Skeleton,
         former: &FrameMotion,
@@ -134,33 +136,33 @@ impl FrameMotion {
         })
     }
 
-    /// The motion out of rest: it starts with no velocity and ends with its own mean velocity.
+    /// Builds the motion out of rest: it starts with zero velocity and ends with its own mean velocity.
     ///
     /// # Errors
-    /// A pose of another number of bones.
+    /// Fails if a pose has another number of bones.
     pub fn from_rest(skeleton: &Skeleton, from: &Pose, to: &Pose) -> Result<Self, SkeletonError> {
         let still = Self::between(skeleton, from, from)?;
         Self::following(skeleton, &still, to, 1.0)
     }
 
-    /// The pose at the start.
+    /// Returns the pose at the start.
     pub fn from(&self) -> &Pose {
         &self.from
     }
 
-    /// The pose at the end.
+    /// Returns the pose at the end.
     pub fn to(&self) -> &Pose {
         &self.to
     }
 
-    /// The pose at `s` from 0 to 1; exactly the given poses at the ends.
+    /// Returns the pose at `s` from 0 to 1; at the ends exactly the poses of the motion.
     pub fn at(&self, s: f64) -> Pose {
         let mut pose = self.from.clone();
         self.write(s, &mut pose);
         pose
     }
 
-    /// As [`at`](Self::at), into a pose that is at hand; it allocates only if that has too few bones.
+    /// Writes the pose [`at`](Self::at) `s` into an existing pose; it allocates only if that has too few bones.
     pub fn write(&self, s: f64, pose: &mut Pose) {
         let maps = pose.maps_mut();
         maps.clear();
@@ -177,7 +179,7 @@ impl Curve {
     fn at(&self, s: f64) -> Affine {
         let (s2, s3) = (s * s, s * s * s);
         let up = 3.0 * s2 - 2.0 * s3;
-        // Through the difference: a bone that does not move stays exactly where it is.
+        // Through the difference: a bone that does not move stays exactly in place.
         let track = self.start
             + (self.end - self.start) * up
             + self.start_slope * (s3 - 2.0 * s2 + s)
@@ -206,7 +208,7 @@ fn map(t: &Track, rest_head: Vec3) -> Affine {
     }
 }
 
-/// The track with its quaternion on the other's side.
+/// Returns the track with its quaternion's sign aligned to the other's.
 fn aligned(mut track: Track, other: &Track) -> Track {
     let dot: f64 = (3..7).map(|i| track[i] * other[i]).sum();
     if dot < 0.0 {
@@ -217,7 +219,7 @@ fn aligned(mut track: Track, other: &Track) -> Track {
     track
 }
 
-/// The slope per frame at one of the tracks.
+/// Returns the slope per frame at track `i`.
 fn slope(tracks: &[Track], i: usize) -> Track {
     let at = |k: isize| i.checked_add_signed(k).and_then(|i| tracks.get(i));
     let here = &tracks[i];

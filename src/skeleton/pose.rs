@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Affine maps and poses; rotation and stretch of a map.
+//! Affine maps and poses; decomposition of a map into rotation and stretch.
 //!
-//! `A = R U`: R is always a proper rotation, U a symmetric stretch. Where A turns space inside out or
-//! flattens it, no such R is unique or near; the rule then is `R = argmax tr(Rᵀ(A + ε|A| 1))` over proper
-//! rotations \[kabsch1976\]: the nearest rotation, and among equally near ones the least turn. A mirrored
-//! bone so keeps a rotation that does not flicker, and a bone scaled to nothing has none.
+//! `A = R U`: R is always a proper rotation, U a symmetric stretch. If A inverts or flattens space, no such R is unique
+//! or near. The rule then is `R = argmax tr(Rᵀ(A + ε|A| 1))` over proper rotations \[kabsch1976\]: the nearest
+//! rotation, and among equally near ones the smallest. So the rotation of a mirrored bone does not flicker, and a bone
+//! scaled to nothing has the identity.
 
 use super::{Skeleton, SkeletonError};
 use crate::range;
 use crate::{Mat3, Mat4, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
 
-/// `x → linear x + translation`.
+/// Affine map `x → linear x + translation`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Affine {
-    /// The linear part.
+    /// Linear part.
     pub linear: Mat3,
-    /// The image of the origin, metres.
+    /// Image of the origin, m.
     pub translation: Vec3,
 }
 
 impl Affine {
-    /// The map that leaves everything in place.
+    /// Returns the identity map.
     pub fn identity() -> Self {
         Self {
             linear: Mat3::identity(),
@@ -29,12 +29,12 @@ impl Affine {
         }
     }
 
-    /// The image of a point.
+    /// Returns the image of a point.
     pub fn apply(&self, x: Vec3) -> Vec3 {
         self.linear * x + self.translation
     }
 
-    /// `self` after `first`.
+    /// Returns the composition of `self` after `first`.
     pub fn compose(&self, first: &Affine) -> Affine {
         Affine {
             linear: self.linear * first.linear,
@@ -42,20 +42,20 @@ impl Affine {
         }
     }
 
-    /// Whether all numbers are finite and small enough to be computed with.
+    /// Returns whether all numbers are finite and small enough to compute with.
     pub fn is_finite(&self) -> bool {
         let turns = self.linear.iter().all(|x| x.abs() <= range::FARTHEST);
         turns && range::is_place(&self.translation)
     }
 
-    /// As a matrix that acts on column vectors.
+    /// Converts to a matrix that acts on column vectors.
     pub fn to_matrix(&self) -> Mat4 {
         let mut m = self.linear.to_homogeneous();
         m.fixed_view_mut::<3, 1>(0, 3).copy_from(&self.translation);
         m
     }
 
-    /// From a matrix that acts on column vectors; none when its last row is not 0, 0, 0, 1 (to 1e-6) or a
+    /// Converts from a matrix that acts on column vectors; `None` if its last row is not 0, 0, 0, 1 (to 1e-6) or a
     /// number is not finite.
     pub fn from_matrix(m: &Mat4) -> Option<Self> {
         let affine = Self {
@@ -67,17 +67,17 @@ impl Affine {
     }
 }
 
-/// The world-space map of every bone from rest to posed.
+/// World-space map of every bone from rest to posed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pose {
     maps: Vec<Affine>,
 }
 
 impl Pose {
-    /// A pose from one map per bone.
+    /// Builds a pose from one map per bone.
     ///
     /// # Errors
-    /// A map that is not finite, by the bone's index.
+    /// Fails with the bone's index if a map is not finite.
     pub fn new(maps: Vec<Affine>) -> Result<Self, SkeletonError> {
         match maps.iter().position(|m| !m.is_finite()) {
             Some(bone) => Err(SkeletonError::PoseNonFinite { bone }),
@@ -85,10 +85,10 @@ impl Pose {
         }
     }
 
-    /// A pose from matrices that act on column vectors.
+    /// Builds a pose from matrices that act on column vectors.
     ///
     /// # Errors
-    /// A matrix that is not finite or not affine, by the bone's index.
+    /// Fails with the bone's index if a matrix is not finite or not affine.
     pub fn from_matrices(matrices: &[Mat4]) -> Result<Self, SkeletonError> {
         let map = |(bone, m): (usize, &Mat4)| {
             Affine::from_matrix(m).ok_or(match m.iter().all(|x| x.abs() <= range::FARTHEST) {
@@ -104,14 +104,14 @@ impl Pose {
         Ok(Self { maps })
     }
 
-    /// The rest pose of so many bones.
+    /// Returns the rest pose of `bones` bones.
     pub fn rest(bones: usize) -> Self {
         Self {
             maps: vec![Affine::identity(); bones],
         }
     }
 
-    /// One map per bone.
+    /// Returns the map of each bone.
     pub fn maps(&self) -> &[Affine] {
         &self.maps
     }
@@ -120,14 +120,14 @@ impl Pose {
         &mut self.maps
     }
 
-    /// The whole posed skeleton moved by one more map.
+    /// Applies one more map to the whole posed skeleton.
     pub fn moved(&self, by: &Affine) -> Self {
         Self {
             maps: self.maps.iter().map(|m| by.compose(m)).collect(),
         }
     }
 
-    /// Scale of the bones: the median of how much each is; 1 without bones.
+    /// Returns the median scale of the bones (cube root of |det|); 1 without bones.
     pub fn scale(&self) -> f64 {
         let scale = |m: &Affine| m.linear.determinant().abs().cbrt();
         let mut scales: Vec<f64> = self.maps.iter().map(scale).collect();
@@ -135,8 +135,9 @@ impl Pose {
         scales.get(scales.len() / 2).copied().unwrap_or(1.0)
     }
 
-    /// The same pose with its scale made 1, about the origin, and what it was: dual quaternions blend bones that are scaled about their own
-    /// heads, which is no scaling of the whole. As it is where most bones are scaled to nothing.
+    /// Returns the pose with its scale made 1 about the origin, and the former scale. Dual quaternions blend bones that
+    /// are scaled about their own heads, which does not scale the whole. If most bones are scaled to nothing, the pose
+    /// is unchanged.
     pub(crate) fn unscaled(&self) -> (Self, f64) {
         let scale = Some(self.scale())
             .filter(|scale| *scale > 0.0)
@@ -148,7 +149,7 @@ impl Pose {
         (self.moved(&by), scale)
     }
 
-    /// Refuses a pose of another number of bones.
+    /// Checks that a pose has the skeleton's number of bones.
     ///
     /// # Errors
     /// [`SkeletonError::PoseLength`].
@@ -162,8 +163,8 @@ impl Pose {
     }
 }
 
-/// Rotation R and symmetric stretch U of a linear map, `A = R U`; R is proper whatever A is, U is
-/// indefinite where A mirrors.
+/// Decomposes a linear map into rotation R and symmetric stretch U, `A = R U`; R is always proper, and U is indefinite
+/// if A mirrors.
 pub fn polar(a: &Mat3) -> (UnitQuaternion<f64>, Mat3) {
     let size = a.norm();
     let rotation = if size.is_finite() && size > 0.0 {
@@ -178,7 +179,8 @@ pub fn polar(a: &Mat3) -> (UnitQuaternion<f64>, Mat3) {
     (UnitQuaternion::from_rotation_matrix(&rotation), stretch)
 }
 
-/// The scaled Newton iteration `Q ← ½(γQ + Q⁻ᵀ/γ)` \[higham1986\]; none where A is mirrored or nearly flat.
+/// Finds the rotation by the scaled Newton iteration `Q ← ½(γQ + Q⁻ᵀ/γ)` \[higham1986\]; `None` if A is mirrored or
+/// nearly flat.
 fn newton(a: &Mat3) -> Option<Mat3> {
     if a.determinant() < 1e-6 {
         return None;
@@ -197,7 +199,7 @@ fn newton(a: &Mat3) -> Option<Mat3> {
     Some(q)
 }
 
-/// The Kabsch rotation of `A + ε 1`, |A| = 1.
+/// Returns the Kabsch rotation of `A + ε 1`, |A| = 1.
 fn nearest_rotation(a: &Mat3) -> Mat3 {
     let biased = a + 1e-6 * Mat3::identity();
     let svd = biased.svd(true, true);

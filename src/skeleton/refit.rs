@@ -1,40 +1,43 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Tails for imported rigs.
+//! New tails for imported rigs.
 //!
-//! glTF knows joints only, and FBX importers guess: the tails of imported bones point anywhere, often out of
-//! the body. The lattice follows whole bones, so a tail must mean something: the joint of the child that
-//! carries most of the flesh, or, at the end of a chain, the middle of the flesh that the bone carries.
+//! glTF knows joints only, and FBX importers guess: the tails of imported bones are arbitrary, often outside the body.
+//! The lattice follows whole bones, so a tail must be meaningful: the joint of the child that carries most of the
+//! flesh, or, at the end of a chain, the middle of the flesh that the bone carries.
 
 use super::{Skeleton, SkinWeights};
 use crate::Vec3;
 use crate::surface::Surface;
 
-/// Distances below this share of the body's size are none.
+/// Distance, as a share of the body's size, below which points coincide.
 const COINCIDENT: f64 = 1e-3;
-/// Share of a leaf bone's samples that must lie in the flesh, or near it, for its tail to stay.
+/// Smallest share of a leaf bone's samples in or near the flesh for its tail to stay.
 const INSIDE_SHARE: f64 = 0.7;
-/// "Near" as a share of the body's size.
+/// Distance, as a share of the body's size, that counts as near.
 const NEAR: f64 = 0.01;
-/// A bone that stands alone and is shorter than this share of the way to the far end of its skin says nothing: importers give
-/// such stubs to joints, and what hangs on one of them alone, as a foot that is led for itself, would lean.
+/// Length of a lone bone, as a share of the distance to the far end of its skin, below which its tail is ignored.
+/// Importers give such stubs to joints. What hangs on one of them alone, such as a foot with its own control, would
+/// lean.
 const STUB: f64 = 0.1;
-/// Share of the way to the far end of the skin that a new tail goes.
+/// Length of a new tail, as a share of the distance to the far end of the skin.
 const REACH: f64 = 0.85;
-/// Steps in which a tail that leaves the body is drawn back.
+/// Number of steps in which a tail that leaves the body is shortened.
 const STEPS: u32 = 20;
-/// Samples along a bone.
+/// Number of samples along a bone.
 const SAMPLES: u32 = 9;
 
 impl Skeleton {
-    /// The same bones with tails that mean something.
+    /// Returns the same bones with meaningful tails.
     ///
-    /// A tail on a child's head stays. Otherwise it moves to the head of the child whose subtree carries most
-    /// skin weight among those that stand off from the bone's own head. A bone without such a child keeps a tail that is
-    /// mostly inside the body, unless it has no parent either and is a stub, a tenth as long as the skin that it holds or
-    /// less; else it points to the centroid of the skin that it holds with more than half of the weight, 0.85 of the way to
-    /// the far end of that skin, as far as it stays inside; else it has no length. Heads, names and parents stay as they are.
+    /// A tail on a child's head stays. Otherwise it moves to the head of the child whose subtree carries most skin
+    /// weight, among children whose heads differ from the bone's own.
     ///
-    /// `skin` are the weights of the surface's vertices as given; rows beyond the surface's vertices are ignored.
+    /// A bone without such a child keeps a tail that is mostly inside the body, unless the bone has no parent and is a
+    /// stub: at most a tenth as long as the skin that it holds. Else its tail points to the centroid of the skin that
+    /// it holds with more than half of the weight. Its length is 0.85 of the distance to the far end of that skin, as
+    /// far as it stays inside. Else it has no length. Heads, names and parents are unchanged.
+    ///
+    /// `skin` holds the weights of the surface's input vertices; rows beyond the surface's vertices are ignored.
     pub fn refit_tails(&self, surface: &Surface, skin: &SkinWeights) -> Skeleton {
         let size = surface.size();
         let near = |a: Vec3, b: Vec3| (a - b).norm() <= COINCIDENT * size;
@@ -83,10 +86,12 @@ impl Skeleton {
         }
     }
 
-    /// Where a bone at the end of a chain is meant to end: its tail, but for one that carries on to no other and ends before this
-    /// part of the way to the far end of the skin that it holds.
+    /// Returns the meaningful end of a bone at the end of a chain: its tail, unless the bone carries on to no other
+    /// and is too short. Short is relative to the distance to the far end of the skin that it holds; the end then
+    /// lies in that skin.
     pub(crate) fn meant_tail(&self, surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec3 {
-        /// Part of the way; stubs of importers are a tenth as long or less, bones that artists made to the tip most of it.
+        /// Share of that distance; stubs of importers are at most a tenth, bones that artists made to the tip most of
+        /// it.
         const SHORT: f64 = 0.4;
         let b = bone as usize;
         let (head, tail) = (self.heads[b], self.tails[b]);
@@ -104,7 +109,7 @@ impl Skeleton {
         into_flesh(surface, head, &held).unwrap_or(tail)
     }
 
-    /// Skin weight of each bone and everything below it.
+    /// Returns the skin weight of each bone with its subtree.
     fn subtree_weights(&self, skin: &SkinWeights) -> Vec<f64> {
         let mut weights = vec![0.0; self.len()];
         for (&b, w) in skin.bones.iter().zip(&skin.weights) {
@@ -121,7 +126,7 @@ impl Skeleton {
     }
 }
 
-/// Share of a segment's samples that lie in the body or near its surface.
+/// Returns the share of a segment's samples that lie in the body or near its surface.
 fn inside_share(surface: &Surface, head: Vec3, tail: Vec3) -> f64 {
     let near = NEAR * surface.size();
     let inside = |i: &u32| {
@@ -132,13 +137,13 @@ fn inside_share(surface: &Surface, head: Vec3, tail: Vec3) -> f64 {
     count as f64 / f64::from(SAMPLES)
 }
 
-/// With how much a bone holds a vertex, if with more than half of the weight.
+/// Returns the weight with which a bone holds a vertex, if it is more than half.
 fn hold(skin: &SkinWeights, bone: u32, v: usize) -> Option<f64> {
     let row = skin.row(v).find(|r| r.0 == bone);
     row.map(|r| r.1).filter(|w| *w > 0.5)
 }
 
-/// The skin that a bone holds with more than half of the weight.
+/// Returns the vertices that a bone holds with more than half of the weight, with the weights.
 fn held(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
     let vertices = surface.vertices().iter().enumerate().take(skin.len());
     vertices
@@ -146,7 +151,7 @@ fn held(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
         .collect()
 }
 
-/// The same as pieces of its area: eyes and teeth have many vertices.
+/// Returns the held skin weighted by area: eyes and teeth have many vertices.
 fn held_area(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64)> {
     let x = surface.vertices();
     let mut pieces = Vec::new();
@@ -162,13 +167,13 @@ fn held_area(surface: &Surface, skin: &SkinWeights, bone: u32) -> Vec<(Vec3, f64
     pieces
 }
 
-/// How far from a bone's head its skin goes.
+/// Returns the largest distance of a bone's skin from its head.
 fn far_end(head: Vec3, skin: &[(Vec3, f64)]) -> f64 {
     let far = skin.iter().map(|(p, _)| (p - head).norm());
     far.fold(0.0, f64::max)
 }
 
-/// A tail in the direction of the skin's centroid; none when no length of it stays inside.
+/// Returns a tail in the direction of the skin's centroid; `None` if no length of it stays inside.
 fn into_flesh(surface: &Surface, head: Vec3, skin: &[(Vec3, f64)]) -> Option<Vec3> {
     let total: f64 = skin.iter().map(|(_, w)| w).sum();
     if total <= 0.0 {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Rigid motions and their blending.
 //!
-//! Rigid motions blend as unit dual quaternions `q = r + ε d`, `d = ½ t r` and linearly with a
-//! normalisation at the end [kavan2007, §4]: `q̂ = Σ w q / |Σ w q|`. Blending translations apart from rotations
-//! would depend on where the world's origin is [capell2006, §3.3, corrected].
+//! Rigid motions blend linearly as unit dual quaternions `q = r + ε d`, `d = ½ t r`, with a normalisation at
+//! the end [kavan2007, §4]: `q̂ = Σ w q / |Σ w q|`. Blending translations separately from rotations would
+//! depend on the world's origin [capell2006, §3.3, corrected].
 //!
-//! A rotation is two quaternions, r and −r: each motion takes the sign nearer to the motion of largest weight
-//! (the lowest index among equals), so the sum never vanishes.
+//! Two quaternions, r and −r, describe one rotation. Each motion takes the sign nearer to the motion of largest
+//! weight (the lowest index among equals), so the sum never vanishes.
 
 use crate::Vec3;
 use nalgebra::{Quaternion, UnitQuaternion};
 
-/// `x → rotation x + translation`.
+/// Rigid motion `x → rotation x + translation`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rigid {
-    /// The rotation.
+    /// Rotation.
     pub rotation: UnitQuaternion<f64>,
-    /// The image of the origin, metres.
+    /// Image of the origin, m.
     pub translation: Vec3,
 }
 
 impl Rigid {
-    /// The motion that leaves everything in place.
+    /// Returns the identity motion.
     pub fn identity() -> Self {
         Self {
             rotation: UnitQuaternion::identity(),
@@ -29,7 +29,7 @@ impl Rigid {
         }
     }
 
-    /// The image of a point.
+    /// Returns the image of a point.
     pub fn apply(&self, x: Vec3) -> Vec3 {
         self.rotation * x + self.translation
     }
@@ -59,15 +59,15 @@ impl Dual {
         }
     }
 
-    /// Adds w q, or −w q where q points away from the pivot.
+    /// Adds w q, or −w q if q points away from the pivot.
     pub fn add(&mut self, q: &Dual, weight: f64, pivot: &Quaternion<f64>) {
         let w = aligned(&q.real, weight, pivot);
         self.real += q.real * w;
         self.dual += q.dual * w;
     }
 
-    /// The unit dual quaternion in this direction, as a motion. The part of the dual along the real one
-    /// drops out of the translation.
+    /// Normalises to a unit dual quaternion and converts it to a motion. The part of the dual along the real
+    /// one drops out of the translation.
     pub fn to_rigid(self) -> Rigid {
         let norm = self.real.norm();
         let (real, dual) = (self.real / norm, self.dual / norm);
@@ -78,12 +78,12 @@ impl Dual {
     }
 }
 
-/// The weight with the sign that brings `q` to the pivot's side.
+/// Returns the weight with the sign that brings `q` to the pivot's side.
 pub(super) fn aligned(q: &Quaternion<f64>, weight: f64, pivot: &Quaternion<f64>) -> f64 {
     if q.dot(pivot) < 0.0 { -weight } else { weight }
 }
 
-/// The index of largest weight, the lowest among equals; none where no weight is positive.
+/// Returns the index of largest weight, the lowest among equals; `None` if no weight is positive.
 pub(super) fn pivot(weights: impl Iterator<Item = (u32, f64)>) -> Option<u32> {
     let mut best: Option<(u32, f64)> = None;
     for (i, w) in weights {
@@ -95,7 +95,7 @@ pub(super) fn pivot(weights: impl Iterator<Item = (u32, f64)>) -> Option<u32> {
     best.map(|(i, _)| i)
 }
 
-/// Blends rigid motions; the weights need not sum to one. The identity where no weight is positive.
+/// Blends rigid motions; the weights need not sum to one. Returns the identity if no weight is positive.
 pub fn blend(motions: &[Rigid], weights: &[f64]) -> Rigid {
     let row = || weights.iter().zip(motions).enumerate();
     let Some(p) = pivot(row().map(|(i, (&w, _))| (i as u32, w))) else {
@@ -111,11 +111,11 @@ pub fn blend(motions: &[Rigid], weights: &[f64]) -> Rigid {
     sum.to_rigid()
 }
 
-/// Two bones at a joint [capell2006, §3.3, eq. 8]: the rotation goes from `a` to `b` along the shortest arc,
-/// and the joint (a rest point) goes where the two motions carry it, on the straight line between.
+/// Blends two bones at a joint [capell2006, §3.3, eq. 8]. The rotation goes from `a` to `b` along the shortest
+/// arc. The joint (a rest point) goes along the straight line between its images under the two motions.
 ///
-/// With a common joint it does not depend on the world's origin. At half a turn, where there are many shortest
-/// arcs, the rotation is that of the nearer motion.
+/// With a common joint the result does not depend on the world's origin. At half a turn, which has many
+/// shortest arcs, the rotation is that of the nearer motion.
 pub fn slerp(a: &Rigid, b: &Rigid, t: f64, joint: Vec3) -> Rigid {
     let t = t.clamp(0.0, 1.0);
     let nearer = if t < 0.5 { a.rotation } else { b.rotation };

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rotation vectors made into rotations, and into the mean rotation on the way there. [choi2003, appendix A]
+//! Rotations, and mean rotations, from rotation vectors. [choi2003, appendix A]
 //!
 //! `exp [w]ₓ` is the rotation about ŵ by θ = |w|. The warp is its mean over a ramp of w from zero,
-//! `R̃(w) = ∫₀¹ exp [τ w]ₓ dτ = I + [ŵ]ₓ (1 − cos θ)/θ + [ŵ]ₓ² (1 − sin θ/θ)`: what carries a linear displacement
-//! along an arc. Both are smooth at zero, where their series take over.
+//! `R̃(w) = ∫₀¹ exp [τ w]ₓ dτ = I + [ŵ]ₓ (1 − cos θ)/θ + [ŵ]ₓ² (1 − sin θ/θ)`, which carries a linear displacement
+//! along an arc. Both are smooth at zero, where their series are used.
 
 use crate::{Mat3, Vec3};
 
-/// Below this angle the functions of the angle are taken from their series.
+/// Angle below which the functions are evaluated by their series, radians.
 const SMALL: f64 = 1e-2;
 
-/// `exp [w]ₓ`: the rotation by a rotation vector.
+/// Returns `exp [w]ₓ`, the rotation by a rotation vector.
 #[inline]
 pub fn rotation(w: &Vec3) -> Mat3 {
     let f = Functions::at(w.norm_squared());
     combined(w, f.sine, f.versine)
 }
 
-/// `R̃(w)`: the mean of the rotations on the way from none to `w`.
+/// Returns `R̃(w)`, the mean of the rotations from the identity to that by `w`.
 #[inline]
 pub fn mean_rotation(w: &Vec3) -> Mat3 {
     let f = Functions::at(w.norm_squared());
     combined(w, f.versine, f.excess)
 }
 
-/// The derivative of `R̃(w) a` with respect to w.
+/// Returns the derivative of `R̃(w) a` with respect to w.
 pub fn mean_rotation_derivative(w: &Vec3, a: &Vec3) -> Mat3 {
     let f = Functions::at(w.norm_squared());
     // R̃ a = a + A w×a + B w×(w×a) with A, B functions of s = θ²; dA/dw = 2 A' wᵀ.
@@ -35,7 +35,7 @@ pub fn mean_rotation_derivative(w: &Vec3, a: &Vec3) -> Mat3 {
         + (Mat3::identity() * w.dot(a) + w * a.transpose() - a * w.transpose() * 2.0) * f.excess
 }
 
-/// `I + a [w]ₓ + b [w]ₓ²`
+/// Returns `I + a [w]ₓ + b [w]ₓ²`.
 #[inline]
 fn combined(w: &Vec3, a: f64, b: f64) -> Mat3 {
     let d = 1.0 - b * w.norm_squared();

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Skin weights: which bones carry each vertex of the skin.
+//! Skin weights: the bones that carry each vertex of the skin.
 
 use super::SkeletonError;
 
-/// Weights down to this are rounding errors below zero, and count as zero.
+/// Most negative weight that counts as zero with a rounding error.
 const ROUNDING: f64 = -1e-6;
 
-/// For each surface vertex the bones that carry it, in index order; rows sum to one, or are empty.
+/// For each surface vertex, the bones that carry it, in index order; rows sum to one, or are empty.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SkinWeights {
-    /// Row starts, one more than there are vertices.
+    /// Row starts, one more than the number of vertices.
     pub offsets: Vec<u32>,
-    /// Bones.
+    /// Bone of each entry.
     pub bones: Vec<u32>,
-    /// Weights.
+    /// Weight of each entry.
     pub weights: Vec<f64>,
     /// Number of bones of the skeleton.
     pub bone_count: usize,
 }
 
 impl SkinWeights {
-    /// From a dense table `[vertices, bones]`, row by row.
+    /// Builds skin weights from a dense table `[vertices, bones]`, row by row.
     ///
     /// # Errors
-    /// A table of another size; weights that are negative or not finite, by vertex and bone.
+    /// Fails if the table has another size, or if weights are negative or not finite, by vertex and
+    /// bone.
     pub fn from_dense(vertices: usize, bones: usize, table: &[f64]) -> Result<Self, SkeletonError> {
         let expected = vertices.saturating_mul(bones);
         if table.len() != expected {
@@ -34,10 +35,11 @@ impl SkinWeights {
         Self::from_rows(bones, (0..vertices).map(row))
     }
 
-    /// From `(bone, weight)` pairs per vertex, in any order; pairs for one bone add up.
+    /// Builds skin weights from `(bone, weight)` pairs per vertex, in any order; pairs for one bone
+    /// add up.
     ///
     /// # Errors
-    /// Bones out of range; weights that are negative or not finite.
+    /// Fails if bones are out of range, or if weights are negative or not finite.
     pub fn from_rows<R>(
         bones: usize,
         rows: impl IntoIterator<Item = R>,
@@ -74,7 +76,7 @@ impl SkinWeights {
                 }
             }
             row.sort_by_key(|&(bone, _)| bone);
-            // Scaled by the largest first, so that a sum of huge weights stays finite.
+            // Divide by the largest first, so that a sum of huge weights stays finite.
             let largest = row.iter().map(|r| r.1).fold(0.0, f64::max);
             let total: f64 = row.iter().map(|r| r.1 / largest).sum();
             let start = skin.bones.len();
@@ -93,22 +95,22 @@ impl SkinWeights {
         Ok(skin)
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
 
-    /// No vertices at all.
+    /// Returns whether the list of vertices is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether no vertex follows any bone.
+    /// Returns whether no vertex follows any bone.
     pub fn is_zero(&self) -> bool {
         self.weights.iter().all(|&w| w == 0.0)
     }
 
-    /// The bones and weights of one vertex.
+    /// Returns the bones and weights of one vertex.
     pub fn row(&self, vertex: usize) -> impl Iterator<Item = (u32, f64)> + Clone + '_ {
         let r = self.offsets[vertex] as usize..self.offsets[vertex + 1] as usize;
         self.bones[r.clone()]
@@ -117,7 +119,7 @@ impl SkinWeights {
             .zip(self.weights[r].iter().copied())
     }
 
-    /// As a dense table `[vertices, bones]`, row by row.
+    /// Converts to a dense table `[vertices, bones]`, row by row.
     pub fn to_dense(&self) -> Vec<f64> {
         let mut table = vec![0.0; self.len() * self.bone_count];
         for v in 0..self.len() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Poses as plain data, for files: the maps of all bones, twelve numbers each.
+//! Poses as plain data for files: the maps of all bones, twelve numbers each.
 
 use super::{Affine, Pose};
 use crate::{Mat3, Vec3};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The matrix by columns, then the translation.
+/// A map: the matrix by columns, then the translation.
 type Numbers = [f64; 12];
 
 impl Serialize for Pose {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How thick the body is below each vertex of its skin: the shape diameter function. [shapira2008, §3]
+//! Thickness of the body below each vertex of its skin: the shape diameter function. [shapira2008, §3]
 //!
-//! Rays go inwards in a narrow cone about the normal until they leave the body; the median of those that do is robust against
-//! one that slips along an edge. Deviation: the cone is half as wide and the rays few, as thickness is smoothed over the skin afterwards;
-//! on finely cut skins one ray each will do.
+//! Rays run inwards in a narrow cone about the normal until they leave the body. The median over those that leave is
+//! robust against a ray that slips along an edge. Deviation: the cone is half as wide and has few rays, as thickness is
+//! smoothed over the skin afterwards; on finely cut skins one ray per vertex suffices.
 
 use super::{OwnUnit, Surface};
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, map_parallel};
 
-/// Half the angle of the cone, radians, and the rays on it beside that along the normal.
+/// Half the angle of the cone, radians, and (`RAYS`) the number of rays on it in addition to that along the normal.
 const CONE: f64 = 0.5;
 const RAYS: usize = 6;
-/// From so many vertices on each has one ray.
+/// Number of vertices from which each has a single ray.
 const FINE: usize = 60_000;
-/// How far a ray starts below the skin, and behind what it has met, as a part of the size.
+/// Start of a ray below the skin, and restart behind a hit, as a share of the size.
 const BELOW: f64 = 1e-5;
-/// Surfaces that a ray may enter before it has to leave.
+/// Largest number of surfaces that a ray may enter before it must leave.
 const ENTERED: usize = 8;
 
 impl Surface {
-    /// Thickness of the body below each vertex as given, metres; infinite where no ray leaves it or nothing is outside.
+    /// Returns the thickness of the body below each input vertex, m; infinite if no ray leaves the body.
     ///
-    /// Found in the body's own unit: whether a ray just meets an edge must not depend on the scale.
+    /// It is measured in the body's own unit, so that a ray that just touches an edge does not depend on the scale.
     ///
     /// # Errors
-    /// A stop by the progress.
+    /// [`Cancelled`] if the progress stops it.
     pub(crate) fn diameters(&self, progress: &dyn Progress) -> Result<Vec<f64>, Cancelled> {
         match self.in_own_unit() {
             Some(own) => {
@@ -67,7 +67,7 @@ impl Surface {
             .collect())
     }
 
-    /// How far it is from a point of the skin to where a ray inwards leaves the body.
+    /// Returns the distance from a point of the skin to where a ray inwards leaves the body.
     fn way_out(&self, from: Vec3, direction: Vec3) -> f64 {
         let below = BELOW * self.size();
         let mut gone = below;
@@ -85,7 +85,7 @@ impl Surface {
     }
 }
 
-/// Outward normal, by the areas of the triangles around, and a tangent, along the longest edge there, of each vertex.
+/// Returns for each vertex the area-weighted outward normal, and a tangent along the longest edge at the vertex.
 fn frames(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Option<(Vec3, Vec3)>> {
     let mut normals = vec![Vec3::zeros(); vertices.len()];
     let mut longest = vec![Vec3::zeros(); vertices.len()];
@@ -100,7 +100,7 @@ fn frames(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Vec<Option<(Vec3, Vec3)>
                 corners[(k + 1) % 3] - corners[k],
                 corners[(k + 2) % 3] - corners[k],
             ] {
-                // Of edges as long as each other the first, whatever rounding says.
+                // Among edges of equal length the first counts, whatever rounding does.
                 if edge.norm_squared() > longest[v].norm_squared() * (1.0 + 1e-6) {
                     longest[v] = edge;
                 }

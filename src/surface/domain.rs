@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The domain Ω that a surface bounds: where the generalised winding number exceeds one half, and a thin
-//! layer around the pieces that bound nothing.
+//! The domain Ω that a surface bounds: points with a generalised winding number above one half, and a thin layer around
+//! the pieces that bound nothing.
 //!
-//! Real characters mix closed bodies with open sheets: hair cards, lashes, skirts. A flat sheet turns the
-//! winding number by up to half a turn beside it, so that a few layers of hair dig holes into the head below.
-//! Sheets are therefore found first and left out of the winding number that defines Ω: patches that by
-//! themselves wind around nothing, and that together with all others either still do not or lie inside.
+//! Real characters mix closed bodies with open sheets: hair cards, lashes, skirts. A flat sheet changes the winding
+//! number by up to one half beside it, so a few layers of hair would dig holes into the head below. Sheets are
+//! therefore found first and left out of the winding number that defines Ω. A patch is a sheet if by itself it winds
+//! around nothing, and together with all others either still does not or lies inside.
 //!
-//! Each triangle then has a [`TriangleRole`] from the winding number a small step to both sides.
+//! Each triangle then gets a [`TriangleRole`] from the winding number a small step to both sides.
 use super::nearest::Nearest;
 use super::orient::{Patch, boundary};
 use super::winding::WindingTree;
@@ -17,13 +17,13 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a triangle of the surface bounds.
+/// Role of a triangle in bounding Ω.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriangleRole {
     /// Ω on one side: the boundary of the flesh.
     Skin,
-    /// A piece of surface inside the body, with Ω on both sides. Also what sticks out of a closed piece
-    /// turned inside out: it bounds nothing, and stands for no sheet.
+    /// Ω on both sides: a piece of surface inside the body. Also a part that sticks out of a closed piece and is turned
+    /// inside out: it bounds nothing, and is not a sheet.
     Interior,
     /// Ω on neither side: a sheet, which gets a layer of flesh.
     Thin,
@@ -32,27 +32,27 @@ pub enum TriangleRole {
 /// Half the thickness of the layer around thin triangles, as a fraction of the surface's size.
 pub const LAYER: f64 = 0.01;
 
-/// A closed patch whose mean thickness (twice volume over area) is below this fraction of the size is a sheet.
+/// Mean thickness of a closed patch (twice volume over area), as a fraction of the size, below which it is a sheet.
 const LEAST_THICKNESS: f64 = 1e-4;
-/// Mean winding number on a sheet lies below this, or above one less this.
+/// Largest distance from 0 or 1 of the mean winding number on a sheet.
 const SHEET: f64 = 0.1;
 /// Step to both sides of a triangle, local units.
 const STEP: f64 = 1e-6;
-/// So near to whole numbers winding numbers are taken for them.
+/// Distance from a whole number within which a winding number is taken as that number.
 const WHOLE: f64 = 0.02;
-/// Allowance at one half, for what the tree rounds and for sheets that are nearly flat.
+/// Tolerance at one half, for the tree's rounding and for sheets that are nearly flat.
 const MARGIN: f64 = 0.05;
 
 /// Ω in local coordinates.
 #[derive(Debug, Clone)]
 pub(super) struct Domain {
-    /// By welded triangle.
+    /// Role of each welded triangle.
     pub roles: Vec<TriangleRole>,
-    /// Of the surface without its sheets.
+    /// Winding tree of the surface without its sheets.
     pub winding: Arc<WindingTree>,
-    /// The winding number is a whole number everywhere off the surface.
+    /// Whether the winding number is whole everywhere off the surface.
     pub watertight: bool,
-    /// Triangles that the winding number is made of.
+    /// Triangles that contribute to the winding number.
     pub bodies: Vec<u32>,
     pub skin: Option<Nearest>,
     pub thin: Option<Nearest>,
@@ -61,7 +61,7 @@ pub(super) struct Domain {
 }
 
 impl Domain {
-    /// Finds the domain of an oriented surface whose full winding tree is given.
+    /// Finds the domain of an oriented surface from its full winding tree.
     pub fn new(
         (vertices, triangles): (&[Vec3], &[[u32; 3]]),
         patches: &[Patch],
@@ -109,7 +109,8 @@ impl Domain {
         ))
     }
 
-    /// The same domain of the same triangles over other vertices, such as in another unit, whose full winding tree is given.
+    /// Returns the same domain for the same triangles over other vertices (as in another unit), with their full winding
+    /// tree.
     pub fn over(&self, mesh: (&[Vec3], &[[u32; 3]]), full: &Arc<WindingTree>, size: f64) -> Self {
         let winding = if self.bodies.len() == mesh.1.len() {
             full.clone()
@@ -120,7 +121,7 @@ impl Domain {
         Self::with_roles(mesh, found, winding, size)
     }
 
-    /// From what each triangle bounds: (roles, bodies, watertight).
+    /// Builds the domain from (roles, bodies, watertight).
     fn with_roles(
         (vertices, triangles): (&[Vec3], &[[u32; 3]]),
         (roles, bodies, watertight): (Vec<TriangleRole>, Vec<u32>, bool),
@@ -146,7 +147,7 @@ impl Domain {
         }
     }
 
-    /// Triangles with a layer around them.
+    /// Returns the triangles with a layer around them.
     pub fn sheets(&self) -> Vec<u32> {
         (0u32..)
             .zip(&self.roles)
@@ -155,7 +156,7 @@ impl Domain {
             .collect()
     }
 
-    /// Whether the winding number alone puts a point in Ω.
+    /// Returns whether the winding number alone puts a point in Ω.
     pub fn wound(&self, p: &Vec3) -> bool {
         self.winding.is_wound(p)
     }
@@ -168,7 +169,7 @@ impl Domain {
                 .is_some_and(|t| t.closest(p, self.layer).is_some())
     }
 
-    /// Distance to the boundary of Ω, negative inside; infinite at a point that is not finite.
+    /// Returns the distance to the boundary of Ω, negative inside; infinite at a point that is not finite.
     pub fn signed_distance(&self, p: &Vec3) -> f64 {
         let to = |n: &Option<Nearest>| n.as_ref().and_then(|n| n.closest(p, f64::INFINITY));
         let body = to(&self.skin).map_or(f64::INFINITY, |found| {
@@ -182,7 +183,7 @@ impl Domain {
     }
 }
 
-/// Which patches bound Ω, and the winding tree of those.
+/// Finds the patches that bound Ω, and builds their winding tree.
 fn without_sheets(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -214,7 +215,7 @@ fn without_sheets(
     } else {
         tree(&kept)
     };
-    // Sheets hide each other: taking the outer ones away shows the next. A few rounds reach what matters.
+    // Sheets hide each other: removing the outer ones reveals the next. A few rounds suffice.
     for _ in 0..6 {
         let sheets: Vec<usize> = open
             .par_iter()
@@ -234,7 +235,7 @@ fn without_sheets(
     (kept, current)
 }
 
-/// Mean over a patch's area, by at most 12 triangles, of the winding number on it (between its two sides).
+/// Returns the mean winding number on a patch (between its two sides) over its area, from about 12 triangles.
 fn mean_winding(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -252,14 +253,14 @@ fn mean_winding(
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
-/// Centroid and doubled area normal.
+/// Returns the centroid and the normal, whose length is twice the area.
 fn centre_and_normal(vertices: &[Vec3], t: &[u32; 3]) -> (Vec3, Vec3) {
     let [a, b, c] = t.map(|v| vertices[v as usize]);
     ((a + b + c) / 3.0, (b - a).cross(&(c - a)))
 }
 
-/// Role of one triangle: from its centroid if that is skin, else from three more points that must agree.
-/// Triangles of sheets are not in the winding number, and lie either in Ω or not.
+/// Finds the role of one triangle: from its centroid if that is skin, else from three more points that must agree.
+/// Triangles of sheets do not contribute to the winding number, and lie either in Ω or outside.
 fn role(
     vertices: &[Vec3],
     (number, t): (u32, &[u32; 3]),
@@ -277,7 +278,7 @@ fn role(
                 TriangleRole::Thin
             };
         }
-        // Half a turn up and down from what the others make; where that is no whole number something else is near.
+        // The sides are half a turn above and below the sum of the others; unless that is whole, other surface is near.
         let others = tree.without(&p, number);
         let (below, above) = if (others - others.floor() - 0.5).abs() < WHOLE {
             (others + 0.5, others - 0.5)
@@ -286,7 +287,7 @@ fn role(
         };
         match (below > 0.5 + MARGIN, above > 0.5 - MARGIN) {
             (true, true) => TriangleRole::Interior,
-            // A flat sheet has +½ below and −½ above; less is a fold or a cavity that sticks out.
+            // A flat sheet has +½ below and −½ above; less is a fold, or a cavity that sticks out.
             (false, false) if below > 0.5 - SHEET => TriangleRole::Thin,
             (false, false) => TriangleRole::Interior,
             _ => TriangleRole::Skin,
@@ -307,7 +308,7 @@ fn role(
     }
 }
 
-/// Where two bodies meet, triangles partly inside stay skin: those that touch skin are not interior.
+/// Turns interior triangles that touch skin into skin: where two bodies meet, triangles are partly inside.
 fn keep_seams(triangles: &[[u32; 3]], body: &[bool], roles: &mut [TriangleRole]) {
     let last = triangles
         .iter()
@@ -334,7 +335,7 @@ fn keep_seams(triangles: &[[u32; 3]], body: &[bool], roles: &mut [TriangleRole])
     }
 }
 
-/// How many triangles have each role: skin, interior, thin.
+/// Counts the triangles of each role: skin, interior, thin.
 pub(super) fn count_roles(roles: &[TriangleRole]) -> [usize; 3] {
     let mut counts = BTreeMap::new();
     for role in roles {

@@ -7,20 +7,20 @@ use super::node_distances::NodeDistances;
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress};
 
-/// Signed distances at the nodes of a regular grid, trilinear between them.
+/// Signed distances at the nodes of a regular grid, interpolated trilinearly.
 #[derive(Debug, Clone)]
 pub struct DistanceGrid {
     lo: Vec3,
     spacing: f64,
     nodes: [usize; 3],
     values: Vec<f32>,
-    /// Given units per unit of `values`.
+    /// Input units per unit of `values`.
     scale: f64,
 }
 
 impl DistanceGrid {
-    /// A grid over the surface's bounds, `pad` wider on every side; `spacing` and `pad` in given units.
-    /// A spacing so fine that it would take over 30 million nodes is coarsened.
+    /// Covers the surface's bounds, widened by `pad` on every side; `spacing` and `pad` are in input units.
+    /// A spacing that would take over 30 million nodes is coarsened.
     pub fn new(
         surface: &Surface,
         spacing: f64,
@@ -32,7 +32,7 @@ impl DistanceGrid {
         Self::with_bounds(surface, lo - pad, hi + pad, spacing, progress)
     }
 
-    /// A grid that covers a box.
+    /// Covers a box.
     pub fn with_bounds(
         surface: &Surface,
         lo: Vec3,
@@ -53,17 +53,17 @@ impl DistanceGrid {
         })
     }
 
-    /// Distance between nodes, given units.
+    /// Returns the distance between nodes, input units.
     pub fn spacing(&self) -> f64 {
         self.spacing
     }
 
-    /// Number of nodes along each axis.
+    /// Returns the number of nodes along each axis.
     pub fn nodes(&self) -> [usize; 3] {
         self.nodes
     }
 
-    /// Corners of the box that the grid covers.
+    /// Returns the corners of the box that the grid covers.
     pub fn bounds(&self) -> (Vec3, Vec3) {
         (
             self.lo,
@@ -71,18 +71,19 @@ impl DistanceGrid {
         )
     }
 
-    /// Position of a node.
+    /// Returns the position of a node.
     pub fn node(&self, at: [usize; 3]) -> Vec3 {
         self.lo + Vec3::from_fn(|k, _| at[k] as f64) * self.spacing
     }
 
-    /// Signed distance at a node; `at` must lie within [`nodes`](Self::nodes).
+    /// Returns the signed distance at a node; `at` must lie within [`nodes`](Self::nodes).
     pub fn value(&self, at: [usize; 3]) -> f64 {
         self.values[(at[2] * self.nodes[1] + at[1]) * self.nodes[0] + at[0]] as f64 * self.scale
     }
 
-    /// Signed distance at a point, negative in Ω. Outside the grid: that of the nearest point of the grid's
-    /// box, and the distance to the box added; infinite at a point that is not finite.
+    /// Returns the signed distance at a point, negative in Ω. Outside the grid it is the value at the
+    /// nearest point of the grid's box plus the distance to the box. Infinite at a point that is not
+    /// finite.
     pub fn at(&self, p: Vec3) -> f64 {
         if !is_point(&p) {
             return f64::INFINITY;
@@ -95,7 +96,8 @@ impl DistanceGrid {
         mix(y[0], y[1], f.z) + outside.norm()
     }
 
-    /// Gradient of [`at`](Self::at): about unit length, away from Ω; zero at a point that is not finite.
+    /// Returns the gradient of [`at`](Self::at): about unit length, away from Ω; zero at a point that is
+    /// not finite.
     pub fn gradient(&self, p: Vec3) -> Vec3 {
         if !is_point(&p) {
             return Vec3::zeros();
@@ -114,7 +116,7 @@ impl DistanceGrid {
         inner /= self.spacing;
         let away = outside.norm();
         if away > 0.0 {
-            // Along an axis on which p is outside, the inner value does not change.
+            // Along an axis on which p is outside, the inner value is constant.
             inner.zip_apply(&outside, |g, o| {
                 if o != 0.0 {
                     *g = 0.0
@@ -125,7 +127,8 @@ impl DistanceGrid {
         inner
     }
 
-    /// Lowest node of the cell of a point (moved into the box), position in that cell, vector from the box.
+    /// Returns the lowest node of a point's cell (clamped to the box), the position in that cell, and the
+    /// vector from the box.
     fn place(&self, p: &Vec3) -> ([usize; 3], Vec3, Vec3) {
         let (lo, hi) = self.bounds();
         let inside = p.sup(&lo).inf(&hi);
@@ -135,7 +138,7 @@ impl DistanceGrid {
         (cell, f, p - inside)
     }
 
-    /// Values at the corners of a cell, `i + 2j + 4k`.
+    /// Returns the values at the corners of a cell, in the order `i + 2j + 4k`.
     fn corners(&self, cell: [usize; 3]) -> [f64; 8] {
         let (dy, dz) = (self.nodes[0], self.nodes[0] * self.nodes[1]);
         let first = cell[2] * dz + cell[1] * dy + cell[0];
@@ -144,7 +147,7 @@ impl DistanceGrid {
     }
 }
 
-/// Finite, and with a finite norm.
+/// Returns whether a point and its norm are finite.
 fn is_point(p: &Vec3) -> bool {
     p.norm_squared().is_finite()
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Headings: the own axes of a body about z, which turn as it is turned.
+//! Headings: a body's own axes about z, which turn with the body.
 //!
-//! A lattice along the world's axes differs from one direction in which a character stands to another; along its own axes it is the
-//! same.
+//! A lattice along the world's axes depends on the direction in which a character faces; along its own axes it does
+//! not.
 
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI};
 
-/// Moments below this part of what they could be are no direction: of second order, a body as wide as deep.
+/// Relative size of a second moment below which it gives no direction: a body as wide as deep.
 const ROUND: f64 = 1e-3;
-/// The same of third order: what is left of a body that is its own image turned by half, in files of single precision.
+/// Relative size of a third moment below which it gives no direction: residue of half-turn symmetry in single precision.
 const EVEN: f64 = 1e-5;
-/// Points that reach less far from one another than this part of the size, seen along z, face nowhere.
+/// Horizontal extent of points, as a share of the size, below which they have no heading.
 const UPRIGHT: f64 = 0.01;
-/// Radians: so little is what rounding leaves of a body that stands along the world's axes.
+/// Angle, radians, below which a turn is rounding and the body stands along the world's axes.
 const STRAIGHT: f64 = 1e-9;
-/// Radians by which a half turn is told from its opposite.
+/// Tolerance, radians, in the choice between an angle and its opposite.
 const HALF: f64 = 1e-6;
 
 /// A rotation about z, by its cosine and sine.
@@ -26,15 +26,15 @@ pub(crate) struct Heading {
 }
 
 impl Heading {
-    /// The heading of a body which stands along the world's axes.
+    /// The heading of a body that stands along the world's axes.
     pub const ALONG: Self = Self { cos: 1.0, sin: 0.0 };
 
-    /// The turn from own axes to the world's of weighted points, in units of a size near 1; none where they lie above one
-    /// another.
+    /// Returns the rotation from own axes to the world's of weighted points, in units of a size near 1; `None` if they
+    /// lie above one another.
     ///
-    /// Own axes are the principal ones of the points seen along z, or those of their fourth moments where they are
-    /// as wide as deep; of the quarters that have them, own −y is where points lie farther out. All of that turns with
-    /// the points. What is its own mirror image in x, and has more towards −y, stands along its axes already.
+    /// Own axes are the principal axes of the points projected along z, or those of their fourth moments if they are as
+    /// wide as deep. Of the four quarter turns, the one with own −y towards the farther points is taken. All of this
+    /// turns with the points. A body that is its own mirror image in x, with more towards −y, has the heading `ALONG`.
     pub fn of(points: &[(f64, Vec3)]) -> Option<Self> {
         let weight: f64 = points.iter().map(|(w, _)| w).sum();
         let middle = points.iter().map(|(w, p)| p * *w).sum::<Vec3>() / weight;
@@ -45,7 +45,7 @@ impl Heading {
             let [u, v] = [x * x - y * y, 2.0 * x * y];
             second.add(*w, [u, v], r2);
             third.add(*w, [r2 * x, r2 * y], r2 * r2.sqrt());
-            // Turned by an eighth: a box's is along its sides then.
+            // Rotated by an eighth turn: a box has it along its sides then.
             fourth.add(*w, [v * v - u * u, -2.0 * u * v], r2 * r2);
         }
         let upright = second.lengths <= weight * UPRIGHT * UPRIGHT;
@@ -58,7 +58,7 @@ impl Heading {
             (None, None) => 0.0,
         };
         Some(match third.angle(EVEN) {
-            // Own −y, a quarter back from own x.
+            // Own −y is a quarter turn back from own x.
             Some(a) => {
                 let front = a + FRAC_PI_2;
                 Self::by(angle + ((front - angle) / FRAC_PI_2).round() * FRAC_PI_2)
@@ -68,7 +68,7 @@ impl Heading {
         })
     }
 
-    /// The same of triangles, by their area; along the world's axes where they face nowhere.
+    /// Returns the heading of triangles, weighted by area; `ALONG` if they lie above one another.
     pub fn of_skin(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
         let points: Vec<(f64, Vec3)> = (triangles.iter())
             .flat_map(|t| over(t.map(|v| vertices[v as usize])))
@@ -84,7 +84,7 @@ impl Heading {
         } else {
             rest.sin_cos()
         };
-        // Quarters are exact.
+        // Quarter turns are exact.
         let (cos, sin) = match quarters.rem_euclid(4.0) as u8 {
             0 => (cos, sin),
             1 => (-sin, cos),
@@ -94,7 +94,7 @@ impl Heading {
         Self { cos, sin }
     }
 
-    /// A vector along own axes, along the world's.
+    /// Converts a vector from own axes to the world's.
     pub fn to_given(self, v: &Vec3) -> Vec3 {
         if self == Self::ALONG {
             return *v;
@@ -103,12 +103,12 @@ impl Heading {
         Vec3::new(c * v.x - s * v.y, s * v.x + c * v.y, v.z)
     }
 
-    /// The rotation from the world's axes to own ones.
+    /// Returns the rotation from the world's axes to own ones.
     pub fn to_own_axes(self) -> Mat3 {
         Mat3::from_columns(&[Vec3::x(), Vec3::y(), Vec3::z()].map(|e| self.to_own(&e)))
     }
 
-    /// A vector along the world's axes, along own ones.
+    /// Converts a vector from the world's axes to own ones.
     pub fn to_own(self, v: &Vec3) -> Vec3 {
         let back = Self {
             cos: self.cos,
@@ -118,13 +118,13 @@ impl Heading {
     }
 }
 
-/// Points that stand for a triangle, each with a third of its area: the middles of its edges.
+/// Returns quadrature points of a triangle, each with a third of its area: the midpoints of its edges.
 fn over([a, b, c]: [Vec3; 3]) -> [(f64, Vec3); 3] {
     let third = (b - a).cross(&(c - a)).norm() / 6.0;
     [(a, b), (b, c), (c, a)].map(|(p, q)| (third, (p + q) * 0.5))
 }
 
-/// A sum in the plane of x and y, beside the sum of its terms' lengths.
+/// A sum of vectors in the x-y plane, with the sum of their lengths.
 #[derive(Default, Clone, Copy)]
 struct Planar {
     sum: [f64; 2],
@@ -138,7 +138,7 @@ impl Planar {
         self.lengths += weight * length;
     }
 
-    /// Its direction, radians; none where it is no more than a part of the lengths.
+    /// Returns the direction of the sum, radians; `None` if it is at most `least` of the lengths.
     fn angle(&self, least: f64) -> Option<f64> {
         let [x, y] = self.sum;
         (x.hypot(y) > least * self.lengths).then(|| y.atan2(x))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Validation of input, and what is kept once welded and oriented.
+//! Validation of the input, and removal of triangles without area.
 use super::Welded;
 use super::orient::Patch;
 use super::welding::Joined;
@@ -7,22 +7,22 @@ use crate::Vec3;
 use crate::range::{self, FARTHEST};
 use crate::sets::DisjointSets;
 
-/// Why a surface was refused.
+/// Reason why a surface was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SurfaceError {
-    /// No vertices at all.
+    /// The mesh has no vertices.
     #[error("the mesh has no vertices: there is no surface to give flesh to")]
     NoVertices,
-    /// Vertices, but no triangles.
+    /// The mesh has vertices, but no triangles.
     #[error("the mesh has {vertices} vertices but no faces: there is no surface to give flesh to")]
     NoTriangles {
         /// Number of vertices.
         vertices: usize,
     },
-    /// No triangle with area.
+    /// No triangle has area.
     #[error("the mesh has no triangles with area: there is no surface to give flesh to")]
     Empty,
-    /// Coordinates that cannot be computed with.
+    /// Coordinates are infinite, NaN or out of range.
     #[error(
         "vertex {vertex} has a coordinate that is infinite, not a number or beyond {FARTHEST:e} m ({count} in all have): \
          move or delete it"
@@ -30,35 +30,35 @@ pub enum SurfaceError {
     NonFinite {
         /// Index of the first such vertex.
         vertex: usize,
-        /// How many there are.
+        /// Number of such vertices.
         count: usize,
     },
-    /// A triangle refers to a vertex that is not there.
+    /// A triangle refers to a vertex that does not exist.
     #[error(
         "triangle {triangle} refers to vertex {index}, but the mesh has only {vertices} vertices"
     )]
     IndexOutOfRange {
         /// Index of the first such triangle.
         triangle: usize,
-        /// The index it holds.
+        /// Vertex index in the triangle.
         index: u32,
         /// Number of vertices.
         vertices: usize,
     },
-    /// More than can be counted.
+    /// There are more vertices or triangles than 32-bit indices allow.
     #[error("the mesh has {count} vertices or triangles, more than the {most} that can be handled")]
     TooLarge {
-        /// Vertices or triangles given.
+        /// Number of vertices or triangles.
         count: usize,
-        /// Most that are taken.
+        /// Largest number allowed.
         most: usize,
     },
 }
 
-/// Most vertices or triangles taken: indices of triangle corners fit in 32 bits.
+/// Largest number of vertices or triangles: indices of triangle corners fit in 32 bits.
 const MOST: usize = u32::MAX as usize / 4;
 
-/// Refuses what cannot be computed with.
+/// Checks that the input can be computed with.
 pub(super) fn check(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), SurfaceError> {
     if vertices.is_empty() {
         return Err(SurfaceError::NoVertices);
@@ -89,7 +89,7 @@ pub(super) fn check(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), Sur
     Ok(())
 }
 
-/// What is left when triangles without area are gone.
+/// Welded surface without triangles of zero area.
 pub(super) struct Kept {
     pub welded: Welded,
     pub local: Vec<Vec3>,
@@ -98,11 +98,11 @@ pub(super) struct Kept {
     pub flipped: usize,
 }
 
-/// Height over longest edge, local units, below which a triangle has no area.
+/// Ratio of height to longest edge below which a triangle has no area.
 const NO_HEIGHT: f64 = 1e-10;
 
-/// Leaves out triangles without area, which until here held their neighbours together, and vertices that
-/// nothing uses any more.
+/// Removes triangles without area, which until now connected their neighbours, and vertices that are no
+/// longer used.
 pub(super) fn keep_areas(
     given: &[Vec3],
     joined: Joined,
@@ -167,7 +167,7 @@ pub(super) fn keep_areas(
     }
 }
 
-/// Number of pieces connected by vertices.
+/// Counts the pieces connected by vertices.
 pub(super) fn components(vertices: usize, triangles: &[[u32; 3]]) -> usize {
     let mut sets = DisjointSets::new(vertices);
     let mut pieces = vertices;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The local frame of a surface: everything inside the module is computed about the middle of the surface
-//! and in units of its size.
+//! Local frame of a surface: the module computes about the middle of the surface and in units of its
+//! size.
 //!
 //! A character a million units from the origin, or one ten thousandth of a unit tall, is then computed
-//! exactly like one at the origin with size one, and every tolerance in the module is a plain number.
+//! exactly like one at the origin with size one. Every tolerance in the module is a plain number.
 use crate::Vec3;
 use crate::aabb::bounds;
 
-/// Shift and scale between given and local coordinates. The scale is a power of two, so that scaling
-/// rounds nothing.
+/// Shift and scale between input and local coordinates. The scale is a power of two, so that scaling is
+/// exact.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LocalUnits {
     /// Middle of the bounding box.
     pub origin: Vec3,
-    /// Given units per local unit: the size lies in (0.5, 1] local units.
+    /// Input units per local unit: the size lies in (0.5, 1] local units.
     pub scale: f64,
 }
 
 impl LocalUnits {
-    /// The frame of a set of points; `None` when they have no extent or one that squares to infinity.
+    /// Returns the frame of a set of points; `None` if they have no extent or one whose square overflows.
     pub fn around(points: impl Iterator<Item = Vec3>) -> Option<Self> {
         let (lo, hi) = bounds(points);
         let size = (hi - lo).amax();

@@ -15,9 +15,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Surface`] keeps what it was given and works on a welded, oriented copy ([`Welded`]). Queries speak the
-//! given coordinates; inside, everything is computed in a local frame of unit size, so that neither the position
-//! nor the scale of a character matters. The structures behind the queries are built when first asked for.
+//! A [`Surface`] keeps its input and computes on a welded, oriented copy ([`Welded`]). Queries use the input's
+//! coordinates. Internally everything is in a local frame of unit size, so that neither the position nor the scale of a
+//! character matters. The structures behind the queries are built on first use.
 //!
 //! Source: math.md 1 for Ω; the files of this module name theirs.
 mod diameter;
@@ -63,7 +63,7 @@ use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 pub(crate) use winding::WindingTree;
 
-/// A triangle surface, kept as given; the physics uses its welded, oriented copy.
+/// A triangle surface, kept as it came, with the welded, oriented copy that the physics uses.
 #[derive(Debug, Clone)]
 pub struct Surface {
     vertices: Vec<Vec3>,
@@ -77,32 +77,32 @@ pub struct Surface {
     /// Welded vertices in the local frame.
     local: Vec<Vec3>,
     patches: Vec<Patch>,
-    /// Found while welding and orienting; roles are added when asked.
+    /// Findings of welding and orienting; the roles are added on request.
     report: Report,
     nearest: OnceLock<Nearest>,
     winding: OnceLock<Arc<WindingTree>>,
     domain: OnceLock<Domain>,
     volume: OnceLock<f64>,
-    /// The same surface in its [`OwnUnit`], where it stands in that already: none.
+    /// Surface in its [`OwnUnit`]; `None` inside if it is in that unit already or cannot be converted.
     own: OnceLock<Option<Arc<Surface>>>,
 }
 
-/// The surface with coincident vertices merged, degenerate and duplicate triangles dropped, components
+/// Welded copy of a surface: coincident vertices are merged, degenerate and duplicate triangles dropped, components
 /// oriented outward, unused vertices left out.
 #[derive(Debug, Clone, Default)]
 pub struct Welded {
-    /// Distinct positions.
+    /// Distinct positions, in input coordinates.
     pub vertices: Vec<Vec3>,
     /// Triangles over `vertices`.
     pub triangles: Vec<[u32; 3]>,
-    /// For each vertex as given, its welded vertex; `u32::MAX` where no triangle that was kept uses it.
+    /// For each input vertex, its welded vertex; `u32::MAX` if no kept triangle uses it.
     pub of_vertex: Vec<u32>,
-    /// For each welded triangle, the triangle as given.
+    /// For each welded triangle, its input triangle.
     pub source: Vec<u32>,
 }
 
 impl Welded {
-    /// For each welded vertex the first of the vertices as given that it stands for.
+    /// Returns for each welded vertex the first input vertex merged into it.
     pub(crate) fn given(&self) -> Vec<u32> {
         let mut given = vec![u32::MAX; self.vertices.len()];
         for (v, &w) in (0u32..).zip(&self.of_vertex) {
@@ -119,34 +119,34 @@ impl Welded {
 pub struct Closest {
     /// The point.
     pub point: Vec3,
-    /// Distance to it.
+    /// Distance to the point.
     pub distance: f64,
-    /// Index of the triangle: of the welded one in a [`Surface`].
+    /// Index of the triangle; in a [`Surface`], of the welded triangle.
     pub triangle: u32,
-    /// Weights of the triangle's corners.
+    /// Barycentric coordinates of the point in the triangle.
     pub barycentric: [f64; 3],
 }
 
-/// First point where a ray meets a surface.
+/// First intersection of a ray with a surface.
 #[derive(Debug, Clone, Copy)]
 pub struct RayHit {
     /// The point.
     pub point: Vec3,
     /// Distance from the ray's origin.
     pub distance: f64,
-    /// Index of the triangle: of the welded one in a [`Surface`].
+    /// Index of the triangle; in a [`Surface`], of the welded triangle.
     pub triangle: u32,
-    /// Weights of the triangle's corners.
+    /// Barycentric coordinates of the point in the triangle.
     pub barycentric: [f64; 3],
-    /// The ray met the outer side.
+    /// Whether the ray hits the outer side.
     pub front: bool,
 }
 
 impl Surface {
     /// Takes a surface as it comes: `vertices` in any unit, `triangles` by vertex index.
     ///
-    /// Refuses, by index, what cannot be computed with; everything else is repaired in the welded copy and
-    /// reported in the [`report`](Self::report).
+    /// Input that cannot be computed with is an error that names the index. Everything else is repaired in the welded
+    /// copy and listed in the [`report`](Self::report).
     pub fn new(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Self, SurfaceError> {
         intake::check(&vertices, &triangles)?;
         let proper = triangles
@@ -206,16 +206,16 @@ impl Surface {
         Ok(surface)
     }
 
-    /// Takes axes for its own.
+    /// Sets the surface's own axes, and its size along them.
     fn stand(&mut self, heading: Heading) {
         self.heading = heading;
         let (lo, hi) = self.box_along(heading);
         self.size = (hi - lo).norm();
     }
 
-    /// The same surface without cavities: what its inner walls enclose counts as inside.
+    /// Returns the same surface without cavities: space enclosed by inner walls counts as inside.
     ///
-    /// Their triangles are turned outward; one without inner walls is given back as it is.
+    /// The inner walls' triangles are turned outward. A surface without inner walls is returned unchanged.
     pub fn filled(&self) -> Self {
         let mut triangles = self.triangles.clone();
         let walls = self.patches.iter().filter(|patch| patch.is_cavity());
@@ -224,53 +224,54 @@ impl Surface {
             triangles[self.welded.source[t as usize] as usize].swap(1, 2);
             any = true;
         }
-        // What was taken before is taken again.
+        // The input was valid before, so it is valid again.
         let turned = any.then(|| Self::new(self.vertices.clone(), triangles).ok());
         turned.flatten().unwrap_or_else(|| self.clone())
     }
 
-    /// Vertices as given.
+    /// Returns the input vertices.
     pub fn vertices(&self) -> &[Vec3] {
         &self.vertices
     }
 
-    /// Triangles as given.
+    /// Returns the input triangles.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }
 
-    /// The copy the physics uses.
+    /// Returns the welded copy that the physics uses.
     pub fn welded(&self) -> &Welded {
         &self.welded
     }
 
-    /// Outward unit normal of a triangle as given; none where the welded copy left it out.
+    /// Returns the outward unit normal of an input triangle; `None` if the welded copy left it out.
     pub fn outward(&self, triangle: u32) -> Option<Vec3> {
-        // Sources ascend.
+        // Sources are in ascending order.
         let at = self.welded.source.binary_search(&triangle).ok()?;
         let [a, b, c] = self.welded.triangles[at].map(|v| self.local[v as usize]);
         (b - a).cross(&(c - a)).try_normalize(0.0)
     }
 
-    /// Smallest and largest coordinates of the welded surface.
+    /// Returns the smallest and largest coordinates of the welded surface.
     pub fn bounds(&self) -> (Vec3, Vec3) {
         self.bounds
     }
 
-    /// Size: diagonal of the bounding box along the surface's own horizontal axes.
+    /// Returns the size: the diagonal of the bounding box along the surface's own horizontal axes.
     ///
-    /// Those are the principal axes of its area seen along z, so the size stays as the surface is turned about z. What is its
-    /// own mirror image in x or y has them along x and y, and its size is the diagonal of [`bounds`](Self::bounds).
+    /// These are the principal axes of its area, projected along z, so the size is unchanged when the surface turns
+    /// about z. For a surface with a mirror plane across x or y they are x and y, and the size is the diagonal of
+    /// [`bounds`](Self::bounds).
     pub fn size(&self) -> f64 {
         self.size
     }
 
-    /// Tells which way the surface faces.
+    /// Returns the surface's heading.
     pub(crate) fn heading(&self) -> Heading {
         self.heading
     }
 
-    /// Smallest and largest coordinates of the welded surface along these axes.
+    /// Returns the smallest and largest coordinates of the welded surface along the axes of `heading`.
     pub(crate) fn box_along(&self, heading: Heading) -> (Vec3, Vec3) {
         match heading {
             Heading::ALONG => self.bounds,
@@ -278,7 +279,7 @@ impl Surface {
         }
     }
 
-    /// What was wrong with the surface and what was done about it.
+    /// Returns the defects of the surface and their repairs.
     pub fn report(&self) -> Report {
         let [skin_triangles, interior_triangles, thin_triangles] =
             domain::count_roles(&self.domain().roles);
@@ -290,7 +291,7 @@ impl Surface {
         }
     }
 
-    /// Nearest point of the welded surface. For a point that is not finite: a corner, infinitely far.
+    /// Returns the nearest point of the welded surface; for a query that is not finite, a corner at infinite distance.
     pub fn closest_point(&self, p: Vec3) -> Closest {
         match self
             .nearest()
@@ -306,7 +307,7 @@ impl Surface {
         }
     }
 
-    /// Nearest point of the triangles that bound Ω; none where there are none, or for a point that is not finite.
+    /// Returns the nearest point of the triangles that bound Ω; `None` without such triangles, or if `p` is not finite.
     pub fn closest_skin_point(&self, p: Vec3) -> Option<Closest> {
         let skin = self.domain().skin.as_ref()?;
         let found = skin.closest(&self.frame.to_local(&p), f64::INFINITY)?;
@@ -322,7 +323,7 @@ impl Surface {
         }
     }
 
-    /// First point, front or back, where a ray meets the welded surface; `direction` of any length.
+    /// Returns the first intersection, front or back, of a ray with the welded surface; `direction` has any length.
     pub fn ray(&self, origin: Vec3, direction: Vec3) -> Option<RayHit> {
         let length = direction.norm();
         if !(length.is_finite() && length > 0.0 && origin.iter().all(|x| x.is_finite())) {
@@ -347,8 +348,8 @@ impl Surface {
         })
     }
 
-    /// Appends the welded triangles whose bounding boxes meet a box, in ascending order: candidates for an
-    /// exact test.
+    /// Appends the welded triangles whose bounding boxes meet a box, in ascending order, as candidates for an exact
+    /// test.
     pub fn triangles_in_box(&self, lo: Vec3, hi: Vec3, found: &mut Vec<u32>) {
         // Rounding to the local frame must not lose a triangle that touches the box.
         let slack = Vec3::repeat(1e-12 + self.frame.origin.amax() / self.frame.scale * 1e-15);
@@ -359,27 +360,27 @@ impl Surface {
         self.nearest().in_box(&lo, &hi, found);
     }
 
-    /// Generalised winding number of the oriented, welded surface, to about 0.01.
+    /// Returns the generalised winding number of the oriented, welded surface, to about 0.01.
     pub fn winding_number(&self, p: Vec3) -> f64 {
         self.winding().at(&self.frame.to_local(&p))
     }
 
-    /// Tells whether the winding number at a point is above one half, in less time than the number takes.
+    /// Returns whether the winding number at a point is above one half, faster than the number itself.
     pub(crate) fn is_wound(&self, p: Vec3) -> bool {
         self.winding().is_wound(&self.frame.to_local(&p))
     }
 
-    /// [`winding_number`](Self::winding_number) of many points, in parallel.
+    /// Returns the [`winding_number`](Self::winding_number) of many points, in parallel.
     pub fn winding_numbers(&self, points: &[Vec3]) -> Vec<f64> {
         let tree = self.winding();
         let number = |p: &Vec3| tree.at(&self.frame.to_local(p));
         points.par_iter().with_min_len(64).map(number).collect()
     }
 
-    /// Finds the domain Ω now, where queries would when they are first asked: on millions of triangles it takes a while.
+    /// Finds the domain Ω now instead of in the first query; on millions of triangles this takes a while.
     ///
     /// # Errors
-    /// A stop by the progress.
+    /// [`Cancelled`] if the progress stops it.
     pub fn prepare(&self, progress: &dyn Progress) -> Result<(), Cancelled> {
         if self.domain.get().is_none() {
             let _ = self.domain.set(self.find_domain(progress)?);
@@ -387,28 +388,28 @@ impl Surface {
         Ok(())
     }
 
-    /// Whether a point lies in the domain Ω.
+    /// Returns whether a point lies in the domain Ω.
     pub fn contains(&self, p: Vec3) -> bool {
         self.domain().contains(&self.frame.to_local(&p))
     }
 
-    /// Distance to the boundary of Ω, negative inside; surface inside the body does not count.
+    /// Returns the distance to the boundary of Ω, negative inside; surface inside the body does not count.
     ///
-    /// Where Ω is bounded by no triangle (across a hole) and inside overlapping pieces the value is that of
-    /// the nearest piece of skin; its sign is right everywhere.
+    /// Where Ω is not bounded by triangles (across a hole), and inside overlapping pieces, the value is the distance to
+    /// the nearest piece of skin. Its sign is right everywhere.
     pub fn signed_distance(&self, p: Vec3) -> f64 {
         self.domain().signed_distance(&self.frame.to_local(&p)) * self.frame.scale
     }
 
-    /// Volume of Ω: exact for a closed surface without overlap, else within about one percent.
+    /// Returns the volume of Ω: exact for a closed surface without overlap, else within about one percent.
     pub fn volume(&self) -> f64 {
         self.measure_volume(&Silent).unwrap_or(f64::NAN)
     }
 
-    /// [`volume`](Self::volume), with progress; measured once.
+    /// Measures the [`volume`](Self::volume) with progress; later calls return the stored value.
     ///
     /// # Errors
-    /// [`Cancelled`] when the progress says so.
+    /// [`Cancelled`] if the progress stops it.
     pub fn measure_volume(&self, progress: &dyn Progress) -> Result<f64, Cancelled> {
         let local = match self.volume.get() {
             Some(&volume) => volume,
@@ -422,12 +423,12 @@ impl Surface {
         Ok(local * self.frame.scale.powi(3))
     }
 
-    /// What each welded triangle bounds.
+    /// Returns the role of each welded triangle.
     pub fn triangle_roles(&self) -> &[TriangleRole] {
         &self.domain().roles
     }
 
-    /// Half the thickness of the layer around [thin](TriangleRole::Thin) triangles.
+    /// Returns half the thickness of the layer around [thin](TriangleRole::Thin) triangles.
     pub fn layer(&self) -> f64 {
         LAYER * self.size()
     }
@@ -447,7 +448,7 @@ impl Surface {
         })
     }
 
-    /// The surface in its own unit; none where it stands in that, or cannot.
+    /// Returns the surface in its own unit; `None` if it is in that unit already or cannot be converted.
     pub(crate) fn in_own_unit(&self) -> Option<&Arc<Surface>> {
         let own = || OwnUnit::of(self).surface(self).ok().map(Arc::new);
         self.own.get_or_init(own).as_ref()
@@ -455,12 +456,12 @@ impl Surface {
 
     fn domain(&self) -> &Domain {
         let find = || self.find_domain(&Silent);
-        // Nobody cancels.
+        // `Silent` never cancels.
         self.domain
             .get_or_init(|| find().unwrap_or_else(|_| unreachable!()))
     }
 
-    /// Which triangles bound Ω is decided in the own unit, so that it does not depend on the scale.
+    /// Finds the triangles that bound Ω in the own unit, so that the result does not depend on the scale.
     fn find_domain(&self, progress: &dyn Progress) -> Result<Domain, Cancelled> {
         let mesh = (&self.local[..], &self.welded.triangles[..]);
         let size = self.size() / self.frame.scale;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Moments of triangles, of which the far field of [`super::winding`] is made.
+//! Moments of triangles, which form the far field of [`super::winding`].
 
 use crate::Vec3;
 use smallvec::SmallVec;
@@ -28,7 +28,7 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// Of some triangles, about their area centroid.
+    /// Computes the moments of triangles about their area centroid.
     pub fn of(triangles: &[[Vec3; 3]]) -> Self {
         let each = triangles.iter().map(|[a, b, c]| {
             let n = (b - a).cross(&(c - a)) * 0.5;
@@ -57,7 +57,7 @@ impl Moments {
         out
     }
 
-    /// Of two nodes together, about their common centroid.
+    /// Combines the moments of two nodes about their common centroid.
     pub fn sum(a: &Self, b: &Self) -> Self {
         let mut out = Self {
             area: a.area + b.area,
@@ -79,7 +79,7 @@ impl Moments {
         out
     }
 
-    /// −3 times the symmetric traceless part of M.
+    /// Returns −3 times the symmetric traceless part of M.
     pub fn quadratic(&self) -> [f64; 6] {
         let third = self.m.trace() / 3.0;
         let diagonal = |i: usize| -3.0 * (self.m[(i, i)] - third);
@@ -94,7 +94,7 @@ impl Moments {
         ]
     }
 
-    /// 15/2 times the symmetric traceless part of R.
+    /// Returns 15/2 times the symmetric traceless part of R.
     pub fn cubic(&self) -> [f64; 10] {
         let symmetric = |i: usize, j: usize, k: usize| {
             (self.r[i][(j, k)] + self.r[j][(i, k)] + self.r[k][(i, j)]) / 3.0
@@ -121,7 +121,7 @@ impl Moments {
     }
 }
 
-/// Weighted mean; the plain mean where the weights vanish.
+/// Returns the weighted mean; the plain mean if the weights vanish.
 fn weighted(points: impl Iterator<Item = (f64, Vec3)> + Clone) -> Vec3 {
     let total: f64 = points.clone().map(|(w, _)| w).sum();
     if total > 0.0 {

@@ -16,7 +16,7 @@ pub(super) struct Nearest {
     ids: Vec<u32>,
 }
 
-/// A point of a triangle.
+/// A point of a triangle, as the result of a query.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found {
     pub point: Vec3,
@@ -44,16 +44,16 @@ impl Candidate {
     }
 }
 
-/// How far a point is from a triangle, squared, and the weights of the corners at the nearest point; none for a triangle or a
-/// point that is not finite.
+/// Returns the squared distance of a point from a triangle, and the barycentric coordinates of the nearest point;
+/// `None` if the triangle or the point is not finite.
 pub(crate) fn closest_of_triangle(corners: [Vec3; 3], p: &Vec3) -> Option<(f64, [f64; 3])> {
     let [a, b, c] = corners.map(|x| glam(&x));
     let found = Candidate::of(&Triangle::new(a, b, c), glam(p))?;
     Some((found.distance2, found.barycentric))
 }
 
-/// The leaf of a hierarchy over triangles that is nearest to a point and closer than `within`, with the squared distance and the
-/// weights of the corners there. The boxes of the hierarchy may be larger than the triangles.
+/// Returns the leaf of a hierarchy over triangles that is nearest to a point and closer than `within`, with the squared
+/// distance and the barycentric coordinates there. The boxes of the hierarchy may be larger than the triangles.
 pub(crate) fn closest_leaf(
     bvh: &Bvh,
     p: &Vec3,
@@ -72,15 +72,15 @@ pub(crate) fn closest_leaf(
     Some((leaf, best.distance2, best.barycentric))
 }
 
-/// Like [`closest_leaf`], where several places are equally near but for rounding: the one farthest back along `towards`, so that
-/// symmetric shapes are answered alike wherever they lie and however they are numbered.
+/// Searches like [`closest_leaf`], but breaks ties up to rounding: the place farthest back along `towards` wins. So
+/// symmetric shapes give the same answer wherever they lie and however they are numbered.
 pub(crate) fn closest_leaf_towards(
     bvh: &Bvh,
     p: &Vec3,
     towards: &Vec3,
     corners: impl Fn(u32) -> [Vec3; 3],
 ) -> Option<(u32, f64, [f64; 3])> {
-    /// Squared distances that differ by less, relatively, are alike.
+    /// Relative difference below which squared distances are equal.
     const ALIKE: f64 = 1e-9;
     let (q, towards) = (glam(p), glam(towards).normalize_or_zero());
     let near = |node: &BvhNode, _: f64| outside(node, q) * (1.0 - ALIKE);
@@ -101,7 +101,7 @@ pub(crate) fn closest_leaf_towards(
     Some((leaf, best.found.distance2, best.found.barycentric))
 }
 
-/// A candidate whose cost tells equally near ones apart.
+/// A candidate whose cost breaks ties between equally near ones.
 struct Tied {
     cost: f64,
     found: Candidate,
@@ -113,7 +113,8 @@ impl BvhLeafCost for Tied {
     }
 }
 
-/// The leaf of a hierarchy over points that is nearest to `p`, and the squared distance; none for a point that is not finite.
+/// Returns the leaf of a hierarchy over points that is nearest to `p`, and the squared distance; `None` if `p` is not
+/// finite.
 pub(crate) fn closest_point_leaf(
     bvh: &Bvh,
     p: &Vec3,
@@ -127,7 +128,7 @@ pub(crate) fn closest_point_leaf(
     )
 }
 
-/// How far a point is from a box at least, squared.
+/// Returns the squared distance of a point from a node's box.
 fn outside(node: &BvhNode, q: Vector) -> f64 {
     let outside = (node.mins() - q).max(q - node.maxs()).max(Vector::ZERO);
     outside.length_squared()
@@ -146,7 +147,7 @@ impl std::fmt::Debug for Nearest {
 }
 
 impl Nearest {
-    /// A hierarchy over the `chosen` triangles.
+    /// Builds a hierarchy over the `chosen` triangles.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
         let triangles: Vec<Triangle> = chosen
             .iter()
@@ -163,7 +164,7 @@ impl Nearest {
         }
     }
 
-    /// The nearest point closer than `within`; `None` when there is none or `p` is not finite.
+    /// Returns the nearest point closer than `within`; `None` if every point is farther or `p` is not finite.
     pub fn closest(&self, p: &Vec3, within: f64) -> Option<Found> {
         let q = glam(p);
         let node_cost = |node: &BvhNode, _: f64| outside(node, q);
@@ -178,7 +179,7 @@ impl Nearest {
         })
     }
 
-    /// The first triangle, front or back, that a ray meets.
+    /// Returns the first triangle, front or back, that a ray hits.
     pub fn ray(&self, origin: &Vec3, direction: &Vec3) -> Option<Found> {
         let ray = Ray::new(glam(origin), glam(direction));
         let cost = |node: &BvhNode, best: f64| node.cast_ray(&ray, best);

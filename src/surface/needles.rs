@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Long thin triangles, for trees of winding numbers: there they make wide nodes that are far from nothing, and every query
-//! comes to all triangles of a fan; cut to pieces, which wind alike, they do not.
+//! Subdivision of long thin triangles for trees of winding numbers. Such needles make wide nodes that are never far, so
+//! every query visits all triangles of a fan. Their pieces have the same winding number and make small nodes.
 use crate::Vec3;
 
-/// Triangles longer than this part of the box's diagonal,
+/// Length, as a share of the box's diagonal, above which a needle is cut.
 const LONG: f64 = 0.06;
-/// and than so many times their height, are cut,
+/// Ratio of length to height above which a triangle is a needle.
 const SLENDER: f64 = 4.0;
-/// until the pieces are shorter than this part of the diagonal, or no longer slender.
+/// Length, as a share of the diagonal, below which pieces are not cut further.
 const SHORT: f64 = 0.03;
-/// Fewer of them are no trouble.
+/// Number of needles below which none is cut.
 const FEW: usize = 200;
-/// They are cut where so many come on each that is as long but not as thin: those make wide nodes anyway.
+/// Smallest ratio of needles to other long triangles at which needles are cut: the others make wide nodes anyway.
 const MOSTLY: usize = 10;
 
-/// The corners of pieces and the number that each has from its triangle; the triangles themselves where that is quicker.
+/// Cuts needles to pieces and returns the pieces' corners and source ids, or the input where cutting does not pay.
 pub(super) fn cut(triangles: Vec<[Vec3; 3]>, ids: Vec<u32>) -> (Vec<[Vec3; 3]>, Vec<u32>) {
     let (lo, hi) = crate::aabb::bounds(triangles.iter().flatten());
     let diagonal = (hi - lo).norm();
@@ -55,7 +55,7 @@ pub(super) fn cut(triangles: Vec<[Vec3; 3]>, ids: Vec<u32>) -> (Vec<[Vec3; 3]>, 
     (pieces, of)
 }
 
-/// The edge from which corner on is longest, its length and the height above it; none for a point.
+/// Returns the first corner of the longest edge, its length and the height above it; `None` for a point.
 fn longest(x: &[Vec3; 3]) -> Option<(usize, f64, f64)> {
     let length = |k: usize| (x[(k + 1) % 3] - x[k]).norm();
     let k = (0..3).max_by(|&i, &j| length(i).total_cmp(&length(j)))?;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Signed distances at the nodes of a grid, from coarse to fine.
 //!
-//! Nodes are found from coarse to fine. A cell whose corners are all farther from the boundary than one and a
-//! half of its edges is filled by interpolation, all others are split and their nodes computed. The value is
-//! therefore exact at nodes near the boundary (within three spacings) and good to about 15 % far from it; the
-//! sign is that of Ω everywhere.
+//! Nodes are computed from coarse to fine. A cell whose corners are all farther from the boundary than one
+//! and a half of its edges is filled by interpolation; all others are split and their nodes computed. The
+//! value is therefore exact at nodes near the boundary (within three spacings) and good to about 15 % far
+//! from it. The sign is that of Ω everywhere.
 use super::domain::Domain;
 use crate::Vec3;
 use crate::progress::{Cancelled, Progress, step};
 use rayon::prelude::*;
 
-/// Edge of the coarsest cells, in spacings; the grid's cells are a multiple of it along every axis.
+/// Edge of the coarsest cells, in spacings; the grid's size is a multiple of it along every axis.
 const COARSEST: usize = 8;
-/// A cell is split when a corner is nearer than this many of its edges.
+/// Distance of a corner from the boundary, in edges of the cell, below which the cell is split.
 const NEAR: f64 = 1.5;
-/// Nodes at most; a finer spacing than that is coarsened.
+/// Largest number of nodes; a spacing that needs more is coarsened.
 const MOST_NODES: f64 = 3.0e7;
 
 /// Signed distances at grid nodes, local units, x fastest.
@@ -26,7 +26,7 @@ pub(super) struct NodeDistances {
 }
 
 impl NodeDistances {
-    /// Covers a box, or a little more.
+    /// Samples a box, or a little more.
     pub fn take(
         domain: &Domain,
         lo: Vec3,
@@ -44,7 +44,7 @@ impl NodeDistances {
         let cells = [0, 1, 2]
             .map(|k| ((extent[k] / spacing).ceil().max(1.0) as usize).next_multiple_of(COARSEST));
         let nodes = cells.map(|n| n + 1);
-        // What rounding up added is shared by both ends.
+        // Both ends share the excess of rounding up.
         let added = Vec3::from_fn(|k, _| cells[k] as f64 * spacing) - extent;
         let mut samples = Self {
             lo: lo - added * 0.5,
@@ -71,7 +71,7 @@ impl NodeDistances {
         (at[2] * self.nodes[1] + at[1]) * self.nodes[0] + at[0]
     }
 
-    /// Which cells of edge `edge` may hold the boundary or lie close to it.
+    /// Finds the cells of edge `edge` that may hold the boundary or lie close to it.
     fn near_cells(&self, edge: usize) -> Cells {
         let count = self.nodes.map(|n| (n - 1) / edge);
         let reach = (NEAR * edge as f64 * self.spacing) as f32;
@@ -95,7 +95,7 @@ impl NodeDistances {
         Cells { edge, count, near }
     }
 
-    /// Values at nodes that are multiples of `edge` and not of the parent cells' edge.
+    /// Computes the nodes that are multiples of `edge` but not of the parent cells' edge.
     fn fill(
         &mut self,
         edge: usize,
@@ -124,7 +124,7 @@ impl NodeDistances {
         Ok(())
     }
 
-    /// The new values of one row of nodes.
+    /// Computes the new values of one row of nodes.
     fn row(
         &self,
         j: usize,
@@ -158,7 +158,7 @@ impl NodeDistances {
             .collect()
     }
 
-    /// Mean of the parent cell's corners around a node in the middle of its edge, face or inside.
+    /// Returns the mean of the parent cell's corners around a node at the centre of its edge, face or inside.
     fn interpolated(&self, at: [usize; 3], edge: usize, parent: usize) -> f32 {
         let shift = at.map(|x| if x % parent == 0 { 0 } else { edge });
         let mut sum = 0.0;
@@ -176,7 +176,7 @@ impl NodeDistances {
     }
 }
 
-/// Cells of one level.
+/// Cells of one level, each marked if near the boundary.
 struct Cells {
     edge: usize,
     count: [usize; 3],
@@ -184,7 +184,7 @@ struct Cells {
 }
 
 impl Cells {
-    /// Whether any cell that a node belongs to is near.
+    /// Returns whether any cell that a node belongs to is near.
     fn near_around(&self, at: [usize; 3]) -> bool {
         let range = |k: usize| {
             let cell = at[k] / self.edge;
@@ -202,8 +202,8 @@ impl Cells {
     }
 }
 
-/// Signed distance at `x`, helped by the (perhaps interpolated) value at `from`: it bounds the search, and a
-/// ball that the boundary does not enter has one sign where the surface is watertight.
+/// Computes the signed distance at `x` with the help of the (perhaps interpolated) value at `from`. It bounds
+/// the search; and a ball that the boundary does not enter has one sign if the surface is watertight.
 fn distance_from(domain: &Domain, x: &Vec3, from: &Vec3, known: f64) -> f64 {
     let (Some(skin), None, true) = (&domain.skin, &domain.thin, domain.watertight) else {
         return domain.signed_distance(x);
@@ -229,7 +229,7 @@ fn distance_from(domain: &Domain, x: &Vec3, from: &Vec3, known: f64) -> f64 {
     }
 }
 
-/// The spacing, or the finest that the largest number of nodes allows.
+/// Returns the spacing, coarsened to the largest allowed number of nodes.
 fn affordable(spacing: f64, extent: &Vec3) -> f64 {
     let count = |h: f64| extent.map(|e| (e / h).ceil() + COARSEST as f64).product();
     let mut spacing = spacing;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Orientation: neighbouring triangles turned the same way, bodies outward, cavities inward.
+//! Orientation of triangles: neighbours consistent, bodies outward, cavities inward.
 //!
-//! A *patch* is a set of triangles connected across manifold edges (edges of exactly two triangles). Each is
-//! made consistent by breadth-first search, keeping the direction that most of its area has in the input; a
-//! patch that cannot be (a Moebius band) keeps one line of disagreement. Then patches are turned outward from
-//! the outside in: a patch enclosed by another keeps its direction *relative* to it, so that an inward shell stays
-//! a cavity and a mesh that is all inside out is treated as its mirror-oriented self.
+//! A *patch* is a set of triangles connected across manifold edges (edges of exactly two triangles). Breadth-first
+//! search makes each consistent and keeps the direction that most of its area has in the input. A patch that
+//! cannot be made consistent (a Moebius band) keeps one line of disagreement. Then patches are turned outward,
+//! from the outside in. A patch enclosed by another keeps its direction *relative* to it. So an inward shell stays
+//! a cavity, and a mesh that is all inside out is treated as its mirror-oriented self.
 use super::winding::WindingTree;
 use crate::Vec3;
 use parry3d_f64::bounding_volume::Aabb;
@@ -15,24 +15,24 @@ use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy};
 /// Triangles connected across manifold edges, oriented.
 #[derive(Debug, Clone)]
 pub(super) struct Patch {
-    /// Its triangles, ascending.
+    /// Triangles of the patch, ascending.
     pub triangles: Vec<u32>,
-    /// Local units squared.
+    /// Area, local units squared.
     pub area: f64,
-    /// Signed, by tetrahedra from its area centroid; local units cubed.
+    /// Signed volume by tetrahedra from the area centroid, local units cubed.
     pub volume: f64,
-    /// Every edge has exactly two triangles.
+    /// Whether every edge has exactly two triangles.
     pub closed: bool,
-    /// All triangles agree across manifold edges.
+    /// Whether all triangles agree across manifold edges.
     pub orientable: bool,
-    /// Its boundary as a chain: directed edges that no other of its triangles cancels.
+    /// Boundary as a chain: directed edges that are not cancelled by another triangle of the patch.
     pub rim: Vec<(u32, u32)>,
 }
 
-/// What orienting found.
+/// Result of orienting a surface.
 pub(super) struct Orientation {
     pub patches: Vec<Patch>,
-    /// Which triangles were turned round.
+    /// For each triangle, whether it was turned.
     pub flipped: Vec<bool>,
     pub boundary_edges: usize,
     pub non_manifold_edges: usize,
@@ -40,7 +40,7 @@ pub(super) struct Orientation {
     pub consistent: bool,
 }
 
-/// Turns the triangles in place. Their corners must be distinct.
+/// Orients the triangles in place. Their corners must be distinct.
 pub(super) fn orient(vertices: &[Vec3], triangles: &mut [[u32; 3]]) -> Orientation {
     let mut found = patches(vertices, triangles);
     for (t, _) in found.flipped.iter().enumerate().filter(|(_, f)| **f) {
@@ -71,12 +71,12 @@ pub(super) fn orient(vertices: &[Vec3], triangles: &mut [[u32; 3]]) -> Orientati
     }
 }
 
-/// A patch before its triangles were turned.
+/// A patch before its triangles are turned.
 struct RawPatch {
     triangles: Vec<u32>,
     closed: bool,
     orientable: bool,
-    /// Most of its area was turned one way in the input, so that this way means something.
+    /// Whether most of its area had one direction in the input, so that this direction is meaningful.
     trusted: bool,
 }
 
@@ -91,12 +91,12 @@ struct RawPatches {
 /// Neighbour across one side of a triangle.
 #[derive(Clone, Copy)]
 enum Side {
-    /// Neighbour, and whether it is turned the other way.
+    /// Neighbour, and whether it has the opposite direction.
     Manifold(u32, bool),
     Open,
 }
 
-/// Splits into patches and finds which triangles to turn to make each consistent.
+/// Splits triangles into patches and finds the triangles to turn to make each consistent.
 fn patches(vertices: &[Vec3], triangles: &[[u32; 3]]) -> RawPatches {
     let (sides, boundary_edges, non_manifold_edges) = sides(triangles);
     let area = |t: u32| area(vertices, &triangles[t as usize]);
@@ -155,7 +155,7 @@ fn patches(vertices: &[Vec3], triangles: &[[u32; 3]]) -> RawPatches {
     }
 }
 
-/// For each triangle what lies across its three sides; counts of edges with one and with more than two triangles.
+/// Returns the neighbours across each triangle's sides, and the numbers of boundary and of non-manifold edges.
 fn sides(triangles: &[[u32; 3]]) -> (Vec<[Side; 3]>, usize, usize) {
     let mut edges: Vec<(u32, u32, u32, u8)> = (0u32..)
         .zip(triangles)
@@ -204,7 +204,7 @@ impl RawPatch {
     }
 }
 
-/// What is left of directed edges when opposite ones cancel.
+/// Returns the directed edges that remain after opposite ones cancel.
 pub(super) fn boundary(edges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32)> {
     let mut edges: Vec<(u32, u32, i32)> = edges
         .map(|(a, b)| if a < b { (a, b, 1) } else { (b, a, -1) })
@@ -220,7 +220,7 @@ pub(super) fn boundary(edges: impl Iterator<Item = (u32, u32)>) -> Vec<(u32, u32
     left
 }
 
-/// Area, and signed volume by tetrahedra from the area centroid.
+/// Returns the area, and the signed volume by tetrahedra from the area centroid.
 fn measure(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -253,23 +253,23 @@ fn area(vertices: &[Vec3], t: &[u32; 3]) -> f64 {
     (b - a).cross(&(c - a)).norm() * 0.5
 }
 
-/// Volume over area^(3/2) below which an open patch does not say which way is out (a sphere has 0.094).
+/// Volume over area^(3/2) below which an open patch does not define its outside (a sphere has 0.094).
 const OPEN_DECIDES: f64 = 0.005;
 
 impl Patch {
-    /// Tells whether it is the inner wall of something hollow: once oriented it is closed and faces inward.
+    /// Returns whether an oriented patch is the inner wall of something hollow: it is closed and faces inward.
     pub fn is_cavity(&self) -> bool {
         self.closed && self.orientable && self.decides() && self.volume < 0.0
     }
 
-    /// Whether the sign of its volume says which way is out.
+    /// Returns whether the sign of the volume defines the outside.
     fn decides(&self) -> bool {
         let least = if self.closed { 1e-10 } else { OPEN_DECIDES };
         self.volume.abs() > least * self.area.powf(1.5)
     }
 }
 
-/// Which patches to turn so that bodies face outward.
+/// Returns for each patch whether to turn it so that bodies face outward.
 fn outward(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -292,7 +292,7 @@ fn outward(
             _ => inside_out,
         };
     }
-    // Flat outermost pieces say nothing alone, but together they may (six walls of a box with gaps).
+    // Flat outermost pieces decide nothing alone, but together they may (six walls of a box with gaps).
     let undecided: Vec<usize> = (0..patches.len())
         .filter(|&i| parents[i].is_none() && !patches[i].decides())
         .collect();
@@ -306,7 +306,7 @@ fn outward(
     turn
 }
 
-/// For each patch the smallest patch that encloses it.
+/// Returns for each patch the smallest patch that encloses it.
 fn parents(vertices: &[Vec3], triangles: &[[u32; 3]], patches: &[Patch]) -> Vec<Option<usize>> {
     let boxes: Vec<Aabb> = patches
         .iter()
@@ -349,7 +349,7 @@ fn parents(vertices: &[Vec3], triangles: &[[u32; 3]], patches: &[Patch]) -> Vec<
     out
 }
 
-/// Whether a box holds another that is not its equal.
+/// Returns whether a box contains another, different box.
 fn encloses(outer: &Aabb, inner: &Aabb) -> bool {
     outer.mins.cmple(inner.mins).all() && outer.maxs.cmpge(inner.maxs).all() && outer != inner
 }
@@ -364,7 +364,7 @@ fn diagonal(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &Patch) -> f64 {
     bounding_box(vertices, triangles, patch).extents().length()
 }
 
-/// Centroids of at most eight triangles spread over a patch.
+/// Returns the centroids of at most eight triangles spread over a patch.
 fn samples(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &Patch) -> Vec<Vec3> {
     let step = patch.triangles.len().div_ceil(8).max(1);
     patch

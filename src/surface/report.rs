@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is wrong with a surface and what was done about it, in numbers and in sentences.
+//! Defects of a surface and their repairs, in numbers and in sentences.
 use std::fmt;
 
-/// What was found in a surface as given. Edges and components are those of the welded surface.
+/// Defects found in the input surface. Edges and components are those of the welded surface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// No edge belongs to one triangle only.
+    /// Whether every edge belongs to at least two triangles.
     pub closed: bool,
-    /// No edge belongs to more than two triangles.
+    /// Whether every edge belongs to at most two triangles.
     pub manifold: bool,
-    /// Neighbouring triangles were all turned the same way. A mesh that is wholly inside out is oriented too;
-    /// its triangles count as flipped.
+    /// Whether neighbouring triangles all had consistent directions. A mesh that is wholly inside out is
+    /// oriented too; its triangles count as flipped.
     pub oriented: bool,
-    /// Pieces not connected by any vertex.
+    /// Number of pieces that share no vertex.
     pub components: usize,
-    /// Edges of one triangle only.
+    /// Number of edges with one triangle only.
     pub boundary_edges: usize,
-    /// Edges of more than two triangles.
+    /// Number of edges with more than two triangles.
     pub non_manifold_edges: usize,
-    /// Used vertices that coincide with an earlier one.
+    /// Number of used vertices that coincide with an earlier one.
     pub duplicate_vertices: usize,
-    /// Triangles with a repeated corner or without area, left out.
+    /// Number of triangles with a repeated corner or without area, left out.
     pub degenerate_triangles: usize,
-    /// Triangles over the same three vertices as an earlier one, left out.
+    /// Number of triangles over the same three vertices as an earlier one, left out.
     pub duplicate_triangles: usize,
-    /// Triangles that were turned round.
+    /// Number of triangles that were turned.
     pub flipped_triangles: usize,
-    /// Vertices that no triangle refers to.
+    /// Number of vertices that no triangle refers to.
     pub unused_vertices: usize,
-    /// Triangles that bound the domain.
+    /// Number of triangles that bound the domain.
     pub skin_triangles: usize,
-    /// Triangles inside the domain, which do not bound it.
+    /// Number of triangles inside the domain, which do not bound it.
     pub interior_triangles: usize,
-    /// Triangles that enclose nothing and are given a layer.
+    /// Number of triangles that enclose nothing and get a layer.
     pub thin_triangles: usize,
-    /// Vertices of the welded surface.
+    /// Number of vertices of the welded surface.
     pub vertices: usize,
-    /// Triangles of the welded surface.
+    /// Number of triangles of the welded surface.
     pub triangles: usize,
 }
 
 impl Report {
-    /// Whether there is nothing to say.
+    /// Returns whether the surface has no defects.
     pub fn is_clean(&self) -> bool {
         self.closed
             && self.manifold
@@ -55,7 +55,7 @@ impl Report {
             && self.thin_triangles == 0
     }
 
-    /// One sentence for each thing found; empty when the surface is clean.
+    /// Returns one sentence for each defect; empty if the surface is clean.
     pub fn sentences(&self) -> Vec<String> {
         let mixed = "Neighbouring faces point in opposite directions.";
         let found = [
@@ -110,12 +110,12 @@ impl Report {
     }
 }
 
-/// A sentence with its number, or nothing for none.
+/// Returns a sentence with its number; `None` for zero.
 fn say(n: usize, one: &str, many: &str) -> Option<String> {
     (n > 0).then(|| format!("{n} {}.", if n == 1 { one } else { many }))
 }
 
-/// "1 piece", "3 pieces".
+/// Formats a number with its noun: "1 piece", "3 pieces".
 fn counted(n: usize, noun: &str, plural: &str) -> String {
     format!("{n} {}", if n == 1 { noun } else { plural })
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rays and nearest points of a shape that is asked only a few times: every triangle is tested, in parallel, which is quicker
-//! than to build a hierarchy first. Triangles are taken as they are; those with a corner that is not finite are met by nothing.
+//! Rays and closest points for shapes that are queried only a few times. Every triangle is tested, in parallel, which
+//! is quicker than building a hierarchy. Triangles are taken as they are; one with a corner that is not finite is never
+//! hit.
 
 use super::{Closest, RayHit};
 use crate::Vec3;
@@ -8,13 +9,14 @@ use parry3d_f64::query::PointQueryWithLocation;
 use parry3d_f64::shape::Triangle;
 use rayon::prelude::*;
 
-/// Triangles that one thread tests at a time.
+/// Number of triangles that one thread tests at a time.
 const CHUNK: usize = 4096;
 
-/// The first triangle, front or back, that a ray meets farther than `min_distance` away; `direction` of any length.
+/// Returns the first triangle, front or back, that a ray hits farther than `min_distance` away; `direction` has any
+/// length.
 ///
-/// A ray through an edge or a corner does not slip through between triangles that share it: corners are projected along the
-/// ray and the signs of areas compared, which are exactly opposite on both sides of an edge [woop2013, §3].
+/// A ray through an edge or a corner does not slip between triangles that share it. Corners are projected along the ray
+/// and the signs of areas compared, which are exactly opposite on both sides of an edge [woop2013, §3].
 ///
 /// ```
 /// use thew::{Vec3, surface::cast_ray};
@@ -59,7 +61,7 @@ pub fn cast_ray(
     })
 }
 
-/// The nearest point of a shape; none where there is no triangle, or `point` is not finite.
+/// Returns the nearest point of a shape; `None` without triangles, or if `point` is not finite.
 ///
 /// ```
 /// use thew::{Vec3, surface::closest_point};
@@ -70,7 +72,7 @@ pub fn cast_ray(
 /// ```
 pub fn closest_point(vertices: &[Vec3], triangles: &[[u32; 3]], point: Vec3) -> Option<Closest> {
     let nearest = first(triangles, |t| {
-        // Seen from the point, so that rounding is that of the distance.
+        // Relative to the point, so that rounding is relative to the distance.
         let [a, b, c] = t.map(|v| {
             let corner = vertices[v as usize] - point;
             [corner.x, corner.y, corner.z].into()
@@ -89,7 +91,7 @@ pub fn closest_point(vertices: &[Vec3], triangles: &[[u32; 3]], point: Vec3) -> 
     })
 }
 
-/// The triangle with the least distance, the first of those; what is not finite is left out.
+/// Returns the triangle with the least distance, the first of equal ones; distances that are not finite are left out.
 fn first(
     triangles: &[[u32; 3]],
     test: impl Fn(&[u32; 3]) -> Option<(f64, [f64; 3])> + Sync,
@@ -109,7 +111,7 @@ fn first(
     chunks.filter_map(of_chunk).reduce_with(nearer)
 }
 
-/// Two unit vectors across a unit vector and each other, so that the three are right-handed.
+/// Returns two unit vectors that form a right-handed orthonormal frame before `along`.
 fn across(along: &Vec3) -> (Vec3, Vec3) {
     let axis = along.iamin();
     let right = Vec3::ith(axis, 1.0).cross(along).normalize();

@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A character in its own unit: about its middle, along its own axes, as parts of its size, rounded far below
-//! anything that shows.
+//! A character's own unit: about its middle, along its own axes, in multiples of its size, rounded far below anything
+//! visible.
 //!
-//! Construction decides much between near ties, and the last bits of a coordinate differ from one scale of a
-//! file, or one way to face, to another. Rounded in its own unit a character is the same to the bit in all, and so are the
-//! decisions.
+//! Construction decides many near ties, and the last bits of a coordinate depend on the scale of a file and on the
+//! heading. Rounded in its own unit a character is the same to the bit in all of them, and so are the decisions.
 
 use super::{Heading, Surface, SurfaceError};
 use crate::Vec3;
 
-/// Size of a character in its own unit: between two powers of two, where no rounding reaches either.
+/// Size of a character in its own unit: between two powers of two, so that rounding reaches neither.
 const SIZE: f64 = 0.75;
-/// Coordinates are rounded to multiples of this: coarser than what a change of scale rounds by so much that
-/// next to none is rounded to another multiple.
+/// Rounding step of coordinates. A change of scale rounds far more finely, so hardly any coordinate ends at another
+/// multiple.
 pub(crate) const QUANTUM: f64 = 1.0 / (1u64 << 30) as f64;
 
-/// Shift, turn and scale between a character as given and in its own unit.
+/// Shift, turn and scale between a character's input coordinates and its own unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OwnUnit {
     pub origin: Vec3,
-    /// Given units per own unit.
+    /// Input units per own unit.
     pub scale: f64,
     /// Own axes.
     pub heading: Heading,
 }
 
 impl OwnUnit {
-    /// The unit of a character with this surface, along the world's axes.
+    /// Returns the unit of a character with this surface, along the world's axes.
     pub fn of(surface: &Surface) -> Self {
         Self::along(surface, Heading::ALONG)
     }
 
-    /// The unit of a character with this surface that faces some way.
+    /// Returns the unit of a character with this surface and heading.
     pub fn along(surface: &Surface, heading: Heading) -> Self {
         let (lo, hi) = surface.box_along(heading);
         Self {
@@ -45,7 +44,7 @@ impl OwnUnit {
         Self::snapped(&(self.heading.to_own(&(p - self.origin)) / self.scale))
     }
 
-    /// A point in an own unit without what rounding may have left in it.
+    /// Rounds a point in an own unit to multiples of [`QUANTUM`].
     pub fn snapped(p: &Vec3) -> Vec3 {
         p.map(|x| (x / QUANTUM).round() * QUANTUM)
     }
@@ -54,7 +53,7 @@ impl OwnUnit {
         self.heading.to_given(p) * self.scale + self.origin
     }
 
-    /// A surface in this unit; [`Surface::in_own_unit`] keeps it.
+    /// Converts a surface to this unit; [`Surface::in_own_unit`] stores the result.
     pub(crate) fn surface(self, surface: &Surface) -> Result<Surface, SurfaceError> {
         let vertices = surface.vertices().iter().map(|p| self.to_own(p)).collect();
         let mut own = Surface::new(vertices, surface.triangles().to_vec())?;

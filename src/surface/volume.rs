@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Volume of Ω.
 //!
-//! A closed surface that nowhere overlaps itself has the exact volume of signed tetrahedra. Whether it
-//! overlaps is seen on columns: lines along one axis, on which the winding number is the running sum of the
-//! crossings' signs. Where pieces interpenetrate the columns count the union. On open surfaces the winding
-//! number also changes between crossings, and is asked in between; the layer around sheets is cut exactly.
-//! Columns are taken in passes until these agree, or all columns are taken. They are good to about one percent.
+//! A closed surface without self-overlap has the exact volume of signed tetrahedra. Overlap is detected on
+//! columns: lines along one axis, on which the winding number is the running sum of the crossings' signs. If
+//! pieces interpenetrate, the columns measure the union. On open surfaces the winding number also changes
+//! between crossings and is sampled there; the layer around sheets is intersected exactly. Columns are
+//! processed in passes until these agree, or to the last. They are good to about one percent.
 mod columns;
 mod layer;
 mod wound;
@@ -17,16 +17,16 @@ use crate::progress::{Cancelled, Progress, step};
 use columns::{Columns, Crossing, PASSES, Pass};
 use rayon::prelude::*;
 
-/// Columns across, on average over both axes: where crossings say all, and where the winding number is asked.
+/// Columns across, averaged over both axes: if the crossings suffice, and if the winding number is sampled.
 const COLUMNS: [f64; 2] = [300.0, 180.0];
-/// Share of the volume that may be wound more than once, or below zero, by rounding.
+/// Share of the volume with a winding number other than 0 or 1 that counts as rounding.
 const OVERLAP: f64 = 1e-3;
-/// Least number of passes.
+/// Smallest number of passes.
 const FEWEST: usize = 9;
-/// Standard error of the passes' mean, as a part of it, at which no more are taken.
+/// Relative standard error of the passes' mean at which no more are taken.
 const AGREED: f64 = 4e-3;
 
-/// Volume of Ω in local units.
+/// Measures the volume of Ω in local units.
 pub(super) fn volume(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -47,7 +47,7 @@ pub(super) fn volume(
     }
     let columns = Columns::new(lo, hi, COLUMNS[0]);
     let one = |pass| wound(&columns.crossings(pass, vertices, triangles, &domain.bodies));
-    // Little overlap may hide from few columns.
+    // Little overlap may escape few columns.
     let plain = |overlap: f64| overlap > 10.0 * OVERLAP;
     let (union, overlap) = passes(&columns, &one, &plain, progress)?;
     let exact: f64 = domain
@@ -66,8 +66,8 @@ pub(super) fn volume(
     }
 }
 
-/// Sums over columns of two lengths, as volumes. All columns, or so many passes that the means of the first
-/// length agree, where `enough` says of the second one's part of the first that this will do.
+/// Integrates two lengths over columns, as volumes. Stops before the last column once the passes' means of the
+/// first length agree and `enough` accepts the second as a share of the first.
 fn passes(
     columns: &Columns,
     one: &dyn Fn(Pass) -> (f64, f64),
@@ -107,7 +107,7 @@ fn agree(means: &[f64]) -> bool {
     (spread / (n * (n - 1.0))).sqrt() <= AGREED * mean
 }
 
-/// Length with a winding number of at least one, and length where it is neither 0 nor 1.
+/// Returns the length with a winding number of at least one, and the length where it is neither 0 nor 1.
 fn wound(crossings: &[Crossing]) -> (f64, f64) {
     let (mut inside, mut odd) = (0.0, 0.0);
     for column in crossings.chunk_by(|a, b| a.column == b.column) {
@@ -126,7 +126,7 @@ fn wound(crossings: &[Crossing]) -> (f64, f64) {
     (inside, odd)
 }
 
-/// Length in open bodies and in the layer around sheets.
+/// Returns the length in open bodies and in the layer around sheets.
 fn asked(
     columns: &Columns,
     pass: Pass,
@@ -172,7 +172,7 @@ fn asked(
     lengths.iter().sum()
 }
 
-/// Length of the union of intervals.
+/// Returns the length of the union of intervals.
 fn length(mut intervals: Vec<(f64, f64)>) -> f64 {
     intervals.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut sum, mut end) = (0.0, f64::NEG_INFINITY);

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Welding: vertices that coincide become one, triangles that say nothing new are dropped.
+//! Welding: vertices that coincide are merged, redundant triangles are dropped.
 //!
 //! A vertex joins the nearest earlier vertex within the tolerance, or stays itself. Joining to a
 //! representative, not to a chain of neighbours, keeps a finely sampled mesh from collapsing. The grid of
-//! cells is only ever looked up, never walked, so that the result depends on the order of the vertices alone.
+//! cells is only looked up, never iterated, so the result depends on the order of the vertices alone.
 use super::local_units::LocalUnits;
 use crate::Vec3;
 use std::collections::HashMap;
 
-/// Vertices closer than this fraction of the surface's size are one vertex.
+/// Distance, as a fraction of the surface's size, within which vertices are one vertex.
 pub(super) const TOLERANCE: f64 = 1e-6;
 
-/// What welding leaves: distinct local positions and the distinct triangles over them.
+/// Result of welding: distinct local positions and the distinct triangles over them.
 pub(super) struct Joined {
-    /// Local position of each distinct used vertex, that of the first given vertex in it.
+    /// Local position of each distinct used vertex: that of its first input vertex.
     pub local: Vec<Vec3>,
-    /// The first given vertex in each distinct vertex.
+    /// First input vertex of each distinct vertex.
     pub first: Vec<u32>,
-    /// Distinct vertex of each given vertex; `u32::MAX` where no triangle uses it.
+    /// Distinct vertex of each input vertex; `u32::MAX` if no triangle uses it.
     pub of_vertex: Vec<u32>,
     /// Triangles with three distinct vertices, each once whatever its direction.
     pub triangles: Vec<[u32; 3]>,
-    /// Index of each triangle as given.
+    /// Input index of each triangle.
     pub source: Vec<u32>,
     pub duplicate_vertices: usize,
     pub unused_vertices: usize,
@@ -29,7 +29,7 @@ pub(super) struct Joined {
     pub duplicate_triangles: usize,
 }
 
-/// Welds a surface whose indices and coordinates were found valid.
+/// Welds a surface with valid indices and coordinates.
 pub(super) fn join(
     vertices: &[Vec3],
     triangles: &[[u32; 3]],
@@ -83,7 +83,7 @@ pub(super) fn join(
     }
 }
 
-/// Points hashed by cubic cells several tolerances wide: a search rarely looks into more than one.
+/// Points hashed by cubic cells several tolerances wide, so that a search rarely visits more than one.
 struct Cells {
     tolerance: f64,
     width: f64,
@@ -104,7 +104,7 @@ impl Cells {
         }
     }
 
-    /// Index of the nearest point within the tolerance, else of the new point.
+    /// Returns the index of the nearest point within the tolerance, or of the newly added point.
     fn place(&mut self, p: Vec3) -> u32 {
         let cell = |x: f64| (x / self.width).floor() as i64;
         let lo = p.add_scalar(-self.tolerance).map(cell);

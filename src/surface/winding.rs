@@ -20,20 +20,20 @@ use crate::Vec3;
 use rayon::prelude::*;
 use std::f64::consts::PI;
 
-/// A node is far when the query is farther than this many node radii from its centre.
+/// Distance from a node's centre, in node radii, beyond which a query uses the far field.
 const BETA: f64 = 2.0;
-/// The same where no more is asked than whether the winding number is above one half, and how far it must then be from that.
+/// Replaces `BETA` in the test against one half, and (`SURE`) the distance from one half at which that test decides.
 const ROUGHLY: f64 = 1.25;
 const SURE: f64 = 0.3;
-/// Triangles in a leaf, at most.
+/// Largest number of triangles in a leaf.
 const LEAF: usize = 6;
 
-/// Of nodes with no more than these below them all triangles are looked at to tell how far they reach.
+/// Largest number of nodes below a node for which its radius is taken over all its triangles.
 const FEW: usize = 6;
-/// Subtrees of more nodes are gathered side by side.
+/// Number of nodes above which the halves of a subtree are processed in parallel.
 const APART: usize = 1024;
 
-/// Triangles in a binary tree whose nodes carry the moments of what is below them.
+/// Binary tree of triangles whose nodes carry the moments of their subtrees.
 #[derive(Debug, Clone)]
 pub(crate) struct WindingTree {
     nodes: Vec<Node>,
@@ -43,11 +43,11 @@ pub(crate) struct WindingTree {
     ids: Vec<u32>,
 }
 
-/// Depth first: the first child follows its parent, `skip` is the node after the whole subtree.
+/// A node, stored depth first: its first child follows it, and `skip` is the node after its subtree.
 #[derive(Debug, Clone)]
 struct Node {
     centre: Vec3,
-    /// Squared distance beyond which the node is far.
+    /// Squared distance beyond which the far field is used.
     far2: f64,
     n: Vec3,
     /// xx yy zz xy xz yz, as coefficients of the quadratic form.
@@ -61,7 +61,7 @@ struct Node {
 }
 
 impl WindingTree {
-    /// A tree over the `chosen` triangles.
+    /// Builds a tree over the `chosen` triangles.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
         let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
         let corners = chosen.iter().map(corner).collect();
@@ -71,7 +71,7 @@ impl WindingTree {
         tree
     }
 
-    /// A tree over the `chosen` triangles, needles whole, that can be [moved](Self::set).
+    /// Builds a tree over the `chosen` triangles, with needles uncut, that can be [moved](Self::set).
     pub fn movable(vertices: &[Vec3], triangles: &[[u32; 3]], chosen: Vec<u32>) -> Self {
         let corner = |&t: &u32| triangles[t as usize].map(|v| vertices[v as usize]);
         let corners = chosen.iter().map(corner).collect();
@@ -80,7 +80,7 @@ impl WindingTree {
         tree
     }
 
-    /// Moves the vertices of a [`movable`](Self::movable) tree; it stays as it was parted.
+    /// Moves the vertices of a [`movable`](Self::movable) tree; its partition stays.
     pub fn set(&mut self, vertices: &[Vec3], triangles: &[[u32; 3]]) {
         let moved = self.corners.par_iter_mut().zip(&self.ids);
         moved.with_min_len(APART).for_each(|(corners, &id)| {
@@ -89,7 +89,7 @@ impl WindingTree {
         self.gather();
     }
 
-    /// A tree without moments.
+    /// Builds a tree without moments.
     fn over(corners: Vec<[Vec3; 3]>, ids: Vec<u32>) -> Self {
         let centroids: Vec<Vec3> = corners
             .iter()
@@ -109,25 +109,25 @@ impl WindingTree {
         }
     }
 
-    /// Winding number at a point; 0 at a point that is not finite.
+    /// Returns the winding number at a point; 0 at a point that is not finite.
     pub fn at(&self, q: &Vec3) -> f64 {
         self.without(q, u32::MAX)
     }
 
-    /// Winding number of all triangles but one. At a point of that triangle this is the mean of the values
-    /// on its two sides, which are half a turn up and down from it.
+    /// Returns the winding number of all triangles but one. At a point of that triangle this is the mean of the values
+    /// on its two sides, which are half a turn above and below it.
     pub fn without(&self, q: &Vec3, left_out: u32) -> f64 {
         self.summed(q, left_out, 1.0)
     }
 
-    /// Whether the winding number at a point is above one half.
+    /// Returns whether the winding number at a point is above one half.
     pub fn is_wound(&self, q: &Vec3) -> bool {
         let roughly = self.summed(q, u32::MAX, (ROUGHLY / BETA).powi(2));
         let is_sure = (roughly - 0.5).abs() > SURE;
         (if is_sure { roughly } else { self.at(q) }) > 0.5
     }
 
-    /// With nodes far from where their `far2` times a factor says.
+    /// Sums the tree with the squared far distances scaled by `factor`.
     fn summed(&self, q: &Vec3, left_out: u32, factor: f64) -> f64 {
         let mut far = 0.0;
         let mut near = 0.0;
@@ -150,8 +150,8 @@ impl WindingTree {
         if w.is_finite() { w } else { 0.0 }
     }
 
-    /// Sum of half the solid angles of a leaf. Each is the argument of a complex number; multiplying
-    /// those and counting turns costs one arc tangent for all.
+    /// Sums half the solid angles of a leaf. Each is the argument of a complex number; multiplying these and counting
+    /// turns costs one arc tangent for all.
     fn half_solid_angle(&self, range: std::ops::Range<usize>, q: &Vec3, left_out: u32) -> f64 {
         let (mut re, mut im, mut turns) = (1.0, 0.0, 0.0);
         for (corners, &id) in self.corners[range.clone()].iter().zip(&self.ids[range]) {
@@ -182,7 +182,7 @@ impl WindingTree {
     }
 }
 
-/// Fills the nodes of a subtree, of which the first is number `at`, children before parents; gives its moments.
+/// Fills the nodes of the subtree that starts at node `at`, children before parents; returns its moments.
 fn gather(nodes: &mut [Node], at: usize, corners: &[[Vec3; 3]]) -> Moments {
     let large = nodes.len() > APART;
     let [node, below @ ..] = nodes else {
@@ -211,7 +211,7 @@ fn gather(nodes: &mut [Node], at: usize, corners: &[[Vec3; 3]]) -> Moments {
     moments
 }
 
-/// The square of how far the triangles of a node reach from its centre.
+/// Returns the squared distance of the node's farthest corner from its centre.
 fn radius2(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 3]]) -> f64 {
     let farthest = |first: &Node, last: &Node, known: f64| {
         let all = &corners[first.first as usize..(last.first + last.count) as usize];
@@ -222,7 +222,7 @@ fn radius2(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 3]]) ->
     if below.len() <= FEW {
         return farthest(node, below.last().unwrap_or(node), 0.0);
     }
-    // What lies in a ball that reaches less far is not looked at.
+    // Skip balls that reach less far.
     let start = node.skip as usize - below.len();
     let (mut radius2, mut i) = (0.0, 0);
     while let Some(ball) = below.get(i) {
@@ -241,7 +241,7 @@ fn radius2(centre: &Vec3, node: &Node, below: &[Node], corners: &[[Vec3; 3]]) ->
 }
 
 impl Node {
-    /// 4π times the winding number of the node's triangles seen from afar.
+    /// Returns 4π times the winding number of the node's triangles in the far field.
     #[inline]
     fn far_field(&self, r: &Vec3, r2: f64) -> f64 {
         let (x, y, z) = (r.x, r.y, r.z);

@@ -7,12 +7,12 @@
 
 use crate::Vec3;
 
-/// Part of the lattice around a point, symmetric to it.
+/// Part of the lattice around a point, symmetric about it.
 #[derive(Debug, Clone)]
 pub(super) struct Bcc {
-    /// Place of the point (0, 0, 0).
+    /// Position of the point (0, 0, 0), m.
     pub centre: Vec3,
-    /// Half of the cubes' edge.
+    /// Half of the cubes' edge, m.
     pub half: f64,
     /// Largest coordinate along each axis.
     reach: [i32; 3],
@@ -22,8 +22,8 @@ pub(super) struct Bcc {
 pub(super) type At = [i32; 3];
 
 impl Bcc {
-    /// The lattice with cubes of an edge that covers a box and one cube around it, the box's middle at a point or
-    /// `shift` edges beside it (at most one); none where that takes more than `most` points.
+    /// Builds a lattice with the given cube edge that covers a box and one cube around it. Its centre is the box's
+    /// middle, displaced by `shift` edges (at most one). `None` if it takes more than `most` points.
     pub fn around(lo: Vec3, hi: Vec3, edge: f64, shift: Vec3, most: usize) -> Option<Self> {
         let half = edge / 2.0;
         let needed = (hi - lo) / 2.0 / half;
@@ -44,47 +44,47 @@ impl Bcc {
         self.reach.map(|n| 2 * n as usize + 1)
     }
 
-    /// Number of numbers; a quarter of them are points.
+    /// Returns the count of point numbers; a quarter of them are points.
     pub fn len(&self) -> usize {
         self.sides().iter().product()
     }
 
-    /// Number of a point.
+    /// Returns the number of a point.
     pub fn number(&self, at: At) -> usize {
         let [nx, ny, _] = self.sides();
         let [i, j, k]: [usize; 3] = std::array::from_fn(|a| (at[a] + self.reach[a]) as usize);
         (k * ny + j) * nx + i
     }
 
-    /// Whether the part holds these coordinates.
+    /// Returns whether the part contains these coordinates.
     pub fn holds(&self, at: At) -> bool {
         (0..3).all(|k| at[k].abs() <= self.reach[k])
     }
 
-    /// Place relative to the centre.
+    /// Returns the position relative to the centre.
     pub fn place(&self, at: At) -> Vec3 {
         Vec3::from_fn(|k, _| f64::from(at[k])) * self.half
     }
 
-    /// Points whose last coordinate is `k`, in the order of their numbers.
+    /// Returns the points whose last coordinate is `k`, in the order of their numbers.
     pub fn layer(&self, k: i32) -> impl Iterator<Item = At> + '_ {
         let first = move |n: i32| -n + ((n + k) & 1);
         let along = move |n: i32| (first(n)..=n).step_by(2);
         along(self.reach[1]).flat_map(move |j| along(self.reach[0]).map(move |i| [i, j, k]))
     }
 
-    /// Last coordinates.
+    /// Returns the range of last coordinates.
     pub fn layers(&self) -> std::ops::RangeInclusive<i32> {
         -self.reach[2]..=self.reach[2]
     }
 
-    /// All points in the order of their numbers.
+    /// Returns all points in the order of their numbers.
     pub fn points(&self) -> impl Iterator<Item = At> + '_ {
         self.layers().flat_map(|k| self.layer(k))
     }
 
-    /// The six tetrahedra that a point begins: positively oriented, the first two corners along one long edge. Each
-    /// tetrahedron is begun by one point. Those that reach out of the part are left out.
+    /// Returns the six tetrahedra that start at a point: positively oriented, the first two corners along one long
+    /// edge. Each tetrahedron starts at one point. Those that reach out of the part are left out.
     pub fn tets(&self, p: At) -> impl Iterator<Item = [At; 4]> + '_ {
         (0..6).filter_map(move |i| {
             let (k, side) = (i / 2, 1 - 2 * (i as i32 % 2));
@@ -102,8 +102,7 @@ impl Bcc {
         })
     }
 
-    /// The edges that a point begins, to higher numbers or not: three long ones, and from even points eight short
-    /// ones.
+    /// Returns the ends of the edges that start at a point: three long ones, and from even points eight short ones.
     pub fn edges(&self, p: At) -> impl Iterator<Item = At> + '_ {
         let short = if p[0] & 1 == 0 { 8 } else { 0 };
         (0..3 + short).filter_map(move |e: usize| {
@@ -117,7 +116,7 @@ impl Bcc {
     }
 }
 
-/// Whether an edge is long: its ends are both even or both odd.
+/// Returns whether an edge is long: its ends are both even or both odd.
 pub(super) fn is_long(p: At, q: At) -> bool {
     (p[0] - q[0]) & 1 == 0
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Thin joints thickened, so that what hangs together on the surface hangs together in the mesh.
+//! Thickening of thin joints, so that parts connected on the surface are connected in the mesh.
 //!
-//! Where a limb is thinner than a cell the mesh falls into pieces. Of the ways along the surface between such
-//! pieces the shortest that join them all are taken (a spanning tree), moved to the middle of the flesh, and
-//! followed on the lattice by a thin tube.
+//! A limb thinner than a cell breaks the mesh into pieces. The shortest paths along the surface that join all
+//! pieces are selected (a spanning tree). They are moved to the middle of the flesh and followed on the lattice
+//! by a thin tube.
 
 use super::bcc::{At, Bcc};
 use super::faces;
@@ -16,15 +16,16 @@ use crate::surface::Surface;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Radius of a tube, as a part of the cubes' edge: wide enough that its axis is not moved onto its own boundary.
+/// Radius of a tube, as a share of the cubes' edge: wide enough that its axis is not moved onto its own
+/// boundary.
 const RADIUS: f64 = 0.42;
-/// Steps along a way, as a part of the cubes' edge.
+/// Step along a path, as a share of the cubes' edge.
 const STEP: f64 = 0.05;
 
-/// A part of a tube: the ends of its axis, relative to the lattice's centre.
+/// Segment of a tube: the ends of its axis, relative to the lattice's centre.
 pub(super) type Axis = (Vec3, Vec3);
 
-/// Depth of a point in the tubes of a lattice.
+/// Returns the depth of a point in the tubes, relative to the lattice's centre; negative outside.
 pub(super) fn depth(axes: &[Axis], grid: &Bcc, p: Vec3) -> f64 {
     let distance = |a: &Axis| {
         let d = a.1 - a.0;
@@ -35,7 +36,7 @@ pub(super) fn depth(axes: &[Axis], grid: &Bcc, p: Vec3) -> f64 {
     RADIUS * 2.0 * grid.half - nearest
 }
 
-/// Pieces worth joining, by tetrahedron: numbers in order of appearance, crumbs without.
+/// Returns for each tetrahedron its piece, numbered in order of appearance; `None` in crumbs not worth joining.
 fn pieces(
     stuffed: &Stuffed,
     edge: f64,
@@ -53,7 +54,7 @@ fn pieces(
     Ok(piece.into_iter().map(kept).collect())
 }
 
-/// Number of pieces worth joining.
+/// Counts the pieces worth joining.
 pub(super) fn count(
     stuffed: &Stuffed,
     grid: &Bcc,
@@ -66,7 +67,7 @@ pub(super) fn count(
     Ok(kept.len())
 }
 
-/// Tubes that join the pieces of a mesh as far as the surface does.
+/// Builds tubes that join the pieces of a mesh as far as the surface connects them.
 pub(super) fn tubes(
     surface: &Surface,
     grid: &Bcc,
@@ -84,7 +85,7 @@ pub(super) fn tubes(
         of_node.get(node as usize).copied().flatten()
     };
     let welded = surface.welded();
-    // Each vertex of the surface starts in the piece of the nearest node of the lattice, if one is near.
+    // Each vertex of the surface starts in the piece of the nearest node of the lattice, if any is near.
     let start: Vec<Option<(u32, At)>> = welded
         .vertices
         .iter()
@@ -117,7 +118,7 @@ pub(super) fn tubes(
     Ok(axes)
 }
 
-/// The nearest chosen point of the lattice within 1.7 half edges.
+/// Returns the nearest chosen point of the lattice within 1.7 half edges.
 pub(super) fn nearest(grid: &Bcc, p: Vec3, chosen: impl Fn(At) -> bool) -> Option<At> {
     let q = p / grid.half;
     let low: [i32; 3] = std::array::from_fn(|k| q[k].floor() as i32);
@@ -141,7 +142,7 @@ pub(super) fn nearest(grid: &Bcc, p: Vec3, chosen: impl Fn(At) -> bool) -> Optio
         .map(|c| c.1)
 }
 
-/// Points of the lattice along a line: each the nearest to a part of it.
+/// Returns the points of the lattice along a line: the nearest to each step of it.
 fn along(grid: &Bcc, line: &[Vec3]) -> Vec<At> {
     let mut points: Vec<At> = Vec::new();
     for pair in line.windows(2) {
@@ -157,11 +158,11 @@ fn along(grid: &Bcc, line: &[Vec3]) -> Vec<At> {
     points
 }
 
-/// Shortest ways along the edges of a surface from where it starts.
+/// Shortest paths along the edges of a surface from its start vertices.
 struct Ways {
     length: Vec<f64>,
     piece: Vec<Option<u32>>,
-    /// The vertex before on the way; itself at a start.
+    /// Previous vertex on the path; itself at a start.
     before: Vec<u32>,
 }
 
@@ -181,7 +182,7 @@ impl Ways {
             piece: start.iter().map(|s| s.map(|s| s.0)).collect(),
             before: (0..x.len() as u32).collect(),
         };
-        // Lengths are not negative: their bits are in their order.
+        // Lengths are not negative, so their bits sort in the same order.
         let starts = (0u32..).zip(start).filter(|(_, s)| s.is_some());
         let mut heap: BinaryHeap<Reverse<(u64, u32)>> =
             starts.map(|(v, _)| Reverse((0, v))).collect();
@@ -203,7 +204,7 @@ impl Ways {
         ways
     }
 
-    /// The edges at which the shortest ways meet that join all pieces.
+    /// Returns the edges at which the shortest paths that join all pieces meet.
     fn joints(&self, triangles: &[[u32; 3]], x: &[Vec3], pieces: usize) -> Vec<(u32, u32)> {
         let mut meetings: Vec<(f64, u32, u32)> = Vec::new();
         for t in triangles {
@@ -230,7 +231,7 @@ impl Ways {
         joints
     }
 
-    /// The way back from a vertex to where it started.
+    /// Returns the path back from a vertex to its start.
     fn back(&self, mut v: u32) -> Vec<u32> {
         let mut way = vec![v];
         while self.before[v as usize] != v {
@@ -241,7 +242,7 @@ impl Ways {
     }
 }
 
-/// Places in the middle of the flesh under a surface.
+/// Positions in the middle of the flesh under a surface.
 struct Middle<'a> {
     surface: &'a Surface,
     inward: Vec<Vec3>,
@@ -259,7 +260,7 @@ impl<'a> Middle<'a> {
         Self { surface, inward }
     }
 
-    /// Half way through the flesh under a vertex, at most so deep.
+    /// Returns the point half way through the flesh under a vertex, at most `most` deep.
     fn at(&self, v: u32, most: f64) -> Vec3 {
         let x = self.surface.welded().vertices[v as usize];
         let Some(n) = self.inward[v as usize].try_normalize(0.0) else {

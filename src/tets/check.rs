@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What makes a tetrahedral mesh, and why one is refused.
+//! Validity of tetrahedral meshes, and errors for those that are refused.
 
 use crate::Vec3;
 use crate::aabb;
@@ -7,178 +7,178 @@ use crate::lattice::LatticeError;
 use crate::progress::Cancelled;
 use std::path::PathBuf;
 
-/// Why a tetrahedral mesh was refused, could not be filled, read or written.
+/// Reason why a tetrahedral mesh was refused, or could not be filled, read or written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TetError {
     /// The caller stopped the work.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// No elements.
+    /// The mesh has no elements.
     #[error("the mesh has no tetrahedra: it needs at least one")]
     Empty,
-    /// More than can be counted.
+    /// There are more vertices or elements than 32-bit indices allow.
     #[error("the mesh has {count} vertices or elements, more than the {most} that can be handled")]
     TooLarge {
-        /// Vertices or elements given.
+        /// Number of vertices or elements.
         count: usize,
-        /// Most that are taken.
+        /// Largest number allowed.
         most: usize,
     },
-    /// Coordinates that are infinite or not a number.
+    /// Coordinates are infinite or NaN.
     #[error(
         "vertex {vertex} has a coordinate that is infinite or not a number ({count} in all have): move or \
          delete it"
     )]
     NonFinite {
-        /// The first such vertex.
+        /// Index of the first such vertex.
         vertex: usize,
-        /// How many there are.
+        /// Number of such vertices.
         count: usize,
     },
-    /// So large or so small that volumes cannot be computed.
+    /// The mesh is so large or so small that volumes cannot be computed; holds its size, m.
     #[error("the mesh is {0:e} m across: scale it to between 1e-50 and 1e50 m")]
     Extent(f64),
-    /// A corner that does not exist.
+    /// An element refers to a vertex that does not exist.
     #[error(
         "tetrahedron {tet} uses vertex {vertex}, but there are only {count}: vertices count from 0"
     )]
     OutOfRange {
-        /// The first such tetrahedron.
+        /// Index of the first such tetrahedron.
         tet: usize,
-        /// The vertex it names.
+        /// Vertex number in the element.
         vertex: i64,
-        /// How many there are.
+        /// Number of vertices.
         count: usize,
     },
-    /// A corner used twice.
+    /// An element uses a vertex twice.
     #[error("tetrahedron {tet} uses vertex {vertex} twice: delete it, it has no volume")]
     Repeated {
-        /// The first such tetrahedron.
+        /// Index of the first such tetrahedron.
         tet: usize,
-        /// The vertex.
+        /// Index of the vertex.
         vertex: u32,
     },
-    /// Elements turned inside out.
+    /// Elements are inverted.
     #[error(
         "tetrahedron {tet} is inverted, its volume is negative ({count} of {total} are): swap two of its \
          vertices, or ask for orientation"
     )]
     Inverted {
-        /// The first such tetrahedron.
+        /// Index of the first such tetrahedron.
         tet: usize,
-        /// How many there are.
+        /// Number of such tetrahedra.
         count: usize,
-        /// Of how many.
+        /// Number of all tetrahedra.
         total: usize,
     },
-    /// Elements without volume.
+    /// Elements have no volume.
     #[error(
         "tetrahedron {tet} is flat, its volume is nothing against its edges ({count} of {total} are): delete \
          it or move its vertices apart"
     )]
     Flat {
-        /// The first such tetrahedron.
+        /// Index of the first such tetrahedron.
         tet: usize,
-        /// How many there are.
+        /// Number of such tetrahedra.
         count: usize,
-        /// Of how many.
+        /// Number of all tetrahedra.
         total: usize,
     },
-    /// Vertices of no element: nothing would hold them.
+    /// Vertices belong to no element: nothing would hold them.
     #[error(
         "vertex {vertex} belongs to no tetrahedron ({count} such vertices): delete it, or ask for unused \
          vertices to be dropped"
     )]
     Unused {
-        /// The first such vertex.
+        /// Index of the first such vertex.
         vertex: usize,
-        /// How many there are.
+        /// Number of such vertices.
         count: usize,
     },
-    /// A cube that does not split into tetrahedra; its corners are in the order `i + 2j + 4k`.
+    /// A cube does not split into valid tetrahedra; its corners are in the order `i + 2j + 4k`.
     #[error("cube {cube} cannot be split: {source}")]
     Cube {
-        /// The first such cube.
+        /// Index of the first such cube.
         cube: usize,
-        /// What is wrong; the number in it counts the tetrahedra that the cubes were split into.
+        /// Defect of the cube; its number counts the tetrahedra that the cubes were split into.
         #[source]
         source: Box<TetError>,
     },
-    /// A grid of no cubes.
+    /// A grid has no cubes or no extent.
     #[error(
         "a grid needs at least one cube along each axis and lengths above zero, not {counts:?} cubes over {lengths:?} m"
     )]
     Grid {
-        /// Cubes along x, y, z.
+        /// Numbers of cubes along x, y, z.
         counts: [usize; 3],
-        /// Lengths along x, y, z.
+        /// Lengths along x, y, z, m.
         lengths: [f64; 3],
     },
-    /// A setting of the filling out of its range.
+    /// The resolution of the filling is out of range.
     #[error("cells across must lie between 2 and 200, not {0}")]
     CellsAcross(f64),
-    /// A number of nodes that no body can have.
+    /// The wanted number of nodes is out of range.
     #[error("the number of nodes must lie between 4 and 1000000, not {0}")]
     Nodes(usize),
-    /// A surface that cannot be filled.
+    /// The surface cannot be filled.
     #[error("this surface cannot be filled with tetrahedra: {0}")]
     Unfillable(String),
-    /// Not a kind of mass matrix.
+    /// The name is not that of a kind of mass matrix.
     #[error("'{0}' is no kind of mass matrix: choose 'consistent' or 'lumped'")]
     MassKind(String),
-    /// A file that is not what its name says.
+    /// A file does not follow its format.
     #[error("{path}, line {line}: {what}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Defect of the line.
         what: String,
     },
-    /// A file that reads well, but holds no mesh.
+    /// A file follows its format, but its mesh is not valid.
     #[error("{path}: {source}")]
     Content {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with the mesh.
+        /// Defect of the mesh.
         #[source]
         source: Box<TetError>,
     },
-    /// A format that is not known.
+    /// The path's ending is not that of a known format.
     #[error("{0}: the ending says the format: .node or .ele (TetGen), .mesh (Medit), .veg (Vega)")]
     Format(PathBuf),
-    /// Cubes asked for of a mesh that was not made of them.
+    /// Cubes are requested of a mesh that was not built from them.
     #[error(
         "the mesh was not made of cubes: write it as tetrahedra, or as a .veg file of a mesh read from cubes"
     )]
     NoCubes,
-    /// Not a kind of element.
+    /// The name is not that of a kind of element.
     #[error("'{0}' is no kind of element: choose 'tet' or 'cubic' (.veg only)")]
     ElementKind(String),
-    /// The disk refuses.
+    /// A file cannot be read or written.
     #[error("{path} cannot be {action}: {what}")]
     Disk {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Read or written.
+        /// The action: read or written.
         action: &'static str,
-        /// What the system says.
+        /// Reason reported by the system.
         what: String,
     },
-    /// The mesh as a lattice.
+    /// The mesh is not valid as a lattice.
     #[error(transparent)]
     Lattice(#[from] LatticeError),
 }
 
-/// Most vertices and elements: indices of corners fit in 32 bits.
+/// Largest number of vertices and elements: indices of corners fit in 32 bits.
 const MOST: usize = u32::MAX as usize / 8;
-/// A tetrahedron is flat when six times its volume is less than this part of its longest edge cubed.
+/// Ratio of six times the volume to the longest edge cubed below which a tetrahedron is flat.
 const FLAT: f64 = 1e-9;
-/// Or when its longest edge is less than this part of the body's size.
+/// Ratio of the longest edge to the body's size below which a tetrahedron is flat as well.
 const SPECK: f64 = 1e-9;
 
-/// Refuses coordinates and corners that cannot be computed with.
+/// Checks that coordinates and corners can be computed with.
 pub(super) fn check_indices<const N: usize>(
     vertices: &[Vec3],
     elements: &[[u32; N]],
@@ -211,7 +211,7 @@ pub(super) fn check_indices<const N: usize>(
     Ok(())
 }
 
-/// How a tetrahedron lies.
+/// Orientation of a tetrahedron.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lie {
     Upright,
@@ -219,7 +219,7 @@ pub(super) enum Lie {
     Flat,
 }
 
-/// How a tetrahedron in a body of a size lies.
+/// Classifies the orientation of a tetrahedron in a body of the given size.
 pub(super) fn lie(x: &[Vec3; 4], size: f64) -> Lie {
     let mut longest = 0.0f64;
     for i in 0..4 {
@@ -241,7 +241,8 @@ pub(super) fn lie(x: &[Vec3; 4], size: f64) -> Lie {
     }
 }
 
-/// The size of a body: the diagonal of its box, within what can be computed with.
+/// Returns the size of a body: the diagonal of its box. Fails if it is too large or too small to
+/// compute with.
 pub(super) fn size(vertices: &[Vec3]) -> Result<f64, TetError> {
     let size = aabb::diagonal(vertices);
     if (1e-50..=1e50).contains(&size) {
@@ -251,7 +252,7 @@ pub(super) fn size(vertices: &[Vec3]) -> Result<f64, TetError> {
     }
 }
 
-/// Refuses inverted and flat tetrahedra.
+/// Checks for inverted and flat tetrahedra.
 pub(super) fn check_volumes(vertices: &[Vec3], tets: &[[u32; 4]]) -> Result<(), TetError> {
     let size = size(vertices)?;
     let lies: Vec<Lie> = tets
@@ -271,7 +272,7 @@ pub(super) fn check_volumes(vertices: &[Vec3], tets: &[[u32; 4]]) -> Result<(), 
     Ok(())
 }
 
-/// Refuses vertices that no element uses.
+/// Checks for vertices that no element uses.
 pub(super) fn check_used(vertices: usize, tets: &[[u32; 4]]) -> Result<(), TetError> {
     let used = used(vertices, tets);
     match used.iter().position(|u| !u) {
@@ -283,7 +284,7 @@ pub(super) fn check_used(vertices: usize, tets: &[[u32; 4]]) -> Result<(), TetEr
     }
 }
 
-/// Which vertices the elements use.
+/// Returns for each vertex whether an element uses it.
 pub(super) fn used<const N: usize>(vertices: usize, elements: &[[u32; N]]) -> Vec<bool> {
     let mut used = vec![false; vertices];
     for &v in elements.iter().flatten() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cubes in six tetrahedra each, so that neighbours agree, and bars made of them.
+//! Cubes split into six tetrahedra each, consistently between neighbours, and bars made of them.
 //!
-//! Each face of a cube is cut by the diagonal through the smallest of its four vertex numbers: neighbours see
+//! Each face of a cube is cut by the diagonal through the smallest of its four vertex numbers. Neighbours see
 //! the same numbers and cut alike, whatever their corner orders. The tetrahedra join the cube's smallest vertex
-//! to the two halves of the three faces that it is not on. [dompierre1999]
+//! to the two halves of the three faces that do not contain it. [dompierre1999]
 
 use super::{TetError, TetMesh, check};
 use crate::Vec3;
@@ -13,8 +13,8 @@ impl TetMesh {
     /// Splits cubes (hexahedra, corners in the order `i + 2j + 4k`) into six tetrahedra each.
     ///
     /// # Errors
-    /// [`TetError::Cube`] for the first cube that has a corner that does not exist or twice, or that is so
-    /// crooked that a part of it is inverted or flat; else as [`TetMesh::new`].
+    /// [`TetError::Cube`] for the first cube with a corner that does not exist or is used twice, or so
+    /// distorted that a part of it is inverted or flat; else those of [`TetMesh::new`].
     pub fn from_cubes(vertices: Vec<Vec3>, cubes: Vec<[u32; 8]>) -> Result<Self, TetError> {
         let of_cube = |cube: usize, e: TetError| TetError::Cube {
             cube,
@@ -32,8 +32,8 @@ impl TetMesh {
         Ok(Self { cubes, ..mesh })
     }
 
-    /// A bar: `counts` cubes along x, y, z over `lengths` metres from the origin, six tetrahedra each. Vertex
-    /// `(i, j, k)` has the number `(i (n_y + 1) + j)(n_z + 1) + k`.
+    /// Builds a bar: `counts` cubes along x, y, z over `lengths` metres from the origin, six tetrahedra each.
+    /// Vertex `(i, j, k)` has the number `(i (n_y + 1) + j)(n_z + 1) + k`.
     ///
     /// # Errors
     /// [`TetError::Grid`], [`TetError::TooLarge`].
@@ -72,7 +72,7 @@ impl TetMesh {
     }
 }
 
-/// The six tetrahedra of a cube.
+/// Splits a cube into six tetrahedra.
 fn split(cube: &[u32; 8]) -> [[u32; 4]; 6] {
     let first = (0..8).min_by_key(|&c| cube[c]).unwrap_or(0);
     let mut tets = [[0; 4]; 6];

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Faces that tetrahedra share, and those that none shares: the boundary, and pieces that hang together by whole faces.
+//! Faces that tetrahedra share, boundary faces, and pieces connected by whole faces.
 //!
-//! Faces are put in groups by their lowest node, so that only the few of one node are sorted at a time: the work grows with the
-//! number of faces alone, and can be stopped between groups.
+//! Faces are grouped by their lowest node, so that only the few of one node are sorted at a time. The work is linear in
+//! the number of faces, and can be stopped between groups.
 
 use crate::lattice::Cell;
 use crate::progress::{Cancelled, Progress, Silent, step};
 use crate::sets::DisjointSets;
 
-/// Stage of the progress; it is asked at the end of the part that it is given.
+/// Stage of the progress, which is polled at the end of its part.
 const STAGE: &str = "looking for loose pieces";
-/// The progress is asked once for so many nodes.
+/// Number of nodes between polls of the progress.
 const ASKED: usize = 1 << 16;
 
-/// A face of a group: its other two nodes ascending, and 4 times its tetrahedron plus its number there.
+/// A face of a group: its other two nodes ascending, and 4 times its tetrahedron plus its index there.
 type Face = ([u32; 2], u32);
 
 /// Calls `f` with the faces of each lowest node in turn, sorted.
@@ -33,7 +33,7 @@ fn each_group(
     };
     ask()?;
     let nodes = tets.iter().flatten().max().map_or(0, |&v| v as usize + 1);
-    // Where the faces of a node end; as they are put in their places, where they begin.
+    // First the end of each node's faces; once these are in place, their beginning.
     let mut begin = vec![0usize; nodes + 1];
     for [lowest, ..] in tets.iter().flat_map(faces) {
         begin[lowest as usize] += 1;
@@ -61,10 +61,10 @@ fn each_group(
     Ok(())
 }
 
-/// Returns for each tetrahedron the piece it belongs to by whole faces, pieces numbered in order of appearance.
+/// Returns for each tetrahedron its piece connected by whole faces, numbered in order of appearance.
 ///
 /// # Errors
-/// A stop by the progress.
+/// [`Cancelled`] if the progress stops it.
 pub(super) fn pieces(tets: &[[u32; 4]], progress: &dyn Progress) -> Result<Vec<u32>, Cancelled> {
     let mut sets = DisjointSets::new(tets.len());
     each_group(tets, progress, |group| {
@@ -75,15 +75,15 @@ pub(super) fn pieces(tets: &[[u32; 4]], progress: &dyn Progress) -> Result<Vec<u
     Ok(sets.numbers())
 }
 
-/// Returns the faces of one tetrahedron only, counter-clockwise seen from outside, in the order of the tetrahedra.
+/// Returns the faces with one tetrahedron only, counter-clockwise seen from outside, in the order of the tetrahedra.
 pub(super) fn boundary(tets: &[[u32; 4]]) -> Vec<[u32; 3]> {
     boundary_watched(tets, &Silent).unwrap_or_default()
 }
 
-/// As [`boundary`], which the progress may stop.
+/// Finds the [`boundary`] with a progress.
 ///
 /// # Errors
-/// A stop by the progress.
+/// [`Cancelled`] if the progress stops it.
 pub(super) fn boundary_watched(
     tets: &[[u32; 4]],
     progress: &dyn Progress,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Filling a surface with tetrahedra.
 //!
-//! The domain is Ω of [`Surface`] (inside where the winding number exceeds one half, a thin layer around sheets), so
-//! that open, doubled and self-intersecting surfaces are filled as far as they enclose something. The boundary of
-//! the mesh lies on the surface; points of the surface a little outside of it are placed by the nearest element
+//! The domain is Ω of [`Surface`]: winding number above one half, and a thin layer around sheets. So open, doubled
+//! and self-intersecting surfaces are filled as far as they enclose something. The boundary of the mesh lies on the
+//! surface. Points of the surface slightly outside the mesh are embedded in the nearest element
 //! ([`Lattice::embed`](crate::lattice::Lattice::embed)).
 
 use super::bcc::Bcc;
@@ -19,36 +19,36 @@ use crate::surface::Surface;
 /// Settings of [`TetMesh::fill`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FillOptions {
-    /// Cells along the diagonal of the body's box; 2 to 200, useful 8 to 40. None: 12, or as many as it takes to fill
-    /// nearly all of the surface, up to 40.
+    /// Cells along the diagonal of the body's box; 2 to 200, useful 8 to 40. `None`: 12, or up to 40 if needed to fill
+    /// nearly all of the surface.
     pub cells_across: Option<f64>,
-    /// Wanted number of nodes, 4 to 1,000,000: in place of `cells_across` the resolution that comes nearest is taken.
+    /// Wanted number of nodes, 4 to 1,000,000. If set, the nearest resolution replaces `cells_across`.
     pub nodes: Option<usize>,
 }
 
-/// Resolutions that are tried where none is asked for: the first that fills all but such a part of the surface, and of
-/// the volume.
+/// Default resolutions, and (`LITTLE`) the share of surface and volume that the first sufficient one may leave
+/// unfilled.
 const USUAL: [f64; 4] = [12.0, 18.0, 27.0, 40.0];
 const LITTLE: f64 = 0.02;
 
-/// Most points of the lattice, inside and outside together.
+/// Largest number of lattice points, inside and outside together.
 const MOST: usize = 8_000_000;
-/// Finest and coarsest resolution.
+/// Coarsest and finest resolution.
 const ACROSS: std::ops::RangeInclusive<f64> = 2.0..=200.0;
-/// Attempts at a wanted number of nodes, the error at which one is good enough, and those between which shifted lattices
-/// are tried.
+/// Attempts at a wanted number of nodes; the relative error that ends them (`CLOSE`); and the range of errors in which
+/// shifted lattices are tried (`NEAR`, `FAR`).
 const ATTEMPTS: usize = 12;
 const CLOSE: f64 = 0.01;
 const NEAR: f64 = 0.03;
 const FAR: f64 = 0.5;
-/// Shifts of the lattice, in cubes.
+/// Shifts of the lattice, in cube edges.
 const SHIFTS: [[f64; 3]; 4] = [
     [0.0, 0.0, 0.0],
     [0.25, 0.125, 0.0625],
     [0.4375, 0.1875, 0.3125],
     [0.125, 0.375, 0.25],
 ];
-/// Widest margin, as a part of the cubes' edge, and the error of the volume that needs none.
+/// Widest margin, as a share of the cubes' edge, and (`RIGHT`) the relative error of the volume that is accepted.
 const MARGIN: f64 = 0.2;
 const RIGHT: f64 = 0.003;
 
@@ -56,10 +56,10 @@ impl TetMesh {
     /// Fills a surface with tetrahedra by isosurface stuffing: the boundary on the surface, the inside regular,
     /// dihedral angles above five degrees. Deterministic. \[labelle2007\]
     ///
-    /// [`TetMesh::notes`] tells of separate pieces and of parts too thin to be filled.
+    /// [`TetMesh::notes`] lists separate pieces and parts too thin to be filled.
     ///
     /// # Errors
-    /// [`TetError::Unfillable`] where nothing is enclosed at this resolution; [`TetError::CellsAcross`],
+    /// [`TetError::Unfillable`] if nothing is enclosed at this resolution; [`TetError::CellsAcross`],
     /// [`TetError::Nodes`], [`TetError::Cancelled`].
     pub fn fill(
         surface: &Surface,
@@ -82,7 +82,7 @@ impl TetMesh {
     }
 }
 
-/// At so many cells across, with the part of the surface that no cell is near.
+/// Fills at a resolution, and returns the share of the surface that no cell is near.
 fn filled(
     surface: &Surface,
     across: f64,
@@ -96,11 +96,11 @@ fn filled(
     fill_once(surface, grid, progress)
 }
 
-/// The coarsest of the usual resolutions that fills nearly everything, or the finest.
+/// Fills at the coarsest default resolution that fills nearly everything, or at the finest.
 fn usual(surface: &Surface, progress: &dyn Progress) -> Result<TetMesh, TetError> {
     let mut last = Err(TetError::Empty);
     for (i, across) in USUAL.into_iter().enumerate() {
-        // Each takes about as long as all before it together.
+        // Each takes about as long as all previous ones together.
         let part = Part {
             whole: progress,
             from: if i == 0 {
@@ -126,10 +126,10 @@ fn usual(surface: &Surface, progress: &dyn Progress) -> Result<TetMesh, TetError
     last
 }
 
-/// The resolution whose number of nodes comes nearest to a wanted one.
+/// Searches for the resolution whose number of nodes comes nearest to a wanted one.
 ///
-/// On a body with flat sides the number rises by jumps, as whole layers of points come in: where the lattice
-/// that is symmetric to the body's middle has none near enough, shifted ones are tried.
+/// On a body with flat sides the number jumps, as whole layers of points come in. If the lattice symmetric about the
+/// body's middle comes not near enough, shifted ones are tried.
 fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<TetMesh, TetError> {
     let mut best: Option<(f64, TetMesh)> = None;
     let mut failure = None;
@@ -148,7 +148,7 @@ fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<T
             Err(e @ TetError::Unfillable(_)) => failure = failure.or(Some(e)),
             Err(e) => return Err(e),
         }
-        // A shift helps where a number was missed by a little.
+        // A shift helps only after a near miss.
         if best.as_ref().is_none_or(|b| !(NEAR..FAR).contains(&b.0)) {
             break;
         }
@@ -162,21 +162,21 @@ fn search(surface: &Surface, wanted: usize, progress: &dyn Progress) -> Result<T
     }
 }
 
-/// The best mesh on a shifted lattice, with its relative error.
+/// Returns the best mesh on a shifted lattice, with its relative error.
 fn search_shifted(
     surface: &Surface,
     wanted: usize,
     shift: Vec3,
     progress: &dyn Progress,
 ) -> Result<(f64, TetMesh), TetError> {
-    // Two lattice points to a cube, and half as many again on the boundary.
+    // Two lattice points per cube, and half as many again on the boundary.
     let density = 3.0 * surface.volume() / wanted as f64;
     let mut across = (surface.size() / density.cbrt()).clamp(*ACROSS.start(), *ACROSS.end());
     let mut best: Option<(f64, TetMesh)> = None;
     // Resolutions known to give too few and too many nodes.
     let (mut low, mut high) = (*ACROSS.start(), *ACROSS.end());
     let mut failure = None;
-    // A body that fills so little of its box that this does not do is not worth the wait.
+    // A body for which this does not suffice fills too little of its box to be worth the wait.
     let most = (60 * wanted).clamp(100_000, MOST);
     for attempt in 0..ATTEMPTS {
         let part = Part {
@@ -214,7 +214,7 @@ fn search_shifted(
             break;
         }
         let next = across / ratio.clamp(0.1, 10.0).cbrt();
-        // Where the guess leaves the bracket or creeps, the middle is taken.
+        // If the guess leaves the bracket or creeps, bisect.
         let margin = 0.05 * (high - low);
         across = if attempt < 6 && next > low + margin && next < high - margin {
             next
@@ -225,7 +225,7 @@ fn search_shifted(
     best.ok_or(failure.unwrap_or(TetError::Nodes(wanted)))
 }
 
-/// The lattice for so many cells across; none where it would take more than `most` points.
+/// Returns the lattice for a resolution; `None` if it would take more than `most` points.
 fn grid(surface: &Surface, across: f64, shift: Vec3, most: usize) -> Option<Bcc> {
     let (lo, hi) = surface.bounds();
     let pad = Vec3::repeat(surface.layer());
@@ -294,10 +294,10 @@ fn fill_once(
     Ok((mesh, share))
 }
 
-/// Fills the domain widened (or narrowed) by such a margin that the mesh has the domain's volume.
+/// Fills the domain widened (or narrowed) by the margin at which the mesh has the domain's volume.
 ///
-/// Flat faces between points on a round surface cut off some of it, and parts thinner than a cell are lost: at
-/// useful resolutions a few percent, which a margin of a small part of a cell makes good.
+/// Flat faces between points cut off some of a round surface, and parts thinner than a cell are lost. At useful
+/// resolutions that is a few percent, which a margin of a small part of a cell compensates.
 fn of_volume(
     depths: &Depths<'_>,
     wanted: f64,
@@ -306,7 +306,7 @@ fn of_volume(
     let edge = 2.0 * depths.grid.half;
     let limit = MARGIN * edge;
     let mut margin = 0.0;
-    // The margin before and its lack of volume.
+    // Previous margin and its lack of volume.
     let mut before: Option<(f64, f64)> = None;
     let mut best: Option<(f64, Stuffed)> = None;
     for round in 0..5 {
@@ -318,7 +318,7 @@ fn of_volume(
         };
         let stuffed = depths.stuff(margin, &part)?;
         let lack = wanted - stuffed.volume();
-        // Without a margin before: the area that a layer would cover.
+        // Without a previous margin: the area that a layer would cover.
         let slope = before
             .map(|(m, l)| (l - lack) / (margin - m))
             .filter(|s| *s > 0.0 && s.is_finite());
@@ -339,7 +339,7 @@ fn of_volume(
     best.map(|b| b.1).ok_or(TetError::Empty)
 }
 
-/// The pieces of a mesh that hang together by whole faces.
+/// Pieces of a mesh that are connected by whole faces.
 struct Pieces {
     nodes: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
@@ -347,8 +347,8 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Parts pieces that touch at an edge or a point only (they would swing there without resistance), and drops
-    /// crumbs smaller than one cube of the lattice beside larger pieces.
+    /// Separates pieces that touch only at an edge or a point, where they would swing without resistance. Drops
+    /// crumbs smaller than one cube of the lattice next to larger pieces.
     fn new(
         (nodes, mut tets): (Vec<Vec3>, Vec<[u32; 4]>),
         edge: f64,
@@ -363,7 +363,7 @@ impl Pieces {
         let largest = volumes.iter().copied().fold(0.0, f64::max);
         let crumb = |p: u32| volumes[p as usize] < edge.powi(3).min(0.25 * largest);
         let crumbs = (0..count as u32).filter(|&p| crumb(p)).count();
-        // A node of several pieces is doubled: one for each.
+        // A node of several pieces is copied: one for each.
         let mut number: Vec<Vec<(u32, u32)>> = vec![Vec::new(); nodes.len()];
         let mut kept = Vec::new();
         for (t, &p) in tets.iter_mut().zip(&piece).filter(|(_, p)| !crumb(**p)) {
@@ -402,8 +402,8 @@ impl Pieces {
     }
 }
 
-/// A sentence about parts of the surface that no cell is near, and how much of it they are: triangles farther from every inner point of the
-/// lattice than a cell is wide.
+/// Reports the parts of the surface that no cell is near, as a sentence and as a share of the area: triangles farther
+/// than a cell's width from every inner point of the lattice.
 fn thin_parts(surface: &Surface, grid: &Bcc, node_of_point: &[u32]) -> Option<(String, f64)> {
     let welded = surface.welded();
     let bare = |t: &[u32; 3]| {

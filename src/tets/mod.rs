@@ -21,9 +21,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`TetMesh::new`] takes a mesh as it is and refuses by number what does not make a body; [`TetMesh::mended`]
-//! mends what can be mended without a guess. [`TetMesh::from_cubes`] splits cubes, [`TetMesh::grid`] makes
-//! bars of them.
+//! [`TetMesh::new`] takes a finished mesh and names the first element or vertex that does not make a body.
+//! [`TetMesh::mended`] first repairs what needs no guess. [`TetMesh::from_cubes`] splits cubes,
+//! [`TetMesh::grid`] makes bars of them.
 //!
 //! A tetrahedron is positively oriented when `(b − a) × (c − a) · (d − a) > 0`: seen from its last corner, the
 //! first three run clockwise.
@@ -55,15 +55,15 @@ use std::str::FromStr;
 pub struct TetMesh {
     vertices: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
-    /// What the tetrahedra were split from, six of each in order; or empty.
+    /// Cubes that the tetrahedra were split from, six of each in order; empty for other meshes.
     cubes: Vec<[u32; 8]>,
     notes: Vec<String>,
 }
 
-/// How mass is spread over the nodes.
+/// Distribution of mass over the nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MassKind {
-    /// The integrals of the elements' own functions: `ρ |T|/20 (1 + δ_ab)`.
+    /// Integrals of the elements' own functions: `ρ |T|/20 (1 + δ_ab)`.
     #[default]
     Consistent,
     /// A quarter of each element at each of its corners: a diagonal matrix.
@@ -82,20 +82,20 @@ impl FromStr for MassKind {
     }
 }
 
-/// What [`TetMesh::mended`] may change.
+/// Repairs that [`TetMesh::mended`] may make.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mend {
-    /// Turn inverted tetrahedra round, by swapping their last two corners.
+    /// Whether to turn inverted tetrahedra, by swapping their last two corners.
     pub orient: bool,
-    /// Leave out vertices of no element; the others keep their order.
+    /// Whether to drop vertices that no element uses; the others keep their order.
     pub drop_unused: bool,
 }
 
 impl TetMesh {
-    /// A mesh of vertices (metres) and positively oriented tetrahedra.
+    /// Builds a mesh from vertices (m) and positively oriented tetrahedra.
     ///
     /// # Errors
-    /// What does not make a body, naming the first tetrahedron or vertex: [`TetError::Empty`], `NonFinite`,
+    /// The first tetrahedron or vertex that does not make a body: [`TetError::Empty`], `NonFinite`,
     /// `OutOfRange`, `Repeated`, `Inverted`, `Flat`, `Unused`, `Extent`, `TooLarge`.
     pub fn new(vertices: Vec<Vec3>, tets: Vec<[u32; 4]>) -> Result<Self, TetError> {
         check::check_indices(&vertices, &tets)?;
@@ -109,10 +109,10 @@ impl TetMesh {
         })
     }
 
-    /// A mesh after what `mend` allows was mended.
+    /// Builds a mesh after the repairs that `mend` allows.
     ///
     /// # Errors
-    /// As [`TetMesh::new`], for what is left.
+    /// Those of [`TetMesh::new`], for the repaired mesh.
     pub fn mended(
         mut vertices: Vec<Vec3>,
         mut tets: Vec<[u32; 4]>,
@@ -133,48 +133,49 @@ impl TetMesh {
         Self::new(vertices, tets)
     }
 
-    /// Positions at rest, metres.
+    /// Returns the positions at rest, m.
     pub fn vertices(&self) -> &[Vec3] {
         &self.vertices
     }
 
-    /// The tetrahedra.
+    /// Returns the tetrahedra.
     pub fn tets(&self) -> &[[u32; 4]] {
         &self.tets
     }
 
-    /// The cubes that the tetrahedra were split from (corners `i + 2j + 4k`), six tetrahedra of each in order;
-    /// empty for a mesh that was not made of cubes.
+    /// Returns the cubes that the tetrahedra were split from (corners `i + 2j + 4k`), six tetrahedra of each
+    /// in order; empty for a mesh that was not built from cubes.
     pub fn cubes(&self) -> &[[u32; 8]] {
         &self.cubes
     }
 
-    /// What the making of the mesh has to say, one sentence each.
+    /// Returns notes on the construction of the mesh, one sentence each.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// Corner positions of a tetrahedron.
+    /// Returns the corner positions of a tetrahedron.
     pub fn corners(&self, tet: usize) -> [Vec3; 4] {
         self.tets[tet].map(|v| self.vertices[v as usize])
     }
 
-    /// Volume, m³.
+    /// Returns the volume, m³.
     pub fn volume(&self) -> f64 {
         (0..self.tets.len()).map(|t| volume(&self.corners(t))).sum()
     }
 
-    /// Size: diagonal of the bounding box, metres.
+    /// Returns the size: the diagonal of the bounding box, m.
     pub fn size(&self) -> f64 {
         check::size(&self.vertices).unwrap_or_default()
     }
 
-    /// Faces of one tetrahedron only, counter-clockwise seen from outside, in the order of the tetrahedra.
+    /// Returns the faces with one tetrahedron only, counter-clockwise seen from outside, in the order of the
+    /// tetrahedra.
     pub fn surface_triangles(&self) -> Vec<[u32; 3]> {
         faces::boundary(&self.tets)
     }
 
-    /// Number of pieces that share no vertex.
+    /// Returns the number of pieces that share no vertex.
     pub fn components(&self) -> usize {
         let mut sets = DisjointSets::new(self.vertices.len());
         for t in &self.tets {
@@ -188,22 +189,22 @@ impl TetMesh {
             .map_or(0, |n| n as usize + 1)
     }
 
-    /// The same cells as a control lattice without bones: it places points among the nodes
+    /// Returns the same cells as a control lattice without bones, which embeds points among the nodes
     /// ([`Lattice::embed`]).
     ///
     /// # Errors
-    /// None for a mesh that could be made; the lattice checks once more.
+    /// Never for a valid mesh; the lattice checks once more.
     pub fn lattice(&self) -> Result<Lattice, TetError> {
         let cells = self.tets.iter().map(|&t| Cell::Tetrahedron(t)).collect();
         Ok(Lattice::new(self.vertices.clone(), cells)?)
     }
 
-    /// The elements in one material, for energies, stiffness and rotations.
+    /// Returns the elements in one material, for energies, stiffness and rotations.
     pub fn elements(&self, material: &Material) -> Elements {
         Elements::tetrahedra(&self.vertices, &self.tets, material)
     }
 
-    /// The mass matrix, kg: one number per pair of nodes, for all three axes.
+    /// Returns the mass matrix, kg: one number per pair of nodes, for all three axes.
     pub fn mass_matrix(&self, material: &Material, kind: MassKind) -> ScalarMatrix {
         let consistent = || tetrahedral_mass(&self.vertices, &self.tets, material.density());
         match kind {
@@ -213,7 +214,7 @@ impl TetMesh {
     }
 }
 
-/// Leaves out vertices of no element and numbers the others anew.
+/// Drops vertices that no element uses and renumbers the others.
 fn drop_unused<const N: usize>(vertices: &mut Vec<Vec3>, elements: &mut [[u32; N]]) {
     let used = check::used(vertices.len(), elements);
     let mut number = vec![0u32; vertices.len()];

@@ -3,9 +3,9 @@
 //! [labelle2007]
 //!
 //! Points of the lattice are inside (+), on (0) or outside (−). Edges from + to − are cut where they cross the
-//! surface; a point too near to one of its cuts is moved there and becomes 0. What is left of each tetrahedron on
-//! the inside is one of a few shapes, split so that neighbours agree. In the limit of a fine lattice and whatever
-//! the surface, dihedral angles stay above ten degrees.
+//! surface; a point too near to one of its cuts is moved there and becomes 0. The inner remainder of each tetrahedron
+//! is one of a few shapes, split so that neighbours agree. In the limit of a fine lattice, dihedral angles stay above
+//! ten degrees for every surface.
 //!
 //! Deviations: points are moved in the order of their nearness, not of their numbers, so that a symmetric body
 //! keeps its symmetry; on faces whose two cut edges are short the shorter diagonal is taken in place of the
@@ -20,23 +20,23 @@ use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::surface::Surface;
 use rayon::prelude::*;
 
-/// A point nearer than this part of an edge to a cut is moved there: long edges and short ones.
+/// Share of an edge within which a point is moved to a cut, for long edges and for short ones.
 const NEAR_LONG: f64 = 0.24999;
 const NEAR_SHORT: f64 = 0.41189;
-/// Distance from the surface at which a cut is good enough, as a part of half the cubes' edge.
+/// Distance from the surface at which a cut is accepted, as a share of half the cubes' edge.
 const CUT: f64 = 1e-4;
-/// Difference below which two such parts are alike.
+/// Difference below which two shares of an edge are equal.
 const ALIKE: f64 = 1e-6;
-/// No node.
+/// Marks a missing node.
 pub(super) const NONE: u32 = u32::MAX;
-/// Distances below this part of the cubes' edge count as on the surface.
+/// Distance, as a share of the cubes' edge, below which a point counts as on the surface.
 const ON: f64 = 1e-6;
 
 /// Nodes relative to the lattice's centre, and tetrahedra.
 pub(super) struct Stuffed {
     pub nodes: Vec<Vec3>,
     pub tets: Vec<[u32; 4]>,
-    /// By number of the lattice: the node at the point, [`NONE`] without.
+    /// For each lattice number, the node at the point; [`NONE`] without one.
     pub node_of_point: Vec<u32>,
 }
 
@@ -46,10 +46,10 @@ impl Stuffed {
         self.tets.iter().map(one).sum()
     }
 
-    /// Area of the boundary.
+    /// Returns the area of the boundary.
     ///
     /// # Errors
-    /// A stop by the progress.
+    /// [`Cancelled`] if the progress stops it.
     pub fn area(&self, progress: &dyn Progress) -> Result<f64, Cancelled> {
         let one = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| self.nodes[v as usize]);
@@ -62,7 +62,7 @@ impl Stuffed {
 
 /// An edge from the inside to the outside.
 struct Cut {
-    /// Numbers of its ends, ascending.
+    /// Lattice numbers of its ends, ascending.
     ends: (usize, usize),
     place: Vec3,
 }
@@ -71,7 +71,7 @@ struct Cut {
 pub(super) struct Depths<'a> {
     surface: &'a Surface,
     pub grid: Bcc,
-    /// By number of the lattice: distance to the boundary, positive inside.
+    /// For each lattice number, the distance to the boundary, positive inside.
     values: Vec<f64>,
     /// Tubes that belong to the domain whatever the margin.
     pub tubes: Vec<Axis>,
@@ -107,7 +107,7 @@ impl<'a> Depths<'a> {
     /// Fills the domain widened by a margin.
     ///
     /// # Errors
-    /// A stop by the progress.
+    /// [`Cancelled`] if the progress stops it.
     pub fn stuff(&self, margin: f64, progress: &dyn Progress) -> Result<Stuffed, Cancelled> {
         const STAGE: &str = "building cells";
         let part = |from: f64, to: f64| Part {
@@ -179,7 +179,7 @@ impl<'a> Depths<'a> {
     }
 }
 
-/// Calls `f` with each point of a lattice in order; asks the progress before each layer.
+/// Calls `f` with each point of a lattice in order; polls the progress before each layer.
 fn each_layer(
     grid: &Bcc,
     (progress, stage): (&dyn Progress, &str),
@@ -194,8 +194,8 @@ fn each_layer(
     Ok(())
 }
 
-/// Where a function of different signs at 0 and 1 changes its sign, or is small enough: false position (Illinois),
-/// then halving.
+/// Finds where a function with different signs at 0 and 1 changes sign or is small enough: false position
+/// (Illinois), then bisection.
 fn root((mut a, mut b): (f64, f64), small: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (mut lo, mut hi) = (0.0, 1.0);
     for i in 0..24 {
@@ -223,13 +223,13 @@ fn root((mut a, mut b): (f64, f64), small: f64, f: impl Fn(f64) -> f64) -> f64 {
     (lo + hi) / 2.0
 }
 
-/// A corner of what is left of a tetrahedron.
+/// A node number, as a corner of the remainder of a tetrahedron.
 type Corner = u32;
 
 struct Maker<'a> {
     grid: &'a Bcc,
     signs: Vec<i8>,
-    /// Points that were moved, by number, ascending.
+    /// Moved points by lattice number, ascending.
     places: Vec<(usize, Vec3)>,
     cuts: Vec<Cut>,
     number_of_point: Vec<u32>,
@@ -257,7 +257,7 @@ impl Maker<'_> {
             let (a, b) = self.cuts[c].ends;
             if self.signs[a] * self.signs[b] < 0 {
                 self.signs[point] = 0;
-                // Cuts equally near, as on a plane of symmetry, have the same say.
+                // Cuts equally near, as on a plane of symmetry, contribute equally.
                 let alike = near[i..].iter().take_while(|n| n.0 <= part + ALIKE);
                 let (sum, count) = alike
                     .filter(|n| n.1 == point)
@@ -285,7 +285,7 @@ impl Maker<'_> {
         self.signs[self.grid.number(p)]
     }
 
-    /// What is inside of one tetrahedron that has an inner corner.
+    /// Builds the inner part of one tetrahedron that has an inner corner.
     fn fill(&mut self, tet: [At; 4]) {
         let of_sign =
             |s: i8| -> Vec<At> { tet.iter().copied().filter(|&p| self.sign(p) == s).collect() };
@@ -319,7 +319,7 @@ impl Maker<'_> {
             (&[p, q], &[m, n]) => {
                 let top = [self.point(p), self.cut(p, m), self.cut(p, n)];
                 let bottom = [self.point(q), self.cut(q, m), self.cut(q, n)];
-                // The quadrilateral of four cuts is on the boundary: either diagonal.
+                // The quadrilateral of four cuts is on the boundary: either diagonal is possible.
                 let first = [self.falls(p, q, m), false, self.falls(q, p, n)];
                 let second = [first[0], true, first[2]];
                 self.prism(top, bottom, &[first, second]);
@@ -338,8 +338,9 @@ impl Maker<'_> {
         }
     }
 
-    /// Whether the quadrilateral that `m` cuts off the triangle `p q m` is split by the diagonal from `p` to the
-    /// cut on `q m`; else from `q` to the cut on `p m`. The same for both tetrahedra at the triangle.
+    /// Returns whether the diagonal from `p` to the cut on `q m` splits the quadrilateral that `m` cuts off the
+    /// triangle `p q m`; otherwise the one from `q` to the cut on `p m` does. Both tetrahedra at the triangle
+    /// agree.
     fn falls(&mut self, p: At, q: At, m: At) -> bool {
         if is_long(p, m) {
             return LONG_RULE;
@@ -357,7 +358,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The quadrilateral that `m` cuts off the triangle `p q m`, its diagonal from first to third.
+    /// Returns the quadrilateral that `m` cuts off the triangle `p q m`, its diagonal from first to third.
     fn quad(&mut self, p: At, q: At, m: At) -> [Corner; 4] {
         let (a, b, c, d) = (self.point(p), self.point(q), self.cut(q, m), self.cut(p, m));
         if self.falls(p, q, m) {
@@ -367,8 +368,9 @@ impl Maker<'_> {
         }
     }
 
-    /// A prism in three tetrahedra. `falls[i]`: the diagonal of the quadrilateral between corners i and i + 1 runs
-    /// from the top's corner i to the bottom's i + 1. Of several ways the one with the best angles is taken.
+    /// Splits a prism into three tetrahedra. `falls[i]`: the diagonal of the quadrilateral between corners i and
+    /// i + 1 runs from the top's corner i to the bottom's i + 1. Of several `ways` the one with the best angles is
+    /// taken.
     fn prism(&mut self, top: [Corner; 3], bottom: [Corner; 3], ways: &[[bool; 3]]) {
         let worst = |tets: &[[Corner; 4]; 3]| {
             let q = |t: &[Corner; 4]| quality(&self.upright(*t).map(|v| self.nodes[v as usize]));
@@ -396,7 +398,7 @@ impl Maker<'_> {
         self.tets.push(t);
     }
 
-    /// The node of a point of the lattice.
+    /// Returns the node of a point of the lattice.
     fn point(&mut self, p: At) -> Corner {
         let number = self.grid.number(p);
         if self.number_of_point[number] == NONE {
@@ -408,14 +410,14 @@ impl Maker<'_> {
         self.number_of_point[number]
     }
 
-    /// The node where an edge is cut.
+    /// Returns the node at which an edge is cut.
     fn cut(&mut self, p: At, q: At) -> Corner {
         let (a, b) = (self.grid.number(p), self.grid.number(q));
         let ends = (a.min(b), a.max(b));
-        // There is a cut for every two ends of different signs.
+        // Every pair of ends with different signs has a cut.
         let at = self.cuts.binary_search_by_key(&ends, |c| c.ends);
         let Ok(at) = at else {
-            // Never seen; the middle is a place that cannot be far wrong.
+            // Not expected; the midpoint cannot be far wrong.
             self.nodes
                 .push(0.5 * (self.grid.place(p) + self.grid.place(q)));
             return self.nodes.len() as u32 - 1;
@@ -428,10 +430,10 @@ impl Maker<'_> {
     }
 }
 
-/// On a face with one long and one short cut edge, whether the diagonal starts at the inner end of the long one.
+/// Whether the diagonal of a face with one long and one short cut edge starts at the inner end of the long one.
 const LONG_RULE: bool = true;
 
-/// The three tetrahedra of a prism with diagonals; none where the diagonals run round in a circle.
+/// Returns the three tetrahedra of a prism with diagonals; `None` if the diagonals form a cycle.
 fn prism(top: [Corner; 3], bottom: [Corner; 3], falls: [bool; 3]) -> Option<[[Corner; 4]; 3]> {
     // A corner on two diagonals sees the whole prism.
     for i in 0..3 {

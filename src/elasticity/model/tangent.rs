@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Derivatives of stresses, and the blocks of stiffness matrices that they make.
+//! Derivatives of stresses, and the blocks of stiffness matrices that they yield.
 
 use crate::{Mat3, Vec3};
 
-/// A derivative of the stress, ready to give the 3x3 block of two corners with gradients a and b:
+/// Derivative of the stress, prepared for the 3x3 block of two corners with gradients a and b:
 /// `K_ik = Σ_jl a_j ∂P_ij/∂H_kl b_l`.
 #[derive(Debug, Clone)]
 pub(in crate::elasticity) enum Tangent {
@@ -28,7 +28,7 @@ pub(in crate::elasticity) enum Tangent {
         cofactor: Mat3,
         f: Mat3,
     },
-    /// In the frame of the singular vectors.
+    /// Derivative in the frame of the singular vectors.
     Principal {
         u: Mat3,
         v: Mat3,
@@ -38,7 +38,7 @@ pub(in crate::elasticity) enum Tangent {
     },
 }
 
-/// The gradient of a corner's function, and what the tangent makes of it: used with every other corner.
+/// Gradient g of a corner's function with its products with the tangent, shared by all pairs of the corner.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::elasticity) struct TurnedGradient {
     gradient: Vec3,
@@ -65,7 +65,8 @@ impl Tangent {
         }
     }
 
-    /// Adds `volume` times the blocks of all pairs of corners a ≤ b to `blocks`; `turned` is room for the corners.
+    /// Adds `volume` times the blocks of all pairs of corners a ≤ b to `blocks`; `turned` is scratch space for the
+    /// corners.
     #[inline]
     pub fn add_blocks(
         &self,
@@ -77,7 +78,7 @@ impl Tangent {
         for (turned, g) in turned.iter_mut().zip(gradients) {
             *turned = self.turned(g);
         }
-        // The kind is told apart once for all pairs.
+        // Branch on the kind once for all pairs.
         match self {
             Self::Linear { lame, shear } => add(turned, blocks, |a, b| {
                 let dot = a.gradient.dot(&b.gradient);

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! From a point in space to local coordinates: the inverse of a cell's map.
+//! Inverse of a cell's map: from a point in space to local coordinates.
 //!
-//! On a tetrahedron the map is affine. On the others Newton's method inverts it, but these maps take several
-//! places to one point: it may find one outside of the cell, or none, although there is one inside. What lies
-//! inside is then looked for in smaller and smaller boxes of local coordinates. The image of a box lies in the
-//! convex hull of the images of its corners, which rules most of them out at once.
+//! On a tetrahedron the map is affine. On the others Newton's method inverts it. These maps are not injective
+//! outside the cell, so Newton's method may converge to a point outside, or fail, although a solution inside
+//! exists. Solutions inside are then sought by bisecting boxes of local coordinates. The image of a box lies in
+//! the convex hull of the images of its corners, which rules out most boxes at once.
 
 use super::Cell;
 use crate::aabb::bounds;
 use crate::{Mat3, Vec3};
 
-/// A point on a face is in both cells: slack in local coordinates.
+/// Slack in local coordinates, so that a point on a face lies in both cells.
 pub(in crate::lattice) const SLACK: f64 = 1e-9;
 
-/// Boxes are halved so often at most: Newton's method settles from the middle of a much larger one.
+/// Largest number of halvings of a box: Newton's method converges from the middle of a much larger one.
 const HALVINGS: u32 = 6;
 
-/// Boxes that are looked at for one point at most. A sound cell needs a few; a crumpled one has no end of them.
+/// Largest number of boxes searched for one point. A sound cell needs a few; a crumpled one never ends.
 const BOXES: u32 = 600;
 
 impl Cell {
-    /// Local coordinates of a point: in the cell where there are such, else others that the continued map
-    /// takes there. None when the cell is degenerate or none are found (far outside of a warped cell).
+    /// Returns local coordinates of a point: inside the cell if possible, else others that the continued map
+    /// takes there. `None` if the cell is degenerate or the search fails (far outside a warped cell).
     pub fn local(&self, corners: &[Vec3], p: Vec3) -> Option<Vec3> {
         if matches!(self, Cell::Tetrahedron(_)) {
             let l = Vec3::repeat(0.25);
             let step = self.jacobian(corners, l).try_inverse()? * (p - self.position(corners, l));
             return Some(l + step).filter(within_reach);
         }
-        // Measured from the point, nothing is lost far away from the origin.
+        // Relative to the point, no digits are lost far from the origin.
         let mut about = [Vec3::zeros(); 8];
         for (to, x) in about.iter_mut().zip(corners) {
             *to = x - p;
@@ -50,7 +50,7 @@ impl Cell {
         self.search(x, whole, &mut BOXES.clone()).or(found)
     }
 
-    /// Local coordinates of the origin by Newton's method.
+    /// Solves for the local coordinates of the origin by Newton's method.
     fn newton(&self, x: &[Vec3], mut l: Vec3) -> Option<Vec3> {
         let mut last = f64::INFINITY;
         for _ in 0..24 {
@@ -69,7 +69,7 @@ impl Cell {
         None
     }
 
-    /// Local coordinates of the origin inside the cell and near a box of them.
+    /// Searches a box recursively for local coordinates of the origin inside the cell.
     fn search(&self, x: &[Vec3], part: Boxed, left: &mut u32) -> Option<Vec3> {
         let beyond = matches!(self, Cell::Prism(_)) && part.low.x + part.low.y >= 1.0;
         *left = left.saturating_sub(1);
@@ -91,8 +91,8 @@ impl Cell {
             .find_map(|part| self.search(x, part, left))
     }
 
-    /// Whether the origin may lie in the image of a box: whether it lies in the box around the image's hull,
-    /// along directions that follow the cell.
+    /// Returns whether the origin may lie in the image of a box: in the bounding box of the image's hull, along
+    /// directions that follow the cell.
     fn may_hold(&self, x: &[Vec3], part: &Boxed) -> bool {
         let middle = part.low + Vec3::repeat(0.5 * part.size);
         let inverse = self.jacobian(x, middle).try_inverse();
@@ -107,12 +107,12 @@ impl Cell {
     }
 }
 
-/// So far off, coordinates mean nothing; not a number is no coordinate.
+/// Returns whether local coordinates are finite and below 1e6 in size, beyond which they are meaningless.
 fn within_reach(l: &Vec3) -> bool {
     l.iter().all(|x| x.abs() < 1e6)
 }
 
-/// A cube of local coordinates.
+/// Cube in local coordinates.
 #[derive(Clone, Copy)]
 struct Boxed {
     low: Vec3,

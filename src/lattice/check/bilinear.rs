@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Faces of cells: bilinear patches, and where straight lines cross them.
+//! Cell faces as bilinear patches, and their crossings with straight segments.
 
 use crate::Vec3;
 use crate::aabb::bounds;
 
-/// So far beyond its ends a segment or a patch still counts, as a part of their lengths; a crossing is as sharp.
+/// Relative slack beyond the ends of a segment or a patch, and tolerance of a crossing.
 const SLACK: f64 = 1e-9;
 
-/// The bilinear patch of four corners in order around it. Of a triangle the last two corners are one.
+/// Bilinear patch of four corners in order around it. For a triangle the last two corners coincide.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patch([Vec3; 4]);
 
 impl Patch {
-    /// A face of a cell with corners at `x`.
+    /// Builds a face of a cell with corners at `x`.
     pub fn new(face: &[usize], x: &[Vec3]) -> Self {
         Self(std::array::from_fn(|k| x[face[k.min(face.len() - 1)]]))
     }
 
-    /// The corners in order.
+    /// Returns the corners in order.
     pub fn corners(&self) -> &[Vec3; 4] {
         &self.0
     }
 
-    /// How thick the hull of the corners is, between its two diagonals: zero where the patch is flat, which
-    /// lies within a quarter of it around a plane.
+    /// Returns the thickness of the hull of the corners, between the patch's two diagonals. It is zero for a flat
+    /// patch. The patch lies within a quarter of it around a plane.
     pub fn warp(&self) -> f64 {
         let [a, b, c, d] = self.0;
         match self.normal().try_normalize(0.0) {
@@ -32,13 +32,13 @@ impl Patch {
         }
     }
 
-    /// Of the length of twice the area that the patch covers, seen along it.
+    /// Returns the normal, with the length of twice the patch's projected area along it.
     fn normal(&self) -> Vec3 {
         let [a, b, c, d] = self.0;
         (c - a).cross(&(d - b))
     }
 
-    /// Its four quarters.
+    /// Splits the patch into quarters.
     fn quarters(&self) -> [Self; 4] {
         let [a, b, c, d] = self.0;
         let half = |p: Vec3, q: Vec3| (p + q) * 0.5;
@@ -52,7 +52,8 @@ impl Patch {
         ]
     }
 
-    /// Whether the hulls of two patches are seen to be apart: along the axes, or across one of the patches.
+    /// Returns whether the hulls of two patches are separated along a coordinate axis or a normal of either
+    /// patch.
     fn is_apart(&self, other: &Self) -> bool {
         let ((lo, hi), (low, high)) = (bounds(self.0), bounds(other.0));
         if (0..3).any(|k| hi[k] < low[k] || high[k] < lo[k]) {
@@ -71,19 +72,19 @@ impl Patch {
         })
     }
 
-    /// Where the segment from `a` to `b` crosses the patch: parts of its length, some perhaps twice, in no
-    /// order. A segment that runs along the patch crosses nothing.
+    /// Returns where the segment from `a` to `b` crosses the patch, as shares of its length, unordered and
+    /// possibly twice. A segment that runs along the patch yields nothing.
     pub fn crossings(&self, a: Vec3, b: Vec3) -> impl Iterator<Item = f64> {
         let [p, q, r, s] = self.0;
-        // Where a segment is parallel to one family of the patch's lines the other one finds it.
+        // If a segment is parallel to one family of the patch's lines, the other family finds the crossing.
         [[p, q, r, s], [p, s, r, q]]
             .into_iter()
             .flat_map(move |corners| across(corners, a, b - a))
             .flatten()
     }
 
-    /// A point on both patches. Parts that are bent by less than `flat` are taken for flat: where one comes
-    /// through the other by less than about that, with no edge of a part crossing, none is found.
+    /// Returns a point on both patches. Pieces that are bent by less than `flat` count as flat. A penetration
+    /// shallower than about `flat`, without an edge of a piece crossing, is missed.
     pub fn meet(&self, other: &Self, flat: f64) -> Option<Vec3> {
         if self.is_apart(other) {
             return None;
@@ -101,7 +102,7 @@ impl Patch {
         }
     }
 
-    /// A point where an edge of the other patch crosses this one.
+    /// Returns a point where an edge of the other patch crosses this one.
     fn pierced(&self, other: &Self) -> Option<Vec3> {
         (0..4).find_map(|k| {
             let (a, b) = (other.0[k], other.0[(k + 1) % 4]);
@@ -111,11 +112,11 @@ impl Patch {
     }
 }
 
-/// Crossings of the segment from `a` along `d` with the lines that lead from the first edge of a patch to the
-/// opposite one.
+/// Returns the crossings of the segment from `a` along `d` with the lines that lead from the first edge of a
+/// patch to the opposite one.
 ///
 /// The line at `u` starts at `e(u)` and leads along `s(u)`, both linear in `u`. It meets the segment's line where
-/// the three directions `e(u) − a`, `s(u)` and `d` lie in a plane, a quadratic equation in `u`.
+/// the three directions `e(u) − a`, `s(u)` and `d` are coplanar: a quadratic equation in `u`.
 fn across([p, q, r, s]: [Vec3; 4], a: Vec3, d: Vec3) -> [Option<f64>; 2] {
     let (e, along) = (p - a, q - p);
     let (start, turn) = (s - p, (r - q) - (s - p));
@@ -135,8 +136,8 @@ fn across([p, q, r, s]: [Vec3; 4], a: Vec3, d: Vec3) -> [Option<f64>; 2] {
     })
 }
 
-/// Real roots of `c + b x + a x²`; a double one that rounding has made complex counts. Nothing, or what is not
-/// finite, where all is zero.
+/// Returns the real roots of `c + b x + a x²`. A double root that rounding has made complex counts. If all
+/// coefficients are zero, the result is empty or not finite.
 fn roots(c: f64, b: f64, a: f64) -> [Option<f64>; 2] {
     let discriminant = b * b - 4.0 * a * c;
     if discriminant < -1e-12 * (b * b + (4.0 * a * c).abs()) {

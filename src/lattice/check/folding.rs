@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether a cell is turned over inside, though at none of its corners: where the determinant of the derivatives
-//! of its map is not positive.
+//! Search for points inside a cell where the Jacobian determinant of its map is not positive, though it is at all
+//! corners.
 //!
 //! On a tetrahedron the determinant is constant. On a prism it is linear in the triangle and quadratic along the
-//! height, so it is least on one of the three upright edges. On a hexahedron it is quadratic in each coordinate:
-//! as a Bernstein polynomial it lies between its coefficients, and those of smaller and smaller boxes lie closer
-//! and closer around it.
+//! height, so its minimum is on one of the three upright edges. On a hexahedron it is quadratic in each
+//! coordinate. As a Bernstein polynomial it lies between its coefficients, and subdivision into boxes tightens
+//! these bounds.
 
 use crate::Vec3;
 use crate::lattice::Cell;
 
-/// Boxes that are looked at for one cell at most. Where more are needed, the determinant comes so near to zero
-/// along a whole surface that the cell is as good as flat there.
+/// Largest number of boxes examined for one cell. If more are needed, the determinant is so near to zero along a
+/// whole surface that the cell is as good as flat there.
 const BOXES: usize = 4096;
 
-/// Local coordinates where the cell with corners at `x` is turned over or flatter than `flat`, a determinant; its
-/// corners are not looked at.
+/// Returns local coordinates where the determinant of the cell with corners at `x` is at most `flat`. The corners
+/// themselves are not examined.
 pub(super) fn fold(cell: &Cell, x: &[Vec3], flat: f64) -> Option<Vec3> {
     match cell {
         Cell::Tetrahedron(_) => None,
@@ -39,7 +39,7 @@ fn fold_of_prism(x: &[Vec3], flat: f64) -> Option<Vec3> {
             0.5 * mixed,
             det(&high[0], &high[1], &upright),
         );
-        // Where the quadratic with these Bernstein coefficients is least.
+        // Height of the minimum of the quadratic with these Bernstein coefficients.
         let bend = start - 2.0 * middle + end;
         let height = (start - middle) / bend;
         let least = start - (start - middle) * height;
@@ -48,8 +48,8 @@ fn fold_of_prism(x: &[Vec3], flat: f64) -> Option<Vec3> {
     })
 }
 
-/// The determinant on a box of local coordinates: Bernstein coefficients of degree two in each, the first
-/// coordinate's running fastest.
+/// Determinant on a box of local coordinates: Bernstein coefficients of degree two in each coordinate, the first
+/// one running fastest.
 #[derive(Clone, Copy)]
 struct Determinant {
     coefficients: [f64; 27],
@@ -57,13 +57,13 @@ struct Determinant {
     size: Vec3,
 }
 
-/// What lies between one coefficient and the next, by coordinate.
+/// Distance between successive coefficients along each coordinate.
 const STRIDES: [usize; 3] = [1, 3, 9];
 
 impl Determinant {
     fn of_hexahedron(x: &[Vec3]) -> Self {
         let mut coefficients = [0.0; 27];
-        // Edges in each direction, by where they lie in the other two.
+        // Edges in each direction, by their position in the other two.
         let edges: [[Vec3; 4]; 3] = std::array::from_fn(|axis| {
             let (p, q) = ((axis + 1) % 3, (axis + 2) % 3);
             std::array::from_fn(|i| {
@@ -90,7 +90,7 @@ impl Determinant {
         }
     }
 
-    /// The least coefficient, which bounds the determinant.
+    /// Returns the least coefficient, a lower bound of the determinant.
     fn bound(&self) -> f64 {
         self.coefficients
             .iter()
@@ -98,7 +98,7 @@ impl Determinant {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// The least value at a corner, where coefficients are values, and its local coordinates.
+    /// Returns the least value at a corner, where coefficients are values, and its local coordinates.
     fn least_corner(&self) -> (f64, Vec3) {
         let corner = |i: usize| {
             let bits = Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64);
@@ -110,8 +110,8 @@ impl Determinant {
         all.fold(corner(0), |best, c| if c.0 < best.0 { c } else { best })
     }
 
-    /// The two halves across the coordinate along which the coefficients say least about the values: where they
-    /// bend most.
+    /// Halves the box across the coordinate along which the coefficients bend most, and so bound the values
+    /// worst.
     fn halves(&self) -> [Self; 2] {
         let bend = |axis: usize| {
             let c = |at: usize| self.coefficients[at];
@@ -141,7 +141,7 @@ impl Determinant {
     }
 }
 
-/// Where the rows of coefficients along a coordinate begin.
+/// Returns the first indices of the rows of coefficients along a coordinate.
 fn starts(axis: usize) -> impl Iterator<Item = usize> {
     (0..27usize).filter(move |at| (at / STRIDES[axis]).is_multiple_of(3))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! How cells meet: condition 1, and the lattice with its virtual copies laid on one another.
+//! Condition 1 (how cells meet), and the lattice with its virtual copies merged.
 
 use super::Violation;
 use super::bilinear::Patch;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 
 impl Lattice {
-    /// Condition 1. `sound`: whether each cell fulfils condition 4.
+    /// Tests condition 1. `sound` holds for each cell whether it fulfils condition 4.
     pub(super) fn check_meeting(
         &self,
         geometry: &Geometry,
@@ -46,7 +46,7 @@ impl Lattice {
             if !(warped[i] || warped[j]) {
                 return true;
             }
-            // What is inside a cell that is turned over nobody can say; condition 4 has named it.
+            // The inside of an inverted cell is undefined; condition 4 has reported it.
             sound[i] && sound[j] && {
                 let solid = |c: usize| Solid::new(&self.cells[c], self.corners(c as u32));
                 common_point(&solid(i), &solid(j)).is_some()
@@ -93,7 +93,7 @@ impl Lattice {
         found.extend(hanging);
     }
 
-    /// Whether a face of the cell is not flat, rounding apart.
+    /// Returns whether a face of the cell is not flat, apart from rounding.
     fn is_warped(&self, cell: u32) -> bool {
         let c = &self.cells[cell as usize];
         let x = self.corners(cell);
@@ -103,8 +103,8 @@ impl Lattice {
         quadrilaterals.map(warp).any(|w| w > ROUNDING * size)
     }
 
-    /// Whether the interiors of the convex hulls of two cells meet, by separating axes. Cells with flat faces
-    /// are their hulls.
+    /// Returns whether the interiors of the convex hulls of two cells meet, by separating axes. Cells with
+    /// flat faces equal their hulls.
     pub(super) fn hulls_overlap(&self, i: usize, j: usize) -> bool {
         let (a, b) = (&self.cells[i], &self.cells[j]);
         let (x, y) = (self.corners(i as u32), self.corners(j as u32));
@@ -154,11 +154,11 @@ impl Lattice {
     }
 }
 
-/// The lattice with virtual copies laid on one another: vertices and cells by position.
+/// Lattice with its virtual copies merged: vertices and cells by position.
 pub(super) struct Geometry {
-    /// First vertex at the same position.
+    /// For each vertex, the first vertex at the same position.
     vertices: Vec<u32>,
-    /// Corner positions of each cell, ascending.
+    /// For each cell, its merged corner vertices, ascending.
     cells: Vec<Vec<u32>>,
 }
 
@@ -186,7 +186,7 @@ impl Geometry {
         Self { vertices, cells }
     }
 
-    /// Faces with cells on one side only, copies counted once.
+    /// Returns the faces with cells on one side only, each with its cell; copies count once.
     pub(super) fn free_faces(&self, lattice: &Lattice) -> Vec<(Vec<u32>, usize)> {
         let mut sides: BTreeMap<Vec<u32>, (usize, bool)> = BTreeMap::new();
         for (cell, c) in lattice.cells.iter().enumerate() {

@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Whether the interiors of two cells meet, one of which has warped faces: their hulls may overlap although the
-//! cells do not.
+//! Test whether the interiors of two cells meet, if one of them has warped faces: their hulls may overlap
+//! although the cells do not.
 //!
-//! Two tests, each of which names a common point. An edge of one cell may run inside the other: between two
-//! crossings of its faces it is inside or outside as a whole, and how deep is told by the inverse of the cell's
-//! map. This finds whatever is more than rounding. Two faces may also cut each other with no edge crossing any.
-//! That is looked for between *cores*: cells made smaller by a thousandth about their middles. Cores of cells
-//! that only touch are apart, so nothing need be said about faces, edges or corners that two cells share, and
-//! cores that overlap have boundaries that cross, or one holds the middle of the other.
+//! Two tests, each of which yields a common point. First, an edge of one cell may run inside the other. Between
+//! two crossings with the faces it is inside or outside as a whole; the inverse of the cell's map gives the
+//! depth. This finds every overlap beyond rounding. Second, two faces may intersect without an edge crossing any
+//! face. This is tested between *cores*: cells shrunk by a thousandth about their middles. Cores of cells that
+//! only touch are disjoint, so shared faces, edges and corners need no special case. If cores overlap, their
+//! boundaries cross or one holds the middle of the other.
 
 use super::bilinear::Patch;
 use crate::Vec3;
 use crate::aabb::bounds;
 use crate::lattice::Cell;
 
-/// An overlap thinner than this part of a cell's size is rounding.
+/// Thickness of an overlap, as a share of a cell's size, below which it is rounding.
 pub(super) const ROUNDING: f64 = 1e-7;
 
-/// How much of a cell its core is, in local coordinates.
+/// Size of a cell's core, as a share of the cell in local coordinates.
 const CORE: f64 = 0.998;
 
-/// So far, as a part of the smaller cell's size, parts of faces are taken for flat.
+/// Bend of a piece of a face, as a share of the smaller cell's size, below which the piece counts as flat.
 const FLAT: f64 = 1e-4;
 
-/// How far points spread: the farthest from the first.
+/// Returns the largest distance of a point from the first.
 pub(super) fn extent(x: &[Vec3]) -> f64 {
     x.iter().map(|p| (p - x[0]).norm()).fold(0.0, f64::max)
 }
 
-/// A cell as a body in space.
+/// A cell as a solid in space, with its bounding box and its size.
 pub(super) struct Solid<'a> {
     cell: &'a Cell,
     x: [Vec3; 8],
@@ -38,7 +38,7 @@ pub(super) struct Solid<'a> {
 }
 
 impl<'a> Solid<'a> {
-    /// A cell whose map folds nowhere, with its corners at the first entries of `x`.
+    /// Wraps a cell whose map folds nowhere, with its corners in the first entries of `x`.
     pub fn new(cell: &'a Cell, x: [Vec3; 8]) -> Self {
         let used = &x[..cell.corners().len()];
         let ((low, high), size) = (bounds(used), extent(used));
@@ -63,7 +63,7 @@ impl<'a> Solid<'a> {
         self.cell.edges().iter().map(|e| e.map(|i| self.x[i]))
     }
 
-    /// Local coordinates of the middle and of the corners.
+    /// Returns the local coordinates of the middle and of the corners.
     fn reference(&self) -> (Vec3, [Vec3; 8]) {
         let mut at = [Vec3::zeros(); 8];
         let triangle = [Vec3::zeros(), Vec3::x(), Vec3::y()];
@@ -92,7 +92,7 @@ impl<'a> Solid<'a> {
         self.cell.position(self.corners(), self.reference().0)
     }
 
-    /// The corners of its core.
+    /// Returns the corners of the cell's core.
     fn core(&self) -> [Vec3; 8] {
         let (middle, at) = self.reference();
         at.map(|l| {
@@ -101,7 +101,7 @@ impl<'a> Solid<'a> {
         })
     }
 
-    /// How deep a point lies inside, metres, as the map near the point has it; not positive outside.
+    /// Returns the depth of a point inside, m, to first order of the map at the point; zero outside.
     fn depth(&self, p: Vec3) -> f64 {
         if (0..3).any(|k| p[k] <= self.low[k] || p[k] >= self.high[k]) {
             return 0.0;
@@ -113,7 +113,7 @@ impl<'a> Solid<'a> {
         let Some(inverse) = self.cell.jacobian(x, l).try_inverse() else {
             return 0.0;
         };
-        // Each face is where a coordinate is zero or one, or where some of them add up to one.
+        // On each face a coordinate is zero or one, or some of them add up to one.
         let slopes: [Vec3; 3] = std::array::from_fn(|k| inverse.row(k).transpose());
         let (sums, total) = match self.cell {
             Cell::Tetrahedron(_) => (l.sum(), slopes[0] + slopes[1] + slopes[2]),
@@ -131,9 +131,10 @@ impl<'a> Solid<'a> {
     }
 }
 
-/// A point in the interiors of two cells, which are no copies of each other. None where they share no more than a
-/// part of their boundaries, or overlap by no more than rounding; where no edge of one enters the other, by no
-/// more than about 0.3 % of their size.
+/// Returns a point in the interiors of two cells that are not copies of each other.
+///
+/// `None` if they share only boundary points or overlap by rounding. If no edge of one enters the other, overlaps
+/// thinner than about 0.3 % of their size are missed too.
 pub(super) fn common_point(a: &Solid, b: &Solid) -> Option<Vec3> {
     let least = ROUNDING * a.size.max(b.size);
     let middle = |of: &Solid, within: &Solid| {
@@ -147,7 +148,7 @@ pub(super) fn common_point(a: &Solid, b: &Solid) -> Option<Vec3> {
         .or_else(|| cores_meet(a, b))
 }
 
-/// A point on an edge of `of` deep enough inside `within`.
+/// Returns a point on an edge of `of` deeper than `least` inside `within`.
 fn edge_inside(of: &Solid, within: &Solid, least: f64) -> Option<Vec3> {
     let faces: Vec<Patch> = within.faces().collect();
     of.edges().find_map(|[p, q]| {
@@ -165,7 +166,7 @@ fn edge_inside(of: &Solid, within: &Solid, least: f64) -> Option<Vec3> {
     })
 }
 
-/// A point on the boundaries of both cores.
+/// Returns a point on the boundaries of both cores.
 fn cores_meet(a: &Solid, b: &Solid) -> Option<Vec3> {
     let flat = FLAT * a.size.min(b.size);
     let (x, y) = (a.core(), b.core());
@@ -179,13 +180,13 @@ fn cores_meet(a: &Solid, b: &Solid) -> Option<Vec3> {
         let (face, mine) = (Patch::new(f, &a.x), Patch::new(f, &x));
         others
             .iter()
-            // A common face parts the two itself.
+            // A common face separates the two cells.
             .filter(|(other, _)| !are_opposite(&face, other))
             .find_map(|(_, its)| mine.meet(its, flat))
     })
 }
 
-/// Whether two faces are one, seen from its two sides.
+/// Returns whether two faces coincide with opposite orientation.
 fn are_opposite(face: &Patch, other: &Patch) -> bool {
     let (x, y) = (face.corners(), other.corners());
     (0..4).any(|turn| (0..4).all(|k| x[k] == y[(turn + 4 - k) % 4]))

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Triangles by the voxels that they may cross, and within crowded voxels by parts of them: what a short segment is tested
-//! against stays few, however finely a mesh is cut.
+//! Triangles by the voxels that they may cross; crowded voxels are subdivided. So a short segment is tested against few
+//! triangles, however fine the mesh is.
 
 use crate::Vec3;
 use rayon::prelude::*;
 
-/// Voxels with more triangles are parted.
+/// Number of triangles above which a voxel is subdivided.
 const CROWDED: usize = 48;
-/// Triangles that a part should have, about.
+/// Approximate number of triangles per subdivision.
 const FEW: usize = 6;
-/// Parts along an axis, at most.
+/// Largest number of subdivisions along an axis.
 const MOST_PARTS: usize = 16;
-/// A voxel that is not parted.
+/// Marks a voxel that is not subdivided.
 const WHOLE: u32 = u32::MAX;
 
 /// A grid of cubes over a box.
@@ -19,7 +19,7 @@ const WHOLE: u32 = u32::MAX;
 pub(super) struct Grid {
     /// Corner of the first cube.
     pub lo: Vec3,
-    /// Edge of a cube.
+    /// Edge of a cube, m.
     pub spacing: f64,
     /// Number of cubes along each axis.
     pub dims: [usize; 3],
@@ -34,19 +34,19 @@ impl Grid {
         (at[2] * self.dims[1] + at[1]) * self.dims[0] + at[0]
     }
 
-    /// Where a cube is along each axis.
+    /// Returns the position of a cube along each axis.
     pub fn place(&self, cube: usize) -> [usize; 3] {
         let [x, y, _] = self.dims;
         [cube % x, cube / x % y, cube / (x * y)]
     }
 
-    /// The cube that holds a point, moved into the grid.
+    /// Returns the cube that holds a point, clamped to the grid.
     pub fn cell(&self, p: Vec3) -> [usize; 3] {
         let g = (p - self.lo) / self.spacing;
         [0, 1, 2].map(|k| (g[k].max(0.0) as usize).min(self.dims[k] - 1))
     }
 
-    /// The cubes in the box about a segment.
+    /// Returns the cubes in the bounding box of a segment.
     pub fn around(&self, segment: &Segment) -> impl Iterator<Item = [usize; 3]> + use<> {
         let (p, q) = (self.cell(segment.lo), self.cell(segment.hi));
         (p[2]..=q[2]).flat_map(move |k| {
@@ -54,7 +54,7 @@ impl Grid {
         })
     }
 
-    /// Whether a segment passes through a cube (a little enlarged).
+    /// Returns whether a segment passes through a cube (slightly enlarged).
     pub fn passes(&self, segment: &Segment, at: [usize; 3]) -> bool {
         let (a, inverse) = (segment.from, segment.inverse);
         let (mut enter, mut leave) = (0.0f64, 1.0f64);
@@ -72,7 +72,8 @@ impl Grid {
         enter <= leave
     }
 
-    /// Cubes that a triangle may cross: halved until its box spans two cubes at most along every axis.
+    /// Returns the cubes that a triangle may cross: it is halved until its box spans at most two cubes along every
+    /// axis.
     fn crossed(&self, triangle: [Vec3; 3]) -> Vec<u32> {
         let mut found = Vec::new();
         let mut stack = vec![triangle];
@@ -102,7 +103,7 @@ impl Grid {
         found
     }
 
-    /// Pairs (cube, triangle), sorted.
+    /// Returns pairs (cube, triangle), sorted.
     pub fn pairs(
         &self,
         triangles: &[u32],
@@ -118,7 +119,7 @@ impl Grid {
     }
 }
 
-/// From one point to another, ready to be tested against boxes.
+/// Segment between two points, prepared for tests against boxes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Segment {
     from: Vec3,
@@ -169,13 +170,13 @@ impl Runs {
 #[derive(Debug, Default)]
 pub(super) struct Bins {
     whole: Runs,
-    /// By voxel: which of `parts` it has, or [`WHOLE`]. Empty where no voxel is crowded.
+    /// For each voxel, its index in `parts`, or [`WHOLE`]. Empty if no voxel is crowded.
     part_of: Vec<u32>,
     parts: Vec<(Grid, Runs)>,
 }
 
 impl Bins {
-    /// From sorted pairs (voxel, triangle).
+    /// Builds the bins from sorted pairs (voxel, triangle).
     pub fn new(
         grid: &Grid,
         pairs: &[(u32, u32)],
@@ -186,7 +187,7 @@ impl Bins {
             .filter(|group| group.len() > CROWDED)
             .collect();
         let part = |group: &&[(u32, u32)]| {
-            // Triangles of a surface: their number goes with the square of the parts along an axis.
+            // The number of surface triangles grows with the square of the subdivisions along an axis.
             let along = ((group.len() / FEW) as f64).sqrt().round() as usize;
             let along = along.clamp(2, MOST_PARTS);
             let at = grid.place(group[0].0 as usize);
@@ -213,12 +214,12 @@ impl Bins {
         }
     }
 
-    /// All triangles of a voxel.
+    /// Returns all triangles of a voxel.
     pub fn of(&self, voxel: usize) -> &[u32] {
         self.whole.of(voxel)
     }
 
-    /// Triangles of a voxel that a segment may cross, some of them more than once.
+    /// Visits the triangles of a voxel that a segment may cross, some more than once.
     pub fn near(&self, voxel: usize, segment: &Segment, mut visit: impl FnMut(u32)) {
         match self.part_of.get(voxel) {
             None | Some(&WHOLE) => self.of(voxel).iter().for_each(|&t| visit(t)),

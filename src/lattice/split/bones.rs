@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which copies hold the bones.
+//! Assignment of bones to copies of cells.
 
 use super::super::tetrahedron::closest_on_segment;
 use super::NONE;
@@ -8,8 +8,8 @@ use super::copies::Copies;
 use super::flesh_graph::FleshGraph;
 use super::tiling::Tiling;
 
-/// For each bone edge (a point when both ends are the same), the copy that holds the flesh at the bone, or
-/// the flesh nearest to it; [`NONE`] where no cell has the edge.
+/// Returns for each bone edge (a point if both ends are equal) the copy that holds the flesh at the bone,
+/// or the flesh nearest to it; [`NONE`] if no cell has the edge.
 pub(super) fn holders(
     edges: &[(u32, u32)],
     samples: &FleshGraph,
@@ -29,8 +29,8 @@ pub(super) fn holders(
         .collect()
 }
 
-/// Makes the ends of the holders one vertex along every chain of bone edges, so that the holders together
-/// carry all of them. Returns the corner at which each bone vertex is pinned.
+/// Merges the ends of the holders along every chain of bone edges, so that together they carry all of
+/// them. Returns the corner at which each bone vertex is pinned.
 pub(super) fn pin(
     complex: &mut Complex,
     edges: &[(u32, u32)],
@@ -52,13 +52,13 @@ pub(super) fn pin(
     Ok(ends)
 }
 
-/// The copy that most points of the bone in Ω belong to.
+/// Returns the copy that owns most points of the bone in Ω.
 fn on_bone(a: u32, b: u32, ring: &[u32], samples: &FleshGraph, copies: &Copies) -> Option<u32> {
     let mut votes: Vec<(u32, u32)> = Vec::new();
     let mut simplices = vec![[a, NONE, NONE], [b, NONE, NONE], [a.min(b), a.max(b), NONE]];
     simplices.dedup();
     for simplex in simplices {
-        // Joints come in the order of their simplices.
+        // Joints are in the order of their simplices.
         let first = samples.joints.partition_point(|j| j.corners < simplex);
         let here = samples.joints[first..]
             .iter()
@@ -78,7 +78,7 @@ fn on_bone(a: u32, b: u32, ring: &[u32], samples: &FleshGraph, copies: &Copies) 
     votes.into_iter().max_by_key(rank).map(|v| v.0)
 }
 
-/// Samples by cell.
+/// Samples grouped by cell.
 struct Nearest {
     of_cell: Vec<Vec<u32>>,
 }
@@ -94,7 +94,7 @@ impl Nearest {
         Self { of_cell }
     }
 
-    /// The copy, in the cells of a ring, of the sample nearest to an edge.
+    /// Returns the copy of the sample nearest to an edge, among the cells of a ring.
     fn holder(
         &self,
         a: u32,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The complex of the copies: which corners of which copies are one vertex.
+//! Complex of the copies, which tracks the corners merged into each vertex.
 //!
 //! Corners merge where flesh passes between copies, the strongest flow first. Two copies of the same cell
-//! never share three corners: then no face belongs to more than two cells. Where branches meet (the crotch
-//! below the hip) all but one of them therefore keep a corner of their own, the one that the flesh between
-//! them is farthest from.
+//! never share three corners, so a face belongs to at most two cells. Therefore, where branches meet (the
+//! crotch below the hip), all but one of them keep a corner of their own: the one farthest from the flesh
+//! between them.
 
 use super::copies::{Copies, Key};
 use super::flesh_graph::FleshGraph;
@@ -14,15 +14,15 @@ use super::tiling::Tiling;
 use super::{NONE, Vec3};
 use crate::sets::DisjointSets;
 
-/// Two copies of a cell that would share a face: they have to be made one to go on.
+/// Two copies of a cell that would share a face and must become one copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Conflict(pub u32, pub u32);
 
-/// Skin faces skin when both normals are within this cosine of the way between.
+/// Smallest cosine between a normal and the direction to the other skin at which skin faces skin.
 const FACING: f64 = 0.35;
-/// Skin samples that are compared, for each of the two sides.
+/// Largest number of skin samples compared, per side.
 const FACES: usize = 64;
-/// Flesh connects two cells at a vertex when it does within this many steps from copy to copy.
+/// Largest number of steps from copy to copy over which flesh connects two cells at a vertex.
 const STEPS: usize = 3;
 
 /// Copies of cells with merged corners. Corner `k` of copy `c` is number `4 c + k`.
@@ -30,14 +30,14 @@ pub(super) struct Complex<'a> {
     pub tiling: &'a Tiling<'a>,
     pub copies: &'a Copies,
     sets: DisjointSets,
-    /// Corners of each merged vertex, at its root.
+    /// Corners of each merged vertex, stored at its root.
     members: Vec<Vec<u32>>,
-    /// For each copy, those that flesh leads to.
+    /// For each copy, the copies that flesh leads to.
     pub beside: Vec<Vec<u32>>,
 }
 
 impl<'a> Complex<'a> {
-    /// All corners apart.
+    /// Starts with all corners unmerged.
     pub fn new(tiling: &'a Tiling<'a>, copies: &'a Copies, flows: &[Flow]) -> Self {
         let corners = copies.len() * 4;
         Self {
@@ -53,12 +53,12 @@ impl<'a> Complex<'a> {
         self.tiling.cells[self.copies.cell[copy as usize] as usize]
     }
 
-    /// The vertex before splitting that a corner comes from.
+    /// Returns the original vertex of a corner.
     pub fn original(&self, corner: u32) -> u32 {
         self.cell(corner / 4)[corner as usize % 4]
     }
 
-    /// The corner of a copy at an original vertex.
+    /// Returns the corner of a copy at an original vertex; `None` if its cell lacks the vertex.
     pub fn corner(&self, copy: u32, vertex: u32) -> Option<u32> {
         let k = self.cell(copy).iter().position(|&v| v == vertex)?;
         Some(copy * 4 + k as u32)
@@ -72,13 +72,13 @@ impl<'a> Complex<'a> {
         [0, 1, 2, 3].map(|k| self.root(copy * 4 + k))
     }
 
-    /// Corners merged into the vertex with this root.
+    /// Returns the corners merged into the vertex with this root.
     pub fn members(&self, root: u32) -> &[u32] {
         &self.members[root as usize]
     }
 
-    /// Merges two corners of the same original vertex; whether they were apart. Refused where two copies of
-    /// a cell would come to share a face.
+    /// Merges two corners of the same original vertex, and returns whether they were separate. Fails if two
+    /// copies of a cell would come to share a face.
     pub fn join(&mut self, a: u32, b: u32) -> Result<bool, Conflict> {
         let (a, b) = (self.root(a), self.root(b));
         if a == b {
@@ -113,7 +113,8 @@ impl<'a> Complex<'a> {
         None
     }
 
-    /// Merges what flesh connects, the strongest first; what would break the complex stays apart.
+    /// Merges corners that flesh connects, the strongest flow first; merges that would break the complex
+    /// are skipped.
     pub fn merge_flows(&mut self, flows: &[Flow]) {
         let mut order: Vec<&Flow> = flows.iter().collect();
         order.sort_by_key(|f| (std::cmp::Reverse(f.weight), f.copies, f.vertex));
@@ -122,14 +123,14 @@ impl<'a> Complex<'a> {
                 .corner(f.copies.0, f.vertex)
                 .zip(self.corner(f.copies.1, f.vertex));
             if let Some((a, b)) = ends {
-                // A refusal is what keeps branches apart.
+                // A refusal keeps branches apart.
                 let _ = self.join(a, b);
             }
         }
     }
 
-    /// Merges vertices that no flesh connects at the spot but no gap separates either (outside a convex
-    /// body): connected a little farther off, without two copies of one cell, no skin facing skin.
+    /// Merges vertices between which there is neither flesh at the spot nor a gap (outside a convex body):
+    /// flesh connects them a little farther off, no cell has copies at both, and no skin faces skin.
     pub fn merge_unopposed(&mut self, samples: &FleshGraph, space: &Space) {
         let by_copy = skin_by_copy(samples, self.copies);
         for at_vertex in self.corners_by_vertex() {
@@ -180,7 +181,7 @@ impl<'a> Complex<'a> {
         self.reaches(from, &goal)
     }
 
-    /// Whether flesh leads from one of some copies to one of others in a few steps.
+    /// Returns whether flesh leads from one of the copies `from` to one of `goal` in a few steps.
     pub fn reaches(&self, from: Vec<u32>, goal: &[u32]) -> bool {
         let (mut seen, mut front) = (from.clone(), from);
         for _ in 0..STEPS {
@@ -201,7 +202,7 @@ impl<'a> Complex<'a> {
         false
     }
 
-    /// Whether skin of the cells at one vertex looks at skin of those at the other, across a gap.
+    /// Returns whether skin of the cells at one vertex faces skin of those at the other across a gap.
     fn facing(
         &self,
         a: u32,
@@ -241,8 +242,8 @@ impl<'a> Complex<'a> {
         })
     }
 
-    /// Gives the cells without flesh the vertices of the copy beside them that has most, so that they never
-    /// hold two parts together.
+    /// Gives each cell without flesh the vertices of the neighbouring copy with most flesh, so that it
+    /// never holds two parts together.
     pub fn place_empty(&mut self) {
         let faces = self.tiling.faces();
         let mut waiting: Vec<u32> = (0..self.copies.len() as u32)
@@ -286,7 +287,7 @@ impl<'a> Complex<'a> {
                 let _ = self.join(a, b);
             }
         }
-        // The corners that the host does not have: the vertex there that is attached to the rest already.
+        // Corners that the host lacks take the vertex there that is already attached to the rest.
         let mine = self.roots(copy);
         for (k, v) in self.cell(copy).into_iter().enumerate() {
             if self
@@ -322,7 +323,7 @@ impl<'a> Complex<'a> {
     }
 }
 
-/// Surface samples of each copy.
+/// Returns the surface samples of each copy.
 fn skin_by_copy(samples: &FleshGraph, copies: &Copies) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new(); copies.len()];
     for s in 0..samples.voxels {

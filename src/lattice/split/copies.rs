@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Which cells are copied: the connected pieces of flesh inside each cell.
+//! Copies of cells, one for each connected piece of flesh inside a cell.
 //!
-//! Two samples of a cell belong to the same piece when links inside the cell connect them, or when they see
-//! one another through flesh (a cell is convex, so the way between is in it). Pieces that go nowhere, and
-//! specks that only the lattice's own points made, do not get a copy.
+//! Two samples of a cell belong to one piece if links inside the cell connect them, or if they see each other through
+//! flesh. A cell is convex, so the segment between them is in it. Pieces that lead nowhere, and specks that consist
+//! only of points on the lattice, get no copy.
 
 use super::flesh_graph::FleshGraph;
 use super::space::Space;
@@ -12,21 +12,21 @@ use crate::sets::DisjointSets;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
-/// Pairs of samples tried before two pieces count as separate.
+/// Largest number of sample pairs tried before two pieces count as separate.
 const LOOKS: usize = 24;
-/// A piece looks at this many others, the nearest ones.
+/// Number of other pieces that a piece is tested against, nearest first.
 const PIECES: usize = 8;
 
 /// The copies of every cell.
 #[derive(Debug, Clone)]
 pub(super) struct Copies {
-    /// The cell of each copy: ascending, the copy with most samples first.
+    /// Cell of each copy: ascending, the copy with most samples first.
     pub cell: Vec<u32>,
-    /// Samples of each copy; zero for a cell without flesh.
+    /// Number of samples of each copy; zero for a cell without flesh.
     pub size: Vec<u32>,
-    /// Copies of cell `c`: `first[c] .. first[c + 1]`, at least one.
+    /// Ranges of copies: `first[c] .. first[c + 1]` for cell `c`, at least one.
     pub first: Vec<u32>,
-    /// The copy of each sample; [`NONE`] for those that belong nowhere.
+    /// Copy of each sample; [`NONE`] for samples without one.
     pub of_sample: Vec<u32>,
 }
 
@@ -67,12 +67,12 @@ impl Copies {
         self.first[cell as usize]..self.first[cell as usize + 1]
     }
 
-    /// Another copy has the same cell.
+    /// Returns whether another copy has the same cell.
     pub fn is_twin(&self, copy: u32) -> bool {
         self.of_cell(self.cell[copy as usize]).len() > 1
     }
 
-    /// Makes one copy of two copies of the same cell.
+    /// Merges two copies of the same cell into one.
     pub fn glue(&mut self, a: u32, b: u32) {
         let (keep, gone) = (a.min(b), a.max(b));
         self.size[keep as usize] += self.size[gone as usize];
@@ -114,7 +114,7 @@ impl Copies {
     }
 }
 
-/// The pieces of every cell, each an ascending list of samples, the largest first.
+/// Returns the pieces of every cell, each an ascending list of samples, the largest first.
 fn pieces(samples: &FleshGraph, sets: &mut DisjointSets, cells: usize) -> Vec<Vec<Vec<u32>>> {
     let mut order: Vec<(u32, u32, u32)> = (0..samples.position.len() as u32)
         .filter(|&s| samples.cell[s as usize] != NONE)
@@ -137,7 +137,7 @@ fn pieces(samples: &FleshGraph, sets: &mut DisjointSets, cells: usize) -> Vec<Ve
     all
 }
 
-/// A point as a key, so that equal pieces come in an order that does not depend on the triangles' order.
+/// A point as a sort key, so that the order of equal pieces does not depend on the triangles' order.
 #[derive(PartialEq)]
 pub(super) struct Key(pub Vec3);
 
@@ -156,7 +156,7 @@ impl Ord for Key {
     }
 }
 
-/// Pairs of samples of different pieces of a cell that see one another.
+/// Returns pairs of samples that see each other, from different pieces of a cell.
 fn look(samples: &FleshGraph, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u32)> {
     let mut seen = Vec::new();
     let mut sets = DisjointSets::new(pieces.len());
@@ -182,10 +182,10 @@ fn look(samples: &FleshGraph, space: &Space, pieces: &[Vec<u32>]) -> Vec<(u32, u
     seen
 }
 
-/// Two samples and their squared distance.
+/// Squared distance of two samples, and the samples.
 type Pair = (f64, u32, u32);
 
-/// The nearest pairs of samples of two pieces, some for each sample of the first.
+/// Returns the nearest pairs of samples of two pieces, some for each sample of the first.
 fn nearest_pairs(samples: &FleshGraph, small: &[u32], large: &[u32]) -> Vec<Pair> {
     let at = |s: u32| samples.position[s as usize];
     let by_distance = |a: &Pair, b: &Pair| a.0.total_cmp(&b.0);
@@ -209,7 +209,7 @@ fn nearest_pairs(samples: &FleshGraph, small: &[u32], large: &[u32]) -> Vec<Pair
     pairs
 }
 
-/// For each sample, whether flesh leads from its piece into another cell.
+/// Returns for each sample whether flesh leads from its piece into another cell.
 fn leaving(samples: &FleshGraph, sets: &mut DisjointSets) -> Vec<bool> {
     let mut leaves = vec![false; samples.position.len()];
     for &(a, b) in &samples.links {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The flesh as a graph: samples of Ω, and links between samples that flesh connects.
+//! Graph of the flesh: samples of Ω, and links between samples that flesh connects.
 //!
 //! Samples are, in this order: points of the surface (the welded vertices first, then midpoints until
 //! neighbours are closer than a voxel), voxel centres in Ω, and points of the lattice's own vertices, edges
-//! and faces that lie in Ω, one sample for each cell around them (a [`Joint`]). The last tell that flesh
-//! crosses a face that no link of the others happens to cross.
+//! and faces in Ω, one sample for each cell around them (a [`Joint`]). The last group detects flesh that
+//! crosses a face between the other links.
 
 use super::space::{Place, Space};
 use super::tiling::Tiling;
@@ -13,13 +13,13 @@ use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::surface::{Surface, TriangleRole};
 use rayon::prelude::*;
 
-/// Samples of the surface at most.
+/// Largest number of surface samples.
 const MOST_SAMPLES: usize = 400_000;
 
-/// The stage that the progress reports.
+/// Stage reported to the progress.
 const STAGE: &str = "separating parts";
 
-/// Its share of the whole: two fifths.
+/// Returns two fifths of a progress, starting at `from`.
 fn part(whole: &dyn Progress, from: f64) -> Part<'_> {
     Part {
         whole,
@@ -28,34 +28,35 @@ fn part(whole: &dyn Progress, from: f64) -> Part<'_> {
     }
 }
 
-/// Samples of Ω and what connects them.
+/// Samples of Ω and the links between them.
 pub(super) struct FleshGraph {
     pub position: Vec<Vec3>,
-    /// The cell of each; [`NONE`] outside the lattice.
+    /// Cell of each sample; [`NONE`] outside the lattice.
     pub cell: Vec<u32>,
-    /// What the surface looks like at each surface sample.
+    /// Skin at each surface sample.
     pub skin: Vec<Skin>,
     pub links: Vec<(u32, u32)>,
     pub joints: Vec<Joint>,
-    /// First voxel and first point of the lattice.
+    /// Index of the first voxel sample; `lattice` is that of the first sample on the lattice.
     pub voxels: usize,
     pub lattice: usize,
 }
 
-/// A surface sample's unit normal.
+/// Unit normal of a surface sample.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Skin {
     pub normal: Vec3,
-    /// Flesh may be on both sides.
+    /// Whether flesh may be on both sides.
     pub both_sides: bool,
 }
 
-/// A point of Ω on a vertex, an edge or a face of the lattice.
+/// Point of Ω on a vertex, an edge or a face of the lattice.
 pub(super) struct Joint {
-    /// Its samples `first .. first + count`, one for each cell around it.
+    /// First of its samples `first .. first + count`, one for each cell around it.
     pub first: u32,
     pub count: u32,
-    /// Lattice vertices it lies between, and how near it is to each; [`NONE`] for unused ones.
+    /// Lattice vertices of its simplex, with its barycentric coordinates as `weights`; [`NONE`] for unused
+    /// ones.
     pub corners: [u32; 3],
     pub weights: [f64; 3],
 }
@@ -113,7 +114,7 @@ impl FleshGraph {
         Ok(samples)
     }
 
-    /// The sample as the start of a segment.
+    /// Returns a sample as the start of a segment.
     pub fn place(&self, sample: u32) -> Place {
         Place {
             at: self.position[sample as usize],
@@ -122,7 +123,7 @@ impl FleshGraph {
         }
     }
 
-    /// Points on the lattice's vertices, edges and faces that lie in Ω.
+    /// Adds the points on the lattice's vertices, edges and faces that lie in Ω.
     fn add_lattice(&mut self, space: &Space, tiling: &Tiling, number: &[u32]) {
         let simplices = tiling.simplices();
         let points: Vec<_> = simplices
@@ -172,7 +173,7 @@ impl FleshGraph {
     }
 }
 
-/// The nearest of some voxels that a segment in Ω leads to; preferably without skin on the way.
+/// Returns the nearest voxel that a segment in Ω leads to, preferably without crossing skin.
 fn reach(space: &Space, from: Place, mut voxels: Vec<usize>) -> Option<usize> {
     let distance = |v: &usize| (space.centre(*v) - from.at).norm_squared();
     voxels.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
@@ -189,7 +190,7 @@ fn reach(space: &Space, from: Place, mut voxels: Vec<usize>) -> Option<usize> {
     clear.or_else(|| voxels.iter().take(3).find(stays)).copied()
 }
 
-/// Points of a vertex, or of the inside of an edge or a face, about a voxel apart, with their weights.
+/// Returns points at a vertex, or inside an edge or a face about a voxel apart, with their weights.
 fn points_of(x: Vec<Vec3>, spacing: f64) -> Vec<(Vec3, [f64; 3])> {
     let longest = |a: usize, b: usize| (x[a] - x[b]).norm();
     match x.len() {
@@ -217,7 +218,7 @@ fn points_of(x: Vec<Vec3>, spacing: f64) -> Vec<(Vec3, [f64; 3])> {
     }
 }
 
-/// Links neighbouring voxels in the lattice along the axes where the way between them stays in Ω.
+/// Links neighbouring voxels inside the lattice along the axes if the segment between them stays in Ω.
 fn link_voxels(space: &Space, number: &[u32], links: &mut Vec<(u32, u32)>) {
     let [x, y, z] = space.dims;
     let steps = [(1, x), (x, y), (x * y, z)];
@@ -240,7 +241,7 @@ fn link_voxels(space: &Space, number: &[u32], links: &mut Vec<(u32, u32)>) {
     links.extend(found);
 }
 
-/// Links a surface sample to a voxel around it: one of its own cell, or else any.
+/// Links a surface sample to a voxel around it, preferably of its own cell.
 fn link_skin(
     space: &Space,
     number: &[u32],
@@ -264,8 +265,8 @@ fn link_skin(
     found.map(|v| (sample as u32, number[v]))
 }
 
-/// The welded surface with edges halved until none is longer than `spacing` (or there are too many): points,
-/// triangles, and the skin at each point.
+/// Halves edges of the welded surface until none is longer than `spacing` (or there are too many samples).
+/// Returns points, triangles, and the skin at each point.
 fn refine(surface: &Surface, spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>, Vec<Skin>) {
     let welded = surface.welded();
     let mut points = welded.vertices.clone();
@@ -309,7 +310,7 @@ fn refine(surface: &Surface, spacing: f64) -> (Vec<Vec3>, Vec<[u32; 3]>, Vec<Ski
     (points, done.into_iter().map(|d| d.0).collect(), skin)
 }
 
-/// The triangles of a triangle with midpoints on some of its edges.
+/// Splits a triangle with midpoints on some of its edges.
 fn pieces([a, b, c]: [u32; 3], m: [Option<u32>; 3], points: &[Vec3]) -> Vec<[u32; 3]> {
     match m {
         [Some(d), Some(e), Some(f)] => vec![[a, d, f], [d, b, e], [f, e, c], [d, e, f]],
@@ -326,7 +327,7 @@ fn pieces([a, b, c]: [u32; 3], m: [Option<u32>; 3], points: &[Vec3]) -> Vec<[u32
             all
         }
         [None, None, None] => vec![[a, b, c]],
-        // The same with the corners turned.
+        // The same case with the corners rotated.
         _ => pieces([b, c, a], [m[1], m[2], m[0]], points),
     }
 }

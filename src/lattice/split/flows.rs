@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where flesh passes from one copy into another, how much, and near which corners.
+//! Flows of flesh between copies, weighted by their nearness to each corner.
 
 use super::NONE;
 use super::copies::Copies;
@@ -7,22 +7,22 @@ use super::flesh_graph::FleshGraph;
 use super::tiling::Tiling;
 use rayon::prelude::*;
 
-/// Flesh between two copies, seen from a lattice vertex that both have.
+/// Flesh between two copies, weighted at a lattice vertex that both have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Flow {
     /// The copies, ascending.
     pub copies: (u32, u32),
-    /// The vertex before splitting.
+    /// Original vertex.
     pub vertex: u32,
-    /// Links between the copies, each weighed by how near to the vertex it passes. An integer, so that it
-    /// does not depend on the order of summation.
+    /// Sum over links between the copies, each weighted by its nearness to the vertex. An integer, so
+    /// that it does not depend on the order of summation.
     pub weight: u64,
 }
 
-/// One in fixed point.
+/// The number one in fixed point.
 const ONE: f64 = 1024.0;
 
-/// All flows, one for each pair of copies and common vertex, ascending.
+/// Returns all flows, one for each pair of copies and common vertex, ascending.
 pub(super) fn flows(samples: &FleshGraph, tiling: &Tiling, copies: &Copies) -> Vec<Flow> {
     let copy = |s: u32| copies.of_sample[s as usize];
     let mut all: Vec<Flow> = samples
@@ -50,7 +50,7 @@ pub(super) fn flows(samples: &FleshGraph, tiling: &Tiling, copies: &Copies) -> V
             .filter(|&c| c != NONE)
             .collect();
         let twins = sides.iter().any(|&c| copies.is_twin(c));
-        // Around an edge or a vertex one copy may stand for all, unless some of them must stay apart.
+        // Around an edge or a vertex one copy may represent all, unless some of them must stay apart.
         let hubs = if twins { sides.len() } else { 1 };
         for (i, &a) in sides.iter().enumerate().take(hubs) {
             for &b in &sides[i + 1..] {
@@ -83,7 +83,7 @@ fn gather(mut all: Vec<Flow>) -> Vec<Flow> {
     all
 }
 
-/// The flows after two copies of a cell were made one (see [`Copies::glue`]).
+/// Renumbers the flows after two copies of a cell were merged (see [`Copies::glue`]).
 pub(super) fn glue(flows: &mut Vec<Flow>, a: u32, b: u32) {
     let (keep, gone) = (a.min(b), a.max(b));
     let renamed = |c: u32| match c {
@@ -99,7 +99,7 @@ pub(super) fn glue(flows: &mut Vec<Flow>, a: u32, b: u32) {
     *flows = gather(std::mem::take(flows));
 }
 
-/// For each copy, those that flesh leads to directly, ascending.
+/// Returns for each copy those that flesh leads to directly, ascending.
 pub(super) fn neighbours(flows: &[Flow], copies: usize) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::new(); copies];
     for f in flows {

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The space around a surface in voxels: which lie in the domain Ω, and whether a segment stays in it.
+//! Voxels of the space around a surface: whether they lie in the domain Ω, and whether a segment stays in it.
 //!
-//! A segment leaves Ω only through skin, so it is cut where it crosses skin triangles and the middle of each
-//! piece is tested. That finds gaps far narrower than a voxel. Where Ω is not bounded by skin (across holes,
-//! around sheets) a segment is tested at quarter points as well.
+//! A segment leaves Ω only through skin, so it is cut where it crosses skin triangles, and the middle of each piece is
+//! tested. That finds gaps far narrower than a voxel. Where Ω is not bounded by skin (across holes, around sheets), a
+//! segment is also tested at quarter points.
 
 use super::bins::{Bins, Grid, Segment};
 use crate::Vec3;
 use crate::surface::{Surface, TriangleRole};
 use rayon::prelude::*;
 
-/// Voxels over the bounds of a surface and the triangles in them.
+/// Voxels over the bounds of a surface, and the triangles in them.
 pub(super) struct Space<'a> {
     surface: &'a Surface,
-    /// Edge of a voxel.
+    /// Edge of a voxel, m.
     pub spacing: f64,
     /// Number of voxels along each axis.
     pub dims: [usize; 3],
     grid: Grid,
     /// Skin triangles that may cross each voxel.
     skin: Bins,
-    /// Voxels in which Ω may end elsewhere than at skin.
+    /// Whether Ω may end in a voxel other than at skin.
     loose: Vec<bool>,
     /// Whether the centre of a voxel lies in Ω.
     inside: Vec<bool>,
@@ -30,14 +30,14 @@ pub(super) struct Space<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub at: Vec3,
-    /// Known to lie in Ω, off its boundary.
+    /// Whether the point is known to lie in Ω, off its boundary.
     pub interior: bool,
 }
 
 impl<'a> Space<'a> {
     pub fn new(surface: &'a Surface, spacing: f64) -> Self {
         let (from, to) = surface.bounds();
-        // Odd parts of a voxel, so that voxel centres do not fall on the planes of a boxy mesh.
+        // Odd fractions of a voxel keep voxel centres off the planes of a boxy mesh.
         let lo = from - Vec3::new(1.437, 1.521, 1.483) * spacing;
         let dims = [0, 1, 2].map(|k| ((to[k] - lo[k]) / spacing + 1.5).ceil().max(1.0) as usize);
         let mut space = Self {
@@ -68,12 +68,12 @@ impl<'a> Space<'a> {
         self.inside[voxel]
     }
 
-    /// The voxel that holds a point, moved into the grid.
+    /// Returns the voxel that holds a point, clamped to the grid.
     pub fn voxel_of(&self, p: Vec3) -> usize {
         self.grid.index(self.grid.cell(p))
     }
 
-    /// Inside voxels among the eight whose centres surround a point.
+    /// Returns the inside voxels among the eight whose centres surround a point.
     pub fn around(&self, p: Vec3) -> impl Iterator<Item = usize> + '_ {
         let base = self.grid.cell(p - Vec3::repeat(0.5 * self.spacing));
         (0..8)
@@ -83,7 +83,7 @@ impl<'a> Space<'a> {
             .filter(|&v| self.inside[v])
     }
 
-    /// Voxels of the grid whose centres lie in a box: lowest, and one past the highest.
+    /// Returns the range of voxels along each axis whose centres lie in a box: lowest, and one past the highest.
     pub fn range(&self, lo: Vec3, hi: Vec3) -> [(usize, usize); 3] {
         [0, 1, 2].map(|k| {
             let to = |x: f64| (x - self.grid.lo[k]) / self.spacing - 0.5;
@@ -97,24 +97,24 @@ impl<'a> Space<'a> {
         self.grid.index(at)
     }
 
-    /// Whether a point lies in Ω.
+    /// Returns whether a point lies in Ω.
     pub fn holds(&self, p: Vec3) -> bool {
         let voxel = self.voxel_of(p);
         let (cuts, loose) = self.crossings(self.centre(voxel), p - self.centre(voxel));
         if cuts.is_empty() && !loose {
-            // No skin between the point and the centre.
+            // The segment from the centre to the point crosses no skin.
             return self.inside[voxel];
         }
         self.surface.contains(p)
     }
 
-    /// Whether nothing at all lies between two points in which Ω could end.
+    /// Returns whether nothing lies between two points at which Ω could end.
     pub fn is_clear(&self, a: Vec3, b: Vec3) -> bool {
         let (cuts, loose) = self.crossings(a, b - a);
         cuts.is_empty() && !loose
     }
 
-    /// Whether the segment between two points of the closure of Ω stays in Ω.
+    /// Returns whether the segment between two points of the closure of Ω stays in Ω.
     pub fn stays(&self, a: Place, b: Place) -> bool {
         let d = b.at - a.at;
         let length = d.norm();
@@ -141,8 +141,8 @@ impl<'a> Space<'a> {
         true
     }
 
-    /// Where a segment crosses skin, strictly between its ends, some points more than once; whether Ω may end elsewhere on
-    /// it.
+    /// Returns the parameters at which a segment crosses skin, strictly between its ends and possibly repeated, and
+    /// whether Ω may end elsewhere on it.
     fn crossings(&self, a: Vec3, d: Vec3) -> (Vec<f64>, bool) {
         let segment = Segment::new(a, d);
         let slack = 1e-7 * self.spacing / d.norm();
@@ -186,7 +186,7 @@ impl<'a> Space<'a> {
         self.skin = Bins::new(&self.grid, &pairs, corners);
     }
 
-    /// Marks the voxels up to some steps from one.
+    /// Marks the voxels up to `reach` steps from one.
     fn loosen(&mut self, voxel: usize, reach: usize) {
         let [x, y, z] = self.dims;
         let at = self.grid.place(voxel);
@@ -200,8 +200,8 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// Finds the voxels in Ω row by row. Between skin and skin a row is asked at both ends, and searched for
-    /// the change if they differ (there is an opening).
+    /// Finds the voxels in Ω row by row. Each run without skin is tested at both ends, and bisected for the change if
+    /// they differ (at an opening).
     fn fill(&mut self) {
         let x = self.dims[0];
         let mut inside = vec![false; self.len()];
@@ -247,7 +247,7 @@ impl<'a> Space<'a> {
         }
     }
 
-    /// Whether skin lies between the centre of a voxel and that of the next one along an axis.
+    /// Returns whether skin lies between the centre of a voxel and that of the next one along an axis.
     fn is_cut(&self, voxel: usize, axis: usize) -> bool {
         let a = self.centre(voxel);
         let d = Vec3::ith(axis, self.spacing);
@@ -259,13 +259,13 @@ impl<'a> Space<'a> {
     }
 }
 
-/// Corners of a welded triangle.
+/// Returns the corners of a welded triangle.
 fn corners(surface: &Surface, triangle: u32) -> [Vec3; 3] {
     let welded = surface.welded();
     welded.triangles[triangle as usize].map(|v| welded.vertices[v as usize])
 }
 
-/// Fills a row between two known voxels; the change, if any, is found by halving.
+/// Fills a row between two known voxels; bisects for the change, if any.
 fn complete(row: &mut [bool], from: usize, to: usize, ask: &impl Fn(usize) -> bool) {
     let (first, last) = (row[from], row[to]);
     let (mut a, mut b) = (from, to);
@@ -281,7 +281,8 @@ fn complete(row: &mut [bool], from: usize, to: usize, ask: &impl Fn(usize) -> bo
     row[b..to].fill(last);
 }
 
-/// Parameter at which the line `a + t d` meets a triangle (edges belong to both their triangles) [moeller1997].
+/// Returns the parameter at which the line `a + t d` meets a triangle (edges belong to both their triangles)
+/// [moeller1997].
 fn crossing(t: &[Vec3; 3], a: Vec3, d: Vec3) -> Option<f64> {
     const SLACK: f64 = 1e-9;
     let (e, f) = (t[1] - t[0], t[2] - t[0]);

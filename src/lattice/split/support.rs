@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Dangling parts: parts of the complex that hang on a vertex or an edge.
+//! Support of dangling parts: parts of the complex that hang on a vertex or an edge.
 //!
-//! Cells that share faces form a rigid part. A part is supported when it holds two pinned vertices, or three
-//! that are not on one line and are pinned or belong to a supported part. One that only hangs on others by
-//! less would swing about them without resistance: it is joined on, or made one with the cells it was split
+//! Cells that share faces form a rigid part. A part is supported if it has two pinned vertices, or three
+//! non-collinear vertices that are pinned or belong to a supported part. A part that hangs on others by less
+//! would swing about them without resistance. It is joined to them, or merged with the cells it was split
 //! from. A part that touches no other is left alone (the body pins loose parts as a whole).
 
 use super::complex::{Complex, Conflict};
@@ -11,10 +11,11 @@ use super::flows::Flow;
 use super::{NONE, Vec3};
 use crate::sets::DisjointSets;
 
-/// Three points are not on one line when the third lies off it by this part of their distance.
+/// Distance of a third point from a line, as a share of the points' distance, beyond which three points are
+/// not collinear.
 const OFF_LINE: f64 = 0.05;
 
-/// Joins parts that hang loosely on others until none does, or nothing more can be done.
+/// Joins loosely hanging parts to others until all are supported or nothing more can be done.
 pub(super) fn brace(
     complex: &mut Complex,
     flows: &[Flow],
@@ -43,7 +44,7 @@ pub(super) fn brace(
     }
 }
 
-/// Joins a part to its surroundings at one more vertex or face. The error is what stood in the way.
+/// Joins a part to its surroundings at one more vertex or face. Fails with the conflict that prevented it.
 fn hold(
     complex: &mut Complex,
     part: &[u32],
@@ -86,7 +87,7 @@ fn hold(
             }
         }
     }
-    // Nothing to join it to: back to the copy it was split from.
+    // Nothing to join it to: merge it with the copy it was split from.
     let twin = |&p: &u32| {
         let of = complex.copies.of_cell(complex.copies.cell[p as usize]);
         of.filter(|&q| !inside(q))
@@ -98,7 +99,7 @@ fn hold(
         .map_or(Ok(false), Err)
 }
 
-/// Parts that hang on others without support, each an ascending list of copies.
+/// Returns the parts that hang on others without support, each an ascending list of copies.
 fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
     let parts = parts(complex);
     let mut of_vertex: Vec<(u32, u32)> = Vec::new();
@@ -109,7 +110,7 @@ fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
     }
     of_vertex.sort_unstable();
     of_vertex.dedup();
-    // Parts that touch, directly or through others.
+    // Parts that touch directly or through others.
     let mut touching = DisjointSets::new(parts.len());
     for pair in of_vertex.windows(2).filter(|p| p[0].0 == p[1].0) {
         touching.join(pair[0].1, pair[1].1);
@@ -131,7 +132,7 @@ fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
             .count()
     };
     let mut supported: Vec<bool> = (0..parts.len()).map(|i| pinned(i, &anchored) > 1).collect();
-    // Where nothing is pinned the largest part stands for the ground.
+    // If nothing is pinned, the largest part acts as the ground.
     for group in 0..parts.len() as u32 {
         let of: Vec<usize> = (0..parts.len())
             .filter(|&i| touching.root(i as u32) == group)
@@ -178,7 +179,7 @@ fn hanging(complex: &mut Complex, pins: &[(u32, u32)]) -> Vec<Vec<u32>> {
         .collect()
 }
 
-/// Whether some three of the points are not on one line.
+/// Returns whether some three of the points are not collinear.
 fn span(points: &[Vec3]) -> bool {
     let Some(&a) = points.first() else {
         return false;
@@ -193,7 +194,7 @@ fn span(points: &[Vec3]) -> bool {
         .any(|p| d.cross(&(p - a)).norm() > OFF_LINE * d.norm_squared())
 }
 
-/// Copies connected through common faces.
+/// Groups copies that are connected through common faces.
 fn parts(complex: &mut Complex) -> Vec<Vec<u32>> {
     let n = complex.copies.len() as u32;
     let mut faces: Vec<([u32; 3], u32)> = Vec::with_capacity(4 * n as usize);

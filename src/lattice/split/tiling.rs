@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The tetrahedra before they are split: which one holds a point, and what they share.
+//! Tetrahedra before splitting: point location and shared simplices.
 
 use super::super::cell::Cell;
 use super::super::embed::Locator;
@@ -7,14 +7,14 @@ use super::space::Space;
 use super::{NONE, Vec3};
 use crate::Mat3;
 
-/// A point this far outside, in barycentric coordinates, still belongs to a cell.
+/// Slack in barycentric coordinates within which a point outside still belongs to a cell.
 const SLACK: f64 = 1e-6;
 
 /// Tetrahedra that tile the space around the flesh.
 pub(super) struct Tiling<'a> {
     pub vertices: &'a [Vec3],
     pub cells: &'a [[u32; 4]],
-    /// Corner 0 and the map to the barycentric coordinates of the others.
+    /// For each cell, corner 0 and the map to the barycentric coordinates of the others.
     maps: Vec<(Vec3, Mat3)>,
     locator: Option<Locator>,
     /// Cells around each vertex, ascending.
@@ -23,9 +23,9 @@ pub(super) struct Tiling<'a> {
 
 /// A vertex, an edge or a face of the tiling.
 pub(super) struct Simplex {
-    /// Its vertices, ascending; [`NONE`] for unused ones.
+    /// Vertices, ascending; [`NONE`] for unused ones.
     pub vertices: [u32; 3],
-    /// The cells around it, ascending.
+    /// Cells around it, ascending.
     pub cells: Vec<u32>,
 }
 
@@ -42,7 +42,8 @@ impl<'a> Tiling<'a> {
             .map(|c| {
                 let x = c.map(|v| vertices[v as usize]);
                 let edges = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
-                // A flat cell holds nothing: its coordinates become NaN, which no comparison accepts.
+                // A flat cell holds nothing: its coordinates become NaN, which no comparison
+                // accepts.
                 let map = edges
                     .try_inverse()
                     .unwrap_or_else(|| Mat3::repeat(f64::NAN));
@@ -66,18 +67,19 @@ impl<'a> Tiling<'a> {
         }
     }
 
-    /// Cells around a vertex, ascending.
+    /// Returns the cells around a vertex, ascending.
     pub fn around(&self, vertex: u32) -> &[u32] {
         &self.around[vertex as usize]
     }
 
-    /// Cells around an edge (around a vertex when both ends are the same), ascending.
+    /// Returns the cells around an edge (around a vertex if both ends are equal), ascending.
     pub fn around_edge(&self, a: u32, b: u32) -> impl Iterator<Item = u32> + '_ {
         let of = self.around(a).iter().copied();
         of.filter(move |&c| self.cells[c as usize].contains(&b))
     }
 
-    /// For each cell, the cells across the faces opposite its corners; [`NONE`] where there is none.
+    /// Returns for each cell the cells across the faces opposite its corners; [`NONE`] at free
+    /// faces.
     pub fn faces(&self) -> Vec<[u32; 4]> {
         let mut across = vec![[NONE; 4]; self.cells.len()];
         for (c, corners) in self.cells.iter().enumerate() {
@@ -92,7 +94,7 @@ impl<'a> Tiling<'a> {
         across
     }
 
-    /// Barycentric coordinates of a point in a cell.
+    /// Returns the barycentric coordinates of a point in a cell.
     pub fn coordinates(&self, cell: u32, p: Vec3) -> [f64; 4] {
         let (origin, map) = &self.maps[cell as usize];
         let l = map * (p - origin);
@@ -104,7 +106,7 @@ impl<'a> Tiling<'a> {
         l[0].min(l[1]).min(l[2].min(l[3]))
     }
 
-    /// The cell in which a point lies deepest, the first of several; [`NONE`] outside.
+    /// Returns the cell in which a point lies deepest, the first of several; [`NONE`] outside.
     pub fn locate(&self, p: Vec3) -> u32 {
         let mut best = (-SLACK, NONE);
         for &c in self.locator.iter().flat_map(|l| l.candidates(p)) {
@@ -116,7 +118,7 @@ impl<'a> Tiling<'a> {
         best.1
     }
 
-    /// The cell of each voxel centre in Ω; [`NONE`] for the others.
+    /// Returns the cell of each voxel centre in Ω; [`NONE`] for the others.
     pub fn voxel_cells(&self, space: &Space) -> Vec<u32> {
         let mut found = vec![NONE; space.len()];
         let mut deepest = vec![-SLACK; space.len()];
@@ -146,7 +148,7 @@ impl<'a> Tiling<'a> {
         found
     }
 
-    /// All vertices, edges and faces that two cells at least share.
+    /// Returns all vertices, edges and faces that at least two cells share.
     pub fn simplices(&self) -> Vec<Simplex> {
         let mut all: Vec<([u32; 3], u32)> = Vec::with_capacity(self.cells.len() * 14);
         for (c, corners) in self.cells.iter().enumerate() {

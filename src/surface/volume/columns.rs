@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Parallel lines through a box, and where they cross triangles.
+//! Parallel lines through a box, and their crossings with triangles.
 use crate::Vec3;
 use robust::{Coord, orient2d};
 
-/// Columns are taken in passes: every so many-th along both axes.
+/// Step between the columns of a pass along both axes.
 const STRIDE: u32 = 9;
 /// Number of passes that take all columns.
 pub(super) const PASSES: u32 = STRIDE * STRIDE;
@@ -13,13 +13,13 @@ pub(super) struct Columns {
     pub lo: Vec3,
     pub hi: Vec3,
     pub axis: usize,
-    /// Between columns, along the next two axes.
+    /// Distances between columns, along the next two axes.
     spacing: [f64; 2],
     /// Number of columns along the next two axes.
     count: [u32; 2],
 }
 
-/// Where a column meets a triangle.
+/// Intersection of a column with a triangle.
 pub(super) struct Crossing {
     pub column: u32,
     pub height: f64,
@@ -27,16 +27,16 @@ pub(super) struct Crossing {
     pub sign: i32,
 }
 
-/// Every [`STRIDE`]-th column along both axes, from a first one on.
+/// Every [`STRIDE`]-th column along both axes, starting from a first one.
 #[derive(Clone, Copy)]
 pub(super) struct Pass {
     first: [u32; 2],
 }
 
 impl Pass {
-    /// Passes in an order that spreads early ones evenly.
+    /// Returns pass `k`, in an order that spreads early ones evenly.
     pub fn number(k: u32) -> Self {
-        // Steps coprime to the stride, of which no two early ones are alike on an axis.
+        // Steps coprime to the stride, such that early ones differ on each axis.
         let (row, column) = (k / STRIDE, k % STRIDE);
         Self {
             first: [(column * 4 + row) % STRIDE, (column * 7 + row * 2) % STRIDE],
@@ -60,13 +60,13 @@ impl Columns {
         }
     }
 
-    /// Position of a column along the axis after (0) or before (1) its own. Not quite the middle, so that
-    /// columns keep off the edges of modelled boxes and the plane of symmetry.
+    /// Returns the position of a column along the axis after (0) or before (1) its own. It is slightly off
+    /// the middle, so that columns avoid the edges of modelled boxes and the plane of symmetry.
     fn place(&self, k: usize, i: u32) -> f64 {
         self.lo[(self.axis + 1 + k) % 3] + (i as f64 + [0.4897, 0.5123][k]) * self.spacing[k]
     }
 
-    /// The point of a column at a height.
+    /// Returns the point of a column at a height.
     pub fn point(&self, column: u32, height: f64) -> Vec3 {
         let mut p = Vec3::zeros();
         p[self.axis] = height;
@@ -75,17 +75,17 @@ impl Columns {
         p
     }
 
-    /// Area that one column stands for.
+    /// Returns the area that one column represents.
     pub fn area(&self) -> f64 {
         self.spacing[0] * self.spacing[1]
     }
 
-    /// Number of all columns.
+    /// Returns the number of all columns.
     pub fn len(&self) -> u32 {
         self.count[0] * self.count[1]
     }
 
-    /// Columns of a pass, in ascending order.
+    /// Returns the columns of a pass, in ascending order.
     pub fn of_pass(&self, pass: Pass) -> Vec<u32> {
         let along = |k: usize| (pass.first[k]..self.count[k]).step_by(STRIDE as usize);
         along(0)
@@ -94,7 +94,8 @@ impl Columns {
             .collect()
     }
 
-    /// Calls `with` for the columns of a pass that may be within `reach` of a triangle, given across them.
+    /// Calls `with` for the columns of a pass that may be within `reach` of a triangle, projected across
+    /// them.
     pub fn over(
         &self,
         pass: Pass,
@@ -114,22 +115,22 @@ impl Columns {
         }
     }
 
-    /// Numbers of the columns of a pass along one axis whose positions lie in a range.
+    /// Returns the indices of the columns of a pass along one axis whose positions lie in a range.
     fn along(&self, pass: Pass, k: usize, lo: f64, hi: f64) -> impl Iterator<Item = u32> + use<> {
         let column = |x: f64| (x - self.place(k, 0)) / self.spacing[k];
         let first = column(lo).ceil().max(0.0) as u32;
         let end = ((column(hi).floor() + 1.0).max(0.0) as u32).min(self.count[k]);
-        // The first of the pass that is not before.
+        // The first column of the pass from there on.
         let skip = (STRIDE + pass.first[k] - first % STRIDE) % STRIDE;
         (first.saturating_add(skip)..end).step_by(STRIDE as usize)
     }
 
-    /// The two coordinates across the columns.
+    /// Returns the two coordinates across the columns.
     pub fn across(&self, x: &Vec3) -> [f64; 2] {
         [x[(self.axis + 1) % 3], x[(self.axis + 2) % 3]]
     }
 
-    /// Crossings of a pass with the chosen triangles, by column and height.
+    /// Finds the crossings of a pass with the chosen triangles, by column and height.
     pub fn crossings(
         &self,
         pass: Pass,
@@ -170,7 +171,7 @@ fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
     })
 }
 
-/// Second coordinates that a triangle has where its first ones are in a range.
+/// Returns the range of a triangle's second coordinates over a range of its first ones.
 fn strip(flat: &[[f64; 2]; 3], from: f64, to: f64) -> (f64, f64) {
     let edges = (0..3).map(|k| (flat[k], flat[(k + 1) % 3]));
     range(edges.flat_map(|(a, b)| {
@@ -185,14 +186,14 @@ fn strip(flat: &[[f64; 2]; 3], from: f64, to: f64) -> (f64, f64) {
                 f64::NAN
             }
         });
-        // Comparisons leave out what is not a number.
+        // Comparisons ignore NaN.
         [at(from), at(to), ends[0], ends[1]]
     }))
 }
 
-/// Direction (along the column or against it) in which a triangle is crossed, and the weights of its corners
-/// there. The signs are exact, with one rule for both triangles of an edge: closed surfaces are entered as
-/// often as they are left.
+/// Returns the direction (along the column or against it) in which a triangle is crossed, and the
+/// barycentric coordinates there. The signs are exact, with one rule for both triangles of an edge: closed
+/// surfaces are entered as often as they are left.
 fn crossing(corners: &[u32; 3], flat: &[[f64; 2]; 3], at: [f64; 2]) -> Option<(i32, [f64; 3])> {
     let coord = |p: [f64; 2]| Coord { x: p[0], y: p[1] };
     let mut weights = [0.0; 3];

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where lines run within a distance of a triangle. That is a convex body, so a line is in it once.
+//! Intervals of lines within a distance of a triangle. That region is convex, so a line has one
+//! interval.
 use super::columns::{Columns, Pass};
 use crate::Vec3;
 
-/// From where to where a column is near a triangle.
+/// Interval in which a column is near a triangle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stay {
     pub column: u32,
@@ -11,7 +12,7 @@ pub(super) struct Stay {
     pub to: f64,
 }
 
-/// The columns of a pass in the layer of half the thickness `reach` around a triangle.
+/// Finds the intervals of a pass in the layer of half thickness `reach` around a triangle.
 pub(super) fn stays(columns: &Columns, pass: Pass, x: &[Vec3; 3], reach: f64) -> Vec<Stay> {
     let flat = x.map(|x| columns.across(&x));
     let mut found = Vec::new();
@@ -23,7 +24,8 @@ pub(super) fn stays(columns: &Columns, pass: Pass, x: &[Vec3; 3], reach: f64) ->
     found
 }
 
-/// Where a line from `p` along a unit vector is within `reach` of a triangle.
+/// Returns the parameters of a line from `p` along a unit vector that are within `reach` of a
+/// triangle.
 fn stay(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let parts = [
         prism(x, reach, p, along),
@@ -54,7 +56,7 @@ fn cut(range: Option<(f64, f64)>, a: f64, b: f64) -> Option<(f64, f64)> {
 
 const ALL: Option<(f64, f64)> = Some((f64::NEG_INFINITY, f64::INFINITY));
 
-/// Above and below the triangle itself.
+/// Returns the interval above and below the triangle itself.
 fn prism(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let n = (x[1] - x[0]).cross(&(x[2] - x[0])).try_normalize(0.0)?;
     let (height, slope) = (n.dot(&(p - x[0])), n.dot(&along));
@@ -67,7 +69,7 @@ fn prism(x: &[Vec3; 3], reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> 
     range.filter(|r| r.0.is_finite() && r.1.is_finite())
 }
 
-/// Around an edge.
+/// Returns the interval around an edge.
 fn capsule(a: Vec3, b: Vec3, reach: f64, p: Vec3, along: Vec3) -> Option<(f64, f64)> {
     let ball = |centre: Vec3| {
         let from = p - centre;

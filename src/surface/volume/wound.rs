@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Where a column runs inside open surface. The winding number jumps where the column crosses a triangle;
-//! without its jumps it changes slowly, so that it is evaluated at few points and interpolated between them.
+//! Intervals of a column inside an open surface. The winding number jumps where the column crosses a triangle.
+//! Without its jumps it changes slowly, so it is evaluated at few points and interpolated between them.
 use super::columns::Crossing;
 
-/// Pieces at the start, per column.
+/// Initial number of pieces per column.
 const PIECES: u32 = 4;
 /// Shortest piece, as a fraction of the diagonal.
 const SHORTEST: f64 = 0.02;
-/// Between two points it may deviate so far from the line between their values, besides by as much as they differ.
+/// Deviation allowed between two points from the line through their values, in addition to their difference.
 const STRAY: f64 = 0.1;
-/// Part of a piece on which the side of one half may be in doubt.
+/// Share of a piece that may be in doubt about its side of one half.
 const DOUBT: f64 = 0.1;
 
 /// A column, its crossings in ascending order, and the winding number on it.
 pub(super) struct Open<'a> {
     pub crossings: &'a [Crossing],
-    /// None where it is a whole number off the surface: the crossings say it all.
+    /// `None` if it is a whole number off the surface: the crossings suffice.
     pub winding: Option<&'a dyn Fn(f64) -> f64>,
     /// Diagonal of the box.
     pub diagonal: f64,
 }
 
-/// A point and the winding number there, without the jumps below.
+/// A point and its winding number without the jumps below.
 #[derive(Clone, Copy)]
 struct Known {
     at: f64,
@@ -29,8 +29,8 @@ struct Known {
 }
 
 impl Open<'_> {
-    /// Intervals between two heights in which the winding number exceeds one half, in ascending order.
-    /// `shift` (0 to 1) moves the first points, so that they are not the same in all columns.
+    /// Returns the intervals between two heights in which the winding number exceeds one half, in ascending order.
+    /// `shift` (0 to 1) moves the first points, so that they differ between columns.
     pub fn inside(&self, bottom: f64, top: f64, shift: f64) -> Vec<(f64, f64)> {
         let mut found = Vec::new();
         let step = (top - bottom) / f64::from(PIECES);
@@ -45,7 +45,7 @@ impl Open<'_> {
     }
 
     fn ask(&self, z: f64) -> Known {
-        // Not on a triangle, where the side would be a matter of rounding.
+        // Avoid points on a triangle, where rounding would decide the side.
         let near = 1e-9 * self.diagonal;
         let on = |c: &&Crossing| (c.height - z).abs() < near;
         let from = self.crossings.partition_point(|c| c.height < z - near);
@@ -71,7 +71,7 @@ impl Open<'_> {
         let (mut doubt, start, mut from) = (0.0, found.len(), a.at);
         let ends = here.iter().map(|c| (c.height, -c.sign));
         for (to, jump) in ends.chain([(b.at, 0)]) {
-            // Over one half at both ends, on the line between the known values.
+            // Excess over one half at either end, on the line between the known values.
             let over = |z: f64| {
                 let t = (z - a.at) / (b.at - a.at);
                 a.slow + (b.slow - a.slow) * t + f64::from(jumps) - 0.5

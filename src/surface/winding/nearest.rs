@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The nearest triangle of a winding number's tree: what has the tree needs no other one.
+//! Search for the nearest triangle in a winding tree, which saves a second hierarchy.
 
 use super::{BETA, Node, WindingTree};
 use crate::Vec3;
 
 impl WindingTree {
-    /// The triangle that is nearest to a point and closer than `within`, of those for which `of` gives the squared distance to it;
-    /// with what `of` gives besides.
+    /// Returns the triangle that is nearest to a point and closer than `within`, its squared distance, and the extra
+    /// result of `of`. `of` returns a triangle's squared distance and that result.
     pub fn nearest<T>(
         &self,
         q: &Vec3,
@@ -54,7 +54,7 @@ impl WindingTree {
 }
 
 impl Node {
-    /// How far its triangles are from a point at least.
+    /// Returns a lower bound on the distance of the node's triangles from a point.
     #[inline]
     fn least_distance(&self, q: &Vec3) -> f64 {
         ((self.centre - q).norm() - self.far2.sqrt() / BETA).max(0.0)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Medit's ASCII `.mesh`.
+//! Format of Medit's ASCII `.mesh` files.
 //!
-//! `MeshVersionFormatted n`, `Dimension 3`, then sections of a keyword, a count and so many entries, up to `End`; line
-//! breaks mean nothing. `Vertices`: `x y z reference`; `Tetrahedra`: four vertices from 1, reference. Other sections
-//! (triangles, edges, corners, normals …) are read over. [frey2001]
+//! The file holds `MeshVersionFormatted n`, `Dimension 3`, then sections of a keyword, a count and that many entries,
+//! up to `End`. Line breaks have no meaning. `Vertices`: `x y z reference`; `Tetrahedra`: four vertices from 1,
+//! reference. Other sections (triangles, edges, corners, normals …) are skipped. [frey2001]
 
 use super::scan::{corner, error, real, shown};
 use super::{Content, coordinates, row};
@@ -11,7 +11,7 @@ use crate::Vec3;
 use crate::tets::{TetError, TetMesh};
 use std::path::Path;
 
-/// Words with the line they are on; the last line at the end.
+/// Words with their line numbers; `line` is that of the last word.
 struct Words<'a, I: Iterator<Item = (usize, &'a str)>> {
     path: &'a Path,
     words: std::iter::Peekable<I>,
@@ -46,20 +46,20 @@ impl<'a, I: Iterator<Item = (usize, &'a str)>> Words<'a, I> {
         real(word).ok_or_else(|| self.error(format!("{what} is '{}', not a number", shown(word))))
     }
 
-    /// A reference, if there is one: some writers leave them out.
+    /// Skips a reference, if present: some writers leave them out.
     fn reference(&mut self) {
         let line = self.line;
         self.words
             .next_if(|(l, word)| *l == line && real(word).is_some());
     }
 
-    /// Goes on to the next keyword.
+    /// Skips to the next keyword.
     fn skip(&mut self) {
         while self.words.next_if(|(_, w)| real(w).is_some()).is_some() {}
     }
 }
 
-/// A mesh from the text of its file.
+/// Parses a mesh from the text of its file.
 pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
     let words = text.lines().enumerate().flat_map(|(i, line)| {
         let said = line.split('#').next().unwrap_or_default();
@@ -142,7 +142,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
     Ok(content)
 }
 
-/// The text of the file, with the triangles of the surface.
+/// Formats a mesh as text, with the triangles of its surface.
 pub fn text(mesh: &TetMesh) -> String {
     let mut out = format!(
         "MeshVersionFormatted 2\nDimension 3\n\nVertices\n{}\n",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Files of tetrahedral meshes: TetGen's `.node` and `.ele`, Medit's ASCII `.mesh`, Vega's `.veg`.
 //!
-//! The ending says the format. Numbers are written so that they come back exactly. A mesh whose tetrahedra are
-//! *all* inverted follows the other convention of orientation, and is turned round; where only some are, that is a
-//! mistake, and refused unless [`Mend`] allows it. Attributes, markers, references, materials and
-//! surface elements are read over.
+//! The ending determines the format. Numbers are written so that they are read back exactly. A mesh whose
+//! tetrahedra are *all* inverted follows the other convention of orientation, and is turned. If only some are,
+//! that is an error unless [`Mend`] allows it. Attributes, markers, references, materials and surface elements are
+//! skipped.
 //!
-//! Files are written whole or not at all. What a header promises allocates nothing: the content does.
+//! Files are written whole or not at all. Memory is allocated for the content read, not for the count in a header.
 
 mod medit;
 mod scan;
@@ -26,13 +26,13 @@ use std::str::FromStr;
 /// Longest file that is read, bytes.
 const LONGEST: u64 = 1 << 31;
 
-/// What a `.veg` file holds.
+/// Kind of elements in a `.veg` file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ElementKind {
     /// Tetrahedra.
     #[default]
     Tet,
-    /// The cubes that they were split from.
+    /// Cubes that the tetrahedra were split from.
     Cubic,
 }
 
@@ -48,23 +48,23 @@ impl FromStr for ElementKind {
     }
 }
 
-/// What [`TetMesh::write`] writes besides the mesh.
+/// Options of [`TetMesh::write`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WriteOptions {
-    /// Tetrahedra, or cubes (`.veg` of a mesh made of cubes only).
+    /// Tetrahedra, or cubes (only for `.veg`, of a mesh built from cubes).
     pub elements: ElementKind,
-    /// The material that a `.veg` file names.
+    /// Material written to a `.veg` file.
     pub material: Material,
 }
 
-/// What a file holds before it is a mesh.
+/// Content of a file before it becomes a mesh.
 #[derive(Debug, Default)]
 struct Content {
     vertices: Vec<Vec3>,
     tets: Vec<[u32; 4]>,
-    /// Corners in our order.
+    /// Cubes, with corners in the order `i + 2j + 4k`.
     cubes: Vec<[u32; 8]>,
-    /// The file holds nodes that its tetrahedra do not use as corners (middles of edges).
+    /// Whether the file holds nodes that are not corners of its tetrahedra (midpoints of edges).
     middles: bool,
 }
 
@@ -75,12 +75,12 @@ enum Format {
 }
 
 impl TetMesh {
-    /// Reads a mesh: `.node` or `.ele` (TetGen; the one finds the other, and a path without ending finds both),
+    /// Reads a mesh: `.node` or `.ele` (TetGen; either finds the other, and a path without ending finds both),
     /// `.mesh` (Medit, ASCII), `.veg` (Vega, tetrahedra or cubes).
     ///
     /// # Errors
-    /// [`TetError::Format`], [`TetError::Disk`], [`TetError::File`] with the line, or [`TetError::Content`] where
-    /// the file reads well but what it holds is no body.
+    /// [`TetError::Format`], [`TetError::Disk`], [`TetError::File`] with the line, or [`TetError::Content`] if the
+    /// file follows its format but its content is not a body.
     pub fn read(path: &Path, mend: Mend) -> Result<Self, TetError> {
         let content = match format(path)? {
             Format::TetGen { node, ele } => {
@@ -95,10 +95,10 @@ impl TetMesh {
         })
     }
 
-    /// Writes the mesh in the format of the path's ending; for `.node` or `.ele` both files.
+    /// Writes the mesh in the format of the path's ending; both files for `.node` or `.ele`.
     ///
     /// # Errors
-    /// [`TetError::Format`], [`TetError::NoCubes`], [`TetError::Disk`]; what was at `path` before then stays.
+    /// [`TetError::Format`], [`TetError::NoCubes`], [`TetError::Disk`]; previous content at `path` then stays.
     pub fn write(&self, path: &Path, options: WriteOptions) -> Result<(), TetError> {
         let format = format(path)?;
         let cubic = options.elements == ElementKind::Cubic;
@@ -123,7 +123,7 @@ impl TetMesh {
 }
 
 impl Content {
-    /// The mesh, mended as allowed.
+    /// Builds the mesh, with the allowed repairs.
     fn mesh(self, mend: Mend) -> Result<TetMesh, TetError> {
         let Self {
             mut vertices,
@@ -153,7 +153,7 @@ impl Content {
     }
 }
 
-/// The format of a path.
+/// Returns the format of a path.
 fn format(path: &Path) -> Result<Format, TetError> {
     let ending = path
         .extension()
@@ -193,7 +193,7 @@ fn format(path: &Path) -> Result<Format, TetError> {
     }
 }
 
-/// The text of a file; bytes that are no text become marks that no number is made of.
+/// Reads the text of a file; bytes that are not UTF-8 become marks that are part of no number.
 fn load(path: &Path) -> Result<String, TetError> {
     let bytes = crate::disk::read(path, LONGEST).map_err(|e| disk(path, "read", &e))?;
     Ok(String::from_utf8(bytes)
@@ -218,7 +218,7 @@ fn row<T: std::fmt::Display>(out: &mut String, numbers: impl IntoIterator<Item =
     out.push('\n');
 }
 
-/// The three coordinates of a point, shortest so that they come back exactly.
+/// Formats the coordinates of a point with the fewest digits that are read back exactly.
 fn coordinates(x: &Vec3) -> [String; 3] {
     [0, 1, 2].map(|k| format!("{:?}", x[k]))
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Words and numbers of a text file, and sentences about what is wrong with them.
+//! Words and numbers of a text file, and errors about them.
 
 use super::super::TetError;
 use crate::Vec3;
@@ -7,14 +7,14 @@ use std::iter::Peekable;
 use std::path::Path;
 use std::str::{Lines, SplitAsciiWhitespace};
 
-/// A line with its number and its words; comments (from `#` on) and empty lines are left out.
+/// A line with its number and text; comments (from `#` on) and empty lines are left out.
 #[derive(Clone)]
 pub struct Line<'a> {
     pub number: usize,
     pub text: &'a str,
 }
 
-/// The lines of a file that say something.
+/// Scanner over the lines of a file that have content.
 pub struct Scanner<'a> {
     pub path: &'a Path,
     lines: Peekable<Said<'a>>,
@@ -49,17 +49,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next line.
+    /// Returns the next line.
     pub fn next(&mut self) -> Option<Line<'a>> {
         self.lines.next()
     }
 
-    /// The next line, left in place.
+    /// Returns the next line without consuming it.
     pub fn peek(&mut self) -> Option<&Line<'a>> {
         self.lines.peek()
     }
 
-    /// The next line, which must be there.
+    /// Returns the next line; fails at the end of the file.
     pub fn expect(&mut self, what: &str) -> Result<Row<'a>, TetError> {
         let (path, last) = (self.path, self.last);
         let line = self
@@ -73,13 +73,13 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// Room for so many things as were promised, or as the text could hold.
+    /// Returns the capacity for a promised count, at most what the text could hold.
     pub fn room(&self, promised: usize) -> usize {
         promised.min(self.most)
     }
 }
 
-/// The words of one line.
+/// Words of one line.
 pub struct Row<'a> {
     path: &'a Path,
     pub number: usize,
@@ -99,7 +99,7 @@ impl<'a> Row<'a> {
         error(self.path, self.number, what)
     }
 
-    /// The next word; commas before and after it do not count.
+    /// Returns the next word, without commas around it.
     pub fn word(&mut self, what: &str) -> Result<&'a str, TetError> {
         let next = self.words.find_map(|w| {
             let w = w.trim_matches(',');
@@ -123,7 +123,7 @@ impl<'a> Row<'a> {
         Ok(Vec3::new(self.real("x")?, self.real("y")?, self.real("z")?))
     }
 
-    /// Corners, numbered in the file from `base`.
+    /// Reads corners, which the file numbers from `base`.
     pub fn corners<const N: usize>(
         &mut self,
         base: usize,
@@ -143,7 +143,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A finite number; Fortran's `D` exponents included.
+/// Parses a finite number; Fortran's `D` exponents are included.
 pub fn real(word: &str) -> Option<f64> {
     let number = word
         .parse()
@@ -152,7 +152,7 @@ pub fn real(word: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// Index of a vertex that a file numbers from `base`.
+/// Returns the index of a vertex that a file numbers from `base`; `None` if it does not exist.
 pub fn corner(number: usize, base: usize, vertices: usize) -> Option<u32> {
     let index = number.checked_sub(base).filter(|i| *i < vertices)?;
     u32::try_from(index).ok()
@@ -166,7 +166,7 @@ pub fn error(path: &Path, line: usize, what: String) -> TetError {
     }
 }
 
-/// A word short enough for a sentence.
+/// Shortens a word for an error sentence.
 pub fn shown(word: &str) -> String {
     word.chars().take(24).collect()
 }

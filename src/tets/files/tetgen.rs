@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! TetGen's `.node` and `.ele`.
+//! Format of TetGen's `.node` and `.ele` files.
 //!
-//! `.node`: `<points> <dimension = 3> <attributes> <markers>`, then `<number> x y z …` per point, numbered from
-//! zero or one. `.ele`: `<tetrahedra> <nodes each = 4 or 10> <attributes>`, then `<number> n₁ n₂ n₃ n₄ …`. Of ten-node
-//! tetrahedra the four corners are kept. [TetGen 1.5 manual, §5.2]
+//! `.node`: `<points> <dimension = 3> <attributes> <markers>`, then `<number> x y z …` per point, numbered from zero
+//! or one. `.ele`: `<tetrahedra> <nodes each = 4 or 10> <attributes>`, then `<number> n₁ n₂ n₃ n₄ …`. Only the four
+//! corners of ten-node tetrahedra are kept. [TetGen 1.5 manual, §5.2]
 
 use super::scan::Scanner;
 use super::{Content, coordinates, row};
@@ -11,7 +11,7 @@ use crate::Vec3;
 use crate::tets::{TetError, TetMesh};
 use std::path::Path;
 
-/// A mesh from the texts of its two files.
+/// Parses a mesh from the texts of its two files.
 pub fn parse(node: (&Path, &str), ele: (&Path, &str)) -> Result<Content, TetError> {
     let (vertices, base) = points(node.0, node.1)?;
     let mut scan = Scanner::new(ele.0, ele.1);
@@ -37,7 +37,7 @@ pub fn parse(node: (&Path, &str), ele: (&Path, &str)) -> Result<Content, TetErro
     })
 }
 
-/// Points and the number of the first.
+/// Parses the points, and returns them with the number of the first.
 fn points(path: &Path, text: &str) -> Result<(Vec<Vec3>, usize), TetError> {
     let mut scan = Scanner::new(path, text);
     let mut head = scan.expect("the number of points")?;
@@ -65,7 +65,7 @@ fn points(path: &Path, text: &str) -> Result<(Vec<Vec3>, usize), TetError> {
     Ok((vertices, base))
 }
 
-/// The text of the `.node` file.
+/// Formats the `.node` file.
 pub fn nodes(mesh: &TetMesh) -> String {
     let mut out = format!("{} 3 0 0\n", mesh.vertices().len());
     for (i, x) in mesh.vertices().iter().enumerate() {
@@ -75,7 +75,7 @@ pub fn nodes(mesh: &TetMesh) -> String {
     out
 }
 
-/// The text of the `.ele` file.
+/// Formats the `.ele` file.
 pub fn elements(mesh: &TetMesh) -> String {
     let mut out = format!("{} 4 0\n", mesh.tets().len());
     for (i, t) in (0u32..).zip(mesh.tets()) {

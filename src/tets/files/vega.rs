@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Vega's `.veg`.
+//! Format of Vega's `.veg` files.
 //!
 //! Sections begin with `*`. `*VERTICES`: `<count> 3 0 0`, then `<number> x y z`. `*ELEMENTS`: `TET` or `CUBIC`,
-//! `<count> <corners> 0`, then `<number> v₁ v₂ …`. Materials, sets and regions are read over; included files are
-//! not followed. A cube's corners run round its bottom, then round its top.
+//! `<count> <corners> 0`, then `<number> v₁ v₂ …`. Materials, sets and regions are skipped; included files are
+//! not followed. A cube's corners run around its bottom, then around its top.
 
 use super::scan::{Row, Scanner, error, shown};
 use super::{Content, coordinates, row};
@@ -11,10 +11,10 @@ use crate::elasticity::Material;
 use crate::tets::{TetError, TetMesh};
 use std::path::Path;
 
-/// Our corner `i + 2j + 4k` in the file's order, and the other way round.
+/// Position of our corner `i + 2j + 4k` in the file's order, and vice versa.
 const ORDER: [usize; 8] = [0, 1, 3, 2, 4, 5, 7, 6];
 
-/// A mesh from the text of its file.
+/// Parses a mesh from the text of its file.
 pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
     let mut scan = Scanner::new(path, text);
     let mut content = Content::default();
@@ -64,7 +64,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Content, TetError> {
     Ok(content)
 }
 
-/// Reads the vertices; gives the number of the first.
+/// Reads the vertices, and returns the number of the first.
 fn vertices(scan: &mut Scanner<'_>, content: &mut Content) -> Result<usize, TetError> {
     let mut head = counted(scan, "the number of vertices")?;
     let count = head.count("the number of vertices")?;
@@ -129,7 +129,7 @@ fn elements(scan: &mut Scanner<'_>, content: &mut Content, base: usize) -> Resul
     Ok(())
 }
 
-/// The next line of a section's content; a new section there says that the content ends too early.
+/// Returns the next line of a section's content; fails at a new section, which ends the content too early.
 fn counted<'a>(scan: &mut Scanner<'a>, what: &str) -> Result<Row<'a>, TetError> {
     let path = scan.path;
     if let Some(line) = scan.peek().filter(|l| l.text.starts_with('*')) {
@@ -145,7 +145,7 @@ fn counted<'a>(scan: &mut Scanner<'a>, what: &str) -> Result<Row<'a>, TetError> 
     scan.expect(what)
 }
 
-/// The text of the file: tetrahedra or the cubes they were split from.
+/// Formats the file: tetrahedra, or the cubes that they were split from.
 pub fn text(mesh: &TetMesh, cubic: bool, material: &Material) -> String {
     let mut out = format!("*VERTICES\n{} 3 0 0\n", mesh.vertices().len());
     for (i, x) in mesh.vertices().iter().enumerate() {
