@@ -140,7 +140,7 @@ class BuildSettings:
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> BuildSettings:
         """Returns the settings of `obj` in `scene`."""
-        rig_layouts.migrate(obj)  # of an object that was appended just now
+        rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)

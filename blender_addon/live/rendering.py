@@ -91,7 +91,7 @@ def attend() -> float:
 
 
 def begins() -> None:
-    """Resets the count of missed frames as a render begins."""
+    """Resets the flag of missed frames as a render begins."""
     global _missed
     _missed = False
 

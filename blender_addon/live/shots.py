@@ -148,7 +148,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     )  # fmt: skip
     plan = simulating.planned(new)
     if build_settings.others:
-        plan = simulating.unlooped(new, plan, together.NO_LOOP)  # whether the others repeat, their shots alone know
+        plan = simulating.unlooped(new, plan, together.NO_LOOP)  # only the others' shots know whether they repeat
     if plan.goes_on:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "

@@ -144,7 +144,7 @@ def wait_for(obj: bpy.types.Object, patience: float) -> None:
 
 
 def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
-    """Notes edited curves: before a render all flesh counts as edited, but characters whose own keys were edited are told.
+    """Reports edited curves: as a doubt before a render to all flesh, as edited keys to the characters that they move.
 
     These are simulated when they next play; during playback, once the keys rest.
     """

@@ -33,7 +33,7 @@ def alone_outdated(obj, scene, flesh: Flesh, still: bool | None = None) -> bool:
     condition = flesh.condition
     if not condition.showable or not condition.trusted:
         return True
-    if flesh.mesh_uid != obj.data.session_uid:  # it was given another mesh
+    if flesh.mesh_uid != obj.data.session_uid:  # the object has another mesh
         return True
     if condition.clip is Clip.BEHIND and not (obj.thew.settled if still is None else still):
         return True
@@ -56,7 +56,7 @@ def differs(obj, scene, flesh: Flesh) -> bool:
 
 
 def behind(obj, scene, flesh: Flesh) -> bool:
-    """Returns whether `differs` may hold: or keys that move one of them were edited."""
+    """Returns whether its motion, or that of one simulated with it, differs or has edited keys."""
     return any(each.behind for each in conditions(obj, scene, flesh))
 
 

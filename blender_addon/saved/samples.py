@@ -22,7 +22,7 @@ _still = 0  # number of our own edits under way
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Context for our own edits: no callback reacts to them."""
+    """Marks edits within the context as our own: no callback reacts to them."""
     global _still
     _still += 1
     try:

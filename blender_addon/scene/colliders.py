@@ -75,7 +75,7 @@ def candidates(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.
 
 
 def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
-    """Returns why each other object with Collision physics is no collider of `obj`, by name, as the end of a sentence."""
+    """Returns why each other object with Collision physics is not a collider of `obj`, by name, as the end of a sentence."""
     layer, armature = reading.view_layer(scene), reading.armature_of(obj)
     shown, taken, found = reading.shown_collections(layer.layer_collection), asked(obj, scene), []
     known = {each.key[0] for each in taken}

@@ -17,7 +17,7 @@ FARTHEST = 1e15
 
 @contextmanager
 def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[None]:
-    """Context in which only modifiers with persistent ids in `on` act, if the artist has them on; `basis`: shape keys are at rest
+    """Lets only modifiers with persistent ids in `on` act within the context, if the artist has them on; `basis`: shape keys rest
     too.
     """
     shown = [(modifier, modifier.show_viewport) for modifier in obj.modifiers]

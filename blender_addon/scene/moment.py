@@ -14,7 +14,7 @@ from .poses import playing
 
 @contextmanager
 def own_frame(scene: bpy.types.Scene, needed: bool = True) -> Iterator[None]:
-    """Context in which the scene stands at its first frame, evaluated; unless `needed`, it stays as it is."""
+    """Holds the scene at its first frame, evaluated, within the context; unless `needed`, leaves it as it is."""
     here, part = scene.frame_current, scene.frame_subframe
     if not needed or (here, part) == (scene.frame_start, 0.0):
         yield

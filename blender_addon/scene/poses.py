@@ -110,7 +110,7 @@ SLICE = 0.1
 
 @contextmanager
 def playing() -> Iterator[None]:
-    """Context in which the frame handlers do nothing."""
+    """Silences the frame handlers within the context."""
     global busy
     busy += 1
     try:
@@ -121,7 +121,7 @@ def playing() -> Iterator[None]:
 
 @contextmanager
 def shown(objects: list[bpy.types.Object]) -> Iterator[None]:
-    """Context in which hidden objects are evaluated all the same."""
+    """Shows hidden objects within the context, so that they are evaluated."""
     before = [(obj, obj.hide_viewport, obj.hide_get()) for obj in objects]
     try:
         for obj, viewport, eye in before:
@@ -236,8 +236,8 @@ KEEPING = {"CLOTH", "SOFT_BODY", "PARTICLE_SYSTEM", "DYNAMIC_PAINT", "FLUID", "C
 
 @contextmanager
 def bare(objects: list[bpy.types.Object]) -> Iterator[None]:
-    """Context in which no modifier of those meshes acts, as poses do not depend on them: a Subdivision Surface takes longer than
-    all else.
+    """Switches off the meshes' modifiers within the context, as poses do not depend on them: a Subdivision Surface takes longer
+    than all else.
     """
     off = [m for obj in objects for m in obj.modifiers if m.show_viewport and m.type not in KEEPING]
     for modifier in off:
