@@ -211,7 +211,7 @@ def cycle(path: np.ndarray, maps: np.ndarray, size: float, meant: bool = False) 
     within = min(MEETS, 0.02 * away[:-1].max())
     found = None
     for period in range(3, frames + 1):
-        # Some formats hold the pose after the last and others do not: it counts only where it closes the range.
+        # The pose after the last frame may be held or move on: it counts only where it closes the range.
         last = max(frames, period + 1)
         if away[period] <= within and _apart(path[period:last], path[: last - period], size) <= within:
             # Slow motion comes near its beginning before it is there.
