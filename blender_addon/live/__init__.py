@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The live native objects behind each mesh, and what keeps them up to date with the scene."""
+"""Live native objects behind each mesh, and the code that keeps them up to date with the scene."""

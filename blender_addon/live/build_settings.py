@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the flesh of an object is made from besides its mesh and bones: where it stood, and the artist's settings."""
+"""Inputs of an object's flesh apart from mesh and bones: the artist's settings as numbers, and hashes of them."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from ..saved.timing import frames_per_second
 from ..scene import colliders, groups, ignored
 from ..scene.bind_pose import BindPose
 
-#: The stiffness that flesh is assembled for, pascals; stiffer and softer flesh is made from that by a factor. The default of Young's
-#: Modulus; any other does as well.
+#: Stiffness for which flesh is assembled, Pa; a factor turns it into stiffer or softer flesh. This is the default of Young's
+#: Modulus; any other value would do.
 REFERENCE = 20e3
 
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """How flesh touches itself, other flesh and other things."""
+    """Contact settings of one object: with itself, other flesh and colliders."""
 
     self_contact: bool
-    thickness: float  # what is kept between skins, scene units
+    thickness: float  # gap between skins, scene units
     friction: float
-    ignored: tuple[str, bool]  # the vertex group that touches nothing, see `scene.ignored.asked`
-    colliders: tuple[colliders.Asked, ...]  # what is collided with
-    others: tuple[str, ...] = ()  # the objects that it is to be simulated together with, by name: see `scene.groups`
+    ignored: tuple[str, bool]  # vertex group without contact, see `scene.ignored.asked`
+    colliders: tuple[colliders.Asked, ...]  # the objects to collide with
+    others: tuple[str, ...] = ()  # names of the objects to simulate together with, see `scene.groups`
 
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene) -> ContactSettings | None:
-        """Those of `obj` in `scene`; None where contact is switched off."""
+        """Returns the contact settings of `obj` in `scene`; None where contact is switched off."""
         s = obj.thew
         if not s.use_contact:
             return None
@@ -49,81 +49,83 @@ class ContactSettings:
 
 @dataclass(frozen=True)
 class BuildSettings:
-    """The settings that the result depends on, as numbers."""
+    """Settings on which the result depends, as numbers."""
 
     cells_across: int
     height: float
-    softness: float | None  # the dial; None: young is in force
-    young: float  # pascals; 0 while the dial is in force
+    softness: float | None  # the dial; None: `young` applies
+    young: float  # Pa; 0 while the dial applies
     poisson: float
     density: float
     rest_includes_gravity: bool
     method: str
     rate: float
     gravity: tuple[float, float, float]
-    settling: float  # by these factors damping differs from the body's own
+    settling: float  # factors on the body's own damping
     tremble: float
-    mass_damping: float | None  # in its place, 1/s and s
+    mass_damping: float | None  # replace the body's own damping, 1/s and s
     stiffness_damping: float | None
     max_offset: float | None
     elastic_joints: float
     motion_start: str
-    restarts: tuple[int, ...]  # frames, ascending, in which it begins anew
-    live: tuple[int, int]  # the frames that the artist plays, of all that are simulated together
+    restarts: tuple[int, ...]  # frames, ascending, in which the flesh begins anew
+    live: tuple[int, int]  # frame range that the artist plays, of all that are simulated together
     fps: float
     modes: int
     engine: str
     device: str
     rigs: tuple = ()  # see `fingerprints.fingerprint`
-    contact: ContactSettings | None = None  # as it is asked for; see `touches`
-    kind: str = "AUTOMATIC"  # of character: which parts the automatic map lets be soft
-    limbs: tuple[tuple[str, str], ...] = ()  # names and models of those that the lattice is made of
+    contact: ContactSettings | None = None  # as set; see `touches`
+    kind: str = "AUTOMATIC"  # character kind: which parts the automatic map may make soft
+    limbs: tuple[tuple[str, str], ...] = ()  # names and models of the limbs that make up the lattice
 
     @property
     def static_method(self) -> str:
-        """What finds the flesh at rest under loads that rigs and pulls are fitted to: linear in them."""
+        """Returns the method for flesh at rest under the loads that rigs and pulls are fitted to; it is linear in them."""
         return self.method if self.method in {"warped", "linear"} else "warped"
 
     @property
     def touches(self) -> ContactSettings | None:
-        """How flesh touches with the method in force; None where it passes through itself and all else."""
+        """Returns the contact settings in force; None where the method has no contact or it is off."""
         return self.contact if self.method in METHODS else None
 
     @property
     def collides_with(self) -> tuple[colliders.Asked, ...]:
-        """What the flesh collides with."""
+        """Returns the objects that the flesh collides with."""
         return () if self.touches is None else self.touches.colliders
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The objects that it is simulated together with, by name."""
+        """Returns the names of the objects that the flesh is simulated together with."""
         return self.contact.others if self.contact is not None and self.method in TOGETHER else ()
 
     @property
     def lead(self) -> int:
-        """How many frames before the range are read, for the motion that leads to it."""
+        """Returns the number of frames to read before the range, for the motion that leads to it."""
         return round(LEAD * self.fps) if self.motion_start == AUTOMATIC else 0
 
     def baked(self) -> BuildSettings:
-        """The same for a bake, which is on every machine, every time, what the processor makes: engines that are chosen by
-        what they cost differ in the last digits. (Its own, one thread or all, agree bit by bit.)"""
+        """Returns the settings of a bake, which computes on the processor and so gives the same bits on every machine.
+
+        Engines chosen by their cost differ in the last digits. (The processor's own, one thread or all, agree bit by bit.)
+        """
         return replace(self, engine="CPU", device="") if self.method == METHOD else self
 
     def baked_key(self) -> str:
-        """A hash of all that a bake depends on but its frames."""
+        """Returns a hash of everything a bake depends on except its frames."""
         return hashed(replace(self.baked(), live=(0, 0))).hex()
 
     def dynamics(self) -> dict:
-        """The settings that all simulations depend on, for keys."""
+        """Returns the settings on which every simulation depends, for keys."""
         return {**self._plain(), "settling": self.settling, "tremble": self.tremble}
 
     def simulation(self, body) -> dict:
-        """The keywords of a simulation of `body`, a thew.Body."""
+        """Returns the keyword arguments of a simulation of `body`, a thew.Body."""
         mass, stiffness = self.damping(body)
         return {**self._plain(), "mass_damping": mass, "stiffness_damping": stiffness}
 
     def damping(self, body) -> tuple[float, float]:
-        """Damping of a body's motion, 1/s, and of its deformation, s."""
+        """Returns mass damping, 1/s, and stiffness damping, s, of a body."""
         mass, stiffness = core().default_damping(body)
         mass, stiffness = mass * self.settling, stiffness / self.tremble
         return (
@@ -137,8 +139,8 @@ class BuildSettings:
 
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> BuildSettings:
-        """The settings of `obj` in `scene`."""
-        rig_layouts.migrate(obj)  # of an object that was appended just now
+        """Returns the settings of `obj` in `scene`."""
+        rig_layouts.migrate(obj)  # for an object appended just now
         s = obj.thew
         height = s.real_height if s.real_height > 0.0 else (guessed_height or s.made.guessed_height)
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
@@ -154,13 +156,13 @@ class BuildSettings:
 
 
 def _in_numbers(settings) -> tuple[float | None, ...]:
-    """Both dampings as files and scripts may say them in numbers; None where they do not."""
+    """Returns both dampings where a file or script sets them as numbers; None where it does not."""
     names = ("mass_damping", "stiffness_damping")
     return tuple(getattr(settings, name) if settings.is_property_set(name) else None for name in names)
 
 
 def hashed(*parts) -> bytes:
-    """A hash of numbers, tuples of numbers, bytes and dataclasses of them."""
+    """Returns a hash of numbers, tuples of numbers, bytes and dataclasses of them."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         if isinstance(part, BindPose):

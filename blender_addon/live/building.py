@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bringing flesh up to date: each stage is made again when the hash of what it depends on has changed."""
+"""Updates of flesh: each stage is rebuilt when the hash of its inputs has changed."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ def build(
     still: bool = False,
     believe: bool = False,
 ) -> Task:
-    """A task that brings `flesh` up to date: reads Blender again and remakes what changed.
+    """Builds a task that brings `flesh` up to date: reads Blender again and rebuilds the stages that changed.
 
-    `frames`: also the clip of that range (None: only lattice and body). `trust_motion`: the poses that were read before
-    still hold, if they are of the same bones. `still`: see `make`. `believe`: poses that were kept on disk are taken without being
-    read, because every frame that is shown is compared with them.
+    `frames`: also simulates the clip of that range (None: lattice and body only). `trust_motion`: keeps the poses read before, if
+    they are of the same bones. `still`: see `make`. `believe`: takes poses from the disk cache without reading them, because every
+    frame shown is compared with them.
     """
     core()
     character, bind_pose = read(flesh, found, bind_pose, scene)
-    touches, curve_edits = flesh.touches, flesh.curve_edits  # reading the mesh updates it
+    touches, curve_edits = flesh.touches, flesh.curve_edits  # counters before the read: reading the mesh updates it
     yield Progress(0.0, "Reading the mesh")
     motion, kept, native = flesh.motion, None, 0.0
     if flesh.character is None:
@@ -86,9 +86,9 @@ def build(
 
 
 def was_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: int | None) -> None:
-    """Tell that mesh and motion (`curve_edits` None: the mesh alone) were read when so many edits had been counted.
+    """Reports that mesh and motion (`curve_edits` None: the mesh alone) were read at these edit counts.
 
-    What was edited after that, while the window lived, stays in doubt.
+    Edits counted since then, while the window stayed responsive, leave the data in doubt.
     """
     if flesh.touches == touches:
         happened(obj, flesh, Event.MESH_READ)
@@ -99,7 +99,7 @@ def was_read(obj: bpy.types.Object, flesh: Flesh, touches: int, curve_edits: int
 def read(
     flesh: Flesh, found: reading.Subject, bind_pose: BindPose, scene: bpy.types.Scene
 ) -> tuple[Character, BindPose]:
-    """The mesh and its skeleton as they are now, and where both stood."""
+    """Reads the mesh and its skeleton as they are now; returns them with their bind pose."""
     believed.check(found.obj)
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
     if flesh.character is not None and flesh.character.digest != character.digest:
@@ -110,7 +110,7 @@ def read(
 
 
 def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.types.Scene) -> BindPose:
-    """The bind pose after Apply Transform or Set Origin: the vertices changed, but not where they are in the world."""
+    """Returns the bind pose after Apply Transform or Set Origin: vertices changed, but not their places in the world."""
     if len(old.rest) != len(new.rest):
         return bind_pose
     now = BindPose.read(found, scene)
@@ -125,9 +125,10 @@ def applied(found: reading.Subject, bind_pose: BindPose, old, new, scene: bpy.ty
 def make(
     obj, flesh: Flesh, character, bind_pose, build_settings, motion, rigs=(), still=False, kept: Kept | None = None
 ) -> Task:
-    """The native part of `build`: touches no Blender data. `flesh` is changed only when everything is done.
+    """Runs the native part of `build`, without Blender data; `flesh` changes only once all is done.
 
-    `still`: flesh is shown settled, so that a clip of the same range may stay behind changes of rigs. `kept`: what was kept on disk.
+    `still`: flesh is shown settled, so the clip of the same range may lag behind changes of rigs. `kept`: stages from the disk
+    cache.
     """
     known = flesh if kept is None else kept.known
     new = yield from prepared(known, character, bind_pose, build_settings, motion, rigs)
@@ -136,14 +137,14 @@ def make(
         try:
             made = yield from simulating.simulate(flesh, new, still, None if kept is None else kept.motions)
         except Cancelled:
-            if flesh.clip is None:  # the next attempt need not make the body again
+            if flesh.clip is None:  # the next attempt can reuse the body
                 take(obj, flesh, new, Event.BODY_MADE)
             raise
     take(obj, flesh, new, made)
 
 
 def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()) -> Task:
-    """All of it that comes before a motion is simulated; gives the draft of what is built."""
+    """Builds all stages before the simulation; returns the draft."""
     thew = core()
     new = flesh.draft()
     new.character, new.bind_pose, new.build_settings, new.motion, new.rigs = (
@@ -172,7 +173,7 @@ def prepared(flesh: Flesh, character, bind_pose, build_settings, motion, rigs=()
 
 
 def take(obj, flesh: Flesh, new: Built, made: Event) -> None:
-    """All is made: the flesh of `obj` is what was built."""
+    """Makes a finished draft the flesh of `obj`."""
     if made is Event.BODY_MADE:
         new.clip, new.touching, new.clip_place, new.clip_key, new.group_key = None, None, None, b"", b""
         new.limited = 0
@@ -185,7 +186,7 @@ def take(obj, flesh: Flesh, new: Built, made: Event) -> None:
 
 
 def enclose(new: Built) -> Task:
-    """The surface, the skeleton and the lattice around both."""
+    """Builds the surface, the skeleton and the lattice around both."""
     thew = core()
     character, bind_pose, place = new.character, new.bind_pose, new.place
     world, triangles = transform(bind_pose.mesh_matrix, character.rest), character.triangles
@@ -216,12 +217,12 @@ def enclose(new: Built) -> Task:
     )
 
 
-#: Places along each bone at which it is asked whether it runs through a cavity. An eighth of a bone apart.
+#: Samples along each bone for the test whether it runs through a cavity, an eighth of a bone apart.
 ALONG = 9
 
 
 def solid(surface, skeleton):
-    """The surface filled where bones run through its cavities, as those of a shell with walls do, and what to say of that."""
+    """Fills cavities of the surface that bones run through, as in a shell with walls; returns it with a note for the artist."""
     filled = surface.filled()
     if np.array_equal(filled.triangles, surface.triangles):
         return surface, []
@@ -233,9 +234,9 @@ def solid(surface, skeleton):
 
 
 def assemble(flesh: Flesh, new: Built) -> Task:
-    """The body: `automatic` as its thickness has it, `reference` as it is painted, `body` as soft as it is asked for.
+    """Builds the bodies: `automatic` from thickness alone, `reference` with painted maps, `body` at the chosen softness.
 
-    The dial is measured on the automatic one, so that painting one place leaves all others as they are.
+    The dial is calibrated on `automatic`, so that painting one place leaves all others as they are.
     """
     thew = core()
     character, build_settings, painted = new.character, new.build_settings, new.character.painted
@@ -270,7 +271,7 @@ def assemble(flesh: Flesh, new: Built) -> Task:
 
 
 def place_rigs(flesh: Flesh, new: Built) -> Task:
-    """The native rigs on the body, or why they cannot push."""
+    """Places the native rigs on the body, or notes why they cannot push."""
     essence = tuple(rig.essence for rig in new.rigs if rig.on)
     new.rigs_key = hashed(new.body_key, new.place, essence)
     if new.rigs_key == flesh.rigs_key:

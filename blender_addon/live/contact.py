@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact as the core is told of it, and what came of it in a clip."""
+"""Contact settings in the core's terms, and the contacts found in a clip."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from ..saved.units import length
 from ..scene import colliders
 from .build_settings import hashed
 
-#: Skins of so many vertices, and lighter ones, are parted at their folds under the hand: 2 milliseconds a thousand. Together 40
-#: milliseconds, 25 pictures a second.
+#: Largest number of skin vertices for which folds are parted under the hand: 2 ms per thousand vertices, together 40 ms, 25
+#: pictures a second.
 FLUENT = 20_000
 
 
 @dataclass
 class Common:
-    """What is the same for all that are simulated together."""
+    """Data shared by all objects that are simulated together."""
 
-    place: Place  # where their metres lie
+    place: Place  # origin and scale of their metres
     made: dict[colliders.Asked, Any] = field(
         default_factory=dict
-    )  # a thew.Collider of each thing: the core counts it once
+    )  # a thew.Collider per object: the core counts it once
 
 
 def given(built: Any, collided: Colliders, common: Common | None = None) -> dict[str, Any]:
-    """What a simulation is given so that the flesh of `built` touches; nothing where it is not to, or cannot.
+    """Returns the contact arguments of a simulation of `built`; empty where contact is off or the method has none.
 
-    `collided`: what it collides with, at the poses that are simulated; a single one is for flesh at rest. `common`: with those that it
-    is simulated together with (None: it is alone).
+    `collided`: the colliders at the simulated poses, or at a single pose for flesh at rest. `common`: shared with the objects that
+    are simulated together (None: it is alone).
     """
     contact = built.build_settings.touches
     if contact is None:
@@ -59,7 +59,7 @@ def given(built: Any, collided: Colliders, common: Common | None = None) -> dict
 
 
 def folds_in_the_hand(built: Any) -> bool:
-    """Whether what is posed by hand is parted where its skin folds into itself, which depends on the pose alone."""
+    """Returns whether a pose under the hand has its skin folds parted, which depends on the pose alone."""
     contact = built.build_settings.touches
     if contact is None or not contact.self_contact or len(built.character.rest) > FLUENT:
         return False
@@ -67,9 +67,9 @@ def folds_in_the_hand(built: Any) -> bool:
 
 
 def may_stiffen(built: Any) -> bool:
-    """Tells whether flesh that is to touch itself could take more of its lattice's own bend, which parts the skin's own folds.
+    """Returns whether flesh with self-contact could take more of its lattice's own bend, which parts the skin's folds.
 
-    The default method shows joints another way: of that bend it takes what parts folds, at any share of elastic joints.
+    The default method shows joints differently: it takes of that bend what parts folds, at any share of elastic joints.
     """
     settings = built.build_settings
     parts = settings.method not in (PARTED, CARRIED)
@@ -77,7 +77,7 @@ def may_stiffen(built: Any) -> bool:
 
 
 def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:
-    """An object as the core's collider; a `Refusal` names it where the core cannot collide with it."""
+    """Builds the core's collider of an object; a `Refusal` names it where the core cannot collide with it."""
     vertices, motion = read.given(place)
     try:
         surface = core().Surface(vertices, read.triangles)
@@ -90,23 +90,23 @@ def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:
 
 
 def asked_for(built: Any, collided: Colliders) -> list[tuple[colliders.Asked, Collider]]:
-    """How the flesh collides with what was read, as far as it still is to."""
+    """Returns the colliders that were read and are still wanted, each with its settings."""
     asked = {each.key: each for each in built.build_settings.collides_with}
     return [(asked[each.key], each) for each in collided.each if each.key in asked]
 
 
 def thickness(built: Any) -> float:
-    """What is kept between skins, metres."""
+    """Returns the gap kept between skins, metres."""
     return built.build_settings.touches.thickness * built.place.metres_per_unit
 
 
 def were_read(built: Any) -> bool:
-    """Whether what the flesh is to collide with is what was read along with its motion."""
+    """Returns whether the colliders read along with the motion are those that the settings now want."""
     return built.motion.colliders.asked == colliders.which(built.build_settings.collides_with)
 
 
 def key(built: Any, collided: Colliders) -> bytes:
-    """A hash of all that contact depends on, besides the body; b"" without contact."""
+    """Returns a hash of all that contact depends on apart from the body; b"" without contact."""
     contact = built.build_settings.touches
     if contact is None:
         return b""
@@ -117,8 +117,10 @@ def key(built: Any, collided: Colliders) -> bytes:
 
 
 def things(built: Any, place: Place | None = None) -> list[tuple[Thing, np.ndarray]]:
-    """What the flesh collides with, in the order in which the core counts it, and where the middle of each goes, metres [f, 3]:
-    those at `place` (None: its body's)."""
+    """Returns the objects that the flesh collides with, in the core's order, each with the path of its middle, [f, 3].
+
+    Paths are in the metres of `place` (None: the body's).
+    """
     place = place or built.place
     return [
         (Thing(each.name, asked.thickness * place.metres_per_unit), each.path(place))
@@ -127,13 +129,15 @@ def things(built: Any, place: Place | None = None) -> list[tuple[Thing, np.ndarr
 
 
 def things_together(members: list[Any], names: list[str], own: int) -> list[Thing]:
-    """What the flesh of one of several that are simulated together touches besides itself, in the order in which the core counts it:
-    the others, by their names, then all that any of them collides with."""
+    """Returns what the flesh of one of several that are simulated together can touch apart from itself, in the core's order.
+
+    First the other bodies, by their names, then all colliders of all members.
+    """
     mine, made = thickness(members[own]), {}
     for member in members:
         for asked, each in asked_for(member, member.motion.colliders):
             made.setdefault(asked, Thing(each.name, asked.thickness * member.place.metres_per_unit))
-    # Between two bodies the mean of both sides' thickness is kept.
+    # Between two bodies the core keeps the mean of both thicknesses.
     bodies = [
         Thing(name, 0.5 * (thickness(member) - mine))
         for k, (name, member) in enumerate(zip(names, members, strict=True))
@@ -143,8 +147,10 @@ def things_together(members: list[Any], names: list[str], own: int) -> list[Thin
 
 
 def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int = 0) -> Touching | None:
-    """What touched in a clip of the motion that was read; None where nothing was to. `collided`: with what (None: as it was read);
-    `own`: which body of the clip's scene it is."""
+    """Returns the contacts in a clip of the motion that was read; None where contact is off.
+
+    `collided`: the objects to touch (None: those that were read). `own`: the index of its body in the clip's scene.
+    """
     contact = built.build_settings.touches
     if contact is None:
         return None
@@ -168,7 +174,7 @@ def found(built: Any, clip: Any, collided: list[Thing] | None = None, own: int =
 
 
 def problems(built: Any) -> list[str]:
-    """What is amiss with what the artist chose for contact, sentences."""
+    """Returns sentences on faults in the artist's contact settings."""
     if built.build_settings is None or built.build_settings.touches is None:
         return []
     missing = [built.character.ignored.problem] if built.character.ignored.problem else []
@@ -176,14 +182,14 @@ def problems(built: Any) -> list[str]:
 
 
 def notes(built: Any) -> list[str]:
-    """What the artist reads about contact, sentences: what is amiss, and what touched."""
+    """Returns sentences on contact for the artist: faults in the settings, and contacts found."""
     if built.build_settings is None or built.build_settings.touches is None:
         return []
     return [*problems(built), *touched(built)]
 
 
 def touched(built: Any) -> list[str]:
-    """What touched in the clip, sentences with lengths as the scene shows them, in two digits."""
+    """Returns sentences on the contacts in the clip, lengths in scene units with two digits."""
 
     def shown(metres: float) -> str:
         return length(float(f"{metres / built.place.metres_per_unit:.2g}"))

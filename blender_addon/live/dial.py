@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The dial answers while it is dragged: what is seen at this frame grows or shrinks at once, and the motion follows.
+"""The response of the softness dial during a drag: the flesh in view swells or shrinks at once, the motion follows.
 
-Until the motion is simulated again, what flesh adds to the skin is taken times a power of how much softer it has become. That
-is no simulation and no bake or render sees it: it is what the hand needs to know where it is on the dial.
+Until the motion is simulated again, the offsets of the flesh are scaled by a power of the change in softness. This is no
+simulation, and bakes and renders never use it: it shows the hand its place on the dial.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from . import session, updates
 from .build_settings import REFERENCE
 from .flesh import Flesh
 
-#: Sway goes with the root of the compliance: a mass on a spring that is struck swings as far as its period is long.
+#: Exponent of the compliance. Sway goes with its square root: a mass on a spring that is struck swings as far as its period is
+#: long.
 POWER = 0.5
-#: More or less than so many times is not shown before it is simulated. That is what nine times the stiffness makes.
+#: Largest factor shown before the motion is simulated, up or down. Nine times the stiffness reaches it.
 MOST = 3.0
 
 
 def turned(obj: bpy.types.Object) -> None:
-    """Softness, or the modulus in its place, was turned: simulate soon; while that goes on, show about what it does."""
+    """Schedules a simulation after Softness or the modulus changed; meanwhile shows approximately its effect."""
     if windows.headless() or not obj.thew.made.flesh:
         return
     dragged, flesh = updates.soon(obj), session.register.known(obj)
@@ -32,7 +33,7 @@ def turned(obj: bpy.types.Object) -> None:
 
 
 def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
-    """Whether the clip is what is seen of the flesh, at a frame that stands still."""
+    """Returns whether the clip is what the view shows of the flesh, at a frame that stands still."""
     if poses.busy or windows.playing() or updates.state.rendering or not session.is_shown(obj):
         return False
     settings = obj.thew
@@ -42,21 +43,21 @@ def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
 
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
-    """Show the flesh of the clip, as much more or less as the setting suggests."""
+    """Shows the flesh of the clip, scaled as the setting suggests."""
     try:
         share = growth(flesh.stiffness, stiffness(obj, flesh))
     except core().ThewError:
-        return  # the update will say so
+        return  # the update will report it
     session.write(obj, flesh, share * flesh.offsets(scene.frame_float), scene)
 
 
 def stiffness(obj: bpy.types.Object, flesh: Flesh) -> float:
-    """How stiff the flesh will be, as a multiple of the reference."""
+    """Returns the stiffness that the settings ask for, as a multiple of the reference."""
     settings = obj.thew
     young = settings.young if settings.use_young else flesh.automatic.with_softness(settings.softness).material.young
     return young / REFERENCE
 
 
 def growth(before: float, after: float) -> float:
-    """How much farther flesh sways that is as stiff as `after` and was as stiff as `before`."""
+    """Returns the factor by which sway grows as stiffness goes from `before` to `after`, at most `MOST` and at least 1 / `MOST`."""
     return min(max((before / after) ** POWER, 1.0 / MOST), MOST)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happened to flesh, told in one place: its condition changes by `logic.states`, and what that asks for is done."""
+"""The one place where events change the condition of flesh, by `logic.states`, and trigger the effects."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..logic.states import Effect, Event, after
 if TYPE_CHECKING:
     from .flesh import Flesh
 
-#: What carries out each effect, with the object and its flesh; given by the modules that can.
+#: The function that carries out each effect, called with the object and its flesh; filled by the modules that provide them.
 DOES: dict[Effect, Callable[[bpy.types.Object, Flesh], None]] = {}
 
 
 def happened(obj: bpy.types.Object, flesh: Flesh, event: Event) -> None:
-    """Something happened to the flesh of an object."""
+    """Reports an event to the flesh of an object: updates its condition and carries out the effects."""
     flesh.condition, effects = after(flesh.condition, event)
     for effect in effects:
         DOES[effect](obj, flesh)

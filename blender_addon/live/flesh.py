@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The live native objects of one mesh with flesh, and what they add to its skin.
+"""Live native objects of one mesh with flesh, and the offsets that they add to its skin.
 
 Stages, each with a key that is the hash of everything it depends on:
 
@@ -7,8 +7,8 @@ Stages, each with a key that is the hash of everything it depends on:
                                                                              ├─ modes (their number) ─┤
                                                                              └─ rigs (and controls) ──┘
 
-What is shown is the artist's own skin, moved by the Armature modifier as ever, plus an *offset* of each vertex. `building`
-makes them; nothing here is saved.
+The view shows the artist's own skin, moved by the Armature modifier, plus an *offset* of each vertex. `building` makes the stages;
+nothing here is saved.
 """
 
 from __future__ import annotations
@@ -41,54 +41,54 @@ from .arriving import Arriving
 from .build_settings import BuildSettings, hashed
 from .events import happened
 
-#: How long the clip's ends are seen beyond its range, seconds. About one swing of flesh, which swings 1.4 to 2.8 times a second: in less it
-#: would be one more jerk.
+#: Seconds over which the clip fades out beyond its range. About one swing of flesh, which swings 1.4 to 2.8 times a second: a
+#: shorter fade would be one more jerk.
 FADE = 0.5
 
-#: Nothing to collide with.
+#: An empty set of colliders.
 NOTHING = Colliders()
 
 
 @dataclass
 class Built:
-    """What was made for one object, stage by stage; an update replaces all of it at once, when it is done."""
+    """Results of all stages for one object; an update replaces them together when it is done."""
 
-    # what it was made from
-    character: Character | None = None  # the mesh at rest, its weights and skeleton, Blender's units
+    # inputs
+    character: Character | None = None  # mesh at rest, weights and skeleton, Blender's units
     mesh_uid: int = 0  # the session id of that mesh
-    bind_pose: BindPose | None = None  # where both stood
+    bind_pose: BindPose | None = None  # world matrices of mesh and armature at rest
     build_settings: BuildSettings | None = None  # the settings
-    motion: Motion | None = None  # the poses, where any were read
+    motion: Motion | None = None  # the poses; None until they are read
     place: Place | None = None  # where the metres of the body lie in Blender's world
 
     # the body; all lengths in metres
     surface: Any = None  # thew.Surface
     skeleton: Any = None  # thew.Skeleton
     lattice: Any = None  # thew.Lattice
-    defects: list[str] = field(default_factory=list)  # what the lattice's own check found
-    skin_notes: list[str] = field(default_factory=list)  # what is amiss with the surface: up to a second to find
-    automatic: Any = None  # thew.Body: at the reference stiffness, as its thickness has it
-    reference: Any = None  # thew.Body: the same as it is painted
-    body: Any = None  # thew.Body: as soft as it is asked for
+    defects: list[str] = field(default_factory=list)  # sentences of the lattice's own check
+    skin_notes: list[str] = field(default_factory=list)  # faults of the surface, which take up to a second to find
+    automatic: Any = None  # thew.Body: reference stiffness, flesh map from thickness
+    reference: Any = None  # thew.Body: the same with the painted map
+    body: Any = None  # thew.Body: at the chosen softness
     stiffness: float = 1.0  # of the body, as a multiple of the reference
     modes: Any = None  # thew.Modes of the reference, for the method Modal
 
     # the rigs
-    rigs: tuple[rigging.Resolved, ...] = ()  # every rig
-    pushing: pushers.Pushers = field(default_factory=pushers.Pushers)  # those that push, and why others do not fit
-    rig_problems: dict[int, str] = field(default_factory=dict)  # by index, why rigs do not push
+    rigs: tuple[rigging.Resolved, ...] = ()  # all rigs
+    pushing: pushers.Pushers = field(default_factory=pushers.Pushers)  # those that push, and why others cannot
+    rig_problems: dict[int, str] = field(default_factory=dict)  # reasons why rigs do not push, by index
 
     # the motion
     clip: Any = None  # thew.Clip, or `logic.played.Played`
     clip_start: int = 0  # its first frame
-    clip_place: Place | None = None  # where its metres lie: not those of the body where others were simulated along
-    touching: Touching | None = None  # what touched in it; None: nothing was to
-    limited: int = 0  # how many cells its motion turns over at worst, beyond those that its poses do
-    begun: Beginning = field(default_factory=Beginning)  # how it begins
-    jumps: tuple[int, ...] = ()  # frames in which everything is elsewhere, and does not begin anew
+    clip_place: Place | None = None  # where its metres lie: not the body's `place` where others were simulated along
+    touching: Touching | None = None  # contacts in the clip; None: contact is off
+    limited: int = 0  # most cells that the motion inverts in a frame, beyond those that its poses invert
+    begun: Beginning = field(default_factory=Beginning)  # how the clip begins
+    jumps: tuple[int, ...] = ()  # frames in which everything jumps, restarts excluded
     spaces: np.ndarray | None = None  # [f, 4, 4] per frame: metres to object space
 
-    # of what each stage was made
+    # keys of the stages
     lattice_key: bytes = b""
     automatic_key: bytes = b""
     flesh_key: bytes = b""
@@ -96,64 +96,64 @@ class Built:
     modes_key: bytes = b""
     rigs_key: bytes = b""
     clip_key: bytes = b""
-    group_key: bytes = b""  # of all that was simulated together; b"": it was alone
+    group_key: bytes = b""  # of all that were simulated together; b"": it was alone
 
 
 @dataclass
 class Flesh(Built):
-    """Everything live for one object."""
+    """All live data of one object."""
 
     condition: Condition = field(default_factory=Condition)  # changed by `events.happened` alone
-    tried: tuple = ()  # what the update that failed last started from
-    problem: str = ""  # why flesh is not, or not wholly, as the settings say; a sentence
-    touches: int = 0  # how often somebody edited the mesh
-    curve_edits: int = 0  # how often somebody edited curves
-    restored: bool = False  # its poses were kept on disk, and not read since
-    arriving: Arriving | None = None  # what is ready of the motion that is being simulated
+    tried: tuple = ()  # settings of the last failed update
+    problem: str = ""  # why flesh differs from the settings, a sentence
+    touches: int = 0  # number of edits of the mesh
+    curve_edits: int = 0  # number of edits of curves
+    restored: bool = False  # poses come from the disk cache and were not read since
+    arriving: Arriving | None = None  # finished frames of the simulation under way
 
-    # what was computed last, by the hash of what it was made from
-    _resting: dict[bool, dict[bytes, Settled]] = field(default_factory=dict)  # touching, and passing through all
+    # latest results, by the hash of their inputs
+    _resting: dict[bool, dict[bytes, Settled]] = field(default_factory=dict)  # with contact, and without
     _balance: tuple[bytes, Any] = (b"", None)  # a thew.Equilibrium
-    _bare: tuple[bytes, Any] = (b"", None)  # its balance without loads in a pose, and the folds there, metres
+    _bare: tuple[bytes, Any] = (b"", None)  # balance without loads in a pose, and the skin's folds there, metres
     _folds: tuple[bytes, Any] = (b"", None)  # a `Folds`
     _preview: tuple[bytes, Any] = (b"", None)  # a `modal.Preview`
 
     def draft(self) -> Built:
-        """A copy of what is built, to be changed by an update."""
+        """Returns a copy of the stages for an update to change."""
         return Built(**{each.name: getattr(self, each.name) for each in fields(Built)})
 
     def take(self, new: Built) -> None:
-        """An update is done: all that it made."""
+        """Takes over the stages that an update made."""
         for each in fields(Built):
             setattr(self, each.name, getattr(new, each.name))
         self.problem = ""
 
     @property
     def clip_end(self) -> int:
-        """The last frame that the clip shows (one more pose was simulated, to look ahead)."""
+        """Returns the last frame that the clip shows (one more pose was simulated, to look ahead)."""
         return self.clip_start + (0 if self.spaces is None else len(self.spaces) - 2)
 
     def covers(self, start: int, end: int) -> bool:
-        """Whether the clip begins at `start` and reaches `end`."""
+        """Returns whether the clip begins at `start` and reaches `end`."""
         return self.clip is not None and self.clip_start == start and self.clip_end >= end
 
     def offsets(self, frame: float) -> np.ndarray:
-        """What the flesh adds to the skin at `frame`, object space, float32[n, 3]; part frames are blended.
+        """Returns what the flesh adds to the skin at `frame`, object space, float32[n, 3]; part frames are blended.
 
-        Beyond its ends the clip fades out over half a second: what its flesh did there says nothing about other poses.
+        Beyond its range the clip fades out over half a second: its flesh there says nothing about other poses.
         """
         return self._between(frame, self.clip.offsets, self.presence(frame))
 
     def presence(self, frame: float) -> float:
-        """How much of the clip shows at `frame`: 1 in its range, smoothly to 0 within half a second beside it."""
+        """Returns the weight of the clip at `frame`: 1 in its range, falling smoothly to 0 within half a second beyond it."""
         beyond = max(self.clip_start - frame, frame - self.clip_end, 0.0) / (FADE * self.build_settings.fps)
         left = max(1.0 - beyond, 0.0)
         return left * left * (3.0 - 2.0 * left)
 
     def _between(self, frame: float, vectors_at, share: float = 1.0) -> np.ndarray:
-        """A `share` of vectors at `frame`, float32[n, 3].
+        """Returns vectors at `frame` times `share`, float32[n, 3], blended between poses.
 
-        `vectors_at(index, to, onto)` gives those of one pose in the space `to` [4, 4], added onto an array where one is given.
+        `vectors_at(index, to, onto)` gives the vectors of one pose in the space `to` [4, 4], added to `onto` if given.
         """
         index, part = self._pose_at(frame)
         first = vectors_at(index, to=share_of(self.spaces[index], share * (1.0 - part)), onto=None)
@@ -162,16 +162,16 @@ class Flesh(Built):
         return vectors_at(index + 1, to=share_of(self.spaces[index + 1], share * part), onto=first)
 
     def _pose_at(self, frame: float) -> tuple[int, float]:
-        """The pose that was read at `frame`, or before it, and which part of the way to the next one `frame` is."""
+        """Returns the index of the pose at or before `frame`, and the fraction of the way to the next one."""
         at = min(max(frame, self.clip_start), self.clip_end) - self.clip_start
         part = at - int(at)
         return int(at), part if part > 1e-6 else 0.0
 
     def added(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-        """What flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
+        """Returns what flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
 
-        `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, in which
-        bones alone hold the flesh, is the artist's skin but for the share of elastic joints, shown as a clip of the method shows it.
+        `maps` [b, 4, 4], `mesh` [4, 4]: T_b and the mesh's world matrix of that pose. The balance without loads, held by bones
+        alone, counts as the artist's skin, but for the share of elastic joints, shown as in a clip of the method.
         """
         method = self.build_settings.static_method
         body = hashed(self.body_key, method)
@@ -193,7 +193,9 @@ class Flesh(Built):
     def _bent(
         self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
     ) -> np.ndarray:
-        """Returns what elastic joints add to the skin in a pose whose balance without loads is q [dofs, 3], `bare` [n, 3] on the skin, metres."""
+        """Returns what elastic joints add to the skin, [n, 3], metres, at the balance without loads: q [dofs, 3], its skin `bare`
+        [n, 3].
+        """
         joints = self.build_settings.elastic_joints
         if joints == 0.0:
             return np.zeros_like(bare)
@@ -203,7 +205,7 @@ class Flesh(Built):
         return joints * (bare - self.place.points(self._skinned_world(maps, mesh)))
 
     def _folding(self) -> Folds | None:
-        """What parts the skin at its folds in a pose under the hand; None where nothing does."""
+        """Returns the object that parts folds of the skin in a pose under the hand; None where nothing does."""
         dynamics, touching = self.build_settings.dynamics(), contact.key(self, NOTHING)
         key = hashed(self.body_key, dynamics, touching) if contact.folds_in_the_hand(self) else b""
         if self._folds[0] != key:
@@ -214,21 +216,21 @@ class Flesh(Built):
         return self._folds[1]
 
     def lattice_positions(self, frame: float) -> np.ndarray:
-        """The lattice vertices at `frame` in Blender's world, [k, 3]."""
+        """Returns the lattice vertices at `frame` in Blender's world, [k, 3]."""
         return self.clip_place.world(self.clip.lattice_positions(self.index_at(frame)))
 
     def index_at(self, frame: float) -> int:
-        """The pose of the clip that is nearest to `frame`."""
+        """Returns the index of the clip's pose nearest to `frame`."""
         return round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
 
     # contact
 
     def rests(self, settled: bool) -> bool:
-        """Whether flesh at rest is what is seen: it is looked at `settled`, or in a pose that was not simulated."""
+        """Returns whether the view shows flesh at rest: `settled` is on, or the pose was not simulated."""
         return settled or self.condition.pose is Shown.OTHER
 
     def contacts(self, frame: float, resting: bool) -> Any:
-        """What touches at `frame`, a thew.Contacts, in the clip or where flesh was last seen at rest; None where neither is."""
+        """Returns the contacts at `frame`, a thew.Contacts, of the clip or (`resting`) of the flesh last at rest; or None."""
         if resting:
             known = self._resting.get(True)
             latest = known[next(reversed(known))].latest if known else None
@@ -239,23 +241,22 @@ class Flesh(Built):
 
     @property
     def modal(self) -> bool:
-        """Whether what is shown was made of modes."""
+        """Returns whether the flesh in view was made of modes."""
         return self.modes is not None and self.build_settings is not None and self.build_settings.method == modal.METHOD
 
     @property
     def frequencies(self) -> np.ndarray:
-        """Of the modes, as stiff as the flesh is, Hz."""
+        """Returns the frequencies of the modes at the flesh's stiffness, Hz."""
         return np.asarray(self.modes.frequencies) * np.sqrt(self.stiffness)
 
     def previews(self, number: int) -> bool:
-        """Whether mode `number` (1 is the first) can be played."""
+        """Returns whether mode `number` (1 is the first) can be played."""
         return self.modal and self.clip is not None and 1 <= number <= len(self.modes)
 
     def preview(self, number: int, part: float, frame: float, pose: tuple | None = None) -> np.ndarray:
-        """What mode `number` alone, `part` of the body's size large, adds to the skin at `frame` of its loop.
+        """Returns what mode `number` alone adds to the skin at `frame` of its loop; `part` is its size over the body's.
 
-        At the pose of that frame, or at a `pose` of its own: T_b [b, 4, 4] and the mesh's world matrix. Object space,
-        float32[n, 3].
+        The pose is that of the frame, or `pose`: T_b [b, 4, 4] and the mesh's world matrix. Object space, float32[n, 3].
         """
         if self._preview[0] != self.modes_key:
             self._preview = (self.modes_key, modal.Preview.of(core(), self.modes, self.surface))
@@ -275,7 +276,10 @@ class Flesh(Built):
     # poses that were not simulated
 
     def pose(self, found: Subject, depsgraph: bpy.types.Depsgraph, frame: int, with_contact: bool = False) -> Pose:
-        """The character's pose as `depsgraph` has evaluated it; `frame` is for sentences, `with_contact`: and what it collides with."""
+        """Returns the character's pose as `depsgraph` has evaluated it.
+
+        `frame` is for sentences; `with_contact`: colliders are read too.
+        """
         pose = PoseReader(found, self.character.bones, self.bind_pose.mesh_matrix).read(depsgraph, frame)
         asked = self.build_settings.collides_with if with_contact else ()
         return replace(pose, colliders=colliders.now(asked, depsgraph, frame)) if asked else pose
@@ -288,16 +292,15 @@ class Flesh(Built):
         with_contact: bool = True,
         collided: Colliders = NOTHING,
     ) -> np.ndarray:
-        """What the flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], not to be changed.
+        """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
-        `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`; `with_contact`:
-        whether contact is heeded, which takes up to seconds where something touches, else folds alone are parted; `collided`: what
-        else is touched, at one pose.
+        `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`; `with_contact`: solves
+        contact, up to seconds where something touches, else parts folds only; `collided`: colliders at one pose.
         """
         return self._rest(maps, mesh, push, with_contact, collided).offsets
 
     def balance_at(self, maps: np.ndarray, mesh: np.ndarray, push: np.ndarray | None = None) -> tuple:
-        """The same, and with it the amplitudes of the modes at rest in that pose, [m]."""
+        """Returns the same offsets together with the modal amplitudes at rest in that pose, [m]."""
         rest = self._rest(maps, mesh, push)
         return rest.offsets, np.array(rest.amplitudes, dtype=np.float64)
 
@@ -325,15 +328,15 @@ class Flesh(Built):
             extra |= contact.given(self, collided) if with_contact else {}
             settled = Settled(core().Simulation(self.body, **build_settings.simulation(self.body), **extra), folds)
         known[key] = settled
-        # Among things that move those of two poses are kept, for part frames between them; else the last one.
+        # With moving colliders the results of two poses are kept, for part frames between them; else the last one.
         while len(known) > (KEPT if collided.each else 1):
             del known[next(iter(known))]
         return settled.at(self.place.maps(maps), push, self.place.to_object(mesh))
 
     def settled(self, obj: bpy.types.Object, frame: float) -> np.ndarray:
-        """The same in the pose of `frame`, pushed by the rigs as the artist sees them."""
+        """Returns the offsets of flesh at rest in the pose of `frame`, pushed by the rigs as the artist sees them."""
         motion = self.motion
-        # What was read of the controls is worth nothing once other rigs are keyed or driven: then they stand where they are.
+        # Controls that were read are void once other rigs are keyed or driven: then the present values apply.
         read = bool(motion.moving) and motion.moving == rig_controls.moving(obj)
 
         def shape(index: int) -> np.ndarray:
@@ -344,14 +347,14 @@ class Flesh(Built):
         index, part = self._pose_at(frame)
         if part == 0.0:
             return shape(index)
-        # Both are kept, whatever part of the way is asked for next.
+        # Both stay cached, for other fractions between them.
         return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
 
     def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
-        """The generalised forces [dofs, 3] of all rigs at their controls, drafts heeded; None when none pushes.
+        """Returns the generalised forces [dofs, 3] of all rigs at their controls, drafts included; None when none pushes.
 
-        `controls` [r] are of those that are keyed or driven (None: nothing is); the others stand where the artist has
-        them. `without`: the index of a rig that is left out.
+        `controls` [r] holds the keyed or driven ones (None: there are none of these); the others keep the artist's values.
+        `without`: the index of a rig to leave out.
         """
         rigs = obj.thew.rigs
         if not len(rigs):
@@ -375,7 +378,7 @@ class Flesh(Built):
         return total
 
     def refresh_rigs(self, obj: bpy.types.Object) -> None:
-        """Make the native rigs again, if what they are made from has changed since; quick when it has not."""
+        """Places the native rigs again if their inputs have changed; quick otherwise."""
         prints = fingerprint(obj)
         if essences(prints) == essences(self.build_settings.rigs) and len(self.rigs) == len(obj.thew.rigs):
             return
@@ -388,7 +391,7 @@ class Flesh(Built):
         rigging.tell_problems(obj, self.rig_problems, self.pushing.notes)
 
     def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-        """The skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
+        """Returns the skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
         return transform(np.linalg.inv(mesh), self._skinned_world(maps, mesh)).astype(np.float32)
 
     def _skinned_world(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happens by itself: playback, updates after a changed setting, load, undo and render.
+"""Handlers of Blender's events: playback, changed settings, load, undo and render.
 
-Playback looks the frame up before Blender evaluates it (`frame_change_pre`) and writes what flesh adds to the skin. Without
-a window, and in renders, whatever is missing is built on the spot; with one, a timer does it a little at a time, so that the
-window stays alive. Whatever cannot be shown shows the plain skin.
+Playback looks the frame up before Blender evaluates it (`frame_change_pre`) and writes the offsets that flesh adds to the skin.
+Without a window, and in renders, missing stages are built on the spot. With a window a timer builds them step by step, so that the
+window stays responsive. Objects that cannot show flesh show their plain skin.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .session import register as fleshes
 
 @persistent
 def before_frame(scene, _depsgraph=None):
-    """Show every live object's flesh at the frame that Blender is about to evaluate."""
+    """Shows every live object's flesh at the frame that Blender is about to evaluate."""
     if rendering.elsewhere():
         seen = any(session.is_shown(obj, updates.state.rendering) for obj in fleshes.objects(scene))
         if seen and not rendering.on_main(lambda: look_up(scene)):
@@ -37,7 +37,7 @@ def before_frame(scene, _depsgraph=None):
 
 
 def look_up(scene) -> None:
-    """Write what the flesh of the scene's objects adds to their skin at the scene's frame."""
+    """Writes the offsets of the scene's objects at the scene's frame."""
     objects = fleshes.objects(scene)
     if not objects:
         return
@@ -55,13 +55,13 @@ def look_up(scene) -> None:
             continue
         look = (
             session.show if updates.state.rendering else session.present
-        )  # a preview is for the eye, not for the film
+        )  # renders show the motion itself, never a preview
         look(obj, flesh, scene)
 
 
 @persistent
 def after_frame(scene, depsgraph=None):
-    """See to characters whose pose is not one that was simulated for this frame."""
+    """Handles characters whose evaluated pose was not simulated for this frame."""
     if rendering.elsewhere():
         if any(resting.unforeseen(obj, scene, depsgraph, updates.state.rendering) for obj in fleshes.objects(scene)):
             rendering.on_main(lambda: compare(scene, depsgraph))
@@ -70,7 +70,7 @@ def after_frame(scene, depsgraph=None):
 
 
 def compare(scene, depsgraph) -> None:
-    """Where the evaluated pose was not simulated, simulate it (without a window) or show flesh at rest in it."""
+    """Simulates evaluated poses that differ from the simulated ones (without a window), or shows flesh at rest in them."""
     again = []
     for obj in fleshes.objects(scene):
         flesh = fleshes.known(obj)
@@ -85,7 +85,7 @@ def compare(scene, depsgraph) -> None:
             happened(obj, flesh, Event.POSE_DIFFERS)
             if (
                 flesh.restored and not windows.headless()
-            ):  # poses that were kept, which nobody has changed under the hand
+            ):  # a pose from the disk cache, which nobody has changed under the hand
                 flesh.restored = False
                 updates.wait(obj)
         if read_now:
@@ -97,15 +97,15 @@ def compare(scene, depsgraph) -> None:
             if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
                 flesh.problem = resting.CHANGED
         elif flesh.problem == resting.CHANGED and flesh.condition.motion is Motion.READ:
-            flesh.problem = ""  # a pose under the hand that was not keyed is gone
-        happened(obj, flesh, Event.EVALUATED)  # what was written for this frame is by now, or right after this
+            flesh.problem = ""  # the pose under the hand, which was not keyed, is gone
+        happened(obj, flesh, Event.EVALUATED)  # Blender evaluates the writes for this frame by now, or right after this
     if again:
         updates.state.read_again.update(obj.session_uid for obj in again)
         look_up(scene)
 
 
 def rig_changed(obj: bpy.types.Object) -> None:
-    """A rig was edited: settled flesh shows it at once, moving flesh soon."""
+    """Reacts to an edited rig: settled flesh shows it at once, moving flesh soon."""
     setting_changed(obj)
     flesh = fleshes.known(obj)
     if obj.thew.settled and flesh is not None and not windows.headless():
@@ -113,13 +113,13 @@ def rig_changed(obj: bpy.types.Object) -> None:
 
 
 def setting_changed(obj: bpy.types.Object) -> None:
-    """A setting was edited: with a window, compute the motion again soon."""
+    """Schedules a new simulation after an edited setting, with a window."""
     if not windows.headless() and obj.thew.made.flesh:
         updates.wait(obj)
 
 
 def switched(obj: bpy.types.Object) -> None:
-    """`enabled` was switched: show the flesh, or the plain armature."""
+    """Reacts to the `enabled` switch: shows the flesh, or the plain armature."""
     if obj.thew.made.rides and not poses.busy:
         riding.switch(obj)
         look_up(bpy.context.scene)
@@ -135,7 +135,7 @@ def switched(obj: bpy.types.Object) -> None:
 
 
 def mounted(obj: bpy.types.Object) -> None:
-    """Another body was chosen to ride on: show what the rider does there."""
+    """Reacts to a new choice of the body to ride on: shows the rider there."""
     riding.register.look_again()
     if not obj.thew.made.rides or poses.busy:
         return
@@ -151,7 +151,7 @@ def mounted(obj: bpy.types.Object) -> None:
 
 
 def preview_changed(obj: bpy.types.Object) -> None:
-    """Another mode is to be played, or none, or flesh at rest: show it at once; what is not built yet is built soon."""
+    """Shows the chosen mode, the motion or the flesh at rest; stages that are missing are built soon."""
     flesh = fleshes.known(obj)
     if flesh is None or flesh.clip is None:
         setting_changed(obj)
@@ -168,7 +168,7 @@ def preview_changed(obj: bpy.types.Object) -> None:
 
 
 def tell(obj: bpy.types.Object, event: Event) -> None:
-    """Something happened to an object, of whose flesh something may be built."""
+    """Reports an event to an object's flesh, if anything of it is built."""
     flesh = fleshes.known(obj)
     if flesh is not None:
         happened(obj, flesh, event)
@@ -176,7 +176,7 @@ def tell(obj: bpy.types.Object, event: Event) -> None:
 
 @persistent
 def after_update(scene, depsgraph):
-    """Somebody edited something: look whether it was a mesh of ours, or a pose."""
+    """Looks after an edit whether it touched a mesh of ours, or a pose."""
     if poses.busy or rendering.elsewhere() or updates.state.rendered_elsewhere:
         return
     if depsgraph.id_type_updated("COLLECTION"):
@@ -199,7 +199,7 @@ def after_update(scene, depsgraph):
         if flesh is None or flesh.character is None:
             continue
         if obj.data.session_uid in touched:
-            happened(obj, flesh, Event.MESH_UPDATED)  # each dab of a brush begins the wait anew
+            happened(obj, flesh, Event.MESH_UPDATED)  # each dab of a brush restarts the wait
             if len(obj.data.vertices) != len(flesh.character.rest):
                 happened(obj, flesh, Event.MISFITS)
         if obj.mode == "SCULPT":
@@ -213,7 +213,7 @@ def after_update(scene, depsgraph):
 
 
 def follow_rigs(obj, flesh) -> None:
-    """Curves or drivers of rigs may have been edited, or have moved their controls."""
+    """Follows curves or drivers of rigs that may have been edited, or have moved their controls."""
     if not len(obj.thew.rigs) or flesh.motion is None:
         return
     if validity.moved(obj, flesh):
@@ -223,9 +223,9 @@ def follow_rigs(obj, flesh) -> None:
 
 
 def follow_things(obj, flesh, scene, depsgraph) -> None:
-    """Other objects may have been given Collision physics, or what the flesh collides with was moved."""
+    """Reacts to objects that gained Collision physics, and to colliders that were moved."""
     if windows.playing() or not obj.thew.use_contact or flesh.motion is None:
-        return  # a frame that is played looks itself
+        return  # playback checks each frame itself
     if flesh.build_settings.contact != ContactSettings.of(obj, scene):
         updates.wait(obj)
     elif flesh.motion.colliders.each:
@@ -234,13 +234,13 @@ def follow_things(obj, flesh, scene, depsgraph) -> None:
 
 @persistent
 def before_playing(*_):
-    """Lets what differs be read again, as the animation begins to play."""
+    """Allows changed motions to be read again as playback starts."""
     updates.state.reread.clear()
 
 
 @persistent
 def before_load(*_):
-    """Another file is about to be loaded."""
+    """Drops everything before another file is loaded."""
     updates.stop_update()
     updates.state.seen.clear()
     fleshes.clear()
@@ -249,7 +249,7 @@ def before_load(*_):
 
 @persistent
 def after_load(*_):
-    """A file was loaded: its flesh is built at the first frame that is looked up."""
+    """Prepares a file that was just loaded: its flesh is built at the first frame that is looked up."""
     fleshes.clear()
     riding.register.clear()
     updates.state.rendering = updates.state.rendered_elsewhere = False
@@ -258,13 +258,13 @@ def after_load(*_):
 
 @persistent
 def after_import(*_):
-    """Something was appended or linked."""
+    """Updates objects that were appended or linked."""
     saving.brought()
 
 
 @persistent
 def before_undo(*_):
-    """Undo replaces Blender's data: hold no reference to it."""
+    """Drops references to Blender's data, which undo replaces."""
     updates.stop_update()
     fleshes.look_again()
     riding.register.look_again()
@@ -272,7 +272,7 @@ def before_undo(*_):
 
 @persistent
 def after_undo(*_):
-    """Undo may have brought back other settings, meshes and shapes."""
+    """Reports to all flesh that undo may have brought back other settings, meshes and shapes."""
     fleshes.look_again()
     riding.register.look_again()
     rig_layouts.migrate_all()
@@ -286,7 +286,7 @@ def after_undo(*_):
 
 @persistent
 def render_starts(scene, *_):
-    """Have everything ready before the first frame; where that cannot be, say so in the window."""
+    """Prepares all flesh before the first frame; reports in the window if that fails."""
     updates.state.rendering, updates.state.rendered_elsewhere = True, rendering.elsewhere()
     updates.state.read_again.clear()
     rendering.begins()
@@ -300,14 +300,14 @@ def render_starts(scene, *_):
 
 
 def prepare(scene) -> None:
-    """Bring the flesh of a scene up to date; a dialog tells of characters that will show their plain skin."""
+    """Brings the flesh of a scene up to date; a dialog lists the characters that will show their plain skin."""
     updates.stop_update()
     plain = []
     for obj in fleshes.objects(scene):
         if not session.is_shown(obj, render=True):
             continue
         flesh = fleshes.flesh(obj)
-        happened(obj, flesh, Event.MESH_TOUCHED)  # worth a look: a render takes longer
+        happened(obj, flesh, Event.MESH_TOUCHED)  # worth the check: a render takes longer
         happened(obj, flesh, Event.LOOKED_CLOSELY)
         if not updates.ready(obj, scene, flesh):
             session.hide(obj, flesh)
@@ -318,13 +318,13 @@ def prepare(scene) -> None:
 
 @persistent
 def render_ends(*_):
-    """The render is over: show the window's frame again."""
+    """Shows the window's frame again after a render."""
     updates.state.rendering = updates.state.rendered_elsewhere = False
     if not windows.headless():
         rendering.later(lambda: look_up(bpy.context.scene))
 
 
-#: What is called when; Blender 4.2 tells of nothing that was imported.
+#: The function that each of Blender's handlers calls; Blender 4.2 reports no imports.
 HANDLERS = {
     name: call
     for name, call in {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the operators, the frame handler and the command line do, each a plain function or a task.
+"""Plain functions and tasks behind the operators, the frame handler and the command line.
 
-Nothing of the scene is changed before everything that can fail or be cancelled is over.
+The scene changes only after everything that can fail or be cancelled.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from .session import register
 
 
 def add(obj, scene, view_layer, cells_across: int | None = None, method: str | None = None, simulate=True) -> Task:
-    """Give `obj` flesh, or build it anew; gives the `Flesh`. `simulate`: its motion too.
+    """Builds a task that gives `obj` flesh, or rebuilds it; returns the `Flesh`. `simulate`: simulates its motion too.
 
-    A modifier of ours that was deleted is made again, and flesh whose Armature modifier is gone follows another one.
+    A deleted modifier of ours is made again, and flesh whose Armature modifier is gone follows another one.
     """
     found = reading.subject(obj, view_layer, anew=True)
     if obj.thew.made.rides or obj.thew.made.keyframed:
@@ -79,13 +79,13 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
 
 
 def cuts_of_others(obj, armature, scene) -> set[int]:
-    """The frames in which other flesh on the armature begins anew: a cut is one for all of a character."""
+    """Returns the frames in which other flesh on the armature begins anew: a cut holds for all of a character."""
     others = (other for other in register.objects(scene) if other != obj and reading.armature_of(other) == armature)
     return set().union(*(restarts.frames(other.thew) for other in others))
 
 
 def simulate(obj, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
-    """Read the poses again and simulate them; a range that is given becomes the object's own."""
+    """Builds a task that reads the poses again and simulates them; `start` and `end`, if given, become the object's own range."""
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = obj.thew.frames(scene)
@@ -111,17 +111,17 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
 
 
 def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, believe: bool = False) -> Task:
-    """Bring a live object's clip up to date with its settings and, where that is in doubt, with Blender's data.
+    """Builds a task that brings a live object's clip up to date with its settings and, where in doubt, with Blender's data.
 
-    `still`: the clip may stay behind the rigs, because flesh is shown settled (None: if the artist looks at it so). `believe`: see
-    `building.build`.
+    `still`: the clip may lag behind the rigs, because flesh is shown settled (None: if the artist's view is settled). `believe`:
+    see `building.build`.
     """
     still = obj.thew.settled if still is None else still
     build_settings = BuildSettings.of(obj, scene)
     frames = _live_frames(obj, scene)
     known = validity.motion_holds(obj, flesh, build_settings, frames)
     if known and flesh.clip_end > frames[1] and not validity.same_but_range(flesh, build_settings):
-        known = False  # of a range that was cut short since only what is left is simulated anew
+        known = False  # the range was shortened: simulate only what is left of it
     if known and validity.mesh_holds(obj, flesh) and not build_settings.others:
         place = building.placed(flesh.character, flesh.bind_pose, build_settings)
         rigs = rigging.resolve(obj, flesh.character, flesh.bind_pose, place)
@@ -138,7 +138,7 @@ def update(obj, scene, view_layer, flesh: Flesh, still: bool | None = None, beli
 def build(
     flesh: Flesh, found, bind_pose, build_settings, scene, view_layer, frames, trust=False, still=False, believe=False
 ) -> Task:
-    """As `together.build`; whatever was simulated along shows it."""
+    """Builds as `together.build`, and shows the result on all objects that were simulated along."""
     given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
     others = yield from together.build(flesh, *given)
     for other, its in others:
@@ -156,13 +156,13 @@ def _live_frames(obj, scene) -> tuple[int, int]:
 
 
 def check_range(obj, start: int, end: int) -> None:
-    """Refuse a range without frames."""
+    """Refuses a range without frames."""
     if end < start:
         raise Refusal(f"The frame range {start} to {end} for {describe(obj)} is empty: let it end after it starts")
 
 
 def check_flesh(obj) -> None:
-    """Refuse an object that cannot have or does not have flesh."""
+    """Refuses an object that cannot have or does not have flesh."""
     reading.check_editable(obj)
     if not obj.thew.made.flesh:
         raise Refusal(f"{describe(obj)} has no flesh: press Add Flesh first")
@@ -175,7 +175,7 @@ def check_flesh(obj) -> None:
 
 
 def rest(obj, scene, view_layer) -> Task:
-    """Show the flesh at rest in the pose, and pushed by the rigs, as Blender shows them now; gives the `Flesh`."""
+    """Builds a task that shows the flesh at rest in Blender's present pose, pushed by the rigs; returns the `Flesh`."""
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
     flesh = register.flesh(obj)
@@ -204,7 +204,9 @@ def rest(obj, scene, view_layer) -> Task:
 
 
 def with_body(obj, scene, view_layer) -> Flesh:
-    """The flesh of `obj` with its body, built here and now where it is not: a file was just opened, a bone renamed."""
+    """Returns the flesh of `obj` with its body, built at once where it is missing: in a file just opened, or after a bone was
+    renamed.
+    """
     check_flesh(obj)
     flesh = register.flesh(obj)
     if flesh.body is None or validity.renamed(obj, flesh):
@@ -215,7 +217,7 @@ def with_body(obj, scene, view_layer) -> Flesh:
 
 
 def settle(obj, flesh, scene) -> None:
-    """After a build: the right node tree, the notes, and the flesh of the current frame."""
+    """Finishes a build: renews the node tree, the notes and the flesh of the current frame."""
     modifier.renew(obj)
     happened(obj, flesh, Event.ACCEPTED)
     note(obj, flesh)
@@ -223,19 +225,19 @@ def settle(obj, flesh, scene) -> None:
 
 
 def note(obj, flesh) -> None:
-    """Keep what there is to say about the flesh with the object."""
+    """Stores the notes on the flesh with the object."""
     obj.thew.made.notes = "\n".join([*notes_of(flesh, obj.thew.preview_mode), *contact.notes(flesh)])
     rigging.tell_problems(obj, flesh.rig_problems, flesh.pushing.notes)
 
 
 def refuse(obj, flesh, error: BaseException) -> None:
-    """What the object has become cannot be shown with flesh: show its plain armature, and tell why."""
+    """Shows the plain armature of an object that can no longer have flesh, and reports why."""
     fail(obj, flesh, error)
     happened(obj, flesh, Event.REFUSED)
 
 
 def fail(obj, flesh, error: BaseException) -> None:
-    """Tell, once, why an object's flesh could not be brought up to date."""
+    """Reports, once, why an object's flesh could not be brought up to date."""
     problem = "" if isinstance(error, Cancelled) else sentence(str(error))
     if problem and (problem != flesh.problem or problem != obj.thew.made.notes):
         flesh.problem = obj.thew.made.notes = problem
@@ -246,9 +248,9 @@ def fail(obj, flesh, error: BaseException) -> None:
 
 
 def apply_state(obj) -> None:
-    """Switch modifiers and baked keys to what the settings say: live flesh, the bake, or the plain skin.
+    """Switches modifiers and baked keys to match the settings: live flesh, the bake, or the plain skin.
 
-    The Armature modifier is left as the artist has it, but while a bake in posed space plays, whose keys hold its motion.
+    The Armature modifier stays as the artist has it, except while a bake in posed space plays, whose keys hold its motion.
     """
     settings, made = obj.thew, obj.thew.made
     mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
@@ -274,9 +276,9 @@ DOES[Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
 
 
 def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> list[str]:
-    """Leave the object as it was before flesh was added; gives what the artist should know.
+    """Restores the object to its state before flesh was added; returns notes for the artist.
 
-    Rigs are the artist's work: they are kept, for when flesh is added again, unless asked otherwise.
+    Rigs are the artist's work: they are kept for when flesh is added again, unless `remove_rigs`.
     """
     reading.check_editable(obj)
     made = obj.thew.made

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh kept between sessions, so that a file that is opened again shows it at once.
+"""The disk cache of flesh, with which a reopened file shows its flesh at once.
 
-What is kept holds the key of every stage, each the hash of all that the stage depends on; keys are computed anew from what the file
-says now, and what has another one is made anew. Only the poses are believed without being read: each frame that is shown compares
-them with what Blender has evaluated, and renders, bakes and Simulate read them again.
+The cache holds the key of every stage, a hash of all that the stage depends on. Keys are computed anew from the file; a stage with
+another key is rebuilt. Only the poses are trusted without being read: each frame that is shown compares them with Blender's
+evaluation, and renders, bakes and Simulate read them again.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from .build_settings import BuildSettings, hashed
 from .flesh import Built, Flesh
 from .stages import set_keys
 
-#: The layout of what is kept.
+#: Version of the cache's layout.
 FORMAT = 2
-#: Names of the keys that are kept.
+#: Names of the keys in the cache.
 KEYS = ("lattice_key", "automatic_key", "flesh_key", "body_key", "clip_key")
 
 
 def stamp() -> str:
-    """Returns what tells this build of the core from others, whose motion may be another."""
+    """Returns the identity of this build of the core; other builds may compute other motions."""
     file = Path(core()._thew.__file__).stat()
     return hashed(FORMAT, core().__version__, file.st_size, file.st_mtime_ns).hex()
 
 
 def keep(obj: bpy.types.Object, flesh: Flesh | None) -> bytes | None:
-    """Returns what is to be kept of the flesh of an object; None where it is not worth it, or not up to date."""
+    """Returns the cache content of an object's flesh; None where it is out of date or not worth caching."""
     if flesh is None or flesh.clip is None or flesh.condition.clip is not Clip.CURRENT or not flesh.condition.trusted:
         return None
     if flesh.group_key or flesh.modal or flesh.automatic is None or not flesh.clip_key:
-        return None  # made with others, quicker to make than to keep, or simulated elsewhere
+        return None  # made with others, quicker to make than to store, or simulated elsewhere
     motion = flesh.motion
     clips = flesh.clip.clips if hasattr(flesh.clip, "clips") else [flesh.clip]
     try:
@@ -72,7 +72,7 @@ def keep(obj: bpy.types.Object, flesh: Flesh | None) -> bytes | None:
 
 
 def stored(item: Any) -> np.ndarray:
-    """Returns the bytes of a body or a clip as the core writes them, uint8[n]."""
+    """Returns a body or clip in the core's file format, uint8[n]."""
     with tempfile.TemporaryDirectory(prefix="thew-") as scratch:
         path = Path(scratch) / "item"
         item.save(path)
@@ -80,7 +80,7 @@ def stored(item: Any) -> np.ndarray:
 
 
 def loaded(kind: Any, content: np.ndarray) -> Any:
-    """Returns the body or clip (`kind` is the class) of those bytes."""
+    """Returns the body or clip (`kind` is the class) in bytes that `stored` made."""
     with tempfile.TemporaryDirectory(prefix="thew-") as scratch:
         path = Path(scratch) / "item"
         path.write_bytes(content.tobytes())
@@ -89,15 +89,15 @@ def loaded(kind: Any, content: np.ndarray) -> Any:
 
 @dataclass
 class Kept:
-    """What was kept and still holds: stages as an update would have left them."""
+    """Valid content of a cache: stages as an update would have left them."""
 
-    known: Flesh  # the stages of the body, with their keys
-    motions: simulating.KeptClips | None = None  # one turn of a cycle or all, and what follows a cycle
-    motion: poses.Motion | None = None  # the poses, where they are to be believed
+    known: Flesh  # stages of the body, with their keys
+    motions: simulating.KeptClips | None = None  # one turn of a cycle, or all; and the motion that follows a cycle
+    motion: poses.Motion | None = None  # the poses; None where they are not to be trusted
 
 
 def found(obj, scene, subject, character, bind_pose, build_settings: BuildSettings, frames) -> Task:
-    """A task that gives the `Kept` of an object; None where nothing is kept, or nothing of it holds."""
+    """Builds a task that returns the `Kept` of an object; None where the cache is empty or out of date."""
     if build_settings.others or build_settings.method == modal.METHOD or obj.thew.cache == "NONE":
         return None
     content = cache_files.read(obj)
@@ -117,18 +117,18 @@ def found(obj, scene, subject, character, bind_pose, build_settings: BuildSettin
                     kept.motion = None
             return kept
         except (core().ThewError, OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError, MemoryError):
-            return None  # damaged or foreign: it is made anew
+            return None  # damaged or foreign: all is made anew
 
     return (yield Work("Opening the cache", open_it, 0.0, 0.1))
 
 
 def within(motion: poses.Motion, frames: tuple[int, int]) -> bool:
-    """Whether a motion begins at the first of `frames` and holds the last."""
+    """Returns whether a motion begins at the first of `frames` and holds the last."""
     return motion.start == frames[0] and motion.start + len(motion.maps) - 2 >= frames[1]
 
 
 def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) -> Kept | None:
-    """Returns what holds of the content of a kept file; raises whatever reading damaged ones raises."""
+    """Returns the valid part of a cache's content; damaged content raises the errors of its readers."""
     thew = core()
     with np.load(io.BytesIO(content), allow_pickle=False) as file:
         meta = parsed(file["meta"].tobytes())

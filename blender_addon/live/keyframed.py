@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh that is shown: what is built for each object, kept beside Blender, and written at the scene's frame.
+"""Keyframed flesh in the scene: the motion built for each object, kept outside Blender, and written at the scene's frame.
 
-It stands first in the stack of modifiers, where shape keys act: an Armature modifier behind it carries it along. What asks
-for another reduced space is built as a task; dials, times and velocities are set at once. Nothing here is saved.
+Its modifier stands first in the stack, where shape keys act: an Armature modifier behind it carries it along. Settings that need
+another reduced space start a build task; dials, times and velocities apply at once. Nothing here is saved.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from .session import alive
 
 @dataclass
 class Known:
-    """What is known of one object between two frames."""
+    """State of one object between two frames."""
 
     motion: Inbetween | None = None
-    shapes: Shapes | None = None  # those that it was built from
-    structure: tuple = ()  # and what else
-    plan: Plan | None = None  # as it is set now
-    suspect: bool = True  # somebody may have touched the mesh since it was read
-    wrote: bool = False  # the mesh was touched by us since Blender was last evaluated
-    tried: tuple = ()  # what the build that failed last started from
-    problem: str = ""  # why what is shown is not as the settings say; a sentence
+    shapes: Shapes | None = None  # the shape keys that it was built from
+    structure: tuple = ()  # the other inputs of the build
+    plan: Plan | None = None  # present settings
+    suspect: bool = True  # the mesh may have been edited since it was read
+    wrote: bool = False  # we wrote to the mesh since Blender's last evaluation
+    tried: tuple = ()  # inputs of the last failed build
+    problem: str = ""  # why the view differs from the settings, a sentence
 
 
 class Register:
-    """Which objects have keyframed flesh, found again after every load, undo, and change of the number of objects."""
+    """Objects with keyframed flesh, found again after every load, undo, and change of the number of objects."""
 
     def __init__(self) -> None:
         self._known: dict[int, Known] = {}  # by the object's session id
@@ -50,33 +50,33 @@ class Register:
         self._count = -1
 
     def known(self, obj: bpy.types.Object) -> Known:
-        """What is known of an object."""
+        """Returns the state of an object."""
         return self._known.setdefault(obj.session_uid, Known())
 
     def forget(self, obj: bpy.types.Object) -> None:
-        """Drop what is known of an object."""
+        """Drops the state of an object."""
         self._known.pop(obj.session_uid, None)
         self._objects = None
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drops everything."""
         self._known.clear()
         self._objects = None
 
     def look_again(self) -> None:
-        """Hold no reference to an object any more, and trust no mesh as it was read."""
+        """Drops references to objects, and marks every mesh as possibly edited."""
         self._objects = None
         self.suspect()
 
     def suspect(self) -> None:
-        """Trust no mesh as it was read."""
+        """Marks every mesh as possibly edited."""
         for known in self._known.values():
             known.suspect = True
 
     def everywhere(self) -> list[bpy.types.Object]:
-        """The objects with keyframed flesh that can be changed from this file."""
+        """Returns the objects with keyframed flesh that can be changed from this file."""
         kept = self._objects
-        # The count alone does not tell of one that was deleted while another was made.
+        # The count alone misses an object that was deleted while another was made.
         if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
             self._count = len(bpy.data.objects)
             self._objects = [
@@ -87,7 +87,7 @@ class Register:
         return self._objects
 
     def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-        """Those of a scene."""
+        """Returns the objects with keyframed flesh of a scene."""
         found = self.everywhere()
         return [obj for obj in found if scene.objects.get(obj.name) == obj] if found else []
 
@@ -96,13 +96,13 @@ register = Register()
 
 
 def is_live(obj: bpy.types.Object) -> bool:
-    """Whether the motion is shown live: switched on, not showing its bake."""
+    """Returns whether the motion is shown live: switched on, not showing its bake."""
     settings = obj.thew
     return settings.made.keyframed and settings.enabled and not settings.made.shows_bake
 
 
 def is_shown(obj: bpy.types.Object) -> bool:
-    """Whether it would be seen: live, and no sculpt being looked at or edited."""
+    """Returns whether the motion is visible: live, and no sculpt viewed alone or edited."""
     return is_live(obj) and obj.mode not in {"EDIT", "SCULPT"} and not obj.show_only_shape_key
 
 
@@ -110,7 +110,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
 
 
 def built(obj: bpy.types.Object, plan: Plan, shapes: Shapes) -> Task:
-    """A task that gives the motion of a plan; nothing is changed."""
+    """Builds a task that returns the motion of a plan; changes nothing."""
     core_module, name = core(), describe(obj)
     return (
         yield Work(
@@ -123,7 +123,7 @@ def built(obj: bpy.types.Object, plan: Plan, shapes: Shapes) -> Task:
 
 
 def compute(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
-    """A task that builds the motion of an object as it is set, takes it, and shows it."""
+    """Builds a task that computes the motion of an object's settings, keeps it, and shows it."""
     keyframe_shapes.check_mesh(obj)
     keyframe_shapes.follow_names(obj)
     plan = keyframe_shapes.plan_of(obj, scene)
@@ -135,7 +135,7 @@ def compute(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 
 
 def take(obj, scene, plan: Plan, shapes: Shapes, motion: Inbetween) -> None:
-    """A build is done: show it from now on."""
+    """Takes over a finished build, and shows it from now on."""
     known = register.known(obj)
     known.motion, known.shapes, known.structure, known.plan = motion, shapes, plan.structure(), plan
     known.suspect, known.tried = False, ()
@@ -147,7 +147,7 @@ def take(obj, scene, plan: Plan, shapes: Shapes, motion: Inbetween) -> None:
 
 
 def tell(obj: bpy.types.Object, known: Known, problem: str) -> None:
-    """Note, once, what there is to say."""
+    """Stores the notes of the motion with the object, and prints a new problem once."""
     problem = sentence(problem) if problem else ""
     notes = "\n".join([*(known.motion.notes if known.motion is not None else ()), *([problem] if problem else [])])
     if problem and problem != known.problem:
@@ -158,9 +158,9 @@ def tell(obj: bpy.types.Object, known: Known, problem: str) -> None:
 
 
 def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None = None) -> str:
-    """Bring the motion to the settings as far as that is quick: "" when it is done, "BUILD" where it has to be built.
+    """Applies the settings to the motion where that is quick: returns "" when done, "BUILD" where a build is needed.
 
-    A `Refusal` where the settings are no motion; a native error where the core will not have them.
+    Raises a `Refusal` where the settings define no motion, and a native error where the core rejects them.
     """
     known = known or register.known(obj)
     if known.suspect:
@@ -191,7 +191,7 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None =
 
 
 def quick(known: Known, shapes: Shapes, plan: Plan) -> bool:
-    """Whether other vertex groups alone, which hold nothing fixed, tell new shapes from those that were built."""
+    """Returns whether the new shapes differ from the built ones in vertex groups alone, and none of these fixes vertices."""
     old = known.shapes
     if (old.basis != shapes.basis).any() or old.triangles.shape != shapes.triangles.shape:
         return False
@@ -201,13 +201,13 @@ def quick(known: Known, shapes: Shapes, plan: Plan) -> bool:
 
 
 def attempt(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
-    """What a build starts from."""
+    """Returns the inputs of a build."""
     plan = keyframe_shapes.plan_of(obj, scene)
     return plan, keyframe_shapes.shapes_of(obj, plan).digest
 
 
 def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
-    """A task that builds what has to be built, once: what fails is told and not tried again before something changes."""
+    """Builds a task that makes the needed build, once: a failure is reported, and not tried again before something changes."""
     known = register.known(obj)
     try:
         if refresh(obj, scene, known) == "BUILD":
@@ -223,7 +223,7 @@ def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 
 
 def fail(obj, scene, known: Known, error: BaseException) -> None:
-    """A build failed: what was built last stays where it still fits."""
+    """Reports a failed build; the last motion stays in use where it still fits."""
     try:
         known.tried = attempt(obj, scene)
     except EXPECTED:
@@ -235,7 +235,7 @@ def fail(obj, scene, known: Known, error: BaseException) -> None:
 
 
 def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bool | None = None) -> None:
-    """Show the motion at the scene's frame; `plain`: the curves it is compared with (None: as the artist looks at it)."""
+    """Shows the motion at the scene's frame; `plain`: the plain curves, for comparison (None: as the artist chose)."""
     motion, mesh = known.motion, obj.data
     if motion is None or len(motion.surface.basis) != len(mesh.vertices):
         hide(obj)
@@ -251,14 +251,14 @@ def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bo
 
 
 def show(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, offsets) -> None:
-    """Show `offsets` float32[n, 3], object space, at the scene's frame."""
+    """Shows `offsets` float32[n, 3], object space, at the scene's frame."""
     modifier.write(obj.data, offsets, scene.frame_current_final)
     known.wrote = True
     obj.data.update_tag()
 
 
 def hide(obj: bpy.types.Object) -> None:
-    """Show the mesh without the motion."""
+    """Shows the mesh without the motion."""
     mesh = obj.data
     shared = mesh.users - int(mesh.use_fake_user) > 1
     if mesh.is_editmode or shared or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
@@ -269,7 +269,7 @@ def hide(obj: bpy.types.Object) -> None:
 
 
 def apply_state(obj: bpy.types.Object) -> None:
-    """Switch modifier, shape keys and baked keys to what the settings say: the motion, its bake, or neither."""
+    """Switches modifier, shape keys and baked keys to match the settings: the motion, its bake, or neither."""
     settings, made = obj.thew, obj.thew.made
     baked, live = settings.enabled and made.shows_bake, is_live(obj)
     mine = modifier.by_id(obj, made.modifier)
@@ -282,7 +282,7 @@ def apply_state(obj: bpy.types.Object) -> None:
 
 
 def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
-    """Whether the motion is as the settings say, brought there as far as that is quick; tells why not."""
+    """Returns whether the motion matches the settings, after quick changes; reports why not. False: a build is needed."""
     known = register.known(obj)
     try:
         keyframe_shapes.check_mesh(obj)
@@ -292,19 +292,19 @@ def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
             return False
     except EXPECTED as error:
         tell(obj, known, str(error))
-        return True  # there is nothing to build
+        return True  # a build would not help
     if known.problem:
         tell(obj, known, "")
     return True
 
 
 def fits(obj: bpy.types.Object, known: Known) -> bool:
-    """Whether what was built can be shown on the mesh as it is, if only as the last good thing."""
+    """Returns whether the built motion can be shown on the present mesh, if only as the last good one."""
     return known.motion is not None and len(known.motion.surface.basis) == len(obj.data.vertices)
 
 
 def current(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
-    """A task that makes the motion be what the settings say now, or raises why it cannot be."""
+    """Builds a task that brings the motion up to date with the settings, or raises the reason why that fails."""
     checked(obj)
     keyframe_shapes.check_mesh(obj)
     known = register.known(obj)
@@ -314,7 +314,7 @@ def current(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 
 
 def checked(obj: bpy.types.Object | None) -> None:
-    """Refuse an object without keyframed flesh."""
+    """Refuses an object without keyframed flesh."""
     reading.check_editable(obj)
     if not obj.thew.made.keyframed:
         raise Refusal(f"{describe(obj)} has no keyframed flesh: press Add Keyframed Flesh first")
@@ -324,9 +324,9 @@ def checked(obj: bpy.types.Object | None) -> None:
 
 
 def remove(obj: bpy.types.Object, finished: bool = False) -> list[str]:
-    """Leave the object as it was before, its shape keys as they were found; gives what the artist should know.
+    """Restores the object to its state before, with its shape keys as they were; returns notes for the artist.
 
-    `finished`: its bake goes on playing, so that the shape keys stay silent. Else a bake is kept and muted.
+    `finished`: its bake goes on playing, so the shape keys stay muted. Else a bake is kept and muted.
     """
     kept, name = bakes.said(obj), describe(obj)
     notes = []

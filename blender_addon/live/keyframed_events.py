@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's events translated for keyframed flesh: frames, edits, undo, files, renders; and builds while the window lives.
+"""Blender's events for keyframed flesh: frames, edits, undo, files and renders; and builds while the window stays responsive.
 
-An edit shows within one redraw where it is quick. What has to be built is built here and now without a window and in
-renders, else a little at a time by a timer, while the last motion goes on being shown.
+A quick edit shows within one redraw. Without a window and in renders, builds run at once. With a window a timer runs them step by
+step, and the last motion stays in view.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ..scene import keyframe_shapes, modifier, poses, windows
 from . import keyframed, rendering, updates
 from .keyframed import register as moving
 
-#: How long an edit that needs a build must rest, seconds. A value that is dragged changes with every redraw, 30 to 60 times a second; a
-#: hand that rests for so long has let go.
+#: Seconds without a change before a build starts. A dragged value changes with every redraw, 30 to 60 times a second; a hand that
+#: rests for so long has let go.
 PATIENCE = 0.2
 
 
 @dataclass
 class Builds:
-    """What is built in the background, and what waits."""
+    """The build under way in the background, and the objects that wait."""
 
     waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
     stepper: Stepper | None = None
-    uid: int = 0  # of what it is for
-    hushed: set[int] = field(default_factory=set)  # those whose build was cancelled, until they are edited again
+    uid: int = 0  # session id of the object that is built
+    hushed: set[int] = field(default_factory=set)  # objects whose build was cancelled, until their next edit
 
 
 builds = Builds()
@@ -43,7 +43,7 @@ builds = Builds()
 
 @persistent
 def before_frame(scene, _depsgraph=None):
-    """Show every object's motion at the frame that Blender is about to evaluate."""
+    """Shows every object's motion at the frame that Blender is about to evaluate."""
     if rendering.elsewhere():
         seen = any(keyframed.is_shown(obj) for obj in moving.objects(scene))
         if seen and not rendering.on_main(lambda: look_up(scene)):
@@ -54,13 +54,13 @@ def before_frame(scene, _depsgraph=None):
 
 @persistent
 def after_frame(scene, _depsgraph=None):
-    """What was written for this frame is evaluated by now: the next update of the mesh is somebody's edit."""
+    """Notes that Blender has evaluated the writes for this frame: the next update of the mesh is somebody's edit."""
     for obj in moving.objects(scene):
         moving.known(obj).wrote = False
 
 
 def look_up(scene) -> None:
-    """Write the motion of the scene's objects at its frame."""
+    """Writes the motion of the scene's objects at its frame."""
     objects = moving.objects(scene)
     if not objects:
         return
@@ -71,20 +71,20 @@ def look_up(scene) -> None:
 
 
 def notice() -> None:
-    """Without a window, whose updates tell: a script may have edited meshes since Blender was last evaluated."""
+    """Marks meshes that a script may have edited since Blender's last evaluation; for use without a window, which gets no updates."""
     pending = bpy.context.view_layer.depsgraph
     if pending is not None and (pending.id_type_updated("MESH") or pending.id_type_updated("KEY")):
         moving.suspect()
 
 
 def present(obj: bpy.types.Object, scene) -> None:
-    """Show the motion of one object at the scene's frame, brought up to date; what has to be built is, or waits."""
+    """Shows the motion of one object at the scene's frame, brought up to date; a needed build runs at once or is scheduled."""
     known = moving.known(obj)
     if not keyframed.is_shown(obj):
         if keyframed.is_live(obj):
             keyframed.hide(obj)
         if known.suspect and obj.mode == "OBJECT":
-            keyframe_shapes.remember(obj)  # shape keys may be renamed and sculpted whatever is shown
+            keyframe_shapes.remember(obj)  # shape keys may be renamed and sculpted whatever the view shows
         return
     if not keyframed.ready(obj, scene):
         if windows.headless() or updates.state.rendering:
@@ -102,7 +102,7 @@ def present(obj: bpy.types.Object, scene) -> None:
 
 
 def edited(obj: bpy.types.Object) -> None:
-    """A setting was edited by hand or a script: show what comes of it."""
+    """Shows the effect of a setting that was edited by hand or by a script."""
     builds.hushed.discard(obj.session_uid)
     if not obj.thew.made.keyframed or poses.busy or rendering.elsewhere():
         return
@@ -120,7 +120,7 @@ def edited(obj: bpy.types.Object) -> None:
 
 @persistent
 def after_update(scene, depsgraph):
-    """Somebody edited something: look whether it was a sculpt or a time of ours."""
+    """Looks after an edit whether it touched a sculpt or a time of ours."""
     if poses.busy or rendering.elsewhere() or updates.state.rendered_elsewhere:
         return
     objects = moving.objects(scene)
@@ -135,7 +135,7 @@ def after_update(scene, depsgraph):
         if ids & touched:
             known.suspect, known.wrote = known.suspect or not known.wrote, False
         if windows.headless() or windows.playing():
-            continue  # the next frame that is looked up sees to it
+            continue  # the next frame that is looked up handles it
         if keyframed.is_live(obj) and not keyframed.is_shown(obj):
             keyframed.hide(obj)
             continue
@@ -150,12 +150,12 @@ def after_update(scene, depsgraph):
 
 
 def is_geometry(update) -> bool:
-    """Whether an update is of a mesh or of shape keys."""
+    """Returns whether an update concerns a mesh or shape keys."""
     return isinstance(update.id, (bpy.types.Mesh, bpy.types.Key))
 
 
 def switched(obj: bpy.types.Object) -> None:
-    """The motion was switched on or off."""
+    """Reacts to the motion being switched on or off."""
     if obj.thew.made.keyframed and not poses.busy:
         keyframed.apply_state(obj)
         present(obj, bpy.context.scene)
@@ -165,16 +165,16 @@ def switched(obj: bpy.types.Object) -> None:
 
 
 def wait(obj: bpy.types.Object) -> None:
-    """Build `obj` anew once nothing has changed for a moment."""
+    """Schedules a build of `obj` for when nothing has changed for a moment."""
     if builds.uid == obj.session_uid and builds.stepper is not None:
-        builds.stepper.cancel()  # what it makes is out of date
+        builds.stepper.cancel()  # its result would be out of date
     builds.waiting[obj.session_uid] = time.monotonic() + PATIENCE
     if not windows.headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=PATIENCE)
 
 
 def tick() -> float | None:
-    """One step of what is under way; the timer ends when nothing is."""
+    """Runs one step of the build under way; returns the seconds to the next step, or None to end the timer."""
     try:
         if updates.state.rendering or poses.busy:
             return PATIENCE
@@ -186,14 +186,14 @@ def tick() -> float | None:
             if stepper.error is not None and not isinstance(stepper.error, Cancelled):
                 traceback.print_exception(stepper.error)
         windows.redraw()
-    except Exception:  # a timer that raises is dropped for good: say so and go on
+    except Exception:  # a timer that raises is dropped for good: report it and go on
         traceback.print_exc()
         builds.stepper = None
     return 0.02 if builds.stepper is not None or builds.waiting else None
 
 
 def start_next() -> None:
-    """Begin the build that has waited long enough."""
+    """Starts the build that has waited long enough."""
     now, scene = time.monotonic(), bpy.context.scene
     for uid in [uid for uid, when in builds.waiting.items() if when <= now]:
         del builds.waiting[uid]
@@ -204,7 +204,7 @@ def start_next() -> None:
 
 
 def stop(hush: bool = False) -> None:
-    """Drop what is under way and what waits; `hush`: it is not begun again before something is edited."""
+    """Drops the build under way and those that wait; `hush`: they start again only after an edit."""
     if hush:
         builds.hushed.update({builds.uid, *builds.waiting} - {0})
     if builds.stepper is not None:
@@ -218,14 +218,14 @@ def stop(hush: bool = False) -> None:
 
 @persistent
 def before_load(*_):
-    """Another file is about to be loaded."""
+    """Drops everything before another file is loaded."""
     stop()
     moving.clear()
 
 
 @persistent
 def after_load(*_):
-    """A file was loaded: its motions are built at the first frame that is looked up."""
+    """Prepares a file that was just loaded: its motions are built at the first frame that is looked up."""
     moving.clear()
     for obj in moving.everywhere():
         keyframed.hide(obj)
@@ -233,26 +233,26 @@ def after_load(*_):
 
 @persistent
 def before_undo(*_):
-    """Undo replaces Blender's data: hold no reference to it."""
+    """Drops references to Blender's data, which undo replaces."""
     stop()
     moving.look_again()
 
 
 @persistent
 def after_undo(*_):
-    """Undo may have brought back other settings, times and sculpts."""
+    """Follows an undo, which may have brought back other settings, times and sculpts."""
     moving.look_again()
     if not windows.headless():
         look_up(bpy.context.scene)
 
 
-#: What is shown while a file is saved, by the object's session id.
+#: Offsets in view while a file is saved, by the object's session id.
 _kept: dict[int, tuple] = {}
 
 
 @persistent
 def before_save(*_):
-    """Files hold no motion."""
+    """Hides the motion before a save: files hold none."""
     for obj in moving.everywhere():
         kept = None if obj.data.is_editmode else modifier.written(obj.data)
         if kept is not None:
@@ -262,7 +262,7 @@ def before_save(*_):
 
 @persistent
 def after_save(*_):
-    """Show again what was shown."""
+    """Shows again the motion that `before_save` has hidden."""
     for obj in moving.everywhere():
         kept = _kept.pop(obj.session_uid, None)
         if kept is not None and len(kept[0]) == len(obj.data.vertices):

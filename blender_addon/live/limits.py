@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cells of a clip that the motion turns over, beyond those that its poses turn over by themselves.
+"""Count of the cells that the motion of a clip inverts, beyond those that its poses invert by themselves.
 
-No Detail unfolds what a pose folds: a foot that is torn off its shin for a frame, a joint bent upon itself. Flesh at rest in the same
-pose has these cells too, so that what it counts is taken off.
+A higher Detail does not unfold cells that a pose folds: a foot torn off its shin for a frame, a joint bent upon itself. Flesh at
+rest in the same pose has these inverted cells too, so their number is subtracted.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..logic import cells, modal
 from ..logic.native import core
 from ..logic.played import Led, Played
 
-#: At most so many frames are looked at, those with the most cells first: flesh of a thousand cells comes to rest in 5 to 10
-#: milliseconds. Where more would matter the number is too low, never too high.
+#: Most frames that are examined, those with the most inverted cells first: flesh of a thousand cells comes to rest in 5 to 10 ms.
+#: With more candidates the count can be too low, never too high.
 LOOKED_AT = 24
 
 
 def limited(built: Any, clip: Any) -> int:
-    """The most cells that the motion alone turns over in any frame of a clip of what was `built`."""
+    """Returns the most cells that the motion alone inverts in any frame of a clip of `built`."""
     settings = built.build_settings
     if settings.method == modal.METHOD:
         return cells.inverted(clip)
@@ -39,7 +39,7 @@ def limited(built: Any, clip: Any) -> int:
 
 
 def turned_over(clip: Any, frames: int) -> np.ndarray:
-    """The cells that are turned over in each of so many frames that a clip shows, [f]; 0 where one comes again."""
+    """Returns the number of inverted cells in each of the `frames` that a clip shows, [f]; 0 where a simulated frame repeats."""
     known, counts, seen = {}, np.zeros(frames, dtype=int), set()
     for index in range(frames):
         of, at = clip.simulated(index) if isinstance(clip, (Played, Led)) else (clip, index)

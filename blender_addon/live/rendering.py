@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Renders and exports in a window, whose frames Blender evaluates in a thread of their own while the interface lives.
+"""Renders and exports in a window, whose frames Blender evaluates in another thread while the interface stays responsive.
 
-Handlers are called in that thread, where writing to a mesh would race with the window's drawing. So what they have to do
-is done by the main thread, between two of its events, while the other thread waits: nobody reads what is being written,
-and the interface need not be locked.
+Blender calls handlers in that thread, where writing to a mesh would race with the window's drawing. So the main thread does their
+work between two of its events, while the other thread waits: nothing reads a mesh during the write, and the interface need not be
+locked.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ import bpy
 
 from ..scene import poses
 
-#: How long the other thread waits for a window that is busy, before it goes on without, seconds; and after that happened.
+#: Seconds that the other thread waits for a busy window before it gives up; and seconds after it has given up once.
 PATIENCE, IMPATIENCE = 10.0, 0.5
-#: How often the main thread looks for errands: while there are some, and otherwise, seconds.
+#: Seconds between two looks of the main thread for errands: with errands pending, and otherwise.
 QUICK, IDLE = 0.001, 0.1
-#: How many letters a line of a dialog has. Lines of 45 to 75 are read best.
+#: Letters in a line of a dialog. Lines of 45 to 75 are read best.
 LETTERS = 60
-#: Errands are looked for quickly for so long after the last one, seconds.
+#: Seconds after the last errand during which the main thread still looks at the quick rate.
 LINGER = 5.0
 
 
 class Errand:
-    """One call that the main thread does for another."""
+    """One call that the main thread runs for another thread."""
 
     def __init__(self, call: Callable[[], None]):
         self.call = call
         self.over = threading.Event()
         self._taken = threading.Event()
-        self._free = threading.Lock()  # whoever gets it first, the main thread or the one that gives up
+        self._free = threading.Lock()  # taken by whichever comes first: the main thread, or the thread that gives up
 
     def do(self) -> None:
-        """Do it, unless it was given up."""
+        """Runs the call, unless the other thread has given up."""
         if not self._free.acquire(blocking=False):
             return
         self._taken.set()
         try:
             self.call()
-        except Exception:  # nobody else would hear of it
+        except Exception:  # nobody else would learn of it
             traceback.print_exc()
         finally:
             self.over.set()
 
     def wait(self, patience: float) -> bool:
-        """Wait until it is done; False when it was not begun in time, and will not be."""
+        """Waits until the call is done; returns False if it did not start in time, and never will."""
         if not self._taken.wait(patience) and self._free.acquire(blocking=False):
             return False
         self.over.wait()
@@ -65,24 +65,24 @@ _missed = False
 
 
 def elsewhere() -> bool:
-    """Whether this is not the main thread."""
+    """Returns whether this is not the main thread."""
     return threading.current_thread() is not threading.main_thread()
 
 
 def on_main(call: Callable[[], None]) -> bool:
-    """Have `call` done by the main thread and wait for it; False when the window was too busy."""
+    """Runs `call` on the main thread and waits for it; returns False when the window was too busy."""
     errand = Errand(call)
     _errands.append(errand)
     return errand.wait(IMPATIENCE if _missed else PATIENCE)
 
 
 def later(call: Callable[[], None]) -> None:
-    """Have `call` done by the main thread some time soon."""
+    """Schedules `call` on the main thread."""
     _errands.append(Errand(call))
 
 
 def attend() -> float:
-    """Do what other threads ask for: a timer of the main thread; seconds until it looks again."""
+    """Runs the errands of other threads, as a timer of the main thread; returns the seconds to its next call."""
     global _last
     while _errands and not poses.busy:  # a job that reads poses, or a tool in the hand, comes first
         _errands.popleft().do()
@@ -91,13 +91,13 @@ def attend() -> float:
 
 
 def begins() -> None:
-    """A render begins."""
+    """Resets the flag of missed frames as a render begins."""
     global _missed
     _missed = False
 
 
 def missed(frame: int) -> None:
-    """A frame goes without flesh, because the window was busy: say so, once in a render."""
+    """Reports, once a render, frames without flesh because the window was busy."""
     global _missed
     if not _missed:
         _missed = True
@@ -109,7 +109,7 @@ def missed(frame: int) -> None:
 
 @contextmanager
 def shown_progress():
-    """A percentage at the mouse while the main thread is busy; gives the callback of a task."""
+    """Shows a percentage at the mouse while the main thread is busy; gives the progress callback of a task."""
     if bpy.app.background:
         yield None
         return
@@ -122,7 +122,7 @@ def shown_progress():
 
 
 def tell(title: str, lines: list[str]) -> None:
-    """A dialog in the largest window, which the artist looks at."""
+    """Shows a dialog in the largest window, which the artist looks at."""
     windows = bpy.context.window_manager.windows
     if not len(windows) or bpy.app.background:
         return
@@ -137,13 +137,13 @@ def tell(title: str, lines: list[str]) -> None:
 
 
 def register() -> None:
-    """Attend to other threads, where there is a window."""
+    """Starts the timer that serves other threads, where there is a window."""
     if not bpy.app.background:
         bpy.app.timers.register(attend, first_interval=IDLE, persistent=True)
 
 
 def unregister() -> None:
-    """Attend no more: who waits goes on without."""
+    """Stops the timer; waiting threads go on without it."""
     if bpy.app.timers.is_registered(attend):
         bpy.app.timers.unregister(attend)
     _errands.clear()

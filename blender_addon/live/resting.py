@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The flesh at rest in a pose or with rigs that were not simulated: under the hand between two simulations, and at frames
-beside the clip's range.
+"""Flesh at rest in a pose or with rigs that were not simulated: under the hand between two simulations, and beyond the clip's
+range.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ..scene import poses, reading
 from . import session
 from .events import happened
 
-#: What it says where something was moved that flesh collides with.
+#: Problem shown after a collider was moved.
 DISPLACED = "{} has moved or changed since the flesh was simulated: play, or press Simulate."
 
 
 def unforeseen(obj, scene, depsgraph, render: bool) -> str:
-    """Why the evaluated pose is not one that was simulated: the animation has "changed", or the frame is "beside" the clip; or
-    something that the flesh collides with is "displaced".
+    """Returns why the evaluated pose was not simulated: "changed" (animation), "beside" (the clip's range), "displaced" (a
+    collider).
 
-    "" where it is, or where no flesh is seen (`render`: in a render). Changes nothing.
+    Returns "" where it was simulated, or where no flesh is visible (`render`: in a render). Changes nothing.
     """
     flesh = session.register.known(obj)
     if flesh is None or not flesh.condition.showable or not session.is_shown(obj, render):
@@ -38,12 +38,12 @@ def unforeseen(obj, scene, depsgraph, render: bool) -> str:
 
 
 def tell_displaced(flesh, scene, depsgraph) -> None:
-    """Say what has moved that the flesh collides with; what was simulated stays to be seen."""
+    """Reports the collider that has moved; the simulated motion stays in view."""
     flesh.problem = DISPLACED.format(flesh.motion.displaced(scene.frame_current, depsgraph))
 
 
 def follow_colliders(obj, flesh, scene, depsgraph) -> None:
-    """Something was moved or edited with which the flesh may collide: tell, or no longer."""
+    """Reports a collider that was moved or edited, or withdraws the report."""
     what = unforeseen(obj, scene, depsgraph, False)
     if what == "displaced":
         happened(obj, flesh, Event.POSE_DIFFERS)
@@ -53,7 +53,7 @@ def follow_colliders(obj, flesh, scene, depsgraph) -> None:
 
 
 def show_settled(obj: bpy.types.Object, flesh) -> None:
-    """Show settled flesh in the pose and with the controls that were last evaluated."""
+    """Shows settled flesh in the pose and with the controls of the last evaluation."""
     if flesh.body is None or not session.is_shown(obj) or poses.busy:
         return
     scene, depsgraph = bpy.context.scene, bpy.context.view_layer.depsgraph
@@ -66,7 +66,7 @@ def show_settled(obj: bpy.types.Object, flesh) -> None:
 
 
 def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
-    """Between two simulations, show the flesh at rest in the pose that the artist just made."""
+    """Shows, between two simulations, the flesh at rest in the artist's new pose."""
     if not flesh.condition.showable or not session.is_shown(obj):
         return
     frame = scene.frame_current
@@ -81,7 +81,7 @@ def follow_pose(obj, armature_modifier, flesh, scene, depsgraph) -> None:
 
 
 def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
-    """Show the flesh at rest in the pose that `depsgraph` has evaluated; whether that worked."""
+    """Shows the flesh at rest in the pose that `depsgraph` has evaluated; returns whether that worked."""
     try:
         found = reading.Subject(obj, armature_modifier.object, armature_modifier)
         pose = flesh.pose(found, depsgraph, scene.frame_current, with_contact=obj.thew.settled)
@@ -91,6 +91,6 @@ def show_pose(obj, armature_modifier, flesh, scene, depsgraph) -> bool:
         session.hide(obj, flesh)
         flesh.problem = CHANGED if isinstance(error, poses.LostBone) else sentence(str(error))
         if isinstance(error, poses.LostBone) and len(obj.thew.rigs):
-            flesh.refresh_rigs(obj)  # rigs that hung on that bone say so at once
+            flesh.refresh_rigs(obj)  # rigs on that bone report it at once
         return False
     return True

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clothes, eyes and hair ride on a body: they have no lattice and no motion of their own.
+"""Riders: clothes, eyes and hair that ride on a body, without a lattice or motion of their own.
 
-Whatever is added to the body's skin, in playback, under the hand or in a render, is added to what lies over it: see
-`logic.layers`. A rider is written in the moment that its body is, and its node tree turns the offsets from the body's
-object space into its own, wherever the two stand at that frame. So a rider may be skinned, or merely hang on a bone.
+The offsets of the body's skin, in playback, under the hand or in a render, also move what lies over it: see `logic.layers`. A rider
+is written together with its body, and its node tree maps the offsets from the body's object space into its own, wherever the two
+stand at that frame. So a rider may be skinned, or merely hang on a bone.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from ..scene.character import world_matrix
 from ..scene.mesh import FARTHEST, basis_positions, read_groups
 from ..scene.poses import bone_matrix
 
-#: Modifiers that make vertices, and give new ones what is added to the old ones between which they lie.
+#: Modifiers that add vertices, whose offsets they interpolate from the old ones.
 PASSING = {"BEVEL", "EDGE_SPLIT", "MASK", "SOLIDIFY", "SUBSURF", "TRIANGULATE"}
-#: What lies farther from the skin than this part of the body's size is beside the body. About half a metre of a person: clothes, hats and
-#: what hands hold begin nearer.
+#: Distance from the skin, as a part of the body's size, beyond which a mesh counts as off the body. About half a metre for a
+#: person: clothes, hats and things in hands begin nearer.
 BESIDE = 0.25
 #: Constraints that carry an object along with their target.
 CARRYING = {"CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION", "PIVOT"}
 
 
 class Rider:
-    """What is known of one rider between two frames."""
+    """State of one rider between two frames."""
 
     def __init__(self) -> None:
         self.layer: layers.Layer | None = None
         self.key: tuple = ()
-        self.suspect = True  # somebody may have touched the mesh since it was read
-        self.wrote = False  # the mesh was touched by us since Blender was last evaluated
+        self.suspect = True  # the mesh may have been edited since it was read
+        self.wrote = False  # we wrote to the mesh since Blender's last evaluation
         self.problem = ""
 
 
 class Register:
-    """Which objects ride on which body, found again after every load, undo, and change of the number of objects."""
+    """Riders of each body, found again after every load, undo, and change of the number of objects."""
 
     def __init__(self) -> None:
         self._known: dict[int, Rider] = {}  # by the rider's session id
@@ -54,22 +54,22 @@ class Register:
         self._count = -1
 
     def rider(self, obj: bpy.types.Object) -> Rider:
-        """What is known of a rider."""
+        """Returns the state of a rider."""
         return self._known.setdefault(obj.session_uid, Rider())
 
     def forget(self, obj: bpy.types.Object) -> None:
-        """Drop what is known of a rider."""
+        """Drops the state of a rider."""
         self._known.pop(obj.session_uid, None)
         self.look_again()
 
     def look_again(self) -> None:
-        """Hold no reference to an object any more, and trust no mesh as it was read."""
+        """Drops references to objects, and marks every mesh as possibly edited."""
         self._riders = None
         for rider in self._known.values():
             rider.suspect = True
 
     def touched(self, meshes: set[int]) -> None:
-        """Meshes with these session ids were edited: riders whose own writing that was not are read again."""
+        """Marks riders on the edited `meshes` (session ids) to be read again, unless the edit was our own write."""
         for riders in (self._riders or {}).values():
             for obj in riders:
                 if obj.data.session_uid in meshes:
@@ -77,12 +77,12 @@ class Register:
                     rider.suspect, rider.wrote = rider.suspect or not rider.wrote, False
 
     def clear(self) -> None:
-        """Drop everything."""
+        """Drops everything."""
         self._known.clear()
         self._riders = None
 
     def on(self, body: bpy.types.Object) -> list[bpy.types.Object]:
-        """The riders of a body."""
+        """Returns the riders of a body."""
         if self._riders is None or self._count != len(bpy.data.objects):
             self._count, self._riders = len(bpy.data.objects), {}
             for obj in bpy.data.objects:
@@ -95,14 +95,14 @@ register = Register()
 
 
 def is_rider(obj: bpy.types.Object) -> bool:
-    """Whether an object rides, and its mesh can be changed from this file."""
+    """Returns whether an object rides, and its mesh can be changed from this file."""
     if obj.type != "MESH" or not obj.thew.made.rides:
         return False
     return all(each.library is None and each.override_library is None for each in (obj, obj.data))
 
 
 def is_shown(obj: bpy.types.Object) -> bool:
-    """Whether a rider shows what its body does: switched on, not playing its own bake, not being edited."""
+    """Returns whether a rider follows its body: switched on, not playing its own bake, not being edited."""
     settings = obj.thew
     return settings.enabled and not settings.made.shows_bake and obj.mode not in {"EDIT", "SCULPT"}
 
@@ -111,7 +111,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
 
 
 def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> None:
-    """Show on every rider what is shown on its body at `frame`: `offsets` float32[n, 3], the body's object space."""
+    """Shows the body's `offsets` at `frame` on all of its riders: float32[n, 3], the body's object space."""
     for obj in register.on(body):
         if not is_shown(obj):
             continue
@@ -128,13 +128,13 @@ def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> 
 
 
 def hide_all(body: bpy.types.Object) -> None:
-    """Show every rider's plain skin, as its body's is."""
+    """Shows the plain skin of every rider of a body."""
     for obj in register.on(body):
         hide(obj)
 
 
 def hide(obj: bpy.types.Object) -> None:
-    """Show a rider's plain skin."""
+    """Shows a rider's plain skin."""
     mesh = obj.data
     if mesh.is_editmode or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
         return
@@ -144,14 +144,14 @@ def hide(obj: bpy.types.Object) -> None:
 
 
 def tell(obj: bpy.types.Object, problem: str) -> None:
-    """Note, once, what there is to say about a rider."""
+    """Stores a problem with a rider, if it is new."""
     rider = register.rider(obj)
     if rider.problem != problem or obj.thew.made.notes != problem:
         rider.problem = obj.thew.made.notes = problem
 
 
 def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
-    """What to say of a rider that lies beside its body; "" where it does not."""
+    """Returns a sentence for a rider that lies off its body; "" where it lies on it."""
     far = layer.distance / float(flesh.surface.size)
     if not len(far) or far.min() <= BESIDE:
         return ""
@@ -160,7 +160,7 @@ def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
 
 
 def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
-    """Where the rider lies over the body at rest, found again when one of the two was changed."""
+    """Returns the binding of the rider to the body at rest, computed again after a change of either."""
     rider, made = register.rider(obj), obj.thew.made
     key = (body.session_uid, flesh.lattice_key, flesh.place.metres_per_unit, tuple(made.mesh_rest))
     if rider.layer is not None and rider.key[:4] == key and not rider.suspect:
@@ -188,14 +188,14 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
 
 
 def edges_of(mesh: bpy.types.Mesh) -> np.ndarray:
-    """The vertices of each edge, int32[e, 2]."""
+    """Returns the vertices of each edge, int32[e, 2]."""
     flat = np.empty(2 * len(mesh.edges), dtype=np.int32)
     mesh.edges.foreach_get("vertices", flat)
     return flat.reshape(-1, 2)
 
 
 def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
-    """How the bones carry a rider's vertices, [m, b]; None where no Armature modifier does, nor one bone all of it."""
+    """Returns the bone weights of a rider's vertices, [m, b]; None where no Armature modifier and no single bone carries it."""
     found = reading.armature_modifier(obj)
     if found is None:
         body = reading.armature_of(obj.thew.body) if obj.thew.body is not None else None
@@ -213,7 +213,7 @@ def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
 
 
 def mount(obj: bpy.types.Object, body: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> None:
-    """Let `obj` ride on `body`; a `Refusal` says why it cannot, and then nothing was changed."""
+    """Lets `obj` ride on `body`; raises a `Refusal` that says why it cannot, before any change."""
     check(obj, body)
     armature = reading.armature_modifier(body)
     if armature is None or armature.object is None:
@@ -240,7 +240,7 @@ def mount(obj: bpy.types.Object, body: bpy.types.Object, view_layer: bpy.types.V
 
 
 def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
-    """Refuse what cannot ride on `body`."""
+    """Refuses an object that cannot ride on `body`."""
     reading.check_editable(obj)
     name = describe(obj)
     if body is None or body.type != "MESH" or not body.thew.made.flesh:
@@ -270,7 +270,7 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
 
 
 def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
-    """The map [4, 4] from an object's space to the armature's, as both stand at rest."""
+    """Returns the map [4, 4] from an object's space to the armature's, both at rest."""
     world, mine = world_matrix(armature), world_matrix(obj)
     here = np.linalg.solve(world, mine)
     found = reading.armature_modifier(obj)
@@ -291,7 +291,9 @@ def rest_in(armature: bpy.types.Object, obj: bpy.types.Object) -> np.ndarray:
 
 
 def carrier(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
-    """The bone that carries an object without Armature modifier, "" for the whole armature; refuses what neither does."""
+    """Returns the bone that carries an object without Armature modifier, "" for the whole armature; refuses an object that neither
+    carries.
+    """
     here = obj
     while here is not None:
         for constraint in here.constraints:
@@ -311,7 +313,7 @@ def carrier(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
 
 
 def carrier_of(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
-    """The same, "" where nothing of the armature moves the object."""
+    """Returns the same, but "" where nothing of the armature moves the object."""
     try:
         return carrier(armature, obj)
     except Refusal:
@@ -319,7 +321,7 @@ def carrier_of(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
 
 
 def switch(obj: bpy.types.Object) -> None:
-    """Switch a rider's modifier and baked keys to what its settings say."""
+    """Switches a rider's modifier and baked keys to match its settings."""
     settings, made = obj.thew, obj.thew.made
     mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
     baked = settings.enabled and made.shows_bake
@@ -337,7 +339,7 @@ def switch(obj: bpy.types.Object) -> None:
 
 
 def dismount(obj: bpy.types.Object) -> list[str]:
-    """Leave a rider as it was before it rode, baked keys kept and muted; gives what the artist should know."""
+    """Restores a rider to its state before it rode, baked keys kept and muted; returns notes for the artist."""
     notes, kept = [], bakes.said(obj)
     if kept:
         bakes.show(obj, False)
@@ -349,7 +351,7 @@ def dismount(obj: bpy.types.Object) -> list[str]:
 
 
 def dismount_all(body: bpy.types.Object) -> list[str]:
-    """Every rider of a body gets off; gives what the artist should know."""
+    """Dismounts every rider of a body; returns notes for the artist."""
     riders = list(register.on(body))
     notes = [text for obj in riders for text in dismount(obj)]
     if riders:

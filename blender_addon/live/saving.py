@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of flesh in files: they hold no offsets, and those of earlier versions are brought up to date."""
+"""Flesh and files: saved files hold no offsets, and files of earlier versions are brought up to date."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..scene import cache_files, modifier
 from . import jobs, keeping, riding, session
 from .session import register as fleshes
 
-#: What is shown while a file is saved, by the object's session id: offsets, and the frame that they are of.
+#: Offsets in view while a file is saved and their frame, by the object's session id.
 _kept: dict[int, tuple[np.ndarray, float]] = {}
 
 
 @persistent
 def before_save(*_):
-    """Take the offsets away, which would stand beside the skin of another pose when the file is opened."""
+    """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
     for obj in with_riders():
         kept = None if obj.data.is_editmode else modifier.written(obj.data)
         if kept is not None:
@@ -33,7 +33,7 @@ def before_save(*_):
 
 @persistent
 def after_save(*_):
-    """Show again what was shown, and keep it beside the file."""
+    """Shows the offsets again, and writes caches beside the file."""
     for obj in fleshes.everywhere():
         content = keeping.keep(obj, fleshes.known(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
@@ -46,20 +46,20 @@ def after_save(*_):
 
 
 def with_riders() -> list[bpy.types.Object]:
-    """Every object with flesh, and what rides on it."""
+    """Returns every object with flesh, and its riders."""
     bodies = fleshes.everywhere()
     return [*bodies, *(rider for body in bodies for rider in riding.register.on(body))]
 
 
 def opened() -> None:
-    """Plain skin is shown in a file that was just opened, until its flesh is built."""
+    """Shows the plain skin in a file that was just opened, until its flesh is built."""
     for obj in fleshes.everywhere():
         session.hide(obj, None)
     brought()
 
 
 def brought() -> None:
-    """Rigs, modifiers and node trees of earlier versions, in a file that was opened or brought in by an append."""
+    """Migrates rigs, modifiers and node trees of earlier versions, in an opened file or after an append."""
     rig_layouts.migrate_all()
     for obj in fleshes.everywhere():
         if modifier.is_former(obj):
@@ -68,5 +68,5 @@ def brought() -> None:
         modifier.renew(obj)
         for rider in riding.register.on(obj):
             modifier.renew(rider, obj)
-    fleshes.look_again()  # what was appended is put into scenes only now
+    fleshes.look_again()  # appended objects join scenes only now
     riding.register.look_again()

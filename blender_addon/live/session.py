@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which objects have flesh, kept beside Blender, and what is shown of it on them.
+"""The register of objects with flesh, kept outside Blender, and the display of their flesh.
 
 Nothing here is saved: after a file was loaded all of it is made again from the file.
 """
@@ -22,7 +22,7 @@ from .flesh import Built, Flesh
 
 
 class Register:
-    """Which objects have flesh, found again after every load, undo, and change of the number of objects."""
+    """Objects with flesh, found again after every load, undo, and change of the number of objects."""
 
     def __init__(self) -> None:
         self.fleshes: dict[int, Flesh] = {}  # by the object's session id
@@ -30,32 +30,32 @@ class Register:
         self._count = -1
 
     def flesh(self, obj: bpy.types.Object) -> Flesh:
-        """The object's flesh, an empty one at first."""
+        """Returns the object's flesh, an empty one at first."""
         known = self.fleshes.get(obj.session_uid)
         if known is None:
             known = self.fleshes[obj.session_uid] = Flesh()
         return known
 
     def known(self, obj: bpy.types.Object) -> Flesh | None:
-        """The object's flesh when something was built for it."""
+        """Returns the object's flesh, or None where nothing was built for it."""
         return self.fleshes.get(obj.session_uid)
 
     def forget(self, obj: bpy.types.Object) -> None:
-        """Drop what was built for `obj`."""
+        """Drops the flesh built for `obj`."""
         self.fleshes.pop(obj.session_uid, None)
         self._scenes = None
 
     def clear(self) -> None:
-        """Drop everything (another file is being loaded)."""
+        """Drops everything (another file is being loaded)."""
         self.fleshes.clear()
         self._scenes = None
 
     def look_again(self) -> None:
-        """Hold no reference to an object any more; find them again when they are next asked for."""
+        """Drops references to objects; the next query finds them again."""
         self._scenes = None
 
     def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-        """The objects of `scene` that have flesh, and whose mesh can be changed from this file."""
+        """Returns the objects of `scene` that have flesh and whose mesh can be changed from this file."""
         kept = (self._scenes or {}).get(scene.session_uid)
         if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
             self._count = len(bpy.data.objects)
@@ -68,7 +68,7 @@ class Register:
         return self._scenes.get(scene.session_uid, [])
 
     def notice(self, objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
-        """Without a window, whose updates tell: look what a script has edited since Blender was last evaluated."""
+        """Reports edits that a script made since Blender's last evaluation; for use without a window, which gets no updates."""
         if pending is None:
             return
         meshes, keys = pending.id_type_updated("MESH"), pending.id_type_updated("ACTION")
@@ -87,7 +87,7 @@ class Register:
             self.look_again()
 
     def everywhere(self) -> list[bpy.types.Object]:
-        """The objects with flesh in any scene, each once."""
+        """Returns the objects with flesh in any scene, each once."""
         found = {}
         for scene in bpy.data.scenes:
             for obj in self.objects(scene):
@@ -96,7 +96,7 @@ class Register:
 
 
 def alive(obj: bpy.types.Object) -> bool:
-    """Whether a reference that was kept still leads to an object."""
+    """Returns whether a stored reference still leads to an object."""
     try:
         return obj.session_uid != 0
     except ReferenceError:
@@ -107,13 +107,13 @@ register = Register()
 
 
 def is_live(obj: bpy.types.Object) -> bool:
-    """Whether the object's flesh is shown live (added, switched on, not showing its bake)."""
+    """Returns whether the object's flesh is shown live (added, switched on, not showing its bake)."""
     settings = obj.thew
     return settings.enabled and settings.made.flesh and not settings.made.shows_bake
 
 
 def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
-    """Whether flesh would be seen if it were written: live, on a skin that its armature moves, and not being edited.
+    """Returns whether written flesh would be visible: live, on a skin that its armature moves, and not being edited.
 
     `render`: in a render, else in a view.
     """
@@ -126,8 +126,7 @@ def is_shown(obj: bpy.types.Object, render: bool = False) -> bool:
 def write(
     obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: Built | None = None
 ) -> None:
-    """Add `offsets` float32[n, 3], object space, to the skin that is seen at the scene's frame; `built`: of what they are (None: of
-    `flesh`)."""
+    """Adds `offsets` float32[n, 3], object space, to the skin at the scene's frame; `built`: their source (None: `flesh`)."""
     mesh = obj.data
     if len(mesh.vertices) != len(offsets):
         hide(obj, flesh)
@@ -139,7 +138,7 @@ def write(
 
 
 def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
-    """Show the plain skin; a mesh that another object shares shows that one's flesh. What rides on it does the same."""
+    """Shows the plain skin of an object and its riders; a mesh shared with another object keeps that one's flesh."""
     mesh = obj.data
     riding.hide_all(obj)
     shared = mesh.users - int(mesh.use_fake_user) > 1
@@ -152,7 +151,7 @@ def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
 
 
 def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
-    """The offsets that are seen at the scene's frame, float32[n, 3]; None where the plain skin is."""
+    """Returns the offsets in view at the scene's frame, float32[n, 3]; None where the view shows the plain skin."""
     mine, kept = modifier.by_id(obj, obj.thew.made.modifier), modifier.written(obj.data)
     if mine is None or not mine.show_viewport or kept is None:
         return None
@@ -161,7 +160,7 @@ def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
 
 
 def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
-    """Show what the artist wants to look at: the mode that is previewed, the flesh at rest, or the clip."""
+    """Shows the artist's choice: the mode preview, the flesh at rest, or the clip."""
     offsets, settings, frame = None, obj.thew, scene.frame_float
     try:
         if flesh.previews(settings.preview_mode):
@@ -174,16 +173,15 @@ def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None
 
 
 def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, pose: Pose) -> None:
-    """The same at a pose that was not simulated: the mode that is previewed, or the flesh at rest.
+    """Shows a pose that was not simulated: with the mode preview, or with flesh at rest.
 
-    Beside the clip's range its end fades into that.
+    Just beyond the clip's range, the clip fades into it.
     """
     settings, frame = obj.thew, scene.frame_float
     if flesh.previews(settings.preview_mode):
         offsets = flesh.preview(settings.preview_mode, settings.preview_size, frame, (pose.maps, pose.mesh))
     else:
-        # A pose under the hand, or beside the clip, is shown at once, parted at its folds alone; with all of contact where flesh at
-        # rest was asked for.
+        # A pose under the hand, or beyond the clip, shows at once, with its folds parted; the settled view solves contact in full.
         offsets = flesh.settled_at(
             pose.maps, pose.mesh, flesh.pushed(obj, pose.controls), settings.settled, pose.colliders
         )
@@ -194,15 +192,15 @@ def present_pose(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, po
 
 
 def arrives(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
-    """Whether the scene's frame is ready in a motion that is being simulated, and is what the artist wants to look at."""
+    """Returns whether the artist wants the motion under simulation, and the scene's frame of it is ready."""
     settings, ready = obj.thew, flesh.arriving
     looked = ready is not None and not settings.settled and not flesh.previews(settings.preview_mode)
     return looked and ready.covers(scene.frame_float)
 
 
 def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> bool:
-    """Show the scene's frame of a motion that is being simulated; whether it was ready."""
-    ready = flesh.arriving  # the thread that simulates may put another one there
+    """Shows the scene's frame of a motion under simulation; returns whether it was ready."""
+    ready = flesh.arriving  # the simulating thread may replace it
     if not arrives(obj, flesh, scene) or ready is None:
         return False
     write(obj, flesh, ready.offsets(scene.frame_float), scene, ready.built)
@@ -210,7 +208,7 @@ def show_arriving(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -
 
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None = None) -> None:
-    """Show the clip at the scene's frame on the object, or other `offsets` float32[n, 3] at the pose of that frame."""
+    """Shows the clip at the scene's frame on the object, or other `offsets` float32[n, 3] at the pose of that frame."""
     if not flesh.condition.showable:
         hide(obj, flesh)
         return

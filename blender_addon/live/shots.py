@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Characters leave for machines without Blender as shots, and come back as clips.
+"""Export of characters as shots, for machines without Blender, and import of their clips.
 
-A shot (`thew.Shot`) is all that the simulation of one mesh needs. What Blender must know again when its clip comes back goes
-along as a note: which mesh it was, at which frames, and on what path its bones went, so that no clip is shown on another mesh
-or another motion.
+A shot (`thew.Shot`) holds all that the simulation of one mesh needs. A note travels along: mesh, frames, and the path of the bones.
+With it Blender refuses a clip of another mesh or motion.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ from .events import happened
 from .flesh import Built
 from .session import register
 
-#: The name of the note, and its version.
+#: Key of the note among a clip's notes, and its version.
 NOTE, FORMAT = "blender", 5
-#: Paths nearer than this part of the size are the same, whatever Blender's version. That is a fifth of a pixel of a body that fills 2,160
-#: lines, and far above the rounding of single precision.
+#: Largest difference, as a part of the size, between paths that count as equal, whatever Blender's version. It is a fifth of a
+#: pixel for a body that fills 2,160 lines, and far above the rounding of single precision.
 SAME = 1e-4
 
 
 @dataclass(frozen=True)
 class Note:
-    """What Blender must know of a clip that comes back."""
+    """Data that Blender needs when a clip comes back."""
 
     object: str
     start: int  # the first frame
@@ -52,20 +51,20 @@ class Note:
     vertices: int
     mesh: str  # hash of the mesh at rest, its weights and its skeleton
     scale: float  # metres per unit
-    place: list[float]  # where the metres of its clip lie: their origin, and metres per unit
-    others: list[str]  # what it can be simulated together with, by name
-    begun: list[int]  # run-in, period, whether it travels: of `cycles.Beginning`; frames before the range
+    place: list[float]  # origin and metres per unit of the clip's space
+    others: list[str]  # names of the objects it can be simulated together with
+    begun: list[int]  # preroll, period and travel of `cycles.Beginning`; frames before the range
     cuts: list[int]  # frames of the range, from 0, in which its flesh begins anew
     path: list[list[float]]  # see `path_of`
-    colliders: list[list]  # of each: its name, what is kept from it in metres, and where its middle goes
+    colliders: list[list]  # of each: name, gap in metres, and path of its middle
 
     def text(self) -> str:
-        """As it travels."""
+        """Returns the note as JSON."""
         return json.dumps({"format": FORMAT, **self.__dict__})
 
     @staticmethod
     def of(clip: Any, name: str) -> Note:
-        """The note of a clip; a `Refusal` where there is none. `name`: the file's, in quotes."""
+        """Returns the note of a clip; raises a `Refusal` where it has none. `name`: the file's, in quotes."""
         refusal = f"{name} holds the clip of something that was not exported from Blender: no mesh here could show it"
         try:
             fields = parsed(clip.notes[NOTE])
@@ -91,14 +90,17 @@ class Note:
         return note
 
     def is_collider(self, name: str, gap: float, path: list[list[float]]) -> bool:
-        """Whether that can be one of its colliders."""
+        """Returns whether the values can be a collider of this note."""
         places = np.array(path, dtype=np.float64)
         good = places.shape == (self.end - self.start + 2, 3) and np.isfinite(places).all()
         return isinstance(name, str) and 0.0 <= gap < np.inf and bool(good)
 
     def things(self, clip: Any, body: int) -> list[Thing]:
-        """What the clip counts besides its own body, in its order: the others that were simulated along, of which this is number
-        `body`, and then colliders; with others it is not known in which order."""
+        """Returns the objects that the clip counts apart from its own body (number `body`), in its order: other bodies, then
+        colliders.
+
+        The order of the colliders is unknown where others were simulated along.
+        """
         most = max((int(clip.contacts(index).others.max(initial=0)) for index in range(len(clip))), default=0)
         others = [Thing(f"“{name}”") for k, name in enumerate(clip.body_names) if k != body]
         if others or most > len(self.colliders):
@@ -107,27 +109,29 @@ class Note:
 
     @property
     def clip_place(self) -> Place:
-        """Where the metres of its clip lie."""
+        """Returns origin and scale of the clip's metres."""
         return Place(np.array(self.place[:3]), self.place[3])
 
 
 def path_of(maps: np.ndarray) -> np.ndarray:
-    """Where bones go with maps [f, b, 4, 4] in metres, one point a frame, [f, 3]: their mean, later ones counting more, so that
-    opposite motions do not cancel."""
+    """Returns one point a frame for the bones' maps [f, b, 4, 4] in metres, [f, 3]: their mean, later bones counting more, so that
+    opposite motions do not cancel.
+    """
     count = maps.shape[1]
     weights = (1.0 + np.arange(count) / count) / count
     return np.einsum("b,fbi->fi", weights, maps[:, :, :3, 3])
 
 
 def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, end: int | None = None) -> Task:
-    """A task that gives the `thew.Shot` of `obj` over `start`..`end` (None: the range in force), and what is amiss with its contact,
-    sentences; nothing is simulated."""
+    """Builds a task that returns the `thew.Shot` of `obj` over `start`..`end` (None: the range in force), and sentences on faults
+    in its contact settings; simulates nothing.
+    """
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = groups.frames(obj, scene)
     start, end = live[0] if start is None else start, live[1] if end is None else end
     jobs.check_range(obj, start, end)
-    # As a bake does: from where the preview begins.
+    # like a bake: from the start of the preview
     first = min(start, live[0]) if live[0] <= end else start
     last = max(end, live[1]) if first == live[0] else end
     flesh, bind_pose, build_settings = register.flesh(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
@@ -144,7 +148,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     )  # fmt: skip
     plan = simulating.planned(new)
     if build_settings.others:
-        plan = simulating.unlooped(new, plan, together.NO_LOOP)  # whether the others repeat, their shots alone know
+        plan = simulating.unlooped(new, plan, together.NO_LOOP)  # only the others' shots know whether they repeat
     if plan.goes_on:
         raise Refusal(
             f"The motion of {describe(obj)} is a cycle up to frame {live[1]} and something else after it, which one shot does "
@@ -167,13 +171,13 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
 
 
 def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip: Any, name: str) -> Task:
-    """A task that lets the flesh of an object show a clip that was simulated elsewhere: see `baking.Making`.
+    """Builds a task that gives an object's flesh a clip that was simulated elsewhere: see `baking.Making`.
 
-    A `Refusal` says why it cannot: a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
+    Raises a `Refusal` for a clip of another mesh, motion, size or range. `name`: the file's, in quotes.
     """
     obj, note = found.obj, Note.of(clip, name)
     believed.check(obj)
-    if note.object != obj.name and note.object in scene.objects:  # otherwise it was given another name
+    if note.object != obj.name and note.object in scene.objects:  # otherwise it was renamed
         raise Refusal(
             f"{name} holds the clip of “{note.object}”, not of {describe(obj)}: bake it on the one it was exported from, or export "
             f"{describe(obj)}"
@@ -250,7 +254,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
 
     def look(_progress):
-        new.clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
         return touching, limits.limited(new, new.clip), new.surface.report().sentences
 
@@ -263,7 +267,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
 
 
 def forgotten(new: Built) -> None:
-    """Nothing was built here: the next build makes every stage of its own."""
+    """Clears all stages except the clip, so that the next build makes its own."""
     new.automatic = new.reference = new.modes = None
     for name in ("lattice", "automatic", "flesh", "body", "modes", "rigs", "clip"):
         setattr(new, f"{name}_key", b"")

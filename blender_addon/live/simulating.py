@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last stage of building: the clip of a motion that was read, how it begins, and of what it is made."""
+"""Last stage of building: the clip of a motion that was read, its beginning, and its inputs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from .arriving import Arriving
 from .build_settings import hashed
 from .flesh import Built, Flesh
 
-#: A cycle has come to itself after so many seconds. Swings fall to a twentieth in 1.1 seconds, as flesh is usually damped: a millionth is
+#: Seconds after which a cycle counts as periodic. With usual damping swings fall to a twentieth in 1.1 seconds: a millionth is
 #: left.
 SETTLING = 5.0
 
-#: Words of the core for how often it has gone through a loop.
+#: The core's words for the current round of a loop.
 ROUND = re.compile(r"loop, round (\d+)")
 
 
 def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None = None) -> Task:
-    """The clip, pushed by the rigs at their controls; gives what came of it. `kept_clips`: those that were kept on disk."""
+    """Simulates the clip, pushed by the rigs at their controls; returns the event. `kept_clips`: clips from the disk cache."""
     thew, build_settings, motion = core(), new.build_settings, new.motion
     kept = Event.CLIP_KEPT if stays(flesh, new) else Event.BODY_MADE
-    if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs were keyed or driven since
+    if not (rigging.were_read(new.rigs, motion) and contact.were_read(new)):  # other rigs or colliders since then
         return kept
     plan = planned(new)
     clip_key = key_of(new, plan)
@@ -54,7 +54,7 @@ def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None
         new.limited = kept_clips.limited
 
         def open_it(_progress):
-            new.clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+            new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
             return contact.found(new, new.clip)
 
         new.touching = yield Work("Opening the cache", open_it, 0.8, 1.0)
@@ -74,7 +74,7 @@ def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None
             return played(grown(new, plan, told, offer), plan)
         options = {**begun.options(), "restarts": plan.restarts}
         clip = thew.simulate(**arguments(new, plan, *plan.posed(new), **options), progress=told)
-        clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         later = None
         if plan.goes_on:
             later = thew.simulate(**arguments(new, plan, *after(new, plan, maps)), progress=told)
@@ -95,7 +95,7 @@ def simulate(flesh: Flesh, new: Built, still: bool, kept_clips: KeptClips | None
 
 @dataclass(frozen=True)
 class KeptClips:
-    """Clips that were kept on disk, of which key, and how many cells their motion turns over."""
+    """Clips from the disk cache, their key, and the number of cells that their motion inverts."""
 
     clips: list
     key: bytes
@@ -103,14 +103,14 @@ class KeptClips:
 
 
 def said_of(plan: Plan) -> str:
-    """Says in words what is being done with a plan; frames of a loop are not final before it repeats, so none is shown until then."""
+    """Returns the progress text of a plan; frames of a loop are not final before it repeats, so they are shown only then."""
     return "Closing the loop" if plan.begun.period else "Simulating"
 
 
 def heard(progress):
-    """Makes what the core is given to tell how far it is: `progress` hears of frames, and in words of the rounds of a loop and of what comes
-    before the first frame: what is made ready for contact counts from 0 to 1 by itself, and flesh that is deep in other flesh takes
-    seconds to come to rest.
+    """Builds the core's progress callback: it passes on frames, and as text the rounds of a loop and the work before frame 1.
+
+    The preparation of contact counts from 0 to 1 by itself, and flesh deep in other flesh takes seconds to come to rest.
     """
 
     def told(at: float, stage: str) -> bool:
@@ -123,13 +123,13 @@ def heard(progress):
 
 
 def fit(clips: Sequence, plan: Plan) -> bool:
-    """Whether clips are as long as a plan has them."""
+    """Returns whether clips have the lengths of a plan."""
     first = plan.lead + len(plan.begun.turn(np.arange(plan.frames + 1)))
     return len(clips[0]) == first and (len(clips) == 2) == plan.goes_on
 
 
 def grown(new: Built, plan: Plan, told, offer) -> Any:
-    """The clip of a motion that does not repeat, made in parts, each of which is offered when it is done."""
+    """Simulates a motion that does not repeat in parts, each of which is offered when it is done; returns the clip."""
     maps, moved, collided = plan.posed(new)
     clip, poses = None, len(maps)
     for start, end in arriving.parts(poses, plan.restarts):
@@ -139,10 +139,10 @@ def grown(new: Built, plan: Plan, told, offer) -> Any:
 
         controls = moved[start:end]
         if clip is None:
-            # What it collides with is given as far as it goes: the core looks it up by the frame.
+            # Colliders are given up to the end: the core looks them up by the frame.
             given = arguments(new, plan, maps[:end], controls, collided, **plan.begun.options())
             clip = core().simulate(**given, progress=of_part)
-            clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+            clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         else:
             restart = start in plan.restarts
             clip.extend(maps[start:end], controls if plan.acting else None, of_part, restart)
@@ -151,14 +151,14 @@ def grown(new: Built, plan: Plan, told, offer) -> Any:
 
 
 def stays(flesh: Flesh, new: Built) -> bool:
-    """Whether the clip that there is can go on to be seen: it is of the same range and lattice."""
+    """Returns whether the present clip can stay in view: it has the same range and lattice."""
     motion = new.motion
     ranged = flesh.clip is not None and (flesh.clip_start, len(flesh.spaces)) == (motion.start, len(motion.maps))
     return ranged and new.lattice_key == flesh.lattice_key
 
 
 def key_of(new: Built, plan: Plan) -> bytes:
-    """A hash of all that the clip of a plan depends on."""
+    """Returns a hash of all inputs of a plan's clip."""
     build_settings, motion = new.build_settings, new.motion
     own = (
         (build_settings.modes, build_settings.engine, build_settings.device)
@@ -177,30 +177,33 @@ def key_of(new: Built, plan: Plan) -> bytes:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is simulated of a motion: the rigs that push, where their controls stand, and how it begins."""
+    """Inputs of a simulation: the rigs that push, the values of their controls, and the beginning."""
 
     acting: dict[int, Any]  # native rigs by index
-    controls: np.ndarray  # [f + 1, r] of those
+    controls: np.ndarray  # [f + 1, r], of the acting rigs
     begun: Beginning
-    live: int  # frames that the artist plays
-    frames: int  # all
+    live: int  # number of frames that the artist plays
+    frames: int  # number of all frames
     colliders: Colliders = field(default_factory=Colliders)
-    lead: int = 0  # poses before the range that are simulated along
+    lead: int = 0  # number of poses before the range that are simulated along
     cuts: tuple[int, ...] = ()  # frames of the range, from 0, in which the flesh begins anew
 
     @property
     def goes_on(self) -> bool:
-        """Whether something else follows a cycle."""
+        """Returns whether other motion follows a cycle."""
         return self.begun.period > 0 and self.live < self.frames
 
     @property
     def restarts(self) -> tuple[int, ...]:
-        """The frames, of all that are simulated, in which the flesh begins anew."""
+        """Returns the simulated frames, from 0, in which the flesh begins anew."""
         return tuple(self.lead + cut for cut in self.cuts)
 
     def posed(self, new: Built, place: Place | None = None) -> tuple[np.ndarray, np.ndarray, Colliders]:
-        """Poses in the metres of `place` (None: the body's), controls of the rigs that push, and what is collided with, of all that is
-        simulated first: a turn of a cycle, or the range with what leads to it."""
+        """Returns poses in the metres of `place` (None: the body's), controls of the acting rigs, and colliders for the first
+        simulation.
+
+        It covers one turn of a cycle, or the range with its lead.
+        """
         motion, begun, lead = new.motion, self.begun, self.lead
         own = (motion.maps, new.place) if place is not None else (motion.maps,)
         maps, controls = (place or new.place).maps(*own), self.controls
@@ -218,7 +221,7 @@ class Plan:
 
 
 def planned(new: Built) -> Plan:
-    """The plan for the motion that was read; rigs whose controls are lost are told."""
+    """Builds the plan for the motion that was read; rigs whose controls are lost are reported."""
     motion = new.motion
     lost = rigging.lost_controls(new.rigs, motion)
     new.rig_problems.update(lost)
@@ -241,19 +244,19 @@ def planned(new: Built) -> Plan:
 
 
 def cuts(new: Built) -> tuple[int, ...]:
-    """The frames of the range, from 0, in which the flesh begins anew; its first does so anyway."""
+    """Returns the frames of the range, from 0, in which the flesh begins anew; its first frame is left out."""
     found = (frame - new.motion.start for frame in new.build_settings.restarts)
     return tuple(cut for cut in found if 0 < cut < len(new.motion.maps))
 
 
 def frames_of(new: Built, found: Sequence[int]) -> str:
-    """Names frames of the range, in words."""
+    """Returns frames of the range in words."""
     named = [str(new.motion.start + cut) for cut in found]
     return f"{'frame' if len(named) == 1 else 'frames'} {listed(named)}" if named else "no frame"
 
 
 def cut_apart(new: Built, begun: Beginning, found: Sequence[int]) -> Beginning:
-    """The same of a motion in parts, of which each begins so."""
+    """Returns the beginning for a motion in parts: each part begins with a run-in, or settled."""
     choice = new.build_settings.motion_start
     run_in = 0 if choice == cycles.SETTLED else round(cycles.RUN_IN * new.build_settings.fps)
     said = [begun.note, f"Begins anew in {frames_of(new, found)}."]
@@ -261,21 +264,21 @@ def cut_apart(new: Built, begun: Beginning, found: Sequence[int]) -> Beginning:
 
 
 def jumps(new: Built) -> tuple[int, ...]:
-    """Frames in which everything is elsewhere than in the one before, but for those in which the flesh begins anew."""
+    """Returns the frames at which everything jumps, except those in which the flesh begins anew."""
     motion, settings = new.motion, new.build_settings
     found = cycles.jumps(new.place.maps(motion.maps), new.skeleton.heads, new.surface.size)
     return tuple(at for frame in found if (at := motion.start + int(frame)) not in settings.restarts)
 
 
 def led(new: Built, plan: Plan, lead: int | None = None) -> Plan:
-    """The same with the motion that leads to the range; `lead`: so many poses of it (None: as many as there are)."""
+    """Returns the plan extended by the motion before the range; `lead`: number of its poses (None: all that lead on)."""
     motion, build_settings = new.motion, new.build_settings
     if not build_settings.lead or not motion.led:
         return plan
     before, maps = new.place.maps(motion.before.maps), new.place.maps(motion.maps)
     if lead is None:
         lead = cycles.lead(before[-build_settings.lead :], maps, new.skeleton.heads, new.surface.size)
-    # Nothing leads on from before a cut.
+    # no motion leads on across a cut
     begun_anew = [frame for frame in build_settings.restarts if frame <= motion.start]
     lead = min([lead, *(motion.start - frame for frame in begun_anew)])
     if not lead:
@@ -291,8 +294,10 @@ def arguments(
     new: Built, plan: Plan, poses: np.ndarray, controls: np.ndarray, collided: Colliders,
     common: contact.Common | None = None, **options,
 ) -> dict[str, Any]:  # fmt: skip
-    """What `thew.simulate` and `thew.Shot` are given for poses [f, b, 4, 4] in metres, controls [f, r] and what is collided with;
-    `common`: with those that it is simulated together with."""
+    """Returns the arguments of `thew.simulate` and `thew.Shot` for poses [f, b, 4, 4] in metres, controls [f, r] and colliders.
+
+    `common`: shared with the objects that are simulated together.
+    """
     build_settings = new.build_settings
     pushed = {"rigs": list(plan.acting.values()), "controls": controls} if plan.acting else {}
     extra = modal.options(build_settings, new.modes, new.stiffness)
@@ -309,7 +314,7 @@ def arguments(
 
 
 def after(new: Built, plan: Plan, maps: np.ndarray) -> tuple[np.ndarray, np.ndarray, Colliders]:
-    """Poses, controls and what is collided with of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], turns of it before them."""
+    """Returns poses, controls and colliders of all that follows a cycle of poses `maps` [f + 1, b, 4, 4], led by turns of it."""
     begun, motion, seconds = plan.begun, new.motion, SETTLING * new.build_settings.fps
     lead = begun.before(maps, seconds)
     rows = np.concatenate([np.resize(np.arange(begun.period), len(lead)), np.arange(len(maps))])
@@ -319,7 +324,7 @@ def after(new: Built, plan: Plan, maps: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def played(clip: Any, plan: Plan, later: Any = None) -> Any:
-    """A clip as it is shown: one turn of a cycle comes as often as the range is long; `later`: the clip of what follows it."""
+    """Wraps a clip for display: a turn of a cycle repeats to fill the range; `later`: the clip of what follows it."""
     if plan.lead:
         return Led(clip, plan.lead)
     if later is not None:
@@ -329,7 +334,7 @@ def played(clip: Any, plan: Plan, later: Any = None) -> Any:
 
 
 def unlooped(new: Built, plan: Plan, why: str) -> Plan:
-    """The same with a run-in in place of a cycle, and `why` that is."""
+    """Returns the plan with a run-in in place of a cycle, and the reason `why` in its note."""
     if not plan.begun.period:
         return plan
     begun, _ = begins(new, plan.controls, PREROLL)
@@ -338,9 +343,9 @@ def unlooped(new: Built, plan: Plan, why: str) -> Plan:
 
 
 def begins(new: Built, controls: np.ndarray, choice: str = "") -> tuple[Beginning, int]:
-    """How the motion begins, told from the frames that the artist plays, and how many of its frames those are.
+    """Returns the beginning of the motion, found from the frames that the artist plays, and the number of those frames.
 
-    A longer bake begins so too: it is what was previewed, as far as that goes. `choice`: of the beginning ("": as it is set).
+    A longer bake begins in the same way: it shows what was previewed, then goes on. `choice`: of the beginning ("": as set).
     """
     build_settings, motion = new.build_settings, new.motion
     first, last = build_settings.live

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether a motion that was read is current, told by a few frames in place of all.
+"""A quick test whether a motion that was read is current, on a few of its frames.
 
-Edits of curves are told by Blender. What it does not tell (a constraint's influence that a script set, a driver, a moved
-target) changes most frames of a motion: a few of them, ends included, are looked at.
+Blender reports edits of curves. Changes that it does not report (a constraint's influence set by a script, a driver, a moved
+target) alter most frames of a motion: a few frames, ends included, reveal them.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from .flesh import Flesh
 from .resting import CHANGED
 from .session import register
 
-#: Frames that are looked at. The ends and five between: a change of an action shows in most of its frames, and each look takes one
-#: evaluation.
+#: Number of frames that are checked. The ends and five between: a change of an action shows in most of its frames, and each check
+#: takes one evaluation.
 SPOTS = 7
 
 
 def is_current(
     found: Subject, flesh: Flesh, build_settings: BuildSettings, frames: tuple[int, int], scene, view_layer
 ) -> Task:
-    """A task that tells whether the poses of `frames`, first and last, need not be read again."""
+    """Builds a task that returns whether the poses of `frames` (first, last) are current and need not be read again."""
     obj = found.obj
     if windows.headless():
         register.notice([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == CHANGED
-    # Poses that were kept on disk have not been read; nor have those before the range where fewer were asked for then.
+    # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
     unread = flesh.restored or flesh.motion is None or flesh.motion.led < build_settings.lead
     if edited or unread or not validity.motion_holds(obj, flesh, build_settings, frames):
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the metres of a body lie, and the keys of its stages: what each of them depends on."""
+"""Origin and scale of a body's metres, and the keys of its stages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .flesh import Built
 
 
 def placed(character, bind_pose, build_settings) -> Place:
-    """Where the metres of the body lie."""
+    """Returns the place of the body's metres: origin at the middle of its box, scale from its height."""
     world = transform(bind_pose.mesh_matrix, character.rest)
     return Place(0.5 * (world.min(axis=0) + world.max(axis=0)), build_settings.height / bind_pose.longest_side)
 
 
 def set_keys(new: Built) -> None:
-    """Sets place and keys of what is to be made from the mesh, bind pose and settings of `new`."""
+    """Sets place and keys of the stages from the mesh, bind pose and settings of `new`."""
     character, build_settings = new.character, new.build_settings
     new.place = placed(character, new.bind_pose, build_settings)
     new.lattice_key = hashed(

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which mesh the artist means: the active one, or the one that the active armature moves; importers of glTF leave an empty active
-that the armature hangs on, which stands for it."""
+"""The mesh that the artist means: the active one, or one that the active armature moves.
+
+Importers of glTF leave an empty active that the armature hangs on; it stands for the armature.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from .session import register as fleshes
 
 
 def of(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The mesh meant; the active object itself where it is neither a mesh nor an armature that moves one."""
+    """Returns the mesh meant; the active object itself where it is neither a mesh nor an armature that moves one."""
     active = armature_meant(context)
     if active is None:
         return context.view_layer.objects.active
@@ -22,7 +24,7 @@ def of(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def armature_meant(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The active armature, or the one that moves meshes and hangs on the active empty; None where neither is there."""
+    """Returns the active armature, or one that moves meshes and hangs on the active empty; None where there is neither."""
     active = context.view_layer.objects.active
     if active is None or active.type not in {"ARMATURE", "EMPTY"}:
         return None
@@ -33,7 +35,7 @@ def armature_meant(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def hangs_on(obj: bpy.types.Object, above: bpy.types.Object) -> bool:
-    """Tells whether `above` is among the parents of `obj`."""
+    """Returns whether `above` is among the parents of `obj`."""
     parent = obj.parent
     while parent is not None and parent != above:
         parent = parent.parent
@@ -41,14 +43,14 @@ def hangs_on(obj: bpy.types.Object, above: bpy.types.Object) -> bool:
 
 
 def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The meshes of the scene that an armature moves and that have flesh; where none has any, all: the largest first."""
+    """Returns the meshes with flesh that an armature moves, or all its meshes where none has flesh; largest first."""
     found = [obj for obj in fleshes.objects(scene) if is_moved_by(obj, armature)]
     found = found or [obj for obj in scene.objects if is_moved_by(obj, armature)]
     return sorted(found, key=lambda obj: (-len(obj.data.vertices), obj.name))
 
 
 def is_moved_by(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
-    """Whether `obj` is a mesh and the Armature modifier of it that counts is one of `armature`."""
+    """Returns whether `obj` is a mesh whose Armature modifier in force is one of `armature`."""
     if obj.type != "MESH":
         return False
     modifier = reading.armature_modifier(obj)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects whose flesh touches each other: brought up to date in one go, each with a clip of its own.
+"""Joint updates of objects whose flesh touches each other, each with a clip of its own.
 
-Each is built as it is alone (`building`), in metres about its own middle. What is common is made here: their poses are read in one
-pass, and they are simulated in metres about where the first of them stood. The key of a clip holds the keys of all.
+Each object is built as it is alone (`building`), in metres about its own middle. The common steps are here: poses are read in one
+pass, and the simulation is in metres about the place where the first of them stood. The key of a clip holds the keys of all.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from .build_settings import BuildSettings, hashed
 from .flesh import Built, Flesh
 from .session import register
 
-#: What is said where a motion would be a loop, but for the others.
+#: Note for a motion that would be a loop without the others.
 NO_LOOP = "A loop is not closed where other flesh does not repeat with it."
 
-#: Takes the clips of all that are simulated together.
+#: Callback that takes the clips of all that are simulated together.
 Offer = Callable[[list[Any]], None]
 
-#: Scales that differ by less are the same; a typed height has three or four digits.
+#: Relative difference below which scales count as equal; a typed height has three or four digits.
 SAME_SCALE = 2e-3
 
 
 @dataclass(eq=False)
 class Member:
-    """One of those that are simulated together, on the way to its clip."""
+    """One of the objects that are simulated together, on the way to its clip."""
 
     found: reading.Subject
     flesh: Flesh
@@ -52,7 +52,7 @@ class Member:
     build_settings: BuildSettings
     character: Character | None = None
     rigs: tuple[rigging.Resolved, ...] = ()
-    motion: poses.Motion | None = None  # None: it is to be read
+    motion: poses.Motion | None = None  # None: to be read
     new: Built | None = None
 
     @property
@@ -61,7 +61,7 @@ class Member:
 
     @property
     def name(self) -> str:
-        """As sentences show it."""
+        """Returns the name for sentences."""
         return describe(self.obj)
 
     @property
@@ -81,7 +81,7 @@ def build(
     still: bool = False,
     believe: bool = False,
 ) -> Task:
-    """As `building.build`, and with it all that it is simulated together with; gives those as (object, flesh).
+    """Builds as `building.build`, together with all others in the simulation; returns those as (object, flesh).
 
     `trust`: meshes and poses are read again only where they are in doubt.
     """
@@ -97,7 +97,7 @@ def build(
     for k, member in enumerate(members):
         read_mesh(member, scene, frames, trust)
         counted.append((member.flesh.touches, member.flesh.curve_edits))
-        yield Progress(0.02 * k / len(members), "Reading the meshes")  # the window lives between two of them
+        yield Progress(0.02 * k / len(members), "Reading the meshes")  # the window stays responsive between two of them
     check_scales(mine, members)
     anew = yield from span(read_poses(members, scene, view_layer, frames), 0.02, 0.15)
     for k, member in enumerate(members):
@@ -111,7 +111,7 @@ def build(
 
 
 def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Member:
-    """Another object as it is simulated together with `mine`, whose settings are about to be in force."""
+    """Builds the member for another object, simulated together with `mine`, whose settings are about to take effect."""
     names = {mine.obj.name, *mine.build_settings.others}
     build_settings = BuildSettings.of(other, scene)
     asked = build_settings.contact
@@ -122,7 +122,7 @@ def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Me
 
 
 def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> None:
-    """The mesh and skeleton of one, and its rigs; its motion, if that of those frames is known."""
+    """Reads the mesh, skeleton and rigs of one member, and takes its known motion if it covers the frames."""
     flesh, obj, build_settings = member.flesh, member.obj, member.build_settings
     if trust and validity.mesh_holds(obj, flesh):
         member.character, member.bind_pose = flesh.character, flesh.bind_pose
@@ -137,7 +137,7 @@ def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> No
 
 
 def check_scales(mine: Member, members: list[Member]) -> None:
-    """Refuse objects for which a length of the scene stands for different ones in metres."""
+    """Refuses objects whose metres per scene unit differ."""
     own = mine.metres_per_unit
     for other in members:
         if abs(other.metres_per_unit / own - 1.0) > SAME_SCALE:
@@ -149,19 +149,20 @@ def check_scales(mine: Member, members: list[Member]) -> None:
 
 
 def in_order(members: list[Member]) -> list[Member]:
-    """The same, as the core counts them: by name."""
+    """Returns the members in the core's order: by name."""
     return sorted(members, key=lambda member: member.obj.name)
 
 
 def common_place(members: list[Member]) -> Place:
-    """Where the metres lie in which they are simulated."""
+    """Returns origin and scale of the metres of the common simulation."""
     first = in_order(members)[0]
     return Place(first.bind_pose.mesh_matrix[:3, 3], first.metres_per_unit)
 
 
 def apart(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[Place, float] | None:
-    """Where the metres lie in which an object that is exported can be simulated together with others, and the steps a second; None
-    where it goes alone."""
+    """Returns the common place and the steps a second for an exported object that may be simulated with others; None if it has
+    none.
+    """
     mine = Member(found, flesh, BindPose.saved(found.obj), BuildSettings.of(found.obj, scene))
     if not mine.build_settings.others:
         return None
@@ -171,7 +172,7 @@ def apart(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[Plac
 
 
 def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]) -> Task:
-    """The poses of all over the same frames, read in one pass where they are not known; gives whose were read."""
+    """Reads the poses of all members over the same frames, in one pass where they are unknown; returns the members that were read."""
     start, end = frames
     end = max([end, *(last_frame(member.motion) for member in members if member.motion is not None)])
     anew = [member for member in members if member.motion is None or last_frame(member.motion) != end]
@@ -191,13 +192,15 @@ def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]
 
 
 def last_frame(motion: poses.Motion) -> int:
-    """The last frame that a motion holds (one more pose was read, to look ahead)."""
+    """Returns the last frame that a motion holds (one more pose was read, to look ahead)."""
     return motion.start + len(motion.maps) - 2
 
 
 def simulate(members: list[Member], mine: Member, still: bool) -> Task:
-    """A clip of each, if those that there are were made of anything else. They may stay behind the rigs of flesh that is shown
-    settled; `still`: that of `mine` is."""
+    """Simulates a clip of each, unless the present clips have the same inputs.
+
+    Clips may lag behind the rigs of flesh that is shown settled; `still`: that of `mine` is.
+    """
     drafts = [member.new for member in members]
     plans = [simulating.planned(new) for new in drafts]
     keys = [simulating.key_of(new, plan) for new, plan in zip(drafts, plans, strict=True)]
@@ -231,15 +234,15 @@ def simulate(members: list[Member], mine: Member, still: bool) -> Task:
         for new, (clip, touching, lost) in zip(drafts, found, strict=True):
             new.clip, new.touching, new.limited, new.clip_place = clip, touching, lost, place
     for k, (new, plan) in enumerate(zip(drafts, plans, strict=True)):
-        # A key is that of how it would begin alone: what comes of that with the others, the keys of all say.
+        # A key describes the beginning alone; the keys of all determine the common one.
         new.clip_key, new.group_key, new.begun = keys[k], group_key, plan.begun
-        new.touching = replace(new.touching, things=tuple(contact.things_together(drafts, names, k)))  # one was renamed
+        new.touching = replace(new.touching, things=tuple(contact.things_together(drafts, names, k)))  # after a rename
     for member in members:
         building.take(member.obj, member.flesh, member.new, Event.CLIP_MADE)
 
 
 def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place: Place) -> list[simulating.Plan]:
-    """The plans with one beginning: a cycle if all repeat together, else a run-in wherever one would be."""
+    """Returns the plans with a common beginning: a cycle if all repeat together, else run-ins in place of cycles."""
     maps = [place.maps(new.motion.maps, new.place) for new in drafts]
     sizes = [new.surface.size for new in drafts]
     heads = [new.skeleton.heads for new in drafts]
@@ -255,14 +258,14 @@ def beginning_together(drafts: list[Built], plans: list[simulating.Plan], place:
 
 
 def stands_still(new: Built, plan: simulating.Plan, path: np.ndarray) -> bool:
-    """Whether neither one of those that are simulated together moves, nor what pushes it or is in its way."""
+    """Returns whether a member stands still, with its controls and colliders."""
     others = new.motion.colliders.trace(new.place, new.surface.size)
     moving = [path, cycles.as_points(plan.controls, new.surface.size), *([others] if others is not None else [])]
     return all(np.ptp(each, axis=0).max(initial=0.0) <= cycles.STILL * new.surface.size for each in moving)
 
 
 def offering(members: list[Member], plans: list[simulating.Plan], place: Place) -> Offer:
-    """Makes what is called with the clips of all whenever more frames of them are ready."""
+    """Builds the callback that takes the clips of all whenever more of their frames are ready."""
     spaces = [place.to_object(member.motion.matrices) for member in members]
 
     def offer(clips: list[Any]) -> None:
@@ -275,9 +278,9 @@ def offering(members: list[Member], plans: list[simulating.Plan], place: Place) 
 def simulated(
     drafts: list[Built], plans: list[simulating.Plan], names: list[str], place: Place, progress, offer: Offer
 ) -> list[tuple]:
-    """Simulates; gives of each its clip, whose metres lie at `place`, what touched in it, and how many cells its motion turns over."""
+    """Simulates; returns for each its clip (metres at `place`), its contacts, and the number of cells that its motion inverts."""
     thew, common = core(), contact.Common(place)
-    rate = max(new.build_settings.rate for new in drafts)  # the shortest steps are those of all
+    rate = max(new.build_settings.rate for new in drafts)  # all take the shortest steps
     try:
         told, later = simulating.heard(progress), [None] * len(drafts)
         given = [shot(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]
@@ -293,7 +296,7 @@ def simulated(
         raise type(error)(text) from error
     found = []
     for k, (new, plan, clip, after) in enumerate(zip(drafts, plans, clips, later, strict=True)):
-        clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+        clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         clip = simulating.played(clip, plan, after)
         touching = contact.found(new, clip, contact.things_together(drafts, names, k), k)
         found.append((clip, touching, limits.limited(new, clip)))
@@ -301,8 +304,10 @@ def simulated(
 
 
 def grown(given: list[dict[str, Any]], restarts: tuple[int, ...], told, offer: Offer) -> list[Any]:
-    """Makes the clips of shots that do not repeat in parts, each of which is offered when it is done; `given`: what each shot is
-    given; `restarts`: where all begin anew."""
+    """Simulates shots that do not repeat in parts, each of which is offered when it is done; returns their clips.
+
+    `given`: the arguments of each shot; `restarts`: frames in which all begin anew.
+    """
     thew, clips = core(), []
     poses = len(given[0]["poses"])
     for start, end in arriving.parts(poses, restarts):
@@ -321,18 +326,18 @@ def grown(given: list[dict[str, Any]], restarts: tuple[int, ...], told, offer: O
             ]
             clips = thew.simulate_shots([thew.Shot(**each) for each in begun], of_part)
             for clip in clips:
-                clip.positions(0)  # what shows it is made here, not when somebody waits for the first frame
+                clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
         offer(clips)
     return clips
 
 
 def shot(new: Built, plan: simulating.Plan, common: contact.Common, **options) -> dict[str, Any]:
-    """What `thew.Shot` is given so that it can be simulated together with others."""
+    """Returns the arguments of the `thew.Shot` of one member."""
     given = simulating.arguments(new, plan, *plan.posed(new, common.place), common, **plan.begun.options())
     return {**given, **options}
 
 
 def shot_after(new: Built, plan: simulating.Plan, common: contact.Common, rate: float) -> dict[str, Any]:
-    """The same of all that follows a cycle."""
+    """Returns the arguments of the `thew.Shot` of all that follows a cycle."""
     maps = common.place.maps(new.motion.maps, new.place)
     return {**simulating.arguments(new, plan, *simulating.after(new, plan, maps), common), "rate": rate}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why flesh that is well is not what the view shows: something beside it was hidden, switched off, removed or exchanged."""
+"""Reasons why the view does not show intact flesh: something else was hidden, switched off, removed or exchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .flesh import Flesh
 
 
 def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
-    """Returns why neither the live flesh of `obj` nor its bake is seen in the view, and what to do; "" where it is seen."""
+    """Returns why the view shows neither the live flesh of `obj` nor its bake, and the remedy; "" where it shows one."""
     made = obj.thew.made
     if obj.hide_viewport or not obj.visible_get():
         return "Hidden: show the object to see its flesh"
@@ -40,7 +40,9 @@ def why(obj: bpy.types.Object, flesh: Flesh | None) -> str:
 
 
 def to_add_again(obj: bpy.types.Object) -> bool:
-    """Tells whether Add Flesh mends what is missing: Thew's modifier, its nodes, or the Armature modifier that the flesh followed."""
+    """Returns whether Add Flesh restores the missing part: Thew's modifier, its nodes, or the Armature modifier that the flesh
+    followed.
+    """
     made = obj.thew.made
     mine = modifier.by_id(obj, made.modifier)
     unfollowed = reading.armature_modifier(obj) is None and not made.shows_bake  # keys in posed space need none

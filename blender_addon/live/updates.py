@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Flesh brought up to date by itself: here and now without a window and in renders, else a little at a time.
+"""Automatic updates of flesh: at once without a window and in renders, else step by step.
 
-With a window a timer does it, so that the window stays alive. Whatever cannot be shown shows the plain skin.
+With a window a timer runs them, so that the window stays responsive. Objects that cannot show flesh show their plain skin.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from .events import DOES, happened
 from .flesh import Flesh
 from .session import register as fleshes
 
-#: How long a setting must rest before the motion is computed again, seconds. A value that is dragged changes with every redraw, 30 to 60
+#: Seconds without a change of settings before the motion is computed again. A dragged value changes with every redraw, 30 to 60
 #: times a second; a hand that rests for so long has let go.
 PATIENCE = 0.3
 
-#: The same for the method Modal, which answers at once, and for flesh of which nothing is shown yet. Three redraws at 60 a second.
+#: The same for the method Modal, which answers at once, and for flesh not shown yet. Three redraws at 60 a second.
 BRIEFLY = 0.05
 
-#: The part of an update after which its lattice is there. `building` makes it in the first half.
+#: Fraction of an update after which the lattice is done. `building` makes it in the first half.
 LATTICE_DONE = 0.6
 
-#: Seconds between two turns of work in a window. Fifty a second, about as often as windows are redrawn.
+#: Seconds between two steps of work in a window. Fifty a second, about as often as windows are redrawn.
 TURN = 0.02
 
 
 @dataclass
 class Work:
-    """What is under way, and what waits."""
+    """The update under way, and the objects that wait."""
 
     rendering: bool = False
-    rendered_elsewhere: bool = False  # by a thread of its own
-    undone: bool = False  # the next update of Blender's follows an undo, which may tell of every curve
-    read_again: set[int] = field(default_factory=set)  # the objects whose motion was read again in this render
-    reread: set[int] = field(default_factory=set)  # the same since it began to play, or their keys were edited last
+    rendered_elsewhere: bool = False  # by another thread
+    undone: bool = False  # Blender's next update follows an undo, and may report every curve
+    read_again: set[int] = field(default_factory=set)  # objects whose motion was read again in this render
+    reread: set[int] = field(default_factory=set)  # the same since playback began or their last edit of keys
     waiting: dict[int, float] = field(default_factory=dict)  # object session id -> when to look at it
     overriding: dict[int, float] = field(
         default_factory=dict
-    )  # the same of those whose update under way is to be dropped then
-    stepper: Stepper | None = None  # the update that is under way
-    worked: bpy.types.Object | None = None  # what it is of
-    started_from: tuple = ()  # the settings that it is made with
-    seen: dict[int, object] = field(default_factory=dict)  # object session id -> what was ready when it was last shown
+    )  # the same for objects whose update under way is dropped at that time
+    stepper: Stepper | None = None  # the update under way
+    worked: bpy.types.Object | None = None  # its object
+    started_from: tuple = ()  # its settings
+    seen: dict[int, object] = field(default_factory=dict)  # object session id -> the part last shown
 
 
 state = Work()
@@ -63,19 +63,19 @@ state = Work()
 
 
 def may_read(obj, flesh) -> bool:
-    """Whether a changed motion is simulated at once: without a window always, once in a render, never under the hand."""
+    """Returns whether a changed motion is simulated at once: always without a window, once in a render, never under the hand."""
     if state.rendering:
         return obj.session_uid not in state.read_again
     return windows.headless() and flesh.condition.motion is not Motion.DIFFERS
 
 
 def may_read_playing(obj) -> bool:
-    """Tells whether a changed motion is simulated since it plays: once, for there are motions that are another one each time."""
+    """Returns whether playback simulates a changed motion: once, as some motions change each time."""
     return windows.playing() and obj.session_uid not in state.reread
 
 
 def ready(obj, scene, flesh) -> bool:
-    """Whether the clip can be shown now; brings it up to date here (without a window, in a render) or later."""
+    """Returns whether the clip can be shown now; updates it at once (without a window, in a render) or later."""
     try:
         if not validity.outdated(obj, scene, flesh, still(obj)):
             if flesh.condition.switch is Switch.OFF:
@@ -83,7 +83,7 @@ def ready(obj, scene, flesh) -> bool:
             return True
         jobs.check_flesh(obj)
         layer = reading.view_layer(scene)
-        reading.subject(obj, layer)  # cheap, and what it refuses may be mended at any time
+        reading.subject(obj, layer)  # cheap; the artist may mend what it refuses at any time
     except EXPECTED as error:
         jobs.refuse(obj, flesh, error)
         return False
@@ -105,12 +105,12 @@ def ready(obj, scene, flesh) -> bool:
 
 
 def still(obj) -> bool:
-    """Whether only the flesh at rest is looked at: renders look at its motion."""
+    """Returns whether only flesh at rest is in view: renders show its motion."""
     return obj.thew.settled and not state.rendering
 
 
 def give_up(obj, scene, flesh, error: BaseException) -> None:
-    """An update failed: do not try the same again before something changes."""
+    """Handles a failed update: the same is not tried again before something changes."""
     flesh.tried = validity.attempt(obj, scene)
     happened(obj, flesh, Event.FAILED)
     if isinstance(error, Refusal):
@@ -123,7 +123,7 @@ def give_up(obj, scene, flesh, error: BaseException) -> None:
 
 
 def wait(obj: bpy.types.Object) -> None:
-    """Look at `obj` again once nothing has changed for a moment."""
+    """Schedules an update of `obj` for when nothing has changed for a moment."""
     flesh = fleshes.known(obj)
     quick = flesh is not None and flesh.modal and obj.thew.method == flesh.build_settings.method
     wait_for(obj, BRIEFLY if quick else PATIENCE)
@@ -131,22 +131,22 @@ def wait(obj: bpy.types.Object) -> None:
 
 
 def expect(obj: bpy.types.Object) -> None:
-    """Bring `obj` up to date soon, for a frame was looked up that it cannot show; frames that follow put nothing off."""
+    """Schedules an update of `obj` soon, after a frame that it cannot show; later frames do not postpone it."""
     if obj.session_uid not in state.waiting and (state.stepper is None or state.worked != obj):
         wait_for(obj, BRIEFLY)
 
 
 def wait_for(obj: bpy.types.Object, patience: float) -> None:
-    """Look at `obj` again after so many seconds."""
+    """Schedules an update of `obj` in `patience` seconds."""
     state.waiting[obj.session_uid] = time.monotonic() + patience
     if not windows.headless() and not bpy.app.timers.is_registered(tick):
         bpy.app.timers.register(tick, first_interval=patience)
 
 
 def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph) -> None:
-    """Takes note of edited curves: all the same whose they are before a render, but it is told of the characters that they move.
+    """Reports edited curves: as a doubt before a render to all flesh, as edited keys to the characters that they move.
 
-    These are simulated when they play, now if they do, once the keys rest.
+    These are simulated when they next play; during playback, once the keys rest.
     """
     edited = {each.id.original.session_uid for each in depsgraph.updates if isinstance(each.id, bpy.types.Action)}
     for obj in objects:
@@ -164,9 +164,9 @@ def curves_edited(objects: list[bpy.types.Object], depsgraph: bpy.types.Depsgrap
 
 
 def soon(obj: bpy.types.Object) -> bool:
-    """Look at `obj` again at once and not at rest: what is dragged is followed step by step, each as the last one is done.
+    """Schedules an update of `obj` at once, without waiting for rest: a drag is followed step by step, one update after another.
 
-    Gives whether such a look is due or under way already.
+    Returns whether such an update was due or under way already.
     """
     under_way = obj.session_uid in state.waiting or (state.worked is not None and state.worked == obj)
     state.waiting.setdefault(obj.session_uid, time.monotonic())
@@ -176,13 +176,13 @@ def soon(obj: bpy.types.Object) -> bool:
 
 
 def wait_in_window(obj: bpy.types.Object, _flesh: Flesh) -> None:
-    """The same where there is a window; elsewhere the next frame that is looked up brings it up to date."""
+    """Schedules an update where there is a window; elsewhere the next frame that is looked up updates the flesh."""
     if not windows.headless():
         wait(obj)
 
 
 def touched(_obj: bpy.types.Object, flesh: Flesh) -> None:
-    """Count another edit of the mesh."""
+    """Counts another edit of the mesh."""
     flesh.touches += 1
 
 
@@ -190,29 +190,29 @@ DOES[Effect.COUNT], DOES[Effect.WAIT] = touched, wait_in_window
 
 
 def tick() -> float | None:
-    """One step of whatever is under way; the timer ends when nothing is."""
+    """Runs one step of the update under way; returns the seconds to the next step, or None to end the timer."""
     try:
-        if state.rendering:  # which must not find meshes changing under it
+        if state.rendering:  # meshes must not change during a render
             return PATIENCE
         if state.stepper is None and not start_next():
             return BRIEFLY if state.waiting else None
-        # The window lives between two slices in which Blender's data is read, and while native work goes on in its thread.
+        # The window stays responsive between two slices that read Blender's data, and during native work in its thread.
         if superseded():
-            state.stepper.cancel()  # the next one begins when this one has noticed
+            state.stepper.cancel()  # the next one begins when this one has stopped
         if state.stepper.advance():
             finish_update()
         else:
             show_arriving()
         windows.redraw()
         return TURN
-    except Exception:  # a timer that raises is dropped for good: say so and go on
+    except Exception:  # a timer that raises is dropped for good: report it and go on
         traceback.print_exc()
         state.stepper = None
         return None
 
 
 def start_next() -> bool:
-    """Begin the update that has waited long enough; False when there is none."""
+    """Starts the update that has waited long enough; returns False when none is due."""
     if poses.busy or state.rendering or windows.stroking():
         return False
     now = time.monotonic()
@@ -239,7 +239,7 @@ def start_next() -> bool:
 
 
 def show_arriving() -> None:
-    """Show the frame that the window stands at as soon as it is ready; one that plays looks frames up by itself."""
+    """Shows the window's frame as soon as it is ready; during playback frames are looked up anyway."""
     if windows.playing():
         return
     scene = bpy.context.scene
@@ -247,13 +247,13 @@ def show_arriving() -> None:
         flesh = fleshes.known(obj)
         if flesh is None or flesh.arriving is None or not session.is_shown(obj):
             continue
-        part = flesh.arriving  # the thread that simulates may put another one there
+        part = flesh.arriving  # the simulating thread may replace it
         if part is not state.seen.get(obj.session_uid) and session.show_arriving(obj, flesh, scene):
             state.seen[obj.session_uid] = part
 
 
 def put_back() -> None:
-    """Show what is known again where frames were seen of a motion that was not finished."""
+    """Shows the last finished motion again, after frames of an unfinished one were in view."""
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
         if state.seen.pop(obj.session_uid, None) is not None and session.is_shown(obj):
@@ -262,7 +262,7 @@ def put_back() -> None:
 
 
 def superseded() -> bool:
-    """Whether the object that is being worked on has waited long enough with other settings than those of the update."""
+    """Returns whether the object under work has waited long enough with other settings than those of the update."""
     obj = state.worked
     if (
         not session.alive(obj)
@@ -273,7 +273,7 @@ def superseded() -> bool:
     flesh, now = fleshes.flesh(obj), started_from(obj, bpy.context.scene)
     if now == state.started_from:
         return False
-    # The lattice that most settings have no part in is not begun again for their sake.
+    # A lattice under way is not started again for settings on which it does not depend.
     (settings, *_), touches, _ = now
     (former, *_), before, _ = state.started_from
     kept = (settings.cells_across, settings.height, settings.limbs) == (
@@ -285,13 +285,13 @@ def superseded() -> bool:
 
 
 def started_from(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
-    """Returns what an update starts from, and how often the mesh and curves were edited by then."""
+    """Returns the inputs of an update, and the counts of edits of the mesh and of curves."""
     flesh = fleshes.flesh(obj)
     return validity.attempt(obj, scene), flesh.touches, flesh.curve_edits
 
 
 def finish_update() -> None:
-    """Say why an update made nothing, if so; what it made is shown by then."""
+    """Ends an update, and reports its failure; its result is in view by now."""
     stepper, obj = state.stepper, state.worked
     state.stepper = state.worked = None
     if not isinstance(stepper.error, Cancelled):
@@ -309,7 +309,7 @@ def finish_update() -> None:
 
 
 def stop_update() -> None:
-    """Drop the update that is under way."""
+    """Drops the update under way and those that wait."""
     if state.stepper is not None:
         state.stepper.close()
         state.stepper = state.worked = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One press takes the whole character: flesh for its bodies, and what else its armature moves rides on them."""
+"""Add Flesh on a whole character: flesh for its bodies, and its other meshes ride on them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from ..scene.mesh import FARTHEST, basis_positions, read_groups, triangles_of
 from . import jobs, riding
 from .session import register
 
-#: Machines have 0.02 of flesh all over, which keeps their lattice movable; the hardest body of flesh known has 0.9 somewhere.
+#: Largest flesh value of a machine's map. Machines have 0.02 all over, which keeps their lattice movable; the hardest body of flesh
+#: known has 0.9 somewhere.
 HARD = 0.05
-#: What is going on meanwhile.
+#: Progress text of the search.
 LOOKING = "Looking for the body"
 
 
 @dataclass
 class Found:
-    """The meshes of one character without flesh: its bodies, what can ride on which of them, and what is left as it is."""
+    """Meshes of one character without flesh: its bodies, the riders of each, and those that stay as they are."""
 
     bodies: list[bpy.types.Object] = field(default_factory=list)
     riders: list[tuple[bpy.types.Object, bpy.types.Object]] = field(default_factory=list)  # (rider, body)
@@ -38,14 +39,14 @@ class Found:
 
 @dataclass
 class Taken:
-    """What one press did."""
+    """Result of one press."""
 
     bodies: list[bpy.types.Object]
     riders: list[tuple[bpy.types.Object, bpy.types.Object]]
     left: list[str]
 
     def said(self) -> list[str]:
-        """Returns what happened to the meshes that are no body, a sentence for each body and each mesh that was left."""
+        """Returns sentences on the other meshes: one for each body with riders, and one for each mesh that was left."""
         told = []
         for body in self.bodies:
             names = [describe(obj) for obj, its in self.riders if its == body]
@@ -58,14 +59,14 @@ class Taken:
 
 
 def is_seen(obj: bpy.types.Object, view_layer: bpy.types.ViewLayer) -> bool:
-    """Tells whether a mesh is shown as a solid: hidden proxies and wire cages are no part of the character."""
+    """Returns whether a mesh is shown as a solid: hidden proxies and wire cages do not belong to the character."""
     if view_layer.objects.get(obj.name) != obj or obj.hide_viewport:
         return False
     return obj.visible_get(view_layer=view_layer) and obj.display_type not in {"WIRE", "BOUNDS"}
 
 
 def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """Returns the meshes with faces that an armature moves, by weights or as a whole, by name."""
+    """Returns the meshes with faces that an armature moves, by weights or as a whole, sorted by name."""
     found = []
     for obj in scene.objects:
         if obj.type != "MESH" or not len(obj.data.polygons) or obj.data.is_editmode:
@@ -83,7 +84,7 @@ def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.typ
 
 
 def untouched(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
-    """Returns the meshes of a character that are seen and of which Thew has made nothing yet."""
+    """Returns the visible meshes of a character of which Thew has made nothing yet."""
     return [
         obj
         for obj in moved_by(armature, scene)
@@ -92,7 +93,7 @@ def untouched(armature: bpy.types.Object, scene, view_layer) -> list[bpy.types.O
 
 
 def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.Part:
-    """Returns a mesh at rest, for the choice of bodies; a `Refusal` where it has no shape."""
+    """Returns a mesh at rest, for the choice of bodies; raises a `Refusal` where it has no shape."""
     space = world_matrix(armature) @ riding.rest_in(armature, obj)
     rest = basis_positions(obj.data).astype(np.float64)
     bad = ~np.isfinite(rest).all(axis=1) | (np.abs(rest) > FARTHEST).any(axis=1)
@@ -106,7 +107,7 @@ def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.Part:
 
 
 def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, float]:
-    """Returns the part of a mesh's weights on each bone; empty where no Armature modifier bends it."""
+    """Returns the fraction of a mesh's weights on each bone; empty where no Armature modifier deforms it."""
     if reading.armature_modifier(obj) is None:
         return {}
     bones = armature.data.bones
@@ -115,12 +116,12 @@ def weights_of(obj: bpy.types.Object, armature: bpy.types.Object) -> dict[str, f
     total = {name: float(weights[groups == index].sum()) for index, name in names.items()}
     whole = sum(total.values())
     if whole <= 0.0:
-        return {"": 1.0}  # to be refused with what to do, if it is the largest
+        return {"": 1.0}  # refused with a remedy, if it is the largest
     return {name: value / whole for name, value in total.items() if value > 0.0}
 
 
 def steps_between(armature: bpy.types.Object, part: bodies.Part, obj: bpy.types.Object, body: bodies.Part) -> int:
-    """Returns how many bones lead from those that carry a mesh to one that carries a body."""
+    """Returns the number of bones between those that carry a mesh and one that carries a body."""
     bones = armature.data.bones
     theirs = {name for name, share in body.bones.items() if share > 0.01}
     mine = {name for name, share in part.bones.items() if share > 0.1} or {riding.carrier_of(armature, obj)}
@@ -132,7 +133,7 @@ def steps_between(armature: bpy.types.Object, part: bodies.Part, obj: bpy.types.
 
 
 def look(armature: bpy.types.Object, scene, view_layer) -> Task:
-    """Tells bodies from riders among the meshes of a character without flesh; a task that gives `Found` and changes nothing."""
+    """Builds a task that sorts the meshes of a character without flesh into bodies and riders; returns `Found`, changes nothing."""
     found, parts, objects = Found(), {}, untouched(armature, scene, view_layer)
     if len(objects) == 1:
         return Found(objects)
@@ -166,7 +167,7 @@ def look(armature: bpy.types.Object, scene, view_layer) -> Task:
 
 
 def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.types.Object | None:
-    """Returns the body that a mesh rides on; None where it lies off all of them, or is a thing that is larger than it."""
+    """Returns the body that a mesh rides on; None where it lies off all of them, or is a thing larger than the body."""
     part = parts[obj]
     kin = [steps_between(armature, part, obj, parts[body]) for body in objects]
     best, mean, least = bodies.host(part, [parts[body] for body in objects], kin)
@@ -180,9 +181,9 @@ def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.
 
 
 def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
-    """Gives flesh to the bodies of the character of `obj` and lets its other meshes ride; a task that gives `Taken`.
+    """Builds a task that gives flesh to the bodies of the character of `obj`, and lets its other meshes ride; returns `Taken`.
 
-    Where the character has flesh already, or `obj` is no part of one, `obj` alone gets it. `options`: see `jobs.add`.
+    Where the character has flesh already, or `obj` belongs to no character, `obj` alone gets it. `options`: see `jobs.add`.
     """
     armature = None if obj is None or obj.type != "MESH" else reading.armature_of(obj)
     view_layer.update()
@@ -208,7 +209,7 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
                 raise
             found.left.append(f"{describe(body)} keeps its plain skin: {error}")
         except Exception:
-            for each in done:  # cancelled, or something unforeseen: nothing was changed
+            for each in done:  # cancelled, or an unforeseen error: undo everything
                 jobs.remove(each)
             raise
     riders = [(rider, body if body in done else done[0]) for rider, body in found.riders]
@@ -216,7 +217,7 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
 
 
 def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, view_layer, **options) -> Task:
-    """Gives flesh to one body; where the largest one of its character is a machine, it is taken for a part of that: gives whether."""
+    """Builds a task that gives flesh to one body; a body of a character whose largest is a machine becomes hard: returns whether."""
     machine = largest is not None and body.thew.kind == "AUTOMATIC" and is_hard(largest)
     if machine:
         body.thew.kind = "ROBOT"
@@ -230,12 +231,14 @@ def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, vi
 
 
 def is_hard(body: bpy.types.Object) -> bool:
-    """Tells whether the automatic map leaves a body with flesh hard throughout, as those of machines are."""
+    """Returns whether the automatic map leaves a body with flesh hard throughout, as it does machines."""
     return float(np.max(register.flesh(body).automatic.flesh)) <= HARD
 
 
 def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
-    """The same for one mesh, whatever else is on its armature; one that only rides since its character was taken gets off."""
+    """Builds a task that gives flesh to one mesh, whatever else is on its armature; a mesh that rides only along with its character
+    dismounts first.
+    """
     body = obj.thew.body if obj is not None and obj.thew.made.along else None
     if body is not None:
         riding.dismount(obj)
@@ -249,7 +252,7 @@ def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
 
 
 def mounted(done: list, riders: list[tuple], left: list[str], view_layer) -> Taken:
-    """Lets riders get on; gives what was done. One that cannot ride is left, and told."""
+    """Mounts the riders; returns the result. A mesh that cannot ride is left, with a sentence."""
     taken = Taken(done, [], list(left))
     for rider, body in riders:
         try:
@@ -263,13 +266,13 @@ def mounted(done: list, riders: list[tuple], left: list[str], view_layer) -> Tak
 
 
 def get_on(rider: bpy.types.Object, body: bpy.types.Object, view_layer) -> None:
-    """Lets a mesh ride because its character was taken: Add Flesh pressed on it gives it flesh of its own instead."""
+    """Lets a mesh ride along with its character: Add Flesh pressed on it gives it flesh of its own instead."""
     riding.mount(rider, body, view_layer)
     rider.thew.made.along = True
 
 
 def has_flesh(armature: bpy.types.Object, scene) -> bool:
-    """Tells whether a mesh of the character has flesh already."""
+    """Returns whether a mesh of the character has flesh already."""
     return any(obj.thew.made.flesh for obj in moved_by(armature, scene))
 
 
@@ -277,7 +280,7 @@ def has_flesh(armature: bpy.types.Object, scene) -> bool:
 
 
 def body_for(obj: bpy.types.Object, scene) -> bpy.types.Object | None:
-    """Proposes the body that a mesh rides on: the one with flesh on its own armature that is nearest, or the only one there is."""
+    """Returns the likely body for a mesh to ride on: the nearest one with flesh on its armature, or the only one there is."""
     fleshed = [other for other in register.objects(scene) if other != obj]
     mine = [other for other in fleshed if shares_armature(obj, other)]
     if not mine:
@@ -289,7 +292,7 @@ def body_for(obj: bpy.types.Object, scene) -> bpy.types.Object | None:
 
 
 def shares_armature(obj: bpy.types.Object, body: bpy.types.Object) -> bool:
-    """Tells whether the armature of a body moves a mesh."""
+    """Returns whether the armature of a body moves a mesh."""
     armature = reading.armature_of(body)
     if armature is None:
         return False
@@ -310,6 +313,6 @@ def box_centre(obj: bpy.types.Object) -> np.ndarray:
 
 
 def could_ride(body: bpy.types.Object, scene, view_layer) -> list[bpy.types.Object]:
-    """Returns the meshes on a body's armature that are seen and neither ride nor have flesh."""
+    """Returns the visible meshes on a body's armature that neither ride nor have flesh."""
     armature = reading.armature_of(body)
     return [] if armature is None else [obj for obj in untouched(armature, scene, view_layer) if obj != body]

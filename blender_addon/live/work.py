@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is being computed while the window lives."""
+"""The computations under way in a responsive window."""
 
 from __future__ import annotations
 
 from ..logic.tasks import Stepper
 
-#: What operators are at work on in a window, for the panel's bar; the last began last.
+#: Steppers of the operators at work in a window, for the panel's bar; the latest is last.
 running: list[Stepper] = []

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells the bodies of a character from what is worn on them or sits in them: by the volume that meshes enclose.
+"""Choice of the bodies among a character's meshes, as against worn or inserted ones: by the volumes that they enclose.
 
-Each mesh is sampled on a grid over its own box. The winding number closes openings as a soap film would, so a shirt encloses
-the chest below it and a visor half a head: volumes count where the mesh is nearly all around (`FIRM`), overlaps where it
-is at least half around. An open mesh around another one is worn, however large it is.
+Each mesh is sampled on a grid over its own box. The winding number closes openings as a soap film would, so a shirt encloses the
+chest below it and a visor half a head. Volumes count points that the mesh nearly surrounds (`FIRM`), overlaps those that it
+surrounds at least half. An open mesh around another one is worn, however large it is.
 
-The largest is a body. So is what is at least half as large and stands beside it: a rider and a horse. What is smaller but has
-bones of its own is a segment, as the arms of a doll, and a body too, unless its rim lies on that of a larger one: then it
-would part from it, and rides. What its name says to be a hard thing (a shield, a helmet) is no further body, nor is a prop: a
+The largest mesh is a body. So is a mesh beside it with at least `LARGE` of its volume: a rider and a horse. A smaller mesh with
+bones of its own is a segment, such as the arms of a doll, and a body too. If its rim lies on that of a larger one it rides instead,
+as it would part from it. A mesh named like a hard thing (a shield, a helmet) does not become a further body, nor does a prop: a
 mesh that one bone carries, beside meshes that several bend, where these hang on that bone too, or where it stands far off all of
-them or surrounds them. All else rides.
+them or surrounds them. All other meshes ride.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ import numpy as np
 
 from . import extents
 
-#: Samples in the box of a mesh: volumes of compact ones are met to about 3 %, shares of overlap to 0.02.
+#: Samples in the box of a mesh. Volumes of compact meshes are accurate to about 3 %, shares of overlap to 0.02.
 SAMPLES = 4096
-#: Winding numbers from which on a point counts as enclosed by the mesh itself, and from which on as inside its openings too.
+#: Least winding numbers of points enclosed by the mesh itself, and of points inside its openings too.
 FIRM, INSIDE = 0.9, 0.5
-#: Volumes, parts of the largest one: of a body beside it, and of the smallest segment (hands of a doll; a human head has 0.07).
+#: Least volumes, as parts of the largest one: of a body beside it, and of a segment (hands of a doll; a human head has 0.07).
 LARGE, SEGMENT = 0.35, 0.05
-#: A segment has less than this part of its weights on bones that carry larger bodies.
+#: Share of weights on bones of larger bodies below which a mesh can be a segment.
 COMMON = 0.3
-#: A mesh of which more lies in a body than this rides on it.
+#: Overlap with a body from which on a mesh rides on it.
 SHARED = 0.3
-#: An open mesh is worn around another one of which it holds this part, if that has at least `WORN_SIZE` of its inside.
+#: An open mesh is worn around a mesh of which it holds `WRAPPED`, if that has at least `WORN_SIZE` of its inside.
 WRAPPED, WORN_SIZE = 0.6, 0.2
-#: Vertices that lie in the same place, by the size, join two meshes; so many make a seam.
+#: Distance, as a part of the size, below which vertices of two meshes coincide, and the number of them that makes a seam.
 SAME, SEAM = 1e-4, 6
-#: What lies farther from a body on average than this part of its size is no part of its skin.
+#: Mean distance from a body, as a part of its size, beyond which a mesh is not part of its skin.
 FAR = 0.15
 
 
@@ -44,7 +44,7 @@ class Part:
     """One mesh of a character at rest."""
 
     surface: Any  # thew.Surface, Blender's world
-    bones: dict[str, float] = field(default_factory=dict)  # the part of its weights on each bone; empty: none bends it
+    bones: dict[str, float] = field(default_factory=dict)  # share of its weights on each bone; empty: none bends it
     hard: bool = False  # by its name
 
 
@@ -53,8 +53,8 @@ class Solid:
     """The inside of a mesh."""
 
     points: np.ndarray  # [k, 3] samples inside, openings closed
-    inside: float  # volume of those
-    volume: float  # of what the mesh itself encloses
+    inside: float  # volume of these
+    volume: float  # volume that the mesh itself encloses
     size: float
     is_open: bool
 
@@ -74,14 +74,14 @@ class Solid:
         return Solid(points, each * len(points), volume, float(surface.size), is_open(surface))
 
     def share_in(self, surface: Any) -> float:
-        """Returns which part of this inside lies in another mesh, whichever way its faces look."""
+        """Returns the share of this inside that lies in another mesh, whichever way its faces look."""
         if not len(self.points):
             return 0.0
         return float((np.abs(np.asarray(surface.winding_number(self.points))) > INSIDE).mean())
 
 
 def is_open(surface: Any) -> bool:
-    """Tells whether an edge belongs to one triangle only, vertices in one place taken as one (its own report takes seconds)."""
+    """Returns whether an edge belongs to one triangle only, with coincident vertices merged (its own report takes seconds)."""
     corners = np.unique(np.asarray(surface.vertices), axis=0, return_inverse=True)[1].reshape(-1)
     corners = corners[np.asarray(surface.triangles)].astype(np.int64)
     edges = np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]), axis=1)
@@ -91,14 +91,14 @@ def is_open(surface: Any) -> bool:
 
 @dataclass(frozen=True)
 class Cast:
-    """Which parts are bodies, the largest first, and which of them are sewn to a larger one: indices."""
+    """Indices of the bodies, the largest first, and of bodies sewn to a larger one."""
 
     bodies: list[int]
     seams: list[tuple[int, int]]  # (body, the larger one)
 
 
 def cast(parts: list[Part]) -> Cast:
-    """Tells the bodies among the meshes of a character; none where no weights bend any."""
+    """Returns the bodies among the meshes of a character; empty where weights bend none."""
     solids = [Solid.of(part.surface) for part in parts]
     able = [i for i, part in enumerate(parts) if part.bones]
     order = sorted(able, key=lambda i: (-solids[i].volume, -solids[i].inside, -solids[i].size, i))
@@ -127,13 +127,14 @@ def cast(parts: list[Part]) -> Cast:
 
 
 def is_rigid(part: Part) -> bool:
-    """Tells whether one bone carries all of a mesh."""
+    """Returns whether one bone carries all of a mesh."""
     return max(part.bones.values(), default=1.0) > 0.99
 
 
 def is_prop(part: Part, limber: list[Part]) -> bool:
-    """Tells whether one bone carries a mesh that is no piece of a body: one that meshes which several bones bend hang on too, or the
-    mesh is far off all of these, or around them."""
+    """Returns whether a mesh on one bone is a prop: bones of flexible meshes carry it too, or it is far off all of these, or around
+    them.
+    """
     if not limber or not is_rigid(part):
         return False
     low, high = extents.box(np.asarray(part.surface.vertices))
@@ -146,18 +147,18 @@ def is_prop(part: Part, limber: list[Part]) -> bool:
 
 
 def common(part: Part, others: list[Part]) -> float:
-    """Returns which part of the weights of a mesh is on bones that carry others."""
+    """Returns the share of a mesh's weights on bones that carry others."""
     theirs = {bone for other in others for bone, share in other.bones.items() if share > 0.01}
     return sum(share for bone, share in part.bones.items() if bone in theirs)
 
 
 def overlap(one: Part, inside: Solid, other: Part, other_inside: Solid) -> float:
-    """Returns the larger of the parts that two meshes have in each other."""
+    """Returns the larger of the shares that two meshes have in each other."""
     return max(inside.share_in(other.surface), other_inside.share_in(one.surface))
 
 
 def is_worn(i: int, others: list[int], parts: list[Part], solids: list[Solid]) -> bool:
-    """Tells whether a mesh is a garment around one of the others."""
+    """Returns whether a mesh is a garment around one of the others."""
     if not solids[i].is_open:
         return False
     return any(
@@ -169,7 +170,7 @@ def is_worn(i: int, others: list[int], parts: list[Part], solids: list[Solid]) -
 
 
 def are_sewn(one: Any, other: Any) -> bool:
-    """Tells whether two surfaces have vertices in the same places, as pieces of one skin do."""
+    """Returns whether two surfaces have vertices in the same places, as pieces of one skin do."""
     _, away, _ = one.closest_point(np.asarray(other.vertices))
     near = np.asarray(other.vertices)[np.asarray(away) <= SAME * float(one.size)]
     if len(near) < SEAM:
@@ -180,9 +181,9 @@ def are_sewn(one: Any, other: Any) -> bool:
 
 
 def host(part: Part, bodies: list[Part], kin: list[int]) -> tuple[int, float, float]:
-    """Returns on which of the bodies a part rides, and its mean and least distance from it.
+    """Returns the index of the body that a part rides on, and its mean and least distance from it.
 
-    kin: for each body, how many bones are between those that carry the part and those that carry the body.
+    kin: for each body, the number of bones between those that carry the part and those that carry the body.
     """
     points = np.asarray(part.surface.vertices)
     away = [np.asarray(body.surface.closest_point(points)[1]) for body in bodies]

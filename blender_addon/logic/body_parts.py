@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parts of a body that may be soft, and where they are: the bones that usually go by their names, the side they are on."""
+"""Parts of a body that may be soft, and their places: usual names of their bones, and directions from them."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ CHEEKS = Role("the cheeks", ("cheek", "cheeks"))
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the body: round patches of skin around centres, or whole limbs of bones that begin with a word.
+    """A part of the body: round patches of skin around centres, or whole limbs whose bone names begin with a word.
 
-    A centre lies out along `out` (forward, up, to the side) from a place `along` its bone, or on the way from there to the
-    bone that plays `to`; its patch is `girth` times as large as the skin is away from there.
+    A centre lies along `out` (forward, up, to the side) from a place `along` its bone, or on the way from there to the bone with
+    role `to`. Its patch is `girth` times as large as the distance to the skin there.
     """
 
     label: str
     description: str
     role: Role | None = None
     to: Role | None = None
-    own: Role | None = None  # bones of its own, one on each side, which the skin lies over
+    own: Role | None = None  # bones of its own, one on each side, under the skin
     along: float = 0.5
     out: tuple[float, float, float] = (1.0, 0.0, 0.0)
-    height: float | None = None  # how far up the skin that the bone carries, instead of `along`
-    beneath: bool = False  # what is in front of a body that stands is below one on four legs
+    height: float | None = None  # height share of the skin that the bone carries, in place of `along`
+    beneath: bool = False  # turns from the front of a standing body to the underside of one on four legs
     girth: float = 1.0
     pair: bool = False  # one centre on each side
-    limbs: tuple[str, ...] = ()  # what the names of a limb's bones begin with
+    limbs: tuple[str, ...] = ()  # first words of the names of the limb's bones
     amount: float = 1.0
 
 
@@ -66,7 +66,7 @@ PARTS = {
 
 @dataclass(frozen=True)
 class PatchCentre:
-    """Where a patch is looked for: from a point near a bone outwards; how large it is goes by the way from `inside`."""
+    """Start and direction of the search for a patch, from a point near a bone outwards; the distance from `inside` gives its size."""
 
     bone: int
     origin: np.ndarray  # [3]
@@ -84,7 +84,7 @@ class Skeleton:
     tails: np.ndarray
 
     def forward(self) -> np.ndarray:
-        """Which way the character looks: where its feet point, or else -Y; a unit vector without height."""
+        """Returns the direction in which the feet point, or else -Y; a horizontal unit vector."""
         total = np.zeros(3)
         for i, name in enumerate(self.names):
             if words(name)[0] in {"foot", "toe", "toes", "toebase", "ball"}:
@@ -97,11 +97,11 @@ class Skeleton:
         return total / size
 
     def limb(self, starts: tuple[str, ...]) -> list[int]:
-        """The bones whose names begin with one of the words, and those below them."""
+        """Returns the bones whose names begin with one of the words, and those below them."""
         return self.with_below(i for i, name in enumerate(self.names) if words(name)[0].startswith(starts))
 
     def with_below(self, bones) -> list[int]:
-        """`bones` and all that hang on them."""
+        """Returns `bones` and all bones below them."""
         chosen = set(bones)
         for i in range(len(self.names)):
             above, steps = int(self.parents[i]), 0
@@ -115,7 +115,7 @@ class Skeleton:
 def patch_centres(
     part: Part, skeleton: Skeleton, carried: Callable[[int], np.ndarray], bone: str = ""
 ) -> list[PatchCentre]:
-    """Where to look for the patches of a part, at `bone` or else where names tell; none where no bone is named like it.
+    """Returns the centres of a part's patches, at `bone` or else by bone names; empty where no bone has a fitting name.
 
     `carried(bone)`: the points of the skin [m, 3] that mostly follow a bone.
     """
@@ -133,7 +133,7 @@ def patch_centres(
         tail = (skeleton.tails if skeleton.parents[end] == index else skeleton.heads)[end]
     way = tail - head
     share = part.along
-    if part.beneath:  # bellies hang to the hips of who stands, and to the middle of who does not
+    if part.beneath:  # bellies hang near the hips of a standing body, in the middle of one on four legs
         share += (0.5 - share) * (1.0 - abs(float(way[2])) / max(float(np.linalg.norm(way)), 1e-30))
     origin = head + share * way
     skin = carried(index) if part.height is not None else np.empty((0, 3))
@@ -145,7 +145,7 @@ def patch_centres(
 
 
 def own_centres(part: Part, skeleton: Skeleton) -> list[PatchCentre]:
-    """The centres over bones that are made for the part: the skin nearest to their ends."""
+    """Returns the centres over the part's own bones: the skin nearest to their tails."""
     if part.own is None:
         return []
     found = (find(skeleton.names, part.own, side, skeleton.parents) for side in ("L", "R", ""))
@@ -154,7 +154,7 @@ def own_centres(part: Part, skeleton: Skeleton) -> list[PatchCentre]:
 
 
 def directions(part: Part, forward: np.ndarray, bone: np.ndarray) -> list[np.ndarray]:
-    """Which ways out from a bone (its vector, [3]) the centres of a part lie, unit vectors."""
+    """Returns the directions from a bone (its vector, [3]) to the centres of a part, unit vectors."""
     up = np.array([0.0, 0.0, 1.0])
     side = np.cross(forward, up)
     length = np.linalg.norm(bone)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which bone is which, by the names that rigs usually give them.
+"""Roles of bones, recognised by the names that rigs usually give them.
 
-A name is cut into words at separators, capitals and digits: prefixes that say nothing (`mixamorig:`, `DEF-`, `b_`) are left
-out, a side is told apart (`.L`, `_l`, `Left`, a single `L` in front), numbers are kept as an order.
+A name is cut into words at separators, capitals and digits: prefixes without meaning (`mixamorig:`, `DEF-`, `b_`) are left out, the
+side is read (`.L`, `_l`, `Left`, a single `L` in front), and numbers are kept as an order.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-#: Words that only say that it is a bone, or whose.
+#: Words that only mark a bone, or its owner.
 EMPTY = {"mixamorig", "def", "b", "bip", "cc", "base", "jnt", "joint", "bone", "sk", "bind", "valvebiped", "j", "c"}
 SIDES = {"l": "L", "left": "L", "r": "R", "right": "R"}
 WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -18,7 +18,7 @@ WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
 @dataclass(frozen=True)
 class Role:
-    """The stems that a bone may be called by, the likeliest first; among numbered ones the first or the last."""
+    """Possible name stems of a bone, the likeliest first; among numbered bones the first or the last."""
 
     called: str  # in a sentence
     stems: tuple[str, ...]
@@ -36,7 +36,7 @@ NECK = Role("the neck", ("neck", "throat", "necklower"))
 
 
 def words(name: str) -> tuple[str, str, tuple[int, ...]]:
-    """(stem, side, numbers) of a bone's name: `mixamorig:LeftForeArm` -> ("forearm", "L", ())."""
+    """Returns (stem, side, numbers) of a bone's name: `mixamorig:LeftForeArm` -> ("forearm", "L", ())."""
     stem, side, numbers = [], "", []
     for word in WORDS.findall(name):
         plain = word.lower()
@@ -53,16 +53,16 @@ def words(name: str) -> tuple[str, str, tuple[int, ...]]:
 
 
 def on_other_sides(one: list[str], other: list[str]) -> bool:
-    """Whether two chains of bones are one on the left and one on the right, as far as their names say."""
+    """Returns whether the names of two chains of bones mark one as left and one as right."""
     sides = [{side for _, side, _ in map(words, names) if side} for names in (one, other)]
     return all(len(side) == 1 for side in sides) and sides[0] != sides[1]
 
 
 def find(names: list[str], role: Role, side: str = "", parents=None) -> str | None:
-    """The bone of `names` that plays `role` on `side` ("L", "R" or "" for the middle).
+    """Returns the bone of `names` with `role` on `side` ("L", "R" or "" for the middle).
 
-    parents: the place of each one's parent in `names`, or -1; then the order along a chain counts, not that of numbers
-    (MakeHuman counts the spine from above).
+    parents: the index of each bone's parent in `names`, or -1; then the order along a chain counts, not that of numbers (MakeHuman
+    counts the spine from above).
     """
     known = [(name, *words(name)) for name in names]
     numbered = rigify_spine(known, role)
@@ -80,7 +80,7 @@ def find(names: list[str], role: Role, side: str = "", parents=None) -> str | No
 
 
 def depth(index: int, parents) -> int:
-    """How many bones are above bone `index`."""
+    """Returns the number of bones above bone `index`."""
     count = 0
     while parents[index] >= 0 and count <= len(parents):
         index, count = parents[index], count + 1
@@ -88,7 +88,7 @@ def depth(index: int, parents) -> int:
 
 
 def rigify_spine(known, role: Role) -> str | None:
-    """Rigify calls chest, neck and head `spine.003` to `spine.006`."""
+    """Returns the bone of a role in Rigify's spine, where chest, neck and head are `spine.003` to `spine.006`; None in other rigs."""
     numbers = {(n[-1] if n else 0): name for name, stem, side, n in known if stem == "spine" and not side}
     if 6 not in numbers or any(stem == "head" for _, stem, _, _ in known):
         return None
@@ -96,6 +96,6 @@ def rigify_spine(known, role: Role) -> str | None:
 
 
 def find_pair(names: list[str], role: Role, parents=None) -> list[tuple[str, str]]:
-    """(side, bone) of the left and the right one, as far as they are there."""
+    """Returns (side, bone) of the left and the right bone, of those that exist."""
     found = ((side, find(names, role, side, parents)) for side in ("L", "R"))
     return [(side, bone) for side, bone in found if bone is not None]

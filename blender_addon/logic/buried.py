@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bones that lie in something in a clip, found once, and what the artist reads about them: contact moves flesh, not bones."""
+"""Bones that lie inside something in a clip, and notes on them: contact moves flesh, not bones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .sentences import listed, plural, spans
 
-#: So many bones in one place are named, and so many places; the rest is counted.
+#: Largest number of bones named in one place, and of places; the rest is counted.
 BONES, PLACES = 3, 3
 
 
@@ -17,15 +17,15 @@ BONES, PLACES = 3, 3
 class Buried:
     """Bones, by number, that lie in one place."""
 
-    thing: int  # what they lie in, of what the clip counts besides its own body; -1: the flesh of the body itself
-    partner: int  # whose flesh, where it is the body's own
-    bones: tuple[int, ...]  # those that lie deepest first
+    thing: int  # index among the clip's things apart from its own body; -1: the body's own flesh
+    partner: int  # bone of that flesh, where it is the body's own
+    bones: tuple[int, ...]  # deepest first
     frames: tuple[int, ...]
     deepest: float  # metres
 
 
 def buried_in(clip: Any, frames: range, body: int = 0) -> tuple[Buried, ...]:
-    """Of a clip that shows `frames` and is of the body with that number in its scene; places that are there longest first."""
+    """Returns the buried bones in a clip that shows `frames`, for body number `body` of its scene; most frames first."""
     depths: dict[tuple[int, int], dict[int, float]] = {}
     when: dict[tuple[int, int], list[int]] = {}
     for index, frame in enumerate(frames):
@@ -45,7 +45,7 @@ def buried_in(clip: Any, frames: range, body: int = 0) -> tuple[Buried, ...]:
 
 
 def told_once(all_: tuple[Buried, ...]) -> list[Buried]:
-    """The same without those that say again that two bones of the body lie in each other."""
+    """Returns the places without repeats, in which two bones of the body lie in each other."""
     found: list[Buried] = []
     for one in all_:
         own = [(each.bones, each.partner) for each in found if each.thing < 0]
@@ -58,7 +58,7 @@ def told_once(all_: tuple[Buried, ...]) -> list[Buried]:
 def buried_notes(
     all_: tuple[Buried, ...], bones: tuple[str, ...], things: list[str], length: Callable[[float], str]
 ) -> list[str]:
-    """What the artist reads about bones that lie in something, at most one sentence; `things`: as sentences show them."""
+    """Returns at most one sentence on bones that lie in something; `things`: their names in sentences."""
     places = told_once(all_)
     if not places:
         return []

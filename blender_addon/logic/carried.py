@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a moving surface carries along: small parts (eyes, teeth, buttons), clothes that lie on it, doubled vertices that sculpts part."""
+"""Vertices that a moving surface carries along: small parts (eyes, teeth, buttons), clothes, doubled vertices that sculpts part."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import numpy as np
 from . import sculpts
 from .layers import components
 
-#: Parts of at least this share of the largest one's area, and as far from it in parts of the size, move by themselves; so many at most.
+#: Parts that move by themselves: least share of the largest one's area, least distance from it as a part of the size, largest
+#: number.
 LARGE, APART, MOST = 0.25, 0.03, 6
-#: A carried part smaller than this part of the size keeps its shape. Of a person 16 cm: eyes, teeth, buttons.
+#: Size, as a part of the body's, below which a carried part keeps its shape. For a person 16 cm: eyes, teeth, buttons.
 SMALL = 0.08
-#: So many more parts than where doubles are welded, and it is the sculpts that tear the mesh.
+#: Surplus of parts, against those with doubles welded, from which on the sculpts tear the mesh.
 TORN = 4
-#: Points of a part that are asked how far away it is. Their median is that of all to a sixteenth, counted in ranks.
+#: Points of a part for which distances are measured. Their median is that of all to a sixteenth, counted in ranks.
 ASKED = 64
 
 
@@ -28,22 +29,22 @@ class Carried:
     vertices: np.ndarray  # int64[r]
     corners: np.ndarray  # int64[r, 3] the points beneath each
     shares: np.ndarray  # float64[r, 3]
-    group: np.ndarray  # int64[r] which of them move as one
-    parted: int  # so many are doubled vertices that sculpts part, the last ones
+    group: np.ndarray  # int64[r] vertices with one number move as one
+    parted: int  # number of doubled vertices that sculpts part, the last ones
 
     def moved(self, displacements: np.ndarray) -> np.ndarray:
-        """What displacements [..., m, 3] of the points move the vertices by, [..., r, 3]."""
+        """Returns the displacements [..., r, 3] of the vertices for displacements [..., m, 3] of the points."""
         each = (self.shares[:, :, None] * displacements[..., self.corners, :]).sum(axis=-2)
         return sculpts.means(each, self.group)[..., self.group, :]
 
 
 def parts(triangles: np.ndarray, count: int) -> np.ndarray:
-    """For each of `count` points the part that triangles join it to, numbered from 0."""
+    """Returns for each of `count` points the connected part of the triangles that it is in, numbered from 0."""
     return components(count, triangles[:, [0, 1, 1, 2]].reshape(-1, 2))
 
 
 def leading(points: np.ndarray, triangles: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """Which triangles move by themselves: those of the largest part, and of other large ones that stand apart, bool[t]."""
+    """Returns whether each triangle moves by itself, bool[t]: in the largest part, or another large one that stands apart."""
     area = np.bincount(label[triangles[:, 0]], sculpts.areas(points, triangles)[1])
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
     chosen: list[int] = []
@@ -61,9 +62,9 @@ def leading(points: np.ndarray, triangles: np.ndarray, label: np.ndarray) -> np.
 
 
 def joined(thew: Any, shapes: np.ndarray, triangles: np.ndarray, size: float) -> tuple[sculpts.Welded, Carried | None]:
-    """The surface that moves by itself, and what rides on it.
+    """Returns the surface that moves by itself, and the vertices that ride on it.
 
-    `shapes` [k, n, 3], the basis first. Doubles that a shape parts stay apart, unless the mesh would fall to pieces.
+    `shapes` [k, n, 3], the basis first. Doubled vertices that a shape parts stay apart, unless the mesh would fall to pieces.
     """
     welded, torn = sculpts.weld(shapes, triangles, size), False
     if not len(welded.triangles):
@@ -85,7 +86,7 @@ def joined(thew: Any, shapes: np.ndarray, triangles: np.ndarray, size: float) ->
 
 
 def _with_parted(riders: Carried, parted: np.ndarray, point: np.ndarray) -> Carried:
-    """Besides, doubled vertices `parted` [p] that ride on points of their own, each for itself."""
+    """Adds doubled vertices `parted` [p], which ride on their own points, each for itself."""
     count = len(parted)
     return Carried(
         np.concatenate([riders.vertices, parted]),
@@ -99,7 +100,7 @@ def _with_parted(riders: Carried, parted: np.ndarray, point: np.ndarray) -> Carr
 def _ride(
     thew: Any, points: np.ndarray, triangles: np.ndarray, riders: np.ndarray, places: np.ndarray, part: np.ndarray
 ) -> Carried:
-    """Vertices `riders` [r] at `places` [r, 3] of parts `part` [r] on the nearest places of a surface."""
+    """Places vertices `riders` [r] at `places` [r, 3], of parts `part` [r], on the nearest points of a surface."""
     if not len(riders):
         none = np.empty(0, dtype=np.int64)
         return Carried(none, np.empty((0, 3), dtype=np.int64), np.empty((0, 3)), none, 0)

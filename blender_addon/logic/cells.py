@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cells of the lattice that are folded: how many in a clip, and which."""
+"""Folded cells of the lattice: their number in a clip, and the flattest ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: The frames at the corners of a cell by its number of corners, (corner, three neighbours): tetrahedron, prism (bottom, then
-#: top), hexahedron (i + 2 j + 4 k).
+#: Frames at the corners of a cell by its number of corners, (corner, three neighbours): tetrahedron, prism (bottom, then top),
+#: hexahedron (i + 2 j + 4 k).
 CORNER_FRAMES = {
     4: ((0, 1, 2, 3),),
     6: tuple((i + k, (i + 1) % 3 + k, (i + 2) % 3 + k, i + 3 - k) for k in (0, 3) for i in range(3)),
@@ -15,8 +15,10 @@ CORNER_FRAMES = {
 
 
 def inverted(clip) -> int:
-    """The most of them in any frame that are the flesh's own: those that the bones alone fold are left out, since no stiffness and no
-    finer lattice unfolds them."""
+    """Returns the most cells that the flesh itself inverts in any frame.
+
+    Cells that the bones alone fold are left out, since neither stiffness nor a finer lattice unfolds them.
+    """
     counts = np.asarray(clip.inverted_cells)
     folded = getattr(clip, "folded_cells", None)
     if folded is not None:
@@ -25,9 +27,9 @@ def inverted(clip) -> int:
 
 
 def flattest(cells, rest: np.ndarray, posed: np.ndarray, among: set[int], count: int) -> list[int]:
-    """Of the cells with a corner that hangs wholly on vertices `among` those the `count` that are flattest, the flattest first.
+    """Returns the `count` flattest cells, the flattest first, among cells with a corner that hangs wholly on vertices `among`.
 
-    rest, posed [k, 3]: the lattice's vertices; how flat a cell is: the least volume at such a corner beside that at rest.
+    rest, posed [k, 3]: the lattice's vertices. Flatness is the least ratio of posed to rest volume at such a corner.
     """
     found = []
     for i, cell in enumerate(cells):
@@ -40,6 +42,6 @@ def flattest(cells, rest: np.ndarray, posed: np.ndarray, among: set[int], count:
 
 
 def volumes(points: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The volume that the three edges of each corner frame [m, 4] span, [m]."""
+    """Returns the volume that the three edges of each corner frame [m, 4] span, [m]."""
     corner = points[frames]
     return np.linalg.det(corner[:, 1:] - corner[:, :1])

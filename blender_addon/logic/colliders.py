@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Things that flesh collides with, at every pose that was read, and how the core is told of their motion."""
+"""Colliders at every pose that was read, and their motion in the core's terms."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from .spaces import Place, is_singular, transform
 
-#: Maps that stretch by no more than this are turns: object matrices come in single precision.
+#: Largest stretch of a map that counts as a rotation: object matrices come in single precision.
 STIFF = 1e-4
-#: So many vertices of a deforming mesh tell how it goes. Evenly by number; the corners of a box and as many more.
+#: Vertices of a deforming mesh that trace its motion. Evenly by number; the corners of a box and as many more.
 TRACED = 16
 
 
@@ -24,33 +24,33 @@ class Collider:
     key: tuple[str, str]  # its name, and the file that it is linked from or ""
     triangles: np.ndarray  # int32[t, 3]
     matrices: np.ndarray  # [f, 4, 4] world matrices
-    shapes: tuple[np.ndarray, ...]  # float32[n, 3] for each of them, object space: one array as long as nothing changes
+    shapes: tuple[np.ndarray, ...]  # float32[n, 3] for each matrix, object space: the same array while nothing changes
 
     @property
     def name(self) -> str:
-        """As the sentences show it."""
+        """Returns the name for sentences."""
         return f"“{self.key[0]}”"
 
     @property
     def rigid(self) -> bool:
-        """Whether nothing but the matrix changes."""
+        """Returns whether only the matrix changes."""
         return all(shape is self.shapes[0] for shape in self.shapes)
 
     @property
     def moves(self) -> bool:
-        """Whether it is ever anywhere else."""
+        """Returns whether it ever moves."""
         return not (self.rigid and (self.matrices == self.matrices[0]).all())
 
     def world(self, index: int) -> np.ndarray:
-        """Its vertices at a pose, Blender's world, float64[n, 3]."""
+        """Returns its vertices at a pose, Blender's world, float64[n, 3]."""
         return transform(self.matrices[index], self.shapes[index].astype(np.float64))
 
     def picked(self, rows: np.ndarray) -> Collider:
-        """The same at those poses alone, in that order."""
+        """Returns the collider at those poses alone, in that order."""
         return replace(self, matrices=self.matrices[rows], shapes=tuple(self.shapes[row] for row in rows))
 
     def area(self, index: int) -> float:
-        """Of its surface at a pose, as a part of the square of its size; 0 of a point."""
+        """Returns the surface area at a pose over the square of its size; 0 for a point."""
         corners = self.world(index)[self.triangles]
         size = float(np.ptp(corners.reshape(-1, 3), axis=0).max())
         crosses = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -58,13 +58,13 @@ class Collider:
 
     @property
     def rest(self) -> int:
-        """A pose in which it is not flat to a line or a point: the first; -1 where there is none."""
+        """Returns the first pose in which it is not flat to a line or a point; -1 without one."""
         if self.rigid and not is_singular(self.matrices[0]):
             return 0 if self.area(0) > 1e-9 else -1
         return next((index for index in range(len(self.shapes)) if self.area(index) > 1e-9), -1)
 
     def given(self, place: Place) -> tuple[np.ndarray, np.ndarray | None]:
-        """Its vertices [n, 3] in metres, and its motion as the core takes it: maps [f, 4, 4], vertices [f, n, 3], or None."""
+        """Returns its vertices [n, 3] in metres, and its motion in the core's form: maps [f, 4, 4], vertices [f, n, 3], or None."""
         rest = max(self.rest, 0)
         vertices = place.points(self.world(rest))
         if not self.moves:
@@ -75,7 +75,7 @@ class Collider:
         return vertices, np.stack([place.points(self.world(index)) for index in range(len(self.shapes))])
 
     def trace(self, place: Place, size: float) -> np.ndarray:
-        """Where it goes as points [f, k, 4, 3], metres, no farther than `size`: to be looked at like bones."""
+        """Returns its motion as points [f, k, 4, 3], metres, scaled to at most `size`: for the same tests as bones."""
         some = np.unique(np.linspace(0, len(self.shapes[0]) - 1, TRACED).astype(int))
         corners = [shape[some].astype(np.float64) for shape in self.shapes]
         points = place.points(np.stack([transform(m, x) for m, x in zip(self.matrices, corners, strict=True)]))
@@ -84,7 +84,7 @@ class Collider:
         return np.repeat(points[:, :, None], 4, axis=2)
 
     def path(self, place: Place) -> np.ndarray:
-        """Where its middle goes, metres, [f, 3]."""
+        """Returns the path of its middle, metres, [f, 3]."""
         middles: dict[int, np.ndarray] = {}  # by array: one as long as nothing changes
         for shape in self.shapes:
             if id(shape) not in middles:
@@ -94,7 +94,7 @@ class Collider:
 
 
 def turned(matrix: np.ndarray) -> np.ndarray:
-    """An affine map [4, 4] that is a turn but for rounding as a turn; others as they are."""
+    """Returns an affine map [4, 4] that is a rotation within rounding as an exact rotation; others unchanged."""
     left, sizes, right = np.linalg.svd(matrix[:3, :3])
     if np.abs(sizes - 1.0).max() > STIFF:
         return matrix
@@ -105,15 +105,15 @@ def turned(matrix: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Colliders:
-    """All that the flesh of one object collides with."""
+    """All colliders of one object's flesh."""
 
-    asked: tuple = ()  # what was to be read: see `scene.colliders.Asked.which`
+    asked: tuple = ()  # identities of the colliders to read: see `scene.colliders.Asked.which`
     each: tuple[Collider, ...] = ()
     problems: tuple[str, ...] = ()  # why others are left out, sentences
 
     @cached_property
     def digest(self) -> bytes:
-        """A hash of where all of them are; b"" where there are none."""
+        """Returns a hash of the places of all of them; b"" without colliders."""
         digest = hashlib.blake2b(digest_size=16)
         for collider in self.each:
             digest.update(repr((collider.key, collider.triangles.shape, len(collider.shapes))).encode())
@@ -124,14 +124,14 @@ class Colliders:
         return digest.digest() if self.each else b""
 
     def picked(self, rows: np.ndarray) -> Colliders:
-        """The same at those poses alone, in that order."""
+        """Returns the colliders at those poses alone, in that order."""
         return replace(self, each=tuple(each.picked(rows) for each in self.each))
 
     def led(self, maps: np.ndarray) -> Colliders:
-        """The same, moved at each pose by the affine map of the world [f, 4, 4] of that pose."""
+        """Returns the colliders, moved at each pose by that pose's affine map of the world [f, 4, 4]."""
         return replace(self, each=tuple(replace(each, matrices=maps @ each.matrices) for each in self.each))
 
     def trace(self, place: Place, size: float) -> np.ndarray | None:
-        """Where those that move go, as of `Collider.trace`; None where all stand still."""
+        """Returns the traces of those that move, as in `Collider.trace`; None where all stand still."""
         traces = [each.trace(place, size) for each in self.each if each.moves]
         return np.concatenate(traces, axis=1) if traces else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What touched in a clip, found once, and what the artist reads about it."""
+"""Contacts in a clip, found once, and notes on them for the artist."""
 
 from __future__ import annotations
 
@@ -14,66 +14,66 @@ from .errors import sentence
 from .played import Led, Played
 from .sentences import listed, plural, spans
 
-#: The methods whose flesh can touch.
+#: Methods with contact.
 METHODS = frozenset({"hyperelastic", "warped", "warped_vertex", "linear", "modal"})
 
-#: Of these the one of which the surface alone is parted, frame by frame, and what the panel says with it.
+#: The one whose surface alone is parted, frame by frame, and the panel's note on it.
 PARTED = "modal"
 CARRIED = "hyperelastic"
-"""The method that shows bent joints as the core's joint shape has them, and of its lattice's own bend only what parts folds."""
+"""The method that shows bent joints by the core's joint shape; of its lattice's own bend it takes only what parts folds."""
 ON_THE_SURFACE = "With Modal the surface alone is parted in each frame: nothing is pushed, and nothing rubs."
 
-#: The methods whose flesh can be simulated together with other flesh, and what the panel says with any other.
+#: Methods whose flesh can be simulated together with other flesh, and the panel's note on any other.
 TOGETHER = METHODS - {PARTED}
 ALONE = "With this method it touches no other flesh: choose Hyperelastic under Advanced"
 
-#: What the panel says with any other method.
+#: The panel's note on any other method.
 UNTOUCHABLE = "This method knows no contact: choose Hyperelastic under Advanced."
 
-#: Skins that overlap by less than this part of the body's size lie on each other, for all that can be seen. A millimetre of a person; the
-#: core overlooks bones that lie in something by as much.
+#: Overlap, as a part of the body's size, below which skins seem to touch. A millimetre of a person; the core overlooks bones that
+#: lie in something by as much.
 VISIBLE = 5e-4
 
-#: So many pairs of parts are named; the rest is counted. With more it is no sentence any more.
+#: Largest number of pairs of parts that are named; the rest is counted. More make no sentence.
 NAMED = 3
 
-#: So much more of the joints' elastic shape shows that a fold of the skin was parted, 0 to 1.
+#: Least extra share of the joints' elastic shape, 0 to 1, that marks a parted fold of the skin.
 FOLDED = 0.05
 
 
 @dataclass(frozen=True)
 class Thing:
-    """Something besides the body that its flesh touches: other flesh, or what it collides with."""
+    """An object that the body's flesh touches: other flesh, or a collider."""
 
-    name: str  # as sentences show it
-    gap: float = 0.0  # what is kept from it besides the thickness of the flesh, metres
+    name: str  # for sentences
+    gap: float = 0.0  # gap kept in addition to the thickness of the flesh, metres
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two parts that touch, by number: the bones that weigh most there, or a bone and a thing."""
+    """Two parts that touch, by number: the bones with the largest weights there, or a bone and a thing."""
 
     parts: tuple[int, int]
     frames: tuple[int, ...]
-    force: float  # N, all frames added up
+    force: float  # N, sum over all frames
 
 
 @dataclass(frozen=True)
 class Met:
-    """What touched of one kind, the body itself or other things, in the frames of a clip."""
+    """Contacts of one kind, with the body itself or with other things, in the frames of a clip."""
 
-    frames: tuple[int, ...] = ()  # in which anything touched
-    pairs: tuple[Pair, ...] = ()  # those that press most first
-    deepest: float = 0.0  # metres: how far skins overlap at most
-    worst: int = 0  # the frame in which they do
-    left: int = 0  # points that visibly overlap in that frame
+    frames: tuple[int, ...] = ()  # frames with contact
+    pairs: tuple[Pair, ...] = ()  # by falling force
+    deepest: float = 0.0  # largest overlap of skins, metres
+    worst: int = 0  # frame of the largest overlap
+    left: int = 0  # number of points that visibly overlap in that frame
 
 
 class Meeting:
-    """Gathers a `Met` frame by frame."""
+    """Builds a `Met` frame by frame."""
 
     def __init__(self, size: float, ordered: bool, parted: bool) -> None:
-        """`ordered`: the two parts of a pair are of different kinds; `parted`: on the surface alone, without forces."""
+        """Starts empty; `ordered`: the two parts of a pair are of different kinds; `parted`: on the surface alone, without forces."""
         self.size, self.ordered, self.parted = size, ordered, parted
         self.frames: list[int] = []
         self.deepest, self.worst, self.left = 0.0, 0, 0
@@ -81,8 +81,10 @@ class Meeting:
         self.when: dict[tuple[int, int], list[int]] = {}
 
     def add(self, frame: int, both: np.ndarray, force: np.ndarray, overlaps: np.ndarray, known: np.ndarray) -> None:
-        """Contacts of one frame: parts [c, 2], forces [c] (N), overlaps [c] (m), and of which both parts are known, bool[c]."""
-        meet = (force > 0.0) | (overlaps > 0.0) | self.parted  # others have parted just now
+        """Adds the contacts of one frame: parts [c, 2], forces [c] (N), overlaps [c] (m), and whether both parts are known,
+        bool[c].
+        """
+        meet = (force > 0.0) | (overlaps > 0.0) | self.parted  # others have just parted
         if not meet.any():
             return
         self.frames.append(frame)
@@ -98,7 +100,7 @@ class Meeting:
             self.when.setdefault((a, b), []).append(frame)
 
     def met(self) -> Met:
-        """All of it."""
+        """Returns the result."""
         ranked = sorted(self.forces, key=lambda pair: (-self.forces[pair], pair))
         pairs = tuple(Pair(pair, tuple(self.when[pair]), self.forces[pair]) for pair in ranked)
         return Met(tuple(self.frames), pairs, self.deepest, self.worst, self.left)
@@ -106,14 +108,14 @@ class Meeting:
 
 @dataclass(frozen=True)
 class Touching:
-    """What touched in the frames of a clip."""
+    """Contacts in the frames of a clip."""
 
     size: float  # of the body, metres
     bones: tuple[str, ...]
-    things: tuple[Thing, ...]  # what else it was to touch
-    itself: Met | None = None  # None: the body was not to touch itself
-    others: Met = Met()  # pairs are of a bone, or one more than there are where none weighs, and a thing
-    strongest: float = 0.0  # the largest force of a contact, N
+    things: tuple[Thing, ...]  # the other objects of contact
+    itself: Met | None = None  # None: the body has no contact with itself
+    others: Met = Met()  # pairs of a bone (or the number of bones, where none weighs) and a thing
+    strongest: float = 0.0  # largest force of a contact, N
     held: tuple[int, ...] = ()  # frames with cells that bones alone hold folded
     buried: tuple[Buried, ...] = ()  # bones that lie in something
     folded: tuple[int, ...] = ()  # frames in which folds of the skin itself were parted
@@ -133,10 +135,11 @@ class Touching:
         body: int = 0,
         may_stiffen: bool = False,
     ) -> Touching:
-        """Of a clip that shows `frames`; weights [n, b] say of which bone a vertex is, `thickness` is kept between skins, metres;
-        `parted`: on the surface alone, without forces; `may_stiffen`: its joints could be more elastic.
+        """Gathers the contacts of a clip that shows `frames`.
 
-        `body`: which of the bodies of the clip's scene it is; all that it counts besides are the `things`, in that order.
+        Weights [n, b] assign vertices to bones; `thickness` is the gap between skins, metres; `parted`: on the surface alone,
+        without forces; `may_stiffen`: its joints could be more elastic. `body`: its index among the bodies of the clip's scene; the
+        others are the `things`, in order.
         """
         weighs_most = np.where(weights.any(axis=1), weights.argmax(axis=1), len(bones))
         gaps = [thing.gap for thing in things]
@@ -166,15 +169,15 @@ class Touching:
 
 
 def held_at(clip: Any, index: int) -> int:
-    """How many cells bones alone hold near inversion at frame `index` of what a clip shows."""
+    """Returns the number of cells that bones alone hold near inversion at frame `index` of a clip's display."""
     clip, at = clip.simulated(index) if isinstance(clip, (Played, Led)) else (clip, index)
     counts = clip.held_cells
     return int(counts[at % len(counts)])
 
 
 def said_of(touching: Touching, known: str) -> list[str]:
-    """Which parts touch which others, and when, unless these are the frames that are `known` already."""
-    partners: dict[tuple[int, str], list[int]] = {}  # by the part that touches and the words for the frames
+    """Returns phrases on parts that touch each other, with their frames unless these are `known`."""
+    partners: dict[tuple[int, str], list[int]] = {}  # by part and the words for the frames
     for pair in touching.itself.pairs[:NAMED]:
         one, other = pair.parts
         when = spans(pair.frames)
@@ -190,8 +193,8 @@ def said_of(touching: Touching, known: str) -> list[str]:
 
 
 def said_of_things(touching: Touching) -> list[str]:
-    """Which parts touch which things, and when."""
-    parts: dict[tuple[str, str], list[str]] = {}  # by the thing and the words for the frames
+    """Returns phrases on parts that touch things, with their frames."""
+    parts: dict[tuple[str, str], list[str]] = {}  # by thing and the words for the frames
     for pair in touching.others.pairs[:NAMED]:
         bone, thing = pair.parts
         name = f"“{touching.bones[bone]}”" if bone < len(touching.bones) else "skin that no bone carries"
@@ -204,7 +207,7 @@ def said_of_things(touching: Touching) -> list[str]:
 
 
 def left_over(met: Met, size: float, length: Callable[[float], str]) -> str:
-    """What is seen to overlap still, to go on a sentence with; "" where nothing does."""
+    """Returns the end of a sentence on overlaps that remain visible; "" without any."""
     if met.deepest <= VISIBLE * size or not met.left:
         return ""
     points = plural(met.left, "point still overlaps, by", "points still overlap, by up to")
@@ -212,7 +215,7 @@ def left_over(met: Met, size: float, length: Callable[[float], str]) -> str:
 
 
 def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> list[str]:
-    """What the artist reads about contact in a clip, sentences; `length`: metres in the words that the scene shows them in."""
+    """Returns the artist's notes on contact in a clip, sentences; `length`: formats metres in the scene's units."""
     if touching is None:
         return []
     notes, itself, others = [], touching.itself, touching.others
@@ -242,12 +245,14 @@ def contact_notes(touching: Touching | None, length: Callable[[float], str]) -> 
 
 
 def joined(parts: list[str], met: Met) -> str:
-    """What touches, and how many pairs more."""
+    """Joins the phrases, with the number of pairs left out."""
     more = len(met.pairs) - NAMED
     return ", ".join([*parts, *([plural(more, "other pair touches", "other pairs touch")] if more > 0 else [])])
 
 
 def levels(forces: np.ndarray, strongest: float, count: int) -> np.ndarray:
-    """Of `count` levels that of each force [c] beside the strongest: 0 hardly presses. By the root, so that light touches differ."""
+    """Returns the level, of `count`, of each force [c] relative to the strongest: 0 hardly presses. By the root, so that light
+    touches differ.
+    """
     share = np.sqrt(np.clip(forces / strongest, 0.0, 1.0)) if strongest > 0.0 else np.zeros(len(forces))
     return np.minimum((share * count).astype(int), count - 1)

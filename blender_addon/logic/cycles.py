@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a motion begins: as a cycle that has always been going on, with a run-in, or settled.
+"""The beginning of a motion: a cycle that has always been going on, a run-in, or settled.
 
-A range of frames is a cycle when its ends meet: the last pose, or the one that would follow it, is the first again. It may
-travel: then the last pose is the first one moved, and the character goes on about as fast at both ends. A range whose last
-key was left out, because it is the first, is known by its seam, which is as smooth as the motion around it.
+A range of frames is a cycle when its ends meet: the last pose, or the one that would follow it, is the first again. It may travel:
+then the last pose is the first one moved, and the character goes on about as fast at both ends. A range without its last key,
+because that equals the first, is recognised by its seam, which is as smooth as the motion around it.
 """
 
 from __future__ import annotations
@@ -18,68 +18,71 @@ from .spaces import is_singular, mirrors
 AUTOMATIC, CYCLE, PREROLL, SETTLED = "AUTOMATIC", "CYCLE", "PREROLL", "SETTLED"
 
 MEETS = 3e-4
-"""Poses are the same when no bone is off by more than this part of the body's size (the core asks for 1e-3)."""
+"""Largest distance between a bone's places in equal poses, as a part of the body's size (the core requires 1e-3)."""
 STILL = 1e-6
-"""Bones that never move farther than this part of the body's size in a frame stand still. More than ten times the rounding of single
-precision, in which Blender keeps matrices."""
+"""Largest step, as a part of the body's size, of a bone that stands still. More than ten times the rounding of single precision, in
+which Blender keeps matrices.
+"""
 FARTHER, ROUGHER = 1.1, 3.5
-"""At the seam of a cycle a bone may go so many times as far, and bend its way so many times as much, as around there."""
+"""Factors at the seam of a cycle by which a bone may go farther, and bend its path more, than around there."""
 AROUND = 3
-"""So many frames are around the seam. The seam's step is compared with three on either side, its two bends with two."""
+"""Frames around the seam. The seam's step is compared with three on either side, its two bends with two."""
 RUN_IN = 1.0 / 6.0
 """Seconds of a run-in. Four frames of film."""
 
 
 LEAD = 2.0
-"""Seconds before a range whose motion is heeded: by then less than a hundredth of a swing is left."""
+"""Seconds of motion before a range that are simulated: less than a hundredth of a swing is left by then."""
 LEAP, LEAPS = 0.1, 4.0
-"""A bone's head that goes farther than this part of the size in one frame, and so many times as far as in the frames beside it, was put
-there: from a pose of rest before the motion begins, or by a cut. A fast blow of a hand takes 0.2, but several frames."""
+"""Step of a bone's head, as a part of the size, and its ratio to the steps beside it, beyond which it was placed there: from a pose
+of rest before the motion begins, or by a cut. A fast blow of a hand takes 0.2, but several frames.
+"""
 JUMP = 0.5
-"""All bones that go farther than this part of the size in one frame, and so many times as far as beside it, are put elsewhere: who runs
-goes half as far."""
+"""Least step of all bones, as a part of the size, that makes a jump, if `LEAPS` times the steps beside it: a runner goes half as
+far.
+"""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """How the core is to simulate a range of poses."""
+    """The beginning of a range of poses, for the core."""
 
     preroll: int = 0
     """Frames of run-in."""
     period: int = 0
-    """After so many frames a cycle repeats; 0: it is none."""
+    """Frames after which a cycle repeats; 0: no cycle."""
     travels: bool = False
-    """The cycle repeats elsewhere."""
+    """Whether the cycle repeats elsewhere."""
     note: str = ""
-    """For the artist."""
+    """A sentence for the artist."""
 
     @property
     def key(self) -> tuple:
-        """What the simulation depends on."""
+        """Returns the inputs of the simulation."""
         return self.preroll, self.period, self.travels
 
     def options(self) -> dict:
-        """What `thew.simulate` is told."""
+        """Returns the options of `thew.simulate`."""
         return {"cyclic": self.period > 0, "preroll": self.preroll}
 
     def turn(self, rows: np.ndarray) -> np.ndarray:
-        """Of something [f + 1, ...] for every pose that was read, what is simulated: all, or one turn with its end."""
+        """Returns the simulated part of an array [f + 1, ...] over the poses: all of it, or one turn with its end."""
         if not self.period:
             return rows
         return rows[: self.period + 1] if self.travels else np.concatenate([rows[: self.period], rows[:1]])
 
     def before(self, maps: np.ndarray, frames: float) -> np.ndarray:
-        """The turns of the cycle that lead to poses `maps` [f + 1, b, 4, 4], so many frames of them or a little more."""
+        """Returns the turns of the cycle that lead to poses `maps` [f + 1, b, 4, 4], over at least `frames` frames."""
         return np.concatenate([move @ maps[: self.period] for move in self.moves_before(maps, frames)])
 
     def moves_before(self, maps: np.ndarray, frames: float) -> np.ndarray:
-        """How each of those turns is moved from the one that `maps` begin with, [turns, 4, 4]."""
+        """Returns the moves of those turns relative to the first turn of `maps`, [turns, 4, 4]."""
         step = moves(maps)[self.period] if self.travels else np.eye(4)
         back, turns = np.linalg.inv(step), int(np.ceil(frames / self.period))
         return np.stack([np.linalg.matrix_power(back, k) for k in range(turns, 0, -1)])
 
     def at(self, index: int) -> int:
-        """Which of the simulated frames shows frame `index` of the range."""
+        """Returns the simulated frame that shows frame `index` of the range."""
         return index % self.period if self.period and not self.travels else index
 
 
@@ -90,9 +93,9 @@ class Cycle:
     period: int
     """Frames after which it repeats."""
     closes: bool
-    """The pose after so many frames is the first again; otherwise the first follows the last of them."""
+    """Whether the pose after `period` frames is the first again; otherwise the first follows the last of them."""
     travel: float = 0.0
-    """How far one turn leads, metres."""
+    """Distance covered by one turn, metres."""
 
 
 def beginning(
@@ -106,10 +109,10 @@ def beginning(
     marked: bool = False,
     others: np.ndarray | None = None,
 ) -> Beginning:
-    """How to begin a motion of poses `maps` [f + 1, b, 4, 4], metres, the last of them only there to look ahead.
+    """Returns the beginning of a motion of poses `maps` [f + 1, b, 4, 4], metres; the last pose only looks ahead.
 
-    heads [b, 3] at rest; `first`: the number of the first frame; controls [f + 1, r] of the rigs; `marked`: somebody said
-    that this range is a cycle; others [f + 1, k, 4, 3]: where else something moves that must repeat too.
+    heads [b, 3] at rest; `first`: the number of the first frame; controls [f + 1, r] of the rigs; `marked`: somebody has marked
+    this range as a cycle; others [f + 1, k, 4, 3]: paths of other objects that must repeat too.
     """
     frames = len(maps) - 1
     if frames < 3:
@@ -129,8 +132,10 @@ def beginning(
 
 
 def lead(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -> int:
-    """How many of the poses `before` a range [l, b, 4, 4] lead into its poses `maps` [f + 1, b, 4, 4]: the motion that is there, from where
-    it begins or jumps last; 0 where all before it stands still."""
+    """Returns the number of poses `before` a range [l, b, 4, 4] that lead into its poses `maps` [f + 1, b, 4, 4].
+
+    They begin where the motion starts or last jumps; 0 where all before the range stands still.
+    """
     if not len(before):
         return 0
     path = trace(np.concatenate([before, maps]), heads, size)
@@ -145,7 +150,7 @@ def lead(before: np.ndarray, maps: np.ndarray, heads: np.ndarray, size: float) -
 
 
 def jumps(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
-    """The frames of poses `maps` [f, b, 4, 4] in which every bone is elsewhere than in the one before, as by a cut."""
+    """Returns the frames of poses `maps` [f, b, 4, 4] at which every bone jumps, as by a cut."""
     if len(maps) < 2:
         return np.empty(0, int)
     path = np.einsum("fbij,bj->fbi", maps[..., :3, :3], heads) + maps[..., :3, 3]
@@ -154,7 +159,7 @@ def jumps(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
 
 
 def _beside(steps: np.ndarray) -> np.ndarray:
-    """The larger one of the two steps beside each of `steps` [f]; none counts as 0."""
+    """Returns the larger of the two steps beside each of `steps` [f]; a missing one counts as 0."""
     return np.maximum(np.append(0.0, steps[:-1]), np.append(steps[1:], 0.0))
 
 
@@ -165,9 +170,10 @@ def repeating(
     sizes: Sequence[float],
     still: Sequence[bool],
 ) -> list[Beginning] | None:
-    """How several that touch each other begin as one cycle, which what stands still joins; None where they do not repeat together.
+    """Returns the beginnings of several bodies in contact as one common cycle, which bodies that stand still join; None without
+    one.
 
-    `wishes`: how each would begin alone; maps [f + 1, b, 4, 4] and paths (see `trace`) of each, in the same metres.
+    `wishes`: the beginning of each alone; maps [f + 1, b, 4, 4] and paths (see `trace`) of each, in the same metres.
     """
     periods = [wish.period for wish in wishes if wish.period]
     if not periods or not all(wish.period or stays for wish, stays in zip(wishes, still, strict=True)):
@@ -185,13 +191,13 @@ def repeating(
 
 
 def trace(maps: np.ndarray, heads: np.ndarray, size: float) -> np.ndarray:
-    """Where each bone's head and three points at the distance `size` from it go, [f, b, 4, 3]."""
+    """Returns the paths of each bone's head and of three points at the distance `size` from it, [f, b, 4, 3]."""
     points = heads[:, None] + size * np.concatenate([np.zeros((1, 3)), np.eye(3)])
     return np.einsum("fbij,bkj->fbki", maps[..., :3, :3], points) + maps[..., None, :3, 3]
 
 
 def as_points(controls: np.ndarray, size: float) -> np.ndarray:
-    """Controls [f, r] as points [f, r, 4, 3] that go as far as the size, to be looked at like bones."""
+    """Returns controls [f, r] as points [f, r, 4, 3] that move as far as the size, for the same tests as bones."""
     controls = np.nan_to_num(controls)
     points = np.zeros((*controls.shape, 4, 3))
     points[..., 0, 0] = controls * (size / np.maximum(np.ptp(controls, axis=0), 1e-12))
@@ -199,13 +205,13 @@ def as_points(controls: np.ndarray, size: float) -> np.ndarray:
 
 
 def cycle(path: np.ndarray, maps: np.ndarray, size: float, meant: bool = False) -> Cycle | None:
-    """The cycle that poses with this `path` (see `trace`; rigs may follow) make; `meant`: they make one, whatever their seam."""
+    """Returns the cycle in poses with this `path` (see `trace`; rigs may follow), or None; `meant`: the seam need not be smooth."""
     frames = len(path) - 1
     away = np.linalg.norm(path - path[0], axis=-1).max(axis=(1, 2)) / size
     within = min(MEETS, 0.02 * away[:-1].max())
     found = None
     for period in range(3, frames + 1):
-        # The pose after the last is held by some and not by others: it is heard only where it closes the range.
+        # The pose after the last frame may be held or move on: it counts only where it closes the range.
         last = max(frames, period + 1)
         if away[period] <= within and _apart(path[period:last], path[: last - period], size) <= within:
             # Slow motion comes near its beginning before it is there.
@@ -222,12 +228,12 @@ def cycle(path: np.ndarray, maps: np.ndarray, size: float, meant: bool = False) 
 
 
 def _apart(a: np.ndarray, b: np.ndarray, size: float) -> float:
-    """The largest distance of two poses' points [..., 3], as a part of the size."""
+    """Returns the largest distance between two poses' points [..., 3], as a part of the size."""
     return float(np.linalg.norm(a - b, axis=-1).max()) / size
 
 
 def guide(maps: np.ndarray) -> int | None:
-    """The first bone of poses [f, b, 4, 4] that the first of them does not flatten; None where it flattens all."""
+    """Returns the first bone of poses [f, b, 4, 4] that the first pose does not flatten; None where it flattens all."""
     return next((bone for bone in range(maps.shape[1]) if not is_singular(maps[0, bone])), None)
 
 
@@ -238,7 +244,7 @@ def moves(maps: np.ndarray) -> np.ndarray:
 
 
 def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
-    """How far a motion goes whose last pose is its first moved as a whole; 0.0: it is none, or does not go on steadily."""
+    """Returns the distance covered by a motion whose last pose is its first moved as a whole; 0.0: no such motion, or not steady."""
     if guide(maps) is None:
         return 0.0
     onwards = moves(maps)
@@ -257,15 +263,15 @@ def _travel(path: np.ndarray, maps: np.ndarray, size: float) -> float:
     ends = np.linalg.norm([centre[1] - centre[0], centre[-1] - centre[-2]], axis=1)
     carried = np.einsum("fij,bkj->fbki", onwards[:, :3, :3], path[0, :bones]) + onwards[:, None, None, :3, 3]
     if _apart(carried, path[:, :bones], size) <= 10.0 * MEETS:
-        return 0.0  # nothing but carried: every motion of one stiff thing looks like a turn that leads on
+        return 0.0  # only carried: every motion of one stiff thing looks like a turn that leads on
     steady = (ends > 0.5 * mean).all() and (ends < 2.0 * mean).all()
     return way if steady and way > 10.0 * MEETS * size else 0.0
 
 
 def _smooth(path: np.ndarray, onward: np.ndarray) -> bool:
-    """Whether the path goes on with `onward` as any pose follows another around there, for every bone."""
+    """Returns whether the path goes on with `onward` as smoothly as it runs around there, for every bone."""
     around = np.concatenate([path[-AROUND - 1 :], onward[: AROUND + 1]])
-    seam = len(path[-AROUND - 1 :]) - 1  # the step from there on is the seam's, the bends at both its ends know it
+    seam = len(path[-AROUND - 1 :]) - 1  # the step from there on is the seam's; the bends at both its ends involve it
     steps, bends = (np.linalg.norm(np.diff(around, n=n, axis=0), axis=-1).max(axis=2) for n in (1, 2))
     usual, usual_bends = np.delete(steps, seam, 0), np.delete(bends, [seam - 1, seam], 0)
     beside = np.maximum(steps[seam - 1], steps[seam + 1])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Modal flesh that is held at points and dragged by them: the constraints, steps of real time, and the status line.
+"""Modal flesh that is held at points and dragged by them: constraints, steps of real time, and the status line.
 
-The modes move from the shape at rest in the present pose; a point of the skin is dragged by one node of the flesh around it,
-whose target is corrected until the skin itself is where it is wanted. All in metres, in the axes of the flesh at rest.
+The modes move from the shape at rest in the present pose. A point of the skin is dragged by one node of the flesh around it, whose
+target is corrected until the skin itself is at the wanted place. All lengths are in metres, in the axes of the flesh at rest.
 """
 
 from __future__ import annotations
@@ -16,29 +16,30 @@ import numpy as np
 
 from .errors import Refusal
 
-#: Seconds of a step, and the most steps between two looks: a slow machine plays slower, and does not fall behind for ever.
+#: Seconds of a step, and the most steps between two updates: a slow machine plays slower, and does not fall behind for ever.
 STEP, MOST = 1.0 / 240.0, 12
-#: A target goes no farther than this part of the body's size in a step: what is dragged faster comes after. At 240 steps a second it
-#: crosses the body in a fifth of a second.
+#: Largest step of a target, as a part of the body's size: faster drags lag behind. At 240 steps a second it crosses the body in a
+#: fifth of a second.
 STRIDE = 0.02
-#: A target goes this part of its way in a step, all but 2 % of it within a fifth of a second.
+#: Part of its way that a target goes in a step: all but 2 % of it within a fifth of a second.
 SOON = 1.0 - math.exp(-STEP / 0.05)
-#: No point is dragged farther than this part of the body's size: modes know nothing of flesh that is torn out.
+#: Largest displacement of a dragged point, as a part of the body's size: modes do not describe torn flesh.
 FARTHEST = 0.75
-#: The part of a missing distance by which a target is corrected between two looks. Half: skin lags behind its node, and whole ones could be
-#: added twice.
+#: Part of a missing distance by which a target is corrected between two updates. Half: skin lags behind its node, and whole
+#: corrections could be added twice.
 CORRECTED = 0.5
-#: Flesh elsewhere goes no more times farther than the point that is dragged, or the point stays behind: bones hold it.
+#: Largest ratio of the displacement of other flesh to that of the dragged point, which otherwise stays behind: bones hold it.
 LEVERAGE = 4.0
-#: Swings below this part of the body's size are nothing to hold back. As much as a target goes in a step.
+#: Swings, as a part of the body's size, that are not held back. As much as a target goes in a step.
 SLACK = 0.02
-#: So much of its displacement a point is dragged whatever goes along, or it would never find back.
+#: Least part of its displacement that a point is dragged, or it would never return.
 LEAST = 0.02
-#: How quickly that is found, a part between two looks. All but a third in a twelfth of a second, at 60 looks a second.
+#: Part by which that share approaches its goal between two updates. All but a third in a twelfth of a second, at 60 updates a
+#: second.
 YIELDS = 0.2
-#: Flesh that swings by less than this part of the body's size is at rest. That is a fifth of a pixel of a body that fills 2,160 lines.
+#: Swing, as a part of the body's size, below which flesh is at rest. A fifth of a pixel of a body that fills 2,160 lines.
 QUIET = 1e-4
-#: A sentence stays so many seconds, or nobody could read it. Three words at 240 a minute; it stays on while flesh is slowed.
+#: Least seconds for which a sentence stays readable. Three words at 240 a minute; it stays on while flesh is slowed.
 READ = 0.7
 
 
@@ -49,7 +50,7 @@ class Clock:
         self.step, self.most, self._left = step, most, 0.0
 
     def steps(self, elapsed: float) -> int:
-        """How many steps are due after so many more seconds; what is beyond the most is left out for good."""
+        """Returns the number of steps due after `elapsed` more seconds; steps beyond the most are dropped for good."""
         self._left += max(elapsed, 0.0)
         due = int(self._left / self.step + 1e-9)
         self._left = 0.0 if due > self.most else max(self._left - due * self.step, 0.0)
@@ -62,25 +63,25 @@ class Grip:
 
     vertex: int
     node: int
-    wanted: np.ndarray  # [3] displacement of the vertex
-    prescribed: np.ndarray  # [3] displacement of the node that the simulation holds
-    start: np.ndarray  # [3] displacement of the vertex when it was taken
-    bends: np.ndarray  # [3, k, 3] how the flesh goes along when the node goes along an axis
+    wanted: np.ndarray  # [3] wanted displacement of the vertex
+    prescribed: np.ndarray  # [3] displacement of the node prescribed to the simulation
+    start: np.ndarray  # [3] displacement of the vertex when it was gripped
+    bends: np.ndarray  # [3, k, 3] displacement of the flesh for a unit displacement of the node along each axis
     more: np.ndarray  # [3] displacement of the node beyond that of the vertex
-    most: float  # how far it is dragged at most, metres
-    part: float = 1.0  # of the way, that flesh elsewhere allows
+    most: float  # largest drag, metres
+    part: float = 1.0  # part of the way that flesh elsewhere allows
 
     def displacement(self) -> np.ndarray:
-        """From where the vertex was taken to where it is wanted, no farther than points are dragged, [3]."""
+        """Returns the vector from the gripped place of the vertex to the wanted one, at most `most` long, [3]."""
         way = self.wanted - self.start
         return min(1.0, self.most / max(float(np.linalg.norm(way)), 1e-30)) * way
 
     def goal(self) -> np.ndarray:
-        """The displacement of the vertex that is gone for, [3]."""
+        """Returns the target displacement of the vertex, [3]."""
         return self.start + self.part * self.displacement()
 
     def allowed(self) -> float:
-        """The part of the way that bones allow, as long as nothing is turned far."""
+        """Returns the part of the way that bones allow, valid while rotations are small."""
         way = self.displacement()
         bent = np.linalg.norm(np.tensordot(way, self.bends, axes=1), axis=1).max()
         return min(1.0, LEVERAGE * float(np.linalg.norm(way)) / bent) if bent > 0.0 else 1.0
@@ -94,50 +95,50 @@ class Drag:
     ) -> None:
         """`nodes`: (indices [n, 8], shares [n, 8]) of the vertices in the lattice; `rest` [m]: the amplitudes at rest.
 
-        `deformer`: a `thew.Deformer` of the surface; `damping`: (1/s, s) as of `thew.ModalSimulation`.
+        `deformer`: a `thew.Deformer` of the surface; `damping`: (1/s, s) as in `thew.ModalSimulation`.
         """
         self.modes, self.deformer, self.size = modes, deformer, size
         self.simulation = thew.ModalSimulation(modes, STEP, damping=damping)
         self.rest = np.asarray(rest, dtype=np.float64)
         self.grips: list[Grip] = []
-        self.slowed = self.stopped = 0.0  # seconds for which that is still told
+        self.slowed = self.stopped = 0.0  # seconds for which that note stays on
         self._nodes, self._fixed = nodes, np.asarray(modes.fixed)
         shapes = np.asarray(modes.shapes)
         self._peaks = np.linalg.norm(shapes, axis=2).max(axis=1)
         self._shapes, self._eigenvalues = shapes, np.maximum(np.asarray(modes.eigenvalues), 1e-9)
         self._moved: np.ndarray | None = None
         self._still = np.asarray(deformer.displacements(self.rest))
-        self._swing = 0.0  # how far it swung when a point was taken
+        self._swing = 0.0  # its swing when a point was gripped
 
     # what is seen
 
     @property
     def amplitudes(self) -> np.ndarray:
-        """Of all modes, [m]."""
+        """Returns the amplitudes of all modes, [m]."""
         return self.rest + np.asarray(self.simulation.amplitudes)
 
     @property
     def displacements(self) -> np.ndarray:
-        """Of the skin from the body at rest, [n, 3], float32."""
+        """Returns the displacements of the skin from the body at rest, [n, 3], float32."""
         if self._moved is None:
             self._moved = self.deformer.displacements(self.amplitudes)
         return self._moved
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is held and the flesh is at rest again."""
+        """Returns whether nothing is held and the flesh is at rest again."""
         swing = np.abs(self.simulation.amplitudes) + np.abs(self.simulation.velocities) / np.sqrt(self._eigenvalues)
         return not self.grips and float((swing * self._peaks).sum()) < QUIET * self.size
 
     def left(self) -> float:
-        """How far the point that is farthest from where it is wanted has to go, metres."""
+        """Returns the largest distance of a held point from its wanted place, metres."""
         skin = self.displacements
         return max((float(np.linalg.norm(grip.wanted - skin[grip.vertex])) for grip in self.grips), default=0.0)
 
     # what is held
 
     def grip(self, vertex: int) -> Grip:
-        """Hold a vertex where it is; a `Refusal` where bones hold it already."""
+        """Holds a vertex at its present place; raises a `Refusal` where bones hold it already."""
         found = next((grip for grip in self.grips if grip.vertex == vertex), None)
         if found is None:
             node = self.node_of(vertex)
@@ -150,7 +151,7 @@ class Drag:
         return found
 
     def node_of(self, vertex: int) -> int:
-        """The node around a vertex that drags it best: near it, and soft."""
+        """Returns the node around a vertex that drags it best: near it, and soft."""
         indices, shares = (each[vertex] for each in self._nodes)
         held = {grip.node for grip in self.grips}
         soft = [
@@ -166,24 +167,26 @@ class Drag:
         return best[1]
 
     def compliance(self, node: int) -> np.ndarray:
-        """How far forces at a node move it, m/N, [3, 3]."""
+        """Returns the displacement of a node per force at it, m/N, [3, 3]."""
         shapes = self._shapes[:, node]
         return (shapes / self._eigenvalues[:, None]).T @ shapes
 
     def bends(self, node: int) -> np.ndarray:
-        """The flesh bent least with a node displaced along each axis, per metre, [3, k, 3]."""
+        """Returns the least bent flesh with a node displaced along each axis, per metre, [3, k, 3]."""
         amplitudes = (self._shapes[:, node] / self._eigenvalues[:, None]) @ np.linalg.pinv(self.compliance(node))
         return np.einsum("ma,mkc->akc", amplitudes, self._shapes)
 
     def let_go(self) -> None:
-        """Hold nothing any more: the flesh rings out."""
+        """Releases all points: the flesh rings out."""
         self.grips.clear()
         self.simulation.constrain()
 
     # time
 
     def advance(self, steps: int) -> None:
-        """So many steps, the nodes' targets going smoothly to those of the points: a mouse that stops at once stops no flesh."""
+        """Advances `steps` steps, with the nodes' targets moving smoothly to those of the points: a sudden stop of the mouse does
+        not jerk flesh.
+        """
         if not steps:
             return
         for grip in self.grips:
@@ -197,14 +200,14 @@ class Drag:
             if self.grips:
                 self.simulation.constrain({grip.node: grip.prescribed for grip in self.grips})
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the distance that is left says as much
+                warnings.simplefilter("ignore")  # the remaining distance reports the same
                 self.simulation.advance()
             self._note(self.simulation.constraints_held if self.grips else {})
         self._moved = None
         self._correct()
 
     def _correct(self) -> None:
-        """Drag the nodes so that the skin itself comes to its targets, as far as flesh elsewhere allows."""
+        """Drags the nodes so that the skin itself comes to its targets, within the limits of the other flesh."""
         if not self.grips:
             return
         places, skin = np.asarray(self.simulation.displacements()), self.displacements
@@ -223,9 +226,9 @@ class Drag:
 
 
 def wanted_there(turn: np.ndarray, moved: np.ndarray, seen: np.ndarray, there: np.ndarray) -> np.ndarray:
-    """The displacement [3] in rest axes with which a vertex is seen `there`.
+    """Returns the displacement [3] in rest axes with which a vertex appears at `there`.
 
-    It is moved by `moved` and `seen` now; `turn` [3, 3]: how its pose turns and stretches displacements.
+    At present `moved` displaces it and it appears at `seen`; `turn` [3, 3]: how its pose turns and stretches displacements.
     """
     return np.asarray(moved, dtype=np.float64) + np.linalg.pinv(turn) @ (np.asarray(there) - np.asarray(seen))
 
@@ -234,7 +237,7 @@ KEYS = "drag the skin, Shift+click first holds a point, release lets go, Esc or 
 
 
 def status_line(drag: Drag | None, dragging: bool, left: str) -> str:
-    """The line of the status bar; `left`: the distance that is left to the mouse, "" where the point is there."""
+    """Returns the text of the status bar; `left`: the distance that is left to the mouse, "" where the point is there."""
     parts = []
     if drag is not None and drag.stopped:
         parts.append("the flesh was stopped, because it could follow only by being thrown about")

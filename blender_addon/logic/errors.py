@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the artist is told when something cannot be done."""
+"""Messages for the artist when something cannot be done."""
 
 import re
 
 
 class Refusal(Exception):
-    """One sentence that names the object and says what to do; nothing was changed."""
+    """One sentence that names the object and the remedy; nothing was changed."""
 
 
 class Cancelled(Exception):
@@ -13,7 +13,7 @@ class Cancelled(Exception):
 
 
 def sentence(text: str) -> str:
-    """`text` as one line that starts with a capital, but for the path of a file, and ends with a full stop."""
+    """Returns `text` as one line that starts with a capital, except for the path of a file, and ends with a full stop."""
     text = " ".join(str(text).split())
     if not text:
         return "Something went wrong, without a word of explanation."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How large a character is that consists of several meshes: without props far away, and without what surrounds everything."""
+"""The size of a character of several meshes: without props far away, and without surroundings."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import numpy as np
 
 Box = tuple[np.ndarray, np.ndarray]
 
-#: A mesh belongs to the body when it stands nearer than this part of the body's own size. The same as in the core, where half and twice of
-#: it were tried (`src/body/anatomy/skin.rs`).
+#: Distance from the body, as a part of its own size, within which a mesh belongs to it. The same as in the core, where half and
+#: twice of it were tried (`src/body/anatomy/skin.rs`).
 NEAR = 0.5
-#: A mesh larger than so many times all bones together is ground, sky or a cage. The same as in the core.
+#: Size, over that of all bones together, beyond which a mesh is ground, sky or a cage. The same as in the core.
 SURROUNDS = 4.0
-#: So many bones at least tell how large a body is. The same as in the core: two may be a prop's.
+#: Least number of bones that define a body's size. The same as in the core: two may be a prop's.
 BONES = 3
 
 
 def box(points: np.ndarray) -> Box:
-    """The smallest and largest coordinates of points [n, 3]; infinite ones, the wrong way round, of none or of such that are none."""
+    """Returns the smallest and largest coordinates of points [n, 3]; an inverted infinite box without points or with non-finite
+    ones.
+    """
     points = np.asarray(points, dtype=np.float64)
     if not len(points) or not np.isfinite(points).all():
         return np.full(3, np.inf), np.full(3, -np.inf)
@@ -25,7 +27,7 @@ def box(points: np.ndarray) -> Box:
 
 
 def whole(own: Box, others: list[Box], bones: np.ndarray) -> Box:
-    """The box of a body whose skin fills `own`, with those of other meshes on its skeleton that belong to it.
+    """Returns the box of a body whose skin fills `own`, with those of other meshes on its skeleton that belong to it.
 
     `bones` [2 b, 3]: the ends of all bones.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How soft flesh is, vertex by vertex: 0 the skin as it is, 1 as soft as it gets; patches of it, its colours, its factors."""
+"""Softness of the flesh per vertex, from 0 (the artist's skin) to 1 (softest): patches, colours, and stiffness factors."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy as np
 #: Blender's colours of weights, from 0 to 1 in equal steps.
 RAMP = np.array([(0.0, 0.0, 0.5), (0.0, 0.625, 0.625), (0.0, 0.75, 0.0), (0.875, 0.875, 0.0), (1.0, 0.0, 0.0)])
 
-#: The weight of the map of stiffness that changes nothing. The middle between a quarter and four times.
+#: Neutral weight in the map of stiffness. The middle between a quarter and four times.
 NEUTRAL = 0.5
 
 
 def colours(values: np.ndarray) -> np.ndarray:
-    """The colour of each value in 0..1, [n, 3]."""
+    """Returns the colour of each value in 0..1, [n, 3]."""
     values = np.clip(np.asarray(values, dtype=np.float64), 0.0, 1.0)
     stops = np.linspace(0.0, 1.0, len(RAMP))
     return np.stack([np.interp(values, stops, RAMP[:, i]) for i in range(3)], axis=-1)
 
 
 def stiffness_factors(weights: np.ndarray) -> np.ndarray:
-    """What the painted weights of stiffness multiply it by: 0 a quarter, 0.5 nothing, 1 four times."""
+    """Returns the stiffness factors of painted weights: a quarter at 0, one at 0.5, four at 1."""
     return 4.0 ** (2.0 * np.clip(np.asarray(weights, dtype=np.float64), 0.0, 1.0) - 1.0)
 
 
@@ -30,9 +30,9 @@ def stiffness_factors(weights: np.ndarray) -> np.ndarray:
 
 
 def neighbours(count: int, triangles: np.ndarray, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Who is joined to whom on a surface: (starts [n + 1], others [m]): the neighbours of i are others[starts[i]:starts[i+1]].
+    """Returns the neighbours on a surface: (starts [n + 1], others [m]), with those of i in others[starts[i]:starts[i+1]].
 
-    Vertices that lie on one another, as seams leave them, count as joined.
+    Coincident vertices, as seams leave them, count as joined.
     """
     triangles = np.asarray(triangles, dtype=np.int64)
     joined = np.concatenate([triangles[:, (i, (i + 1) % 3)] for i in range(3)])
@@ -46,9 +46,9 @@ def neighbours(count: int, triangles: np.ndarray, points: np.ndarray) -> tuple[n
 
 
 def distances(points: np.ndarray, triangles: np.ndarray, seeds, reach: float) -> np.ndarray:
-    """How far each vertex is from the nearest seed along the edges of the skin, up to `reach`; beyond it infinite, [n].
+    """Returns each vertex's distance from the nearest seed along the edges of the skin, [n]; infinite beyond `reach`.
 
-    `seeds`: (vertex, distance to begin with) each.
+    `seeds`: (vertex, initial distance) each.
     """
     points = np.asarray(points, dtype=np.float64)
     starts, others = neighbours(len(points), triangles, points)
@@ -72,16 +72,16 @@ def distances(points: np.ndarray, triangles: np.ndarray, seeds, reach: float) ->
 
 
 def smooth_step(part: np.ndarray) -> np.ndarray:
-    """From 0 to 1 without a corner; held outside."""
+    """Returns a smooth step from 0 to 1; constant outside."""
     part = np.clip(part, 0.0, 1.0)
     return part * part * (3.0 - 2.0 * part)
 
 
 def patch(points: np.ndarray, triangles: np.ndarray, centre: np.ndarray, face: int, radius: float) -> np.ndarray:
-    """How much each vertex belongs to a round patch of the skin: 1 at its centre, falling smoothly to 0 at `radius`, [n].
+    """Returns each vertex's share in a round patch of the skin: 1 at its centre, falling smoothly to 0 at `radius`, [n].
 
-    `centre` [3] lies on triangle `face`. Measured along the skin, but nothing farther than the radius through the air; where
-    edges are long beside the radius, through the air alone.
+    `centre` [3] lies on triangle `face`. Distances are along the skin, and at most the radius through the air; where edges are long
+    compared with the radius, through the air alone.
     """
     corners = np.asarray(triangles)[face]
     straight = np.linalg.norm(points - centre, axis=1)
@@ -95,9 +95,9 @@ def patch(points: np.ndarray, triangles: np.ndarray, centre: np.ndarray, face: i
 
 
 def towards_tip(points: np.ndarray, share: np.ndarray, root: np.ndarray, size: float) -> np.ndarray:
-    """How much of a limb that hangs from `root` [3] is meant, from its tip on: at size 1 half of it at its root, [n].
+    """Returns each vertex's share in the tip of a limb that hangs from `root` [3], [n]; at size 1 the share at the root is a half.
 
-    `share` [n]: how much each vertex belongs to the limb.
+    `share` [n]: each vertex's share in the limb.
     """
     away = np.linalg.norm(points - root, axis=1)
     far = away[share > 0.5].max() if (share > 0.5).any() else away[share > 0.0].max(initial=0.0)
@@ -106,6 +106,6 @@ def towards_tip(points: np.ndarray, share: np.ndarray, root: np.ndarray, size: f
 
 
 def mixed(old: np.ndarray, share: np.ndarray, amount: float) -> np.ndarray:
-    """The map with `amount` in it as far as `share` goes, float32[n]."""
+    """Returns the map with `amount` mixed in by `share`, float32[n]."""
     share = np.clip(share, 0.0, 1.0)
     return np.clip((1.0 - share) * old + share * amount, 0.0, 1.0).astype(np.float32)

@@ -10,7 +10,7 @@ Box = tuple[float, float, float, float]
 
 
 def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """The lines of an arrow [5, 2, 3]: its shaft, and four barbs."""
+    """Returns the lines of an arrow [5, 2, 3]: its shaft, and four barbs."""
     length = float(np.linalg.norm(vector))
     tip, along = start + vector, vector / max(length, 1e-30)
     side = np.cross(along, np.eye(3)[int(np.argmin(np.abs(along)))])
@@ -22,7 +22,7 @@ def arrow(start: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def frame(box: Box) -> np.ndarray:
-    """The lines of a box [4, 2, 2]."""
+    """Returns the lines of a box [4, 2, 2]."""
     left, bottom, width, height = box
     corners = np.array(
         [(left, bottom), (left + width, bottom), (left + width, bottom + height), (left, bottom + height)]
@@ -31,14 +31,14 @@ def frame(box: Box) -> np.ndarray:
 
 
 def reach(*rows: np.ndarray) -> tuple[float, float]:
-    """The least and the greatest value, a little apart."""
+    """Returns the least and the greatest value, with a margin."""
     low, high = min(float(r.min()) for r in rows), max(float(r.max()) for r in rows)
     room = 0.05 * (high - low) or 1.0
     return low - room, high + room
 
 
 def placed(x: np.ndarray, y: np.ndarray, across: tuple[float, float], up: tuple[float, float], box: Box) -> np.ndarray:
-    """Points [s, 2] of a curve in a box that shows `across` and `up`."""
+    """Returns the points [s, 2] of a curve in a box that shows `across` and `up`."""
     left, bottom, width, height = box
     return np.stack(
         [
@@ -50,6 +50,6 @@ def placed(x: np.ndarray, y: np.ndarray, across: tuple[float, float], up: tuple[
 
 
 def strokes(points: np.ndarray, dashed: bool = False) -> np.ndarray:
-    """Lines from point to point, [s - 1, 2, 2]; `dashed`: two of four."""
+    """Returns the lines from point to point, [s - 1, 2, 2]; `dashed`: two of four."""
     lines = np.stack([points[:-1], points[1:]], axis=1)
     return lines[np.arange(len(lines)) % 4 < 2] if dashed else lines

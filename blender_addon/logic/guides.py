@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a point lies for a guide: the other way round of what a guide does."""
+"""Guide parameters of a point: the inverse of guides, which map parameters to points."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 
 
 def zero_direction(along: np.ndarray) -> np.ndarray:
-    """The side of a bone (unit vector `along`) where a guide's angle is zero: the world's -Y, or +Z for bones along Y."""
+    """Returns the side of a bone (unit vector `along`) where a guide's angle is zero: the world's -Y, or +Z for bones along Y."""
     reference = np.array([0.0, -1.0, 0.0])
     if abs(along[1]) > np.cos(np.radians(30.0)):
         reference = np.array([0.0, 0.0, 1.0])
@@ -16,7 +16,7 @@ def zero_direction(along: np.ndarray) -> np.ndarray:
 
 
 def bone_place(point: np.ndarray, head: np.ndarray, tail: np.ndarray) -> tuple[float, float, float]:
-    """(along, angle, distance) of a point [3] at a bone: a share of its length, radians about head to tail, a length."""
+    """Returns (along, angle, distance) of a point [3] at a bone: a share of its length, radians about head to tail, a length."""
     bone = tail - head
     length = np.linalg.norm(bone)
     if length <= 0.0:
@@ -31,7 +31,7 @@ def bone_place(point: np.ndarray, head: np.ndarray, tail: np.ndarray) -> tuple[f
 
 
 def facing(point: np.ndarray, towards: np.ndarray, right: np.ndarray | None = None) -> np.ndarray:
-    """The rigid frame [4, 4] at `point` whose Z looks along `towards` and whose X is nearest to `right`."""
+    """Returns the rigid frame [4, 4] at `point` whose Z looks along `towards` and whose X is nearest to `right`."""
     z = np.asarray(towards, dtype=np.float64) / np.linalg.norm(towards)
     x = np.eye(3)[int(np.abs(z).argmin())] if right is None else np.asarray(right, dtype=np.float64)
     x = x - (x @ z) * z
@@ -44,13 +44,13 @@ def facing(point: np.ndarray, towards: np.ndarray, right: np.ndarray | None = No
 
 
 def unposed(vectors: np.ndarray, posed: np.ndarray, rest: np.ndarray) -> np.ndarray:
-    """Directions [n, 3] at a posed triangle `posed` [3, 3] as they are at the same triangle at rest, [n, 3]."""
+    """Returns directions [n, 3] at a posed triangle `posed` [3, 3], rotated back to the triangle at rest, [n, 3]."""
     turn = triangle_frame(rest) @ triangle_frame(posed).T
     return np.asarray(vectors) @ turn.T
 
 
 def triangle_frame(corners: np.ndarray) -> np.ndarray:
-    """Columns: the first edge, across it, the normal; a unit matrix where the triangle has no area."""
+    """Returns the columns first edge, across it, normal; a unit matrix where the triangle has no area."""
     edge, normal = corners[1] - corners[0], np.cross(corners[1] - corners[0], corners[2] - corners[0])
     if np.linalg.norm(edge) <= 0.0 or np.linalg.norm(normal) <= 0.0:
         return np.eye(3)

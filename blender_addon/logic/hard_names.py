@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tells by the names of materials and meshes what is hard: horn, teeth, armour, in ten languages.
+"""Recognition of hard materials and meshes by their names: horn, teeth, armour, in ten languages.
 
-A name is cut into words at separators, capitals and digits. It is of something hard if a word of it says so, and no word says
-that it is soft after all (*Metal Skin*, *Eye Lid*).
+A name is cut into words at separators, capitals and digits. It is hard if one of its words is, and no word says that it is soft
+after all (*Metal Skin*, *Eye Lid*).
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import unicodedata
 WORDS = re.compile(r"[^\W\d_]+")
 HUMPS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
-#: Singular and plural: of bodies, of armour and tools, of stuff. English, German, French, Spanish, Portuguese, Italian, Russian.
+#: Singular and plural: of bodies, of armour and tools, of materials. English, German, French, Spanish, Portuguese, Italian,
+#: Russian.
 _HARD = """
 antler antlers beak bone bones carapace claw claws eye eyes eyeball eyeballs fang fangs hoof hooves hoofs horn horns nail nails
 shell skull talon talons teeth tooth tusk tusks
@@ -38,7 +39,7 @@ armatura elmo scudo spada acciaio legno metallo pietra vetro
 """
 HARD = frozenset(unicodedata.normalize("NFC", _HARD).split())
 
-#: A word that says that it is no such thing, or lies on one.
+#: Words for soft things, or for things that lie on hard ones.
 _SOFT = """
 belly blanket body brow brows cloth cloths coat fabric flesh fur hair lash lashes leather lid lids skin socket sockets strap
 bauch fell haar haare haut kleidung leder stoff
@@ -50,7 +51,8 @@ capelli pelle pelo stoffa
 """
 SOFT = frozenset(unicodedata.normalize("NFC", _SOFT).split())
 
-#: Words of scripts without spaces, Japanese, Chinese and Korean: such as mean it within a longer name, and such as do as a whole word.
+#: Words of scripts without spaces, Japanese, Chinese and Korean: those that count within a longer name, and those that count as a
+#: whole word.
 WITHIN = ("くちばし", "甲羅", "眼球", "目玉", "白目", "金属", "金屬", "盔甲", "牙齿", "牙齒", "眼睛", "龟壳", "鹿角", "牛角", "발톱", "발굽", "이빨", "갑옷", "금속", "방패", "투구")  # fmt: skip
 WHOLE = frozenset("角蹄爪歯牙齿齒目眼瞳嘴喙壳殼甲鎧铠盔兜骨鉄铁鐵钢鋼盾剣剑劍뿔눈뼈검") | {
     "ツノ",
@@ -61,7 +63,7 @@ WHOLE = frozenset("角蹄爪歯牙齿齒目眼瞳嘴喙壳殼甲鎧铠盔兜骨�
 
 
 def is_hard(name: str) -> bool:
-    """Tells whether a name is of something hard."""
+    """Returns whether a name is of something hard."""
     name = unicodedata.normalize("NFC", name)
     words = [word.lower() for part in WORDS.findall(name) for word in HUMPS.split(part)]
     if any(word in SOFT for word in words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One line on how a character's flesh is: what the panel shows first, and whether there is more to read."""
+"""One line on the state of a character's flesh, which the panel shows first."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from .states import Motion
 
 @dataclass(frozen=True)
 class Health:
-    """A line and how grave it is: GOOD, OFF, WAITING, TOLD, WARNING or ERROR."""
+    """A line and its gravity: GOOD, OFF, WAITING, TOLD, WARNING or ERROR."""
 
     level: str
     text: str
 
     @property
     def to_read(self) -> bool:
-        """Whether there is something in it to act on, so that no word may be cut off."""
+        """Returns whether the line requires action, so that it must not be cut off."""
         return self.level in {"TOLD", "WARNING", "ERROR"}
 
 
-#: What is said of a pose that was not simulated: a bone was turned by hand, or the animation is another one by now.
+#: Text for a pose that was not simulated: a bone was turned by hand, or the animation has changed.
 CHANGED = "This pose is not simulated: play once it is keyed, or press Simulate."
 
-#: Words while nothing of that is seen at the scene's frame.
+#: Text while the scene's frame shows no such difference.
 EDITED = "Edited since it was simulated: play, or press Simulate."
 
 
 def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, unseen: str = "") -> Health:
-    """The one line for a mesh with flesh at the scene's `frame`; `flesh`: what was built for it, or None.
+    """Returns the line for a mesh with flesh at the scene's `frame`; `flesh`: its stages, or None.
 
-    settings, made: the object's settings and what Thew noted about it; riders: how many meshes ride on it; unseen: why the view
-    shows nothing of it, or "".
+    settings, made: the object's settings and Thew's record of it; riders: number of meshes that ride on it; unseen: why the view
+    shows none of it, or "".
     """
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
@@ -66,17 +66,17 @@ def health(settings: Any, made: Any, flesh: Any, frame: float, riders: int = 0, 
 
 
 def health_beside(other: str) -> Health:
-    """The line while all is well with the flesh but what it is simulated together with was moved since; `other`: its name, in quotes."""
+    """Returns the line for flesh without faults, when an object simulated with it has moved since; `other`: its name, in quotes."""
     return Health("TOLD", f"{other} has changed since both were simulated: play, or press Simulate")
 
 
 def health_of_former_bake() -> Health:
-    """The line while a bake plays that was made with other settings than those in force."""
+    """Returns the line while a bake plays that was made with other settings than the present ones."""
     return Health("TOLD", "Bake of former settings: Show Live, or Bake again")
 
 
 def of_bake(made: Any, frame: float) -> Health:
-    """The line while a bake plays at the scene's `frame`: beside its range the end keys stay on."""
+    """Returns the line while a bake plays at the scene's `frame`: beyond its range the end keys stay on."""
     first, last = made.baked_start, made.baked_end
     if first <= frame <= last:
         return Health("GOOD", f"Bake plays, {first} to {last}")
@@ -85,14 +85,14 @@ def of_bake(made: Any, frame: float) -> Health:
 
 
 def warnings(flesh: Any) -> list[str]:
-    """What of a built flesh the artist should act on, the gravest first; sentences."""
+    """Returns sentences on faults of a built flesh that require action, the gravest first."""
     found = [sentence(text) for text in flesh.rig_problems.values()]
     if flesh.character is not None and flesh.character.apart:
         found.append(sentence(flesh.character.apart))
     if flesh.build_settings.touches is not None:
         found += [flesh.character.ignored.problem] if flesh.character.ignored.problem else []
         found += flesh.motion.colliders.problems if flesh.motion is not None else ()
-    found += jumped(flesh)  # which throws flesh, so that what follows comes of it
+    found += jumped(flesh)  # which throws flesh, so that later warnings follow from it
     if flesh.limited > FEW * len(flesh.lattice.cells):
         found.append(f"Flesh limited in {plural(flesh.limited, 'place')}: lower Softness")
     inexact = np.count_nonzero(flesh.clip.unconverged_steps) if flesh.clip is not None else 0
@@ -103,29 +103,29 @@ def warnings(flesh: Any) -> list[str]:
 
 
 def jumped(flesh: Any) -> list[str]:
-    """What is said where everything is elsewhere than in the frame before; nothing where nothing jumps."""
+    """Returns a sentence on frames where everything jumps; empty without jumps."""
     if not flesh.jumps:
         return []
     which = f"{'frame' if len(flesh.jumps) == 1 else 'frames'} {listed([str(frame) for frame in flesh.jumps])}"
     return [f"Everything jumps in {which}: where that is a cut, press Restart Here"]
 
 
-#: So large a part of the cells may be inverted by the motion for a moment, and nobody sees it. Of a thousand cells ten.
+#: Share of the cells that the motion may invert for a moment without visible effect. Of a thousand cells ten.
 FEW = 0.01
 
-#: The cells across from which the panel warns, and how the time to build grows with them.
+#: Number of cells across from which on the panel warns, and the exponent of the time to build in them.
 MANY, GROWTH = 32, 1.8
 
 
 def cost(cells_across: int) -> str:
-    """What so many cells across cost, in words; "" where it is no more than usual."""
+    """Returns the cost of that many cells across in words; "" where it is usual."""
     if cells_across <= MANY:
         return ""
     return f"Takes about {(cells_across / 12.0) ** GROWTH:.0f} times as long to build as Detail 12"
 
 
 def shortened(text: str, width: int) -> str:
-    """`text` in at most `width` characters, cut after a word."""
+    """Returns `text` in at most `width` characters, cut after a word."""
     if len(text) <= width:
         return text
     words = text[:width].rsplit(" ", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The motion between keyframes, as the core has it: built once for a structure, set anew in milliseconds for all dials."""
+"""The motion between keyframes: built by the core once for a structure, set anew in milliseconds for all dials."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .errors import Refusal, sentence
 from .keyframes import Key, Plan, Segment, fixed_mask, folded, hold, scale_of, segments, told
 from .sentences import plural
 
-#: Points of a curve that is drawn. Of curves 380 pixels wide one every 1.6 pixels.
+#: Points of a drawn curve. For curves 380 pixels wide one every 1.6 pixels.
 SAMPLES = 240
 
 
@@ -28,33 +28,35 @@ class Surface:
     scale: float
     welded: sculpts.Welded
     shell: Any  # thew.Shell
-    rest: np.ndarray  # float64[m, 3] where the basis has the points, object space
-    riders: carried.Carried | None  # what the points carry along
+    rest: np.ndarray  # float64[m, 3] the points at the basis, object space
+    riders: carried.Carried | None  # vertices that the points carry along
 
     @staticmethod
     def of(thew, basis: np.ndarray, triangles: np.ndarray, sculpted: np.ndarray, bending: float, name: str) -> Surface:
-        """`sculpted` [k, n, 3]: what may not be welded where it parts vertices."""
+        """Welds a mesh and builds its shell; `sculpted` [k, n, 3]: shapes whose parted vertices are not welded."""
         scale = scale_of(basis)
         size = float(np.linalg.norm(np.ptp(basis, axis=0)))
         welded, riders = carried.joined(thew, np.concatenate([basis[None], sculpted]), triangles, size)
         if not len(welded.triangles):
             raise Refusal(f"{name} has no face that is larger than a line: keyframed flesh needs a surface")
         rest = welded.gathered(basis.astype(np.float64))
-        # Points of the core are in its unit already.
+        # The core's points are in its unit already.
         shell = thew.Shell(rest * scale, welded.triangles, bending=bending, unit=1.0)
         return Surface(basis, scale, welded, shell, rest, riders)
 
     def points(self, shape: np.ndarray) -> np.ndarray:
-        """Shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
+        """Returns shapes [..., n, 3] of the mesh as points of the core, [..., m, 3]."""
         return self.welded.gathered(shape.astype(np.float64)) * self.scale
 
     def moved(self, points: np.ndarray) -> np.ndarray:
-        """What points of the core [..., m, 3] move the riders by, from the basis, [..., r, 3]."""
+        """Returns the displacements of the riders from the basis, [..., r, 3], for points of the core [..., m, 3]."""
         return self.riders.moved(np.asarray(points, dtype=np.float64) / self.scale - self.rest)
 
     def shape(self, points: np.ndarray, instead: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """Points of the core [m, 3] as a shape of the mesh, float32[n, 3]; loose vertices are where `instead` has them, and riders go
-        on from there as the points did from `before`."""
+        """Returns points of the core [m, 3] as a shape of the mesh, float32[n, 3].
+
+        Loose vertices are taken from `instead`; riders move on from there as the points did from `before`.
+        """
         shape = self.welded.spread(np.asarray(points, dtype=np.float64)) / self.scale
         shape[self.welded.loose] = instead[self.welded.loose]
         if self.riders is not None:
@@ -63,7 +65,7 @@ class Surface:
         return shape.astype(np.float32)
 
     def notes(self) -> list[str]:
-        """What is to be known of the mesh, sentences."""
+        """Returns sentences on the mesh's doubled, riding and loose vertices."""
         notes = []
         riding, parted = (0, 0) if self.riders is None else (len(self.riders.vertices), self.riders.parted)
         riding -= parted
@@ -82,7 +84,7 @@ class Surface:
         return [sentence(text) for text in [*notes, *map(self.named, self.shell.report())]]
 
     def named(self, text: str, keys: Sequence[Key] = ()) -> str:
-        """A sentence of the core with the mesh's own vertices and the names of keyframes."""
+        """Returns a sentence of the core with the mesh's own vertices and the names of keyframes."""
 
         def vertex(found: re.Match) -> str:
             point = int(found[1])
@@ -96,10 +98,10 @@ class Surface:
 
 
 class Inbetween:
-    """A built motion; `offsets` are what it adds to the basis, object space."""
+    """A built motion; `offsets` are its additions to the basis, object space."""
 
     def __init__(self, thew, plan: Plan, shapes: Any, name: str, progress: Callable[[float, str], bool]):
-        """`shapes`: what `scene.keyframe_shapes.Shapes` has; `name`: the object's, in quotes."""
+        """`shapes`: as `scene.keyframe_shapes.Shapes`; `name`: the object's, in quotes."""
         names = list(shapes.keys)
         self.name, self.plan = name, plan
         self.surface = Surface.of(thew, shapes.basis, shapes.triangles, shapes.stack(names), plan.bending, name)
@@ -150,14 +152,14 @@ class Inbetween:
 
     @contextmanager
     def _named(self, segment: Segment) -> Iterator[None]:
-        """What the core refuses within is told with the artist's names."""
+        """Reports refusals of the core within the context in the artist's names."""
         try:
             yield
         except (self._core.InputError, self._core.MotionError) as error:
             raise Refusal(f"{self.name}: {self.surface.named(str(error), segment.keys)}") from error
 
     def adjust(self, plan: Plan, shapes: Any = None) -> None:
-        """Take new dials, times and velocities; `plan` has the structure that was built."""
+        """Applies new dials, times and velocities; `plan` has the structure that was built."""
         self.plan, self.segments = plan, segments(plan)
         if shapes is not None:
             self._take_groups(shapes)
@@ -180,35 +182,35 @@ class Inbetween:
 
     @property
     def start(self) -> float:
-        """The first frame of the motion (of a loop with cuts that of its first cut)."""
+        """Returns the first frame of the motion (of a loop with cuts that of its first cut)."""
         return self.segments[0].keys[0].frame
 
     @property
     def end(self) -> float:
-        """The last frame."""
+        """Returns the last frame."""
         return self.segments[-1].keys[-1].frame
 
     @property
     def reach(self) -> float:
-        """How many times as far as plain curves it goes, at most in one of its segments."""
+        """Returns its largest reach over that of plain curves, in any of its segments."""
         if self._reach is None:
             self._reach = max(part.reach for part in self.parts)
         return self._reach
 
     def _at(self, frame: float) -> tuple[int, float]:
-        """Which segment is shown at `frame`, and the time of the core."""
+        """Returns the segment shown at `frame`, and the core's time."""
         frame = folded(frame, self.start, self.end, self.plan.cyclic)
         i = next((i for i, s in enumerate(self.segments) if frame <= s.keys[-1].frame), len(self.segments) - 1)
         return i, (frame - self.start) / self.plan.fps * self.plan.speed
 
     def points(self, frame: float, plain: bool = False) -> np.ndarray:
-        """The points of the core at `frame`, [m, 3]."""
+        """Returns the points of the core at `frame`, [m, 3]."""
         i, time = self._at(frame)
         motion = self.parts[i].plain if plain else self._whole
         return np.asarray(motion(np.array([time])))[0]
 
     def offsets(self, frame: float, plain: bool = False) -> np.ndarray:
-        """What the motion adds to the basis at `frame`, object space, float32[n, 3]; not to be changed."""
+        """Returns what the motion adds to the basis at `frame`, object space, float32[n, 3], read only."""
         key = (frame, plain)
         if not self._cached or self._cached[0] != key:
             surface, points = self.surface, self.points(frame, plain)
@@ -222,12 +224,12 @@ class Inbetween:
         return self._cached[1]
 
     def _apart(self, frame: float, loose: np.ndarray) -> np.ndarray:
-        """Loose vertices on plain curves."""
+        """Returns offsets of loose vertices, on plain curves."""
         values = self._shapes.stack([key.name for key in self.plan.keys])[:, loose] - self.surface.basis[loose]
         return self._plain(frame, values)
 
     def _riding(self, frame: float, points: np.ndarray) -> np.ndarray:
-        """Riders go where the points beneath take them; what keys move them besides goes on plain curves."""
+        """Returns offsets of riders: moved by the points beneath, plus on plain curves the keys' own displacements of them."""
         own = self.surface.riders.vertices
         if self._besides is None:
             shapes = self._shapes.stack([key.name for key in self.plan.keys])
@@ -240,7 +242,7 @@ class Inbetween:
         return sculpts.cubic([key.frame for key in keys], values, [at], self.plan.cyclic)[0]
 
     def curves(self, count: int, samples: int = SAMPLES) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Frames [s], and along the leading directions of the keys the motion and plain curves, [s, count] each."""
+        """Returns frames [s], and along the leading directions of the keys the motion and plain curves, [s, count] each."""
         frames, ours, plain = [], [], []
         for segment, part in zip(self.segments, self.parts, strict=True):
             first, last = segment.keys[0].frame, segment.keys[-1].frame
@@ -254,8 +256,9 @@ class Inbetween:
         return np.concatenate(frames), np.concatenate(ours), np.concatenate(plain)
 
     def modelled(self, frame: float, vertices: list[int], positions: np.ndarray) -> np.ndarray:
-        """The shape at `frame` with some vertices dragged to `positions` [p, 3], object space, within the reduced space;
-        float32[n, 3]."""
+        """Returns the shape at `frame` with some vertices dragged to `positions` [p, 3], object space, within the reduced space,
+        float32[n, 3].
+        """
         i, _ = self._at(frame)
         points = self.surface.welded.point[np.asarray(vertices, dtype=np.int64)]
         if (points < 0).any():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON that comes from files and scripts."""
+"""JSON from files and scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def parsed(text: str | bytes) -> Any:
-    """Returns the content of a text; a `ValueError` where it is no JSON, also where it is nested deeper than Python goes."""
+    """Returns the content of a JSON text; raises a `ValueError` for other text, and where it is nested deeper than Python allows."""
     try:
         return json.loads(text)
     except RecursionError as error:

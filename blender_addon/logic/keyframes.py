@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh as numbers: keys in time, the segments that cuts part them into, and what the core is told of each.
+"""Keyframed flesh as numbers: keys in time, the segments between cuts, and the core's input for each.
 
-The core computes in a space of its own, so that its dials mean the same at any size: meshes are scaled to a diameter of 10,
-and time is the flesh's own, seconds of the scene times the speed.
+The core computes in a space of its own, so that its dials mean the same at any size: meshes are scaled to a diameter of 10, and
+time is the flesh's own, seconds of the scene times the speed.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ VELOCITIES = (
     ("NEIGHBOURS", "From Neighbours", "From the shape before towards the one after"),
     ("ARROW", "Arrow", "As the arrow says, the same for all vertices"),
 )
-#: The diameter that meshes have in the core.
+#: Diameter of meshes in the core.
 DIAMETER = 10.0
-#: Times nearer than this are one, frames; Blender merges keyframes that are.
+#: Frames nearer than this are one; Blender merges such keyframes.
 SAME_TIME = 0.01
-#: What a key that only some vertices reach still pulls at the others, for its shape to be a shape that can be reached.
+#: Pull of a key for a vertex group on the other vertices, so that its shape can be reached.
 HARDLY = 1e-6
-#: How many times as far as plain curves a motion may go without a word.
+#: Reach over that of plain curves from which on a note is shown.
 FAR = 3.0
 
 
 @dataclass(frozen=True)
 class Velocity:
-    """How fast the motion is at a key."""
+    """Velocity of the motion at a key."""
 
     kind: str = "FREE"
     arrow: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -49,7 +49,7 @@ class Velocity:
 class Key:
     """A shape that is reached at a time."""
 
-    entry: int  # its place in the artist's list
+    entry: int  # its index in the artist's list
     name: str  # of the shape key
     frame: float
     kind: str = "EXACT"
@@ -58,14 +58,14 @@ class Key:
     arriving: Velocity = Velocity()
     leaving: Velocity = Velocity()
     cut: bool = False
-    fixed: str = ""  # the vertex group that stays from this cut on
+    fixed: str = ""  # the vertex group that is fixed from this cut on
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the motion of one object depends on, but for its shapes."""
+    """All inputs of one object's motion except its shapes."""
 
-    keys: tuple[Key, ...]  # in time
+    keys: tuple[Key, ...]  # ordered in time
     cyclic: bool = False
     fixed: str = ""
     modes: int = 10
@@ -74,24 +74,24 @@ class Plan:
     rest: str = "KEYS"
     stiffness: float = 300.0
     damping: tuple[float, float] = (0.0, 0.0)
-    gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # object space, units of the object a second squared
+    gravity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # object space, object units per second squared
     speed: float = 1.0
     fps: float = 24.0
 
     def structure(self) -> tuple:
-        """What of it asks for another reduced space: the rest is quick."""
+        """Returns the inputs whose change requires another reduced space; the rest is quick."""
         keys = tuple((key.name, key.cut, key.fixed if key.cut else "") for key in self.keys)
         return keys, self.cyclic, self.fixed, self.modes, self.bending, self.ghosts, self.rest
 
     def groups(self) -> list[str]:
-        """The vertex groups that it names, each once."""
+        """Returns the vertex groups that it names, each once."""
         names = [self.fixed, *(key.fixed for key in self.keys if key.cut)]
         names += [key.group for key in self.keys if key.kind == "GROUP"]
         return list(dict.fromkeys(name for name in names if name))
 
 
 def far(plan: Plan, reach: float) -> str:
-    """What to do where the motion goes `reach` times as far as plain curves: a sentence, or nothing where that is sound."""
+    """Returns a remedy where the motion goes `reach` times as far as plain curves: a sentence, or "" below `FAR`."""
     if reach < FAR:
         return ""
     free = [
@@ -110,7 +110,7 @@ def far(plan: Plan, reach: float) -> str:
 
 @dataclass(frozen=True)
 class Segment:
-    """Keys from one cut to the next; the first and the last are shared with those beside it."""
+    """Keys from one cut to the next; the first and the last are shared with the neighbouring segments."""
 
     keys: tuple[Key, ...]
     fixed: tuple[str, ...]
@@ -118,7 +118,7 @@ class Segment:
 
 
 def check(plan: Plan, name: str) -> None:
-    """Refuse a plan that is no motion; `name`: the object's, in quotes."""
+    """Refuses a plan that defines no motion; `name`: the object's, in quotes."""
     keys = plan.keys
     if len(keys) < 2:
         raise Refusal(
@@ -144,7 +144,7 @@ def check(plan: Plan, name: str) -> None:
 
 
 def free_time(frame: float, before: float, taken: list[float]) -> float:
-    """The frame that a key gets which is moved from `before` to `frame`: where another has it, the next whole one on the way."""
+    """Returns the frame for a key moved from `before` to `frame`: where another key has it, the next whole step on the way back."""
     step = 1.0 if before >= frame else -1.0
     while any(abs(frame - other) < 2.0 * SAME_TIME for other in taken):
         frame += step
@@ -152,7 +152,7 @@ def free_time(frame: float, before: float, taken: list[float]) -> float:
 
 
 def segments(plan: Plan) -> list[Segment]:
-    """The motion cut into segments; a cyclic one with cuts begins at the first cut, and ends there a loop later."""
+    """Cuts the motion into segments; a cyclic one with cuts begins at the first cut, and ends there a loop later."""
     keys = plan.keys
 
     def fixed(key: Key) -> tuple[str, ...]:
@@ -173,21 +173,21 @@ def segments(plan: Plan) -> list[Segment]:
 
 
 def folded(frame: float, start: float, end: float, cyclic: bool) -> float:
-    """The frame of the motion that is shown at `frame`: ends are held, or repeated."""
+    """Returns the frame of the motion shown at `frame`: constant beyond the ends, or repeated."""
     if cyclic:
         return start + (frame - start) % (end - start)
     return min(max(frame, start), end)
 
 
 def scale_of(basis: np.ndarray) -> float:
-    """What a mesh is multiplied by for its diameter to be that of the core."""
+    """Returns the factor that scales a mesh to the core's diameter."""
     size = float(np.linalg.norm(np.ptp(np.asarray(basis, dtype=np.float64), axis=0)))
     return DIAMETER / size if size > 0.0 else 1.0
 
 
 @dataclass(frozen=True)
 class Spot:
-    """What vertices are to reach a place at a time."""
+    """Places that some vertices are to reach at a time."""
 
     time: float
     points: np.ndarray
@@ -195,7 +195,7 @@ class Spot:
 
 
 def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks: dict[str, np.ndarray], scale: float):
-    """What the core is told of a segment: `(options, softened, spots)`, for `Spacetime.set`, `soften` and `partial`.
+    """Returns the core's input for a segment: `(options, softened, spots)`, for `Spacetime.set`, `soften` and `partial`.
 
     `shapes` [k, m, 3] of its keys, in the core's space; `masks`: bool[m] by vertex group; `origin`: the frame of time 0.
     """
@@ -233,8 +233,8 @@ def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks:
         if key.kind == "EXACT":
             continue
         beside = [times[j + 1] - times[j] for j in (i - 1, i) if 0 <= j < last]
-        # A beam through its neighbours, a time T apart, resists with 6 / T³, what swings at ω with about ω³ (ω² is a third of
-        # the stiffness in the slowest modes): a pull of 1 meets them about half-way.
+        # A beam through its neighbours, a time T apart, resists with 6 / T³, an oscillator at ω with about ω³ (ω² is a third of the
+        # stiffness in the slowest modes): a pull of 1 meets them about half-way.
         unit = 6.0 / float(np.mean(beside)) ** 3 + (plan.stiffness / 3.0) ** 1.5
         softened[i] = unit * (key.weight if key.kind == "NEAR" else HARDLY)
         if key.kind == "GROUP":
@@ -244,12 +244,12 @@ def told(segment: Segment, plan: Plan, origin: float, shapes: np.ndarray, masks:
 
 
 def first_velocity(key: Key) -> Velocity:
-    """With what a motion leaves the key that it begins at."""
+    """Returns the velocity with which a motion leaves its first key."""
     return key.leaving if key.cut else key.arriving
 
 
 def fixed_mask(segment: Segment, masks: dict[str, np.ndarray], count: int) -> np.ndarray:
-    """Which points stay in a segment, bool[m]."""
+    """Returns whether each point is fixed in a segment, bool[m]."""
     mask = np.zeros(count, dtype=bool)
     for name in segment.fixed:
         mask |= masks[name]
@@ -257,7 +257,7 @@ def fixed_mask(segment: Segment, masks: dict[str, np.ndarray], count: int) -> np
 
 
 def hold(segment: Segment, shapes: np.ndarray, mask: np.ndarray, name: str, size: float) -> np.ndarray:
-    """The shapes of a segment, its fixed points exactly where its first key has them; refuses keys that move them."""
+    """Returns the shapes of a segment with its fixed points exactly as in its first key; refuses keys that move them."""
     if not mask.any():
         return shapes
     away = np.linalg.norm(shapes[:, mask] - shapes[:1, mask], axis=2).max(axis=1)

@@ -7,16 +7,15 @@ PREFIX = "Thew "
 
 
 def key_name(frame: int) -> str:
-    """The name of the key of `frame`: `Thew 0001`, `Thew -0003`."""
+    """Returns the name of the key of `frame`: `Thew 0001`, `Thew -0003`."""
     return f"{PREFIX}{'-' if frame < 0 else ''}{abs(frame):04d}"
 
 
 def key_points(frame: int, first: int, last: int) -> list[tuple[float, float]]:
-    """Points (frame, value) of a key's curve, to be joined by straight lines and held outside.
+    """Returns the points (frame, value) of a key's curve, linear between them and constant outside.
 
-    The key is wholly on at its frame and off at its neighbours; the first and the last key of the bake keep their
-    value outside the range, so that the character stays in its first and last shape. Between two frames the two shapes
-    are blended.
+    The key is wholly on at its frame and off at its neighbours; the first and the last key of the bake keep their value outside the
+    range, so that the character stays in its first and last shape. Between two frames the two shapes are blended.
     """
     points = []
     if frame > first:
@@ -28,5 +27,5 @@ def key_points(frame: int, first: int, last: int) -> list[tuple[float, float]]:
 
 
 def frame_range(start: int, end: int) -> list[int]:
-    """The frames from `start` to `end`, both included; empty when they are in the wrong order."""
+    """Returns the frames from `start` to `end`, both included; empty in the wrong order."""
     return list(range(int(start), int(end) + 1))

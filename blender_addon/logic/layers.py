@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Layers over the skin: each vertex of a garment is moved with the skin below it, small hard pieces as one.
+"""Layers over the skin: each vertex of a garment moves with the skin below it, small hard pieces as one.
 
-What flesh adds to the nearest point of the skin is added to the vertex, so that the distance between the two stays: the
-lattice itself, continued outwards, would sway farther than the skin does, which keeps to the flesh that there is. Eyes,
-teeth and buttons would be bent by it: a piece that is small and carried as one takes the mean of its vertices. So does a larger
-one that one bone carries and that stands off the skin, a sword or a hat, of the vertices that are nearest to it. Farther out, as in a skirt, neighbours may lie over different limbs: there what is added is evened out over the layer.
+The offset of the nearest point of the skin is added to the vertex, so that their distance stays. The lattice itself, continued
+outwards, would sway farther than the skin, which follows the flesh. It would bend eyes, teeth and buttons: a piece that is small
+and carried as one takes the mean of its vertices' offsets. A larger one that one bone carries and that stands off the skin, a sword
+or a hat, takes the mean over its vertices nearest to the skin. Farther out, as in a skirt, neighbours may lie over different limbs:
+there the offsets are smoothed over the layer.
 """
 
 from __future__ import annotations
@@ -13,26 +14,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Pieces are hard up to this part of the body's size. Two decimetres of a person: eyes, buckles, buttons.
+#: Largest size of a hard piece, as a part of the body's. Two decimetres of a person: eyes, buckles, buttons.
 SMALL = 0.1
-#: Distances from the skin, parts of the body's size: layers are evened out from the first on, wholly from the second.
+#: Distances from the skin, as parts of the body's size: layers are smoothed from the first on, fully from the second.
 NEAR, FAR = 0.02, 0.06
-#: So often, and so each time over one more neighbour. They reach √(12 · 0.5) = 2.4 edges.
+#: Rounds of smoothing, each over one more neighbour. They reach √(12 · 0.5) = 2.4 edges.
 ROUNDS = 12
 
 
 @dataclass(frozen=True)
 class Loose:
-    """The vertices of a layer that lie far from the skin, and their neighbours."""
+    """Vertices of a layer that lie far from the skin, and their neighbours."""
 
     vertices: np.ndarray  # int [k]
-    share: np.ndarray  # float32 [k, 1] how much they take from their neighbours, 0 to 1
+    share: np.ndarray  # float32 [k, 1] blend towards the neighbours' mean, 0 to 1
     neighbours: np.ndarray  # int [l], those of the first, of the second, ...
-    starts: np.ndarray  # int [k] where each one's begin
+    starts: np.ndarray  # int [k] start of each one's neighbours
 
     @staticmethod
     def of(far: np.ndarray, edges: np.ndarray) -> Loose:
-        """`far` [m]: 0 of vertices that stay as they are to 1 of those that are wholly evened out; `edges` [e, 2]."""
+        """Builds the far vertices; `far` [m]: 0 for vertices that stay as they are, 1 for fully smoothed ones; `edges` [e, 2]."""
         both = np.concatenate([edges, edges[:, ::-1]]).astype(np.int64)
         both = both[far[both[:, 0]] > 0.0]
         both = both[np.argsort(both[:, 0], kind="stable")]
@@ -40,7 +41,7 @@ class Loose:
         return Loose(vertices, far[vertices, None].astype(np.float32), both[:, 1], starts)
 
     def even(self, offsets: np.ndarray) -> None:
-        """Even out `offsets` float32[m, 3] in place."""
+        """Smooths `offsets` float32[m, 3] in place."""
         if not len(self.vertices):
             return
         count = np.diff(self.starts, append=len(self.neighbours))[:, None].astype(np.float32)
@@ -52,17 +53,17 @@ class Loose:
 
 @dataclass(frozen=True)
 class Layer:
-    """Where the vertices of a mesh lie over the skin."""
+    """Places of a mesh's vertices over the skin."""
 
     corners: np.ndarray  # int [m, 3] vertices of the skin
     shares: np.ndarray  # float32 [m, 3]
-    pieces: np.ndarray  # int [m]: the hard piece of each vertex, from 0; -1 of what is soft
-    grip: np.ndarray  # [m] how much each vertex counts in the mean of its hard piece
+    pieces: np.ndarray  # int [m]: the hard piece of each vertex, from 0; -1 for soft ones
+    grip: np.ndarray  # [m] weight of each vertex in the mean of its hard piece
     distance: np.ndarray  # [m] to the skin at rest
-    loose: Loose  # what is evened out
+    loose: Loose  # the vertices that are smoothed
 
     def offsets(self, skin: np.ndarray) -> np.ndarray:
-        """What is added to the layer, float32[m, 3], where `skin` [n, 3] is added to the skin; any space."""
+        """Returns the offsets of the layer, float32[m, 3], for offsets `skin` [n, 3] of the skin; any space."""
         offsets = np.einsum("mi,mij->mj", self.shares, np.asarray(skin, dtype=np.float32)[self.corners])
         self.loose.even(offsets)
         hard = self.pieces >= 0
@@ -75,10 +76,10 @@ class Layer:
 
 
 def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, hard: float = SMALL) -> Layer:
-    """Where `points` [m, 3] lie over a native surface at rest; `edges` [e, 2] of their mesh join them to pieces.
+    """Builds the layer of `points` [m, 3] over a native surface at rest; `edges` [e, 2] of their mesh join them to pieces.
 
-    `weights` [m, b]: how bones carry them; None: nothing bends the mesh. `hard`: pieces up to this part of the surface's
-    size may be hard.
+    `weights` [m, b]: of the bones; None: nothing deforms the mesh. `hard`: largest size of a hard piece, as a part of the surface's
+    size.
     """
     nearest, distance, faces = surface.closest_point(points)
     vertices, triangles = np.asarray(surface.vertices), np.asarray(surface.triangles)
@@ -94,7 +95,7 @@ def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | 
 
 
 def barycentric(points: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """The weights [m, 3] of the corners [m, 3] of triangles at points [m, 3] in them."""
+    """Returns the barycentric coordinates [m, 3] of points [m, 3] in triangles with corners [m, 3]."""
     normal = np.cross(b - a, c - a)
     area = np.einsum("ti,ti->t", normal, normal)
     of_a = np.einsum("ti,ti->t", np.cross(c - b, points - b), normal) / area
@@ -105,9 +106,9 @@ def barycentric(points: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray)
 def hard_pieces(
     points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, longest: float, off: np.ndarray | None = None
 ) -> np.ndarray:
-    """The number of the hard piece that each point belongs to, int[m], from 0; -1 of points of larger or bent pieces.
+    """Returns the number of the hard piece of each point, int[m], from 0; -1 for points of larger or bent pieces.
 
-    `off` bool[m]: which points stand off the skin; larger pieces of mostly such ones are hard too, if one bone carries them.
+    `off` bool[m]: points that stand off the skin; larger pieces mostly of these are hard too, if one bone carries them.
     """
     piece = components(len(points), edges)
     count = int(piece.max(initial=-1)) + 1
@@ -121,7 +122,7 @@ def hard_pieces(
 
 
 def spread(values: np.ndarray, piece: np.ndarray, count: int) -> np.ndarray:
-    """How far values [m, k] differ in each of `count` pieces, [count, k]."""
+    """Returns the range of values [m, k] in each of `count` pieces, [count, k]."""
     low, high = np.full((2, count, values.shape[1]), np.array([np.inf, -np.inf])[:, None, None])
     np.minimum.at(low, piece, values)
     np.maximum.at(high, piece, values)
@@ -129,8 +130,11 @@ def spread(values: np.ndarray, piece: np.ndarray, count: int) -> np.ndarray:
 
 
 def grips(points: np.ndarray, pieces: np.ndarray, distance: np.ndarray, longest: float, near: float) -> np.ndarray:
-    """How much each vertex counts in the mean of its hard piece, [m]: all alike in small ones, in pieces that are longer than
-    `longest` only those that are within `near` of being the nearest to the skin."""
+    """Returns the weight of each vertex in the mean of its hard piece, [m].
+
+    All are equal in small pieces. In pieces longer than `longest` the weight falls to 0 at `near` beyond the least distance from
+    the skin.
+    """
     grip, hard = np.ones(len(points)), pieces >= 0
     if not hard.any():
         return grip
@@ -143,12 +147,12 @@ def grips(points: np.ndarray, pieces: np.ndarray, distance: np.ndarray, longest:
     return grip
 
 
-#: Weights of a piece that differ by no more than this carry it as one.
+#: Largest difference of weights in a piece that is carried as one.
 ONE = 1e-3
 
 
 def components(count: int, edges: np.ndarray) -> np.ndarray:
-    """The connected piece that each of `count` vertices belongs to, numbered from 0, int[count]; `edges` int[e, 2]."""
+    """Returns the connected piece of each of `count` vertices, numbered from 0, int[count]; `edges` int[e, 2]."""
     label = np.arange(count)
     one, other = np.asarray(edges, dtype=np.int64).reshape(-1, 2).T
     while True:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a limb's medial model can be taken hold of: its hubs and the tips of its spokes, and what it is after they are dragged.
+"""Handles of a limb's medial model: its hubs and the tips of its spokes, and the model after a drag of one.
 
-A drag never goes so far that the boundary folds: it stops at the last place where it does not.
+A drag stops before the boundary folds, at the last place where it does not.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 
 from . import limbs
 
-#: A spoke keeps this share of its length at least, and grows to so many times it at most, in one drag.
+#: Least and largest length of a spoke after one drag, over its length before.
 SHORTEST, LONGEST = 0.05, 20.0
-#: Halvings of a way that folds. A way across 4,096 pixels is known to one.
+#: Bisection steps along a drag that folds. They find a way across 4,096 pixels to one pixel.
 HALVINGS = 12
 
 
@@ -28,7 +28,7 @@ class Handle:
 
 
 def handles(model) -> tuple[list[Handle], np.ndarray]:
-    """All handles of a tube, hubs first, and where they are, [h, 3]."""
+    """Returns all handles of a tube, hubs first, and their positions, [h, 3]."""
     atoms, spokes = model.shape
     tips = limbs.spoke_lines(model)[1::2]
     listed = [Handle(atom) for atom in range(atoms)]
@@ -37,8 +37,10 @@ def handles(model) -> tuple[list[Handle], np.ndarray]:
 
 
 def dragged(thew, model, handle: Handle, target: np.ndarray, whole: bool = False):
-    """(the tube with a handle at `target`, or on the way there; whether it stopped because it would fold). A hub goes where it is put
-    and its spokes with it; a tip goes along its spoke, `whole`: with all spokes of its atom."""
+    """Returns (the tube with a handle at `target`, or on the way there; whether it stopped because it would fold).
+
+    A hub moves freely, with its spokes; a tip moves along its spoke, `whole`: with all spokes of its atom.
+    """
     hub = model.hubs[handle.atom]
     if handle.spoke < 0:
         return within(model, lambda share: moved(thew, model, handle.atom, share * (target - hub)))
@@ -54,13 +56,13 @@ def dragged(thew, model, handle: Handle, target: np.ndarray, whole: bool = False
 
 
 def within(model, change: Callable[[float], object]):
-    """(`change` of the largest share of a way that does not fold; whether that is less than all)."""
+    """Returns (`change` of the largest share of a way that does not fold; whether that is less than all)."""
     least = min(0.0, model.legality())
 
     def made(share: float):
         try:
             new = change(share)
-        except ValueError:  # no figure at all
+        except ValueError:  # no valid figure
             return None
         return new if new.legality() > least else None
 
@@ -79,14 +81,14 @@ def within(model, change: Callable[[float], object]):
 
 
 def moved(thew, model, atom: int, offset: np.ndarray):
-    """The tube with a hub moved by `offset`."""
+    """Returns the tube with a hub moved by `offset`."""
     hubs = model.hubs.copy()
     hubs[atom] += offset
     return limbs.remade(thew, model, hubs=hubs)
 
 
 def stretched(thew, model, atom: int, spoke: int, factor: float):
-    """The tube with a spoke of an atom `factor` times as long; -1: all of them."""
+    """Returns the tube with a spoke of an atom `factor` times as long; -1: all of them."""
     radii, lengths = model.radii.copy(), model.lengths.copy()
     if spoke < 0:
         radii[atom] *= factor

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The same place on another limb: points, directions and sizes that go over by figural coordinates, and the numbers of guides there.
+"""Corresponding places on two limbs: points, directions and sizes mapped by figural coordinates, and the parameters of guides
+there.
 
-A limb stands in a space of its own body (metres at rest). What it has no coordinates of is kept by the frame of the nearest hub,
-in radii.
+A limb is in the space of its own body (metres at rest). Places without coordinates are kept in the frame of the nearest hub, in
+radii.
 """
 
 from __future__ import annotations
@@ -15,26 +16,29 @@ import numpy as np
 from .guides import bone_place, zero_direction
 from .spaces import mirrors, transform
 
-#: A step along a limb for its direction, in u; and how deep caps are at least looked at, whose hubs are one point.
+#: Step along a limb for its direction, in u; and least depth for the frame of caps, whose hubs are one point.
 STEP, DEEP = 1e-4, 0.5
-#: Nearer to its bone than this part of the limb's radius a guide keeps its direction and its distance rather than its bearing.
+#: Distance from its bone, as a part of the limb's radius, below which a guide keeps its direction and distance rather than its
+#: bearing.
 NEAR = 0.1
-#: Leaning by less, radians, a field in the skin looks straight out. Half a degree, which nobody sees.
+#: Lean, radians, below which a field in the skin looks straight out. Half a degree, which nobody sees.
 UPRIGHT = 0.01
-#: So many spokes tell a limb's radius. Their mean is exact for outlines of up to 15 waves around.
+#: Spokes that measure a limb's radius. Their mean is exact for outlines of up to 15 waves around.
 SPOKES = 16
 
 
 @dataclass(frozen=True)
 class Located:
-    """A place in a limb: figural coordinates [4], and how far it is from there in its frame, in radii, where it has none itself."""
+    """A place in a limb: figural coordinates [4], and its offset from there in the limb's frame, in radii, where it has none
+    itself.
+    """
 
     coordinates: np.ndarray
     offset: np.ndarray  # [3]
 
     @property
     def inside(self) -> bool:
-        """Whether the place has coordinates itself."""
+        """Returns whether the place has coordinates itself."""
         return not self.offset.any()
 
 
@@ -46,16 +50,16 @@ class Limb:
         self.hand = -1.0 if mirrors(self.into) else 1.0
 
     def at(self, coordinates) -> np.ndarray:
-        """Points of figural coordinates [n, 4], [n, 3]."""
+        """Returns the points of figural coordinates [n, 4], [n, 3]."""
         return transform(self.into, self.model.points(np.atleast_2d(np.asarray(coordinates, dtype=np.float64))))
 
     def coordinates(self, points) -> np.ndarray:
-        """Figural coordinates of points [n, 3], [n, 4]; NaN where there are none."""
+        """Returns figural coordinates of points [n, 3], [n, 4]; NaN for points without any."""
         points = np.atleast_2d(np.asarray(points, dtype=np.float64))
         return self.model.coordinates(np.ascontiguousarray(transform(self.back, points)))
 
     def locate(self, point: np.ndarray) -> Located:
-        """Where a point is, whether or not it has coordinates."""
+        """Returns the place of a point, with or without coordinates of its own."""
         coordinates = self.coordinates(point)[0]
         if np.isfinite(coordinates).all():
             return Located(coordinates, np.zeros(3))
@@ -65,14 +69,14 @@ class Limb:
         return Located(coordinates, away / self.radius(u))
 
     def place(self, located: Located) -> np.ndarray:
-        """The point that is located so, [3]."""
+        """Returns the point of a place, [3]."""
         at = self.at(located.coordinates)[0]
         if located.inside:
             return at
         return at + self.radius(located.coordinates[0]) * (self.frame(located.coordinates) @ located.offset)
 
     def nearest(self, point: np.ndarray) -> float:
-        """u of the hub nearest to a point."""
+        """Returns u of the hub nearest to a point."""
         low, high, best = 0.0, 1.0, 0.0
         for _ in range(6):
             tried = np.linspace(low, high, 65)
@@ -83,7 +87,7 @@ class Limb:
         return best
 
     def frame(self, coordinates: np.ndarray) -> np.ndarray:
-        """Directions at coordinates as columns: along, out, around; orthonormal, left-handed where the space mirrors."""
+        """Returns the directions at coordinates as columns: along, out, around; orthonormal, left-handed where the space mirrors."""
         u, v, around, depth = coordinates
         low, high = (-1.0, 0.0) if u < 0.0 else (1.0, 2.0) if u > 1.0 else (0.0, 1.0)
         seen = depth if low == 0.0 else max(depth, DEEP)
@@ -95,7 +99,7 @@ class Limb:
         return np.stack([along, out, self.hand * np.cross(along, out)], axis=1)
 
     def radius(self, u: float) -> float:
-        """How thick the limb is at u: the mean length of its spokes there."""
+        """Returns the limb's radius at u: the mean length of its spokes there."""
         u = min(max(float(u), 0.0), 1.0)
         turns = 2.0 * np.pi * np.arange(SPOKES) / SPOKES
         places = np.stack([np.full(SPOKES, u), np.zeros(SPOKES), turns, np.ones(SPOKES)], axis=1)
@@ -103,7 +107,7 @@ class Limb:
         return float(np.linalg.norm(self.at(places) - hub, axis=1).mean())
 
     def spoke(self, coordinates: np.ndarray) -> np.ndarray:
-        """The spoke through coordinates, hub to boundary, [3]."""
+        """Returns the spoke through coordinates, hub to boundary, [3]."""
         u, v, around, _ = coordinates
         hub, tip = self.at([[u, v, around, 0.0], [u, v, around, 1.0]])
         return tip - hub
@@ -111,8 +115,10 @@ class Limb:
 
 @dataclass(frozen=True)
 class Over:
-    """From one limb to another: joints go to joints, around begins alike, all else stays as it is. `mirrored`: one is on the left and the
-    other on the right, so that around runs the other way."""
+    """The map from one limb to another: joints go to joints, the zeros of *around* are aligned, and all else stays.
+
+    `mirrored`: one is on the left and the other on the right, so that *around* runs the other way.
+    """
 
     one: Limb
     other: Limb
@@ -120,31 +126,33 @@ class Over:
 
     @cached_property
     def roll(self) -> float:
-        """By how much *around* is larger on the other limb; of mirrored ones what both come to together."""
+        """Returns the amount by which *around* is larger on the other limb; for mirrored limbs the sum of both."""
         return float(self.one.model.roll_to(self.other.model, mirrored=self.mirrored))
 
     def located(self, located: Located) -> Located:
-        """The same place on the other limb."""
+        """Returns the corresponding place on the other limb."""
         u, v, around, depth = located.coordinates
         u = stretched(u, self.one.model.joints, self.other.model.joints)
         hand = -1.0 if self.mirrored else 1.0
         return Located(np.array([u, v, self.roll + hand * around, depth]), located.offset * [1.0, 1.0, hand])
 
     def turn(self, located: Located) -> np.ndarray:
-        """How directions at a place are turned, [3, 3]; one of the spaces mirrored, or one of the limbs, so does this."""
+        """Returns the rotation of directions at a place, [3, 3]; it mirrors if one of the spaces, or one of the limbs, does."""
         hand = [1.0, 1.0, -1.0 if self.mirrored else 1.0]
         return (self.other.frame(self.located(located).coordinates) * hand) @ self.one.frame(located.coordinates).T
 
     def axis(self, located: Located, axis: np.ndarray) -> np.ndarray:
-        """How an axis of turning [3] at a place is turned: in a mirror turns go the other way about what is seen there."""
+        """Returns a rotation axis [3] at a place on the other limb: in a mirror rotations run the other way about the mirrored
+        axis.
+        """
         return (-1.0 if self.mirrored else 1.0) * (self.turn(located) @ axis)
 
     def growth(self, located: Located) -> float:
-        """How much thicker the other limb is at a place."""
+        """Returns the ratio of the other limb's radius to this one's at a place."""
         return self.other.radius(self.located(located).coordinates[0]) / self.one.radius(located.coordinates[0])
 
     def deepening(self, located: Located) -> float:
-        """How much longer the spoke through a place is on the other limb."""
+        """Returns the ratio of the other limb's spoke length to this one's through a place."""
         if not located.inside:
             return self.growth(located)
         there = np.linalg.norm(self.other.spoke(self.located(located).coordinates))
@@ -152,7 +160,7 @@ class Over:
 
 
 def stretched(u: float, here: np.ndarray, there: np.ndarray) -> float:
-    """u between the joints of another chain of as many bones; caps beyond both ends stay."""
+    """Maps u between the joints of another chain of as many bones; caps beyond both ends stay."""
     if not 0.0 < u < 1.0:
         return float(u)
     inner = [[joint for joint in joints if 1e-9 < joint < 1.0 - 1e-9] for joints in (here, there)]
@@ -167,10 +175,10 @@ def stretched(u: float, here: np.ndarray, there: np.ndarray) -> float:
 def bone_numbers(
     point: np.ndarray, out: np.ndarray, head: np.ndarray, tail: np.ndarray, distance: float, share: float
 ) -> tuple[float, float, float]:
-    """(along, angle, distance) of a guide at a bone whose field is at `point` and which looks along `out`.
+    """Returns (along, angle, distance) of a guide at a bone whose field is at `point` and looks along `out`.
 
-    Close to the bone its bearing says nothing and its distance is the bone's affair: `share` of both is the point's, the rest is `out`
-    and `distance`, whose sign says on which side the guide stands.
+    Close to the bone its bearing has no meaning, and its distance depends on the bone. So both are blended: `share` from the point,
+    the rest from `out` and `distance`, whose sign is the guide's side.
     """
     part, bearing, away = bone_place(point, head, tail)
     along = _unit(tail - head) if np.any(tail != head) else np.array([0.0, 0.0, 1.0])
@@ -190,9 +198,10 @@ def bone_numbers(
 def skin_numbers(
     axis: np.ndarray, across: np.ndarray, basis: np.ndarray, roll: float, tilt: float
 ) -> tuple[float, float]:
-    """(roll, tilt) of a guide in the skin whose field looks along `axis`; where it looks straight out it is rolled to `across`.
+    """Returns (roll, tilt) of a guide in the skin whose field looks along `axis`; where it looks straight out it is rolled to
+    `across`.
 
-    `basis` [3, 3]: what it has at roll and tilt 0, edge and normal in columns 0 and 2; `roll`, `tilt`: numbers to stay near to.
+    `basis` [3, 3]: its frame at roll and tilt 0, edge and normal in columns 0 and 2; `roll`, `tilt`: values to stay near to.
     """
     edge, normal = basis[:, 0], basis[:, 2]
     upright = float(axis @ normal)
@@ -206,18 +215,18 @@ def skin_numbers(
 
 
 def wound(angle: float, like: float) -> float:
-    """The same direction, so many whole turns away that it is nearest to the angle `like`."""
+    """Returns the angle plus the whole turns that bring it nearest to the angle `like`."""
     return angle + 2.0 * np.pi * round((like - angle) / (2.0 * np.pi))
 
 
 def turned(turn: np.ndarray, rotation: np.ndarray) -> np.ndarray:
-    """A rotation whose columns Z and X are carried by `turn` [3, 3], which may mirror; templates are round about Z."""
+    """Returns a rotation whose columns Z and X are carried by `turn` [3, 3], which may mirror; templates are round about Z."""
     x, z = turn @ rotation[:, 0], turn @ rotation[:, 2]
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
 def same_axis(axes: np.ndarray, wanted: np.ndarray) -> tuple[int, float]:
-    """Which of a bone's axes x and z (columns 0 and 2 of `axes` [3, 3]) lies along a direction most, and on which side: 1 or -1."""
+    """Returns which of a bone's axes x and z (columns 0 and 2 of `axes` [3, 3]) is nearest to a direction, and its sign: 1 or -1."""
     along = np.array([wanted @ _unit(axes[:, 0]), wanted @ _unit(axes[:, 2])])
     best = int(np.abs(along).argmax())
     return 2 * best, 1.0 if along[best] >= 0.0 else -1.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limbs in numbers: their medial models as text, the masks that are painted along and around them, poses of their atoms."""
+"""Limbs in numbers: their medial models as text, masks along and around them, poses of their atoms."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from .errors import Refusal
 from .json_text import parsed
 
-#: What of a tube is kept.
+#: Arrays of a tube that are saved.
 ARRAYS = ("hubs", "radii", "frames", "angles", "lengths", "ends", "knots", "joints")
 
 
 def packed(model) -> str:
-    """A tube (`thew.MRep`) as text that makes the same one again."""
+    """Returns a tube (`thew.MRep`) as text that restores the same one."""
     return json.dumps({name: np.asarray(getattr(model, name)).tolist() for name in ARRAYS})
 
 
 def unpacked(thew, text: str):
-    """The tube of a text; a `Refusal` where it is none."""
+    """Returns the tube of a text; raises a `Refusal` where it holds none."""
     try:
         return tube(thew, parsed(text))
     except (ValueError, KeyError, TypeError) as error:
@@ -29,13 +29,13 @@ def unpacked(thew, text: str):
 
 
 def tube(thew, arrays):
-    """The tube of arrays by the names of `ARRAYS`."""
+    """Builds the tube of arrays by the names of `ARRAYS`."""
     first = (arrays[name] for name in ("hubs", "radii", "frames", "angles", "lengths"))
     return thew.MRep.tube(*first, ends=tuple(arrays["ends"]), knots=arrays["knots"], joints=arrays["joints"])
 
 
 def remade(thew, model, **changes):
-    """A tube with some arrays changed."""
+    """Returns a tube with some arrays changed."""
     return tube(thew, {name: changes.get(name, getattr(model, name)) for name in ARRAYS})
 
 
@@ -50,11 +50,11 @@ class Region:
     soft: float = 0.1
 
     def share(self, coordinates: np.ndarray) -> np.ndarray:
-        """How much points with figural coordinates [n, 4] belong to it, [n] in 0..1; those without any do not."""
+        """Returns the share of points with figural coordinates [n, 4] in the region, [n] in 0..1; 0 for points without any."""
         u, around = coordinates[:, 0], coordinates[:, 2] / (2.0 * np.pi)
         soft = max(self.soft, 1e-6)
         along = smooth((u - self.start) / soft + 0.5) * smooth((self.end - u) / soft + 0.5)
-        # A limb's own ends are no edges: caps belong to what lies before them.
+        # A limb's own ends are no edges: caps belong to their neighbouring region.
         along = np.where((u < 0.0) & (self.start <= 0.0), 1.0, along)
         along = np.where((u > 1.0) & (self.end >= 1.0), 1.0, along)
         away = np.abs((around - self.side + 0.5) % 1.0 - 0.5)
@@ -63,13 +63,13 @@ class Region:
 
 
 def smooth(x: np.ndarray) -> np.ndarray:
-    """0 below 0, 1 above 1, between them without a corner."""
+    """Returns 0 below 0, 1 above 1, and a smooth step between."""
     x = np.clip(x, 0.0, 1.0)
     return x * x * (3.0 - 2.0 * x)
 
 
 def shown(coordinates: np.ndarray) -> dict[str, np.ndarray]:
-    """What materials and nodes get of figural coordinates [n, 4]: Along and Around in 0..1, Depth; 0 where there are none."""
+    """Returns the attributes for materials and nodes of figural coordinates [n, 4]: Along and Around in 0..1, Depth; 0 without any."""
     clean = np.nan_to_num(coordinates, nan=0.0)
     return {
         "Along": np.clip(clean[:, 0], 0.0, 1.0),
@@ -79,13 +79,15 @@ def shown(coordinates: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def bones_of(knots: np.ndarray, joints: np.ndarray) -> np.ndarray:
-    """The place in its chain of the bone that each atom goes with, [n]: at a joint the one that begins there."""
+    """Returns the index in its chain of the bone for each atom, [n]: at a joint the one that begins there."""
     return np.clip(np.searchsorted(joints, knots + 1e-9, side="right") - 1, 0, len(joints) - 2)
 
 
 def posed(thew, model, maps: np.ndarray):
-    """The tube with each atom carried by the map [4, 4] of its bone; maps [bones of the chain, 4, 4], rigid but for a scale and,
-    perhaps, a mirror."""
+    """Returns the tube with each atom carried by the map [4, 4] of its bone.
+
+    maps [bones of the chain, 4, 4], rigid except for a scale and, perhaps, a mirror.
+    """
     which = bones_of(model.knots, model.joints)
     linear, shift = maps[which][:, :3, :3], maps[which][:, :3, 3]
     scale = np.cbrt(np.abs(np.linalg.det(linear)))
@@ -93,7 +95,7 @@ def posed(thew, model, maps: np.ndarray):
     turns = left @ right
     hubs = np.einsum("nij,nj->ni", linear, model.hubs) + shift
     frames, lengths = turns @ model.frames, model.lengths.copy()
-    # In a mirror the second axis points the other way, and spokes follow each other the other way round.
+    # In a mirror the second axis points the other way, and the order of the spokes reverses.
     mirrored = np.linalg.det(turns) < 0.0
     frames[mirrored, :, 1] *= -1.0
     lengths[mirrored] = np.roll(lengths[mirrored][:, ::-1], 1, axis=1)
@@ -101,7 +103,7 @@ def posed(thew, model, maps: np.ndarray):
 
 
 def placed(thew, model, points):
-    """The tube in another space: `points` maps places [n, 3] there, by a similarity."""
+    """Returns the tube in another space: `points` maps places [n, 3] there, by a similarity."""
     origin, *ends = points(np.concatenate([np.zeros((1, 3)), np.eye(3)]))
     matrix = np.eye(4)
     matrix[:3, :3], matrix[:3, 3] = np.stack(ends, axis=1) - origin[:, None], origin
@@ -109,7 +111,7 @@ def placed(thew, model, points):
 
 
 def joined(thew, named, points):
-    """The tubes of `named` (names and texts) as one model in another space, see `placed`; None of none."""
+    """Returns the tubes of `named` (names and texts) as one model in another space, see `placed`; None for an empty list."""
     if not named:
         return None
     models = [placed(thew, unpacked(thew, text), points) for _, text in named]
@@ -117,14 +119,16 @@ def joined(thew, named, points):
 
 
 def spoke_lines(model) -> np.ndarray:
-    """Pairs of points, hub and tip, of every spoke, [2 k, 3]."""
+    """Returns pairs of points, hub and tip, of every spoke, [2 k, 3]."""
     count = model.shape[1]
     places = [[u, 0.0, 2.0 * np.pi * q / count, tau] for u in model.knots for q in range(count) for tau in (0.0, 1.0)]
     return model.points(places)
 
 
 def barycentric(corners: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Shares of the corners [n, 3, 3] of triangles that make points [n, 3] in them, [n, 3]; of a triangle without area thirds."""
+    """Returns the barycentric coordinates of points [n, 3] in triangles [n, 3, 3], [n, 3], clipped; thirds for a triangle without
+    area.
+    """
     a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     p = points - corners[:, 0]
     aa, ab, bb = (a * a).sum(1), (a * b).sum(1), (b * b).sum(1)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The method Modal: the vibration modes of a flesh, found once, kept through every other setting, played one by one.
 
-Modes are found for flesh of a reference stiffness: stiffer flesh has the same shapes, and eigenvalues that are greater by
-the same factor. So the Stiffness slider does not find them anew, and a file gives the same modes however its sliders were
-moved.
+Modes are found for flesh of a reference stiffness: stiffer flesh has the same shapes, and eigenvalues that are greater by the same
+factor. So the Stiffness slider does not find them anew, and a file gives the same modes however its sliders were moved.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ METHOD = "modal"
 
 
 def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
-    """The `count` lowest modes of `body`, or as many as it has freedom for."""
+    """Finds the `count` lowest modes of `body`, or as many as it has degrees of freedom."""
     freedom = 3 * (body.dofs - len(body.held_vertices))
     if freedom < 1:
         raise Refusal(
@@ -30,7 +29,9 @@ def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
 
 
 def options(build_settings: Any, modes: Any, factor: float) -> dict[str, Any]:
-    """What a simulation needs beyond other methods; `factor`: the stiffness, as a multiple of the reference."""
+    """Returns the extra options of a modal simulation; empty for other methods. `factor`: the stiffness, as a multiple of the
+    reference.
+    """
     if build_settings.method != METHOD:
         return {}
     return {
@@ -40,7 +41,7 @@ def options(build_settings: Any, modes: Any, factor: float) -> dict[str, Any]:
     }
 
 
-#: Ends of a swing that differ by less, as a part of it, are alike: it begins at the same one every time.
+#: Relative difference below which the ends of a swing are alike, so that it begins at the same one every time.
 UNLIKE = 5e-4
 
 
@@ -55,11 +56,11 @@ class Preview:
 
     @staticmethod
     def of(thew: Any, modes: Any, surface: Any) -> Preview:
-        """For the modes of a body and its surface."""
+        """Builds the preview of a body's modes on its surface."""
         return Preview(thew.Deformer(modes, surface, form="embedded", engine="cpu"), surface.size, len(modes))
 
     def peak(self, number: int, part: float) -> float:
-        """The amplitude of mode `number` (1 is the first) that moves some vertex by `part` of the body's size.
+        """Returns the amplitude of mode `number` (1 is the first) that moves some vertex by `part` of the body's size.
 
         Of the two ends of its swing, which warping makes unlike, it is the farther one.
         """
@@ -79,18 +80,18 @@ class Preview:
                 unit = known if step == 0 else unit
                 if abs(ratio - 1.0) < 1e-4:
                     break
-            # A mode that only turns about itself never gets that far: stop where it has turned enough.
+            # A mode that only rotates never gets that far: its amplitude is capped.
             known = end * min(known, 4.0 * unit)
             self._peaks[number, part] = known
         return known
 
     def _farthest(self, number: int, amplitude: float) -> float:
-        """How far a mode moves some vertex, metres."""
+        """Returns the largest displacement of a vertex by a mode, metres."""
         moved = self.deformer.displacements(self._alone(number, amplitude))
         return float(np.sqrt((moved.astype(np.float64) ** 2).sum(axis=1).max()))
 
     def amplitudes(self, number: int, part: float, swings: float) -> np.ndarray:
-        """The amplitudes of all modes after so many swings; it begins at the farthest."""
+        """Returns the amplitudes of all modes after `swings` swings; the first frame is the farthest."""
         return self._alone(number, self.peak(number, part) * math.cos(2.0 * math.pi * swings))
 
     def _alone(self, number: int, amplitude: float) -> np.ndarray:

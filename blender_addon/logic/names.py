@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names that are used once."""
+"""Unique names."""
 
 from __future__ import annotations
 
 
 def free_name(wanted: str, taken: set[str]) -> str:
-    """`wanted`, or else it with the lowest number behind it that nobody has."""
+    """Returns `wanted`, or else `wanted` with the lowest free number behind it."""
     wanted = wanted.strip() or "Rig"
     stem, _, tail = wanted.rpartition(".")
     stem = stem if stem and tail.isdigit() else wanted
@@ -17,5 +17,5 @@ def free_name(wanted: str, taken: set[str]) -> str:
 
 
 def describe(obj) -> str:
-    """The object's name as the sentences show it."""
+    """Returns the object's name for sentences."""
     return f"“{obj.name}”"

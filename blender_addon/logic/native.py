@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The native core, or a sentence when it cannot be loaded."""
+"""Import of the native core, and the reason when it cannot be loaded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ except Exception as error:  # a wheel for another system fails in many ways
 else:
     failure = ""
 
-#: What the extension's own code may raise for the artist to read.
+#: Errors of the extension's own code that are meant for the artist.
 EXPECTED = (Refusal, Cancelled) + ((thew.ThewError,) if thew is not None else ())
 
 
 def core():
-    """The native module `thew`; a `Refusal` when it is not there."""
+    """Returns the native module `thew`; raises a `Refusal` without it."""
     if thew is None:
         raise Refusal(
             "The native part of Thew could not be loaded: install the extension's zip for your system again "

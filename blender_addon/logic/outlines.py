@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a force template looks like: line segments in its own frame, at its true size.
+"""Outlines of force templates: line segments in their own frame, at their true size.
 
-Every outline touches the boundary beyond which the template does not act, so what is drawn is what is moved. Segments are
-[m, 2, 3]; lengths are those of the sizes that are given.
+Every outline touches the boundary beyond which the template does not act, so it shows the affected region. Segments are [m, 2, 3],
+in the unit of the given sizes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ROUND = 48
 
 
 def outline(kind: str, radius: float = 0.0, ring_radius: float = 0.0, tube_radius: float = 0.0) -> np.ndarray:
-    """The lines [m, 2, 3] of a BUMP, RADIAL, BULGE (`radius`) or TORUS (`ring_radius`, `tube_radius`)."""
+    """Returns the lines [m, 2, 3] of a BUMP, RADIAL, BULGE (`radius`) or TORUS (`ring_radius`, `tube_radius`)."""
     if kind == "TORUS":
         return torus(ring_radius, tube_radius)
     return radius * {"BUMP": bump, "RADIAL": radial, "BULGE": bulge}[kind]()
@@ -27,13 +27,13 @@ def outline(kind: str, radius: float = 0.0, ring_radius: float = 0.0, tube_radiu
 
 @cache
 def bump() -> np.ndarray:
-    """A sphere of radius 1 and an arrow along +Z, where it pushes."""
+    """Returns a sphere of radius 1 and an arrow along +Z, where it pushes."""
     return np.concatenate([sphere(), arrow(np.zeros(3), np.array([0.0, 0.0, 1.0]))])
 
 
 @cache
 def radial() -> np.ndarray:
-    """A sphere of radius 1 with spokes from its middle, along which it pushes."""
+    """Returns a sphere of radius 1 with spokes from its middle, along which it pushes."""
     ends = [np.array(d, dtype=np.float64) for d in np.ndindex(3, 3, 3)]
     spokes = [(d - 1.0) / np.linalg.norm(d - 1.0) for d in ends if np.abs(d - 1.0).sum() in (1.0, 3.0)]
     return np.concatenate([sphere(), *(arrow(0.35 * d, d, 0.12) for d in spokes)])
@@ -41,7 +41,7 @@ def radial() -> np.ndarray:
 
 @cache
 def bulge() -> np.ndarray:
-    """Lobes about the axis Z, where it pushes out, arrows along it, where it draws in, and the boundary about its middle."""
+    """Returns lobes about the axis Z, where it pushes out, arrows along it, where it draws in, and the boundary about its middle."""
     angle = np.linspace(0.0, np.pi, ROUND // 2 + 1)
     lobe = np.stack([np.sin(angle) ** 3, np.sin(angle) ** 2 * np.cos(angle)], axis=1)
     lines = [ring(1.0)]
@@ -54,7 +54,7 @@ def bulge() -> np.ndarray:
 
 
 def torus(ring_radius: float, tube_radius: float) -> np.ndarray:
-    """The inner, outer, upper and lower ring about the axis Z, and eight rings of the tube."""
+    """Returns the inner, outer, upper and lower ring about the axis Z, and eight rings of the tube."""
     lines = [ring(ring_radius + tube_radius), ring(abs(ring_radius - tube_radius))]
     lines += [ring(ring_radius) + np.array([0.0, 0.0, side * tube_radius]) for side in (-1.0, 1.0)]
     angle = np.linspace(0.0, 2.0 * np.pi, ROUND // 2 + 1)
@@ -67,24 +67,24 @@ def torus(ring_radius: float, tube_radius: float) -> np.ndarray:
 
 @cache
 def sphere() -> np.ndarray:
-    """Three circles of radius 1, one about each axis."""
+    """Returns three circles of radius 1, one about each axis."""
     flat = ring(1.0)
     return np.concatenate([flat, np.roll(flat, 1, axis=2), np.roll(flat, 2, axis=2)])
 
 
 def ring(radius: float) -> np.ndarray:
-    """A circle about the axis Z."""
+    """Returns a circle about the axis Z."""
     angle = np.linspace(0.0, 2.0 * np.pi, ROUND + 1)
     return chain(radius * np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1))
 
 
 def chain(points: np.ndarray) -> np.ndarray:
-    """The segments between points [n, 3] that follow each other."""
+    """Returns the segments between consecutive points [n, 3]."""
     return np.stack([points[:-1], points[1:]], axis=1)
 
 
 def arrow(start: np.ndarray, end: np.ndarray, head: float = 0.2) -> np.ndarray:
-    """A line from `start` to `end` with a head of four strokes."""
+    """Returns a line from `start` to `end` with a head of four strokes."""
     along = end - start
     along = along / np.linalg.norm(along)
     one, other = across(along)
@@ -95,7 +95,7 @@ def arrow(start: np.ndarray, end: np.ndarray, head: float = 0.2) -> np.ndarray:
 
 
 def carried(frame: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
-    """A rigid `frame` [4, 4] at rest, carried along by bones: weights [b], maps [b, 4, 4] -> [4, 4], rigid."""
+    """Returns a rigid `frame` [4, 4] at rest, carried along by bones: weights [b], maps [b, 4, 4] -> [4, 4], rigid."""
     total = weights.sum()
     blended = np.eye(4) if total <= 0.0 else np.tensordot(weights / total, maps, axes=(0, 0))
     u, _, vt = np.linalg.svd(blended[:3, :3])
@@ -107,7 +107,7 @@ def carried(frame: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndar
 
 
 def ridden(frame: np.ndarray, shares: np.ndarray, rest: np.ndarray, posed: np.ndarray) -> np.ndarray:
-    """A rigid `frame` [4, 4] at rest as it rides on a triangle: shares [3] of its corners, at rest and posed [3, 3]."""
+    """Returns a rigid `frame` [4, 4] at rest as it rides on a triangle: shares [3] of its corners, at rest and posed [3, 3]."""
     turn = triangle_frame(posed) @ triangle_frame(rest).T
     there = np.eye(4)
     there[:3, :3] = turn @ frame[:3, :3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a ray or a point meets a surface of triangles, and how thick the flesh is there."""
+"""Hits of rays and nearest points on a surface of triangles, and the thickness of the flesh there."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class Hit:
     distance: float
 
     def on(self, vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-        """The same point of the flesh on another shape [n, 3] of the same triangles [t, 3]."""
+        """Returns the same point of the flesh on another shape [n, 3] of the same triangles [t, 3]."""
         return self.barycentric @ vertices[triangles[self.face]]
 
     def vertex(self, triangles: np.ndarray) -> int:
-        """The nearest corner, as shares go."""
+        """Returns the corner with the largest barycentric coordinate."""
         return int(triangles[self.face][int(np.argmax(self.barycentric))])
 
 
 class Picker:
     """A surface to point at: `vertices` [n, 3], `triangles` [t, 3].
 
-    The core tests every triangle for each question: a posed shape is asked a few times and then gone, and to build a
-    hierarchy takes as long as twenty of them.
+    The core tests every triangle for each query: a posed shape gets a few queries and is then dropped, and building a hierarchy
+    takes as long as twenty of them.
     """
 
     def __init__(self, vertices: np.ndarray, triangles: np.ndarray):
@@ -41,29 +41,29 @@ class Picker:
         self.triangles = np.ascontiguousarray(triangles, dtype=np.int64)
 
     def normal(self, face: int) -> np.ndarray:
-        """The unit normal of a triangle; zero of one without area."""
+        """Returns the unit normal of a triangle; zero for one without area."""
         a, b, c = self.vertices[self.triangles[face]]
         normal = np.cross(b - a, c - a)
         size = np.linalg.norm(normal)
         return normal / size if size > 0.0 else normal
 
     def ray(self, origin: np.ndarray, direction: np.ndarray, least: float = 0.0) -> Hit | None:
-        """The first triangle that a ray meets farther than `least` away, from either side."""
+        """Returns the first hit of a ray farther than `least` away, on either side of triangles."""
         return self.rays(origin, [direction], least)[0]
 
     def rays(self, origin: np.ndarray, directions, least: float = 0.0) -> list[Hit | None]:
-        """The same for several rays from one point."""
+        """Returns the first hits of several rays from one point."""
         origins = np.broadcast_to(origin, (len(directions), 3))
         found = core().cast_rays(self.vertices, self.triangles, origins, directions, least)
         return [_hit(*each) for each in zip(*found, strict=True)]
 
     def nearest(self, point: np.ndarray) -> Hit:
-        """The nearest point of the surface."""
+        """Returns the nearest point of the surface."""
         found = core().closest_points(self.vertices, self.triangles, np.asarray(point)[None])
         return _hit(*(each[0] for each in found))
 
     def thickness(self, point: np.ndarray, inward: np.ndarray, most: float) -> float:
-        """How deep the flesh is below a point of the surface: the median of five rays about `inward`, at most `most`."""
+        """Returns the depth of the flesh below a point of the surface: the median of five rays about `inward`, at most `most`."""
         inward = np.asarray(inward, dtype=np.float64) / np.linalg.norm(inward)
         one, other = across(inward)
         sides = (0.0 * one, 0.35 * one, -0.35 * one, 0.35 * other, -0.35 * other)
@@ -71,7 +71,7 @@ class Picker:
         return float(np.median([most if hit is None else min(hit.distance, most) for hit in hits]))
 
     def girth(self, point: np.ndarray, axis: np.ndarray, most: float) -> float:
-        """How far the surface is from a point on a bone, across its `axis`: the median of eight rays, at most `most`."""
+        """Returns the distance of the surface from a point on a bone, across its `axis`: the median of eight rays, at most `most`."""
         one, other = across(np.asarray(axis, dtype=np.float64))
         turns = np.arange(8) * 0.25 * np.pi
         hits = self.rays(point, [np.cos(turn) * one + np.sin(turn) * other for turn in turns])

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guesses how large a character is in reality, from what its file says.
+"""Guess of a character's real height, from the data of its file.
 
-The size in the file is believed wherever it can be: creatures come from 5 cm to 12 m, and what stands upright is taken for a
-person, 0.5 to 3 m, unless an importer has scaled it to metres. What is called a cow is no longer than the longest cow; what
-stands upright may be as tall as a person whatever it is called, as creatures of cartoons are, and so may what is many times too
-large, as monsters are. A size that cannot be believed is read in centimetres or
-millimetres, where that gives a usual one; else what the name says is usual; else it is 1.7 m.
+The size in the file is accepted wherever it is plausible: creatures from 5 cm to 12 m, and upright figures as persons, 0.5 to 3 m,
+unless an importer has scaled them to metres. A figure named a cow is no longer than the longest cow. An upright one may be as tall
+as a person whatever its name, as creatures of cartoons are, and so may one many times too large, as monsters are. An implausible
+size is read in centimetres or millimetres, where that gives a usual one; else the usual size of the name applies; else it is 1.7 m.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ import numpy as np
 
 from .spaces import BELIEVABLE, HUMAN, guess_height
 
-#: Longest sides that are believed of what no name tells, metres: a mouse to a T. rex. Files of larger ones are mostly in other units.
+#: Plausible longest sides without a name, metres: a mouse to a T. rex. Files of larger ones are mostly in other units.
 CREATURES = (0.05, 12.0)
-#: Of what no name tells and in other units, metres: people.
+#: Plausible longest sides without a name and in other units, metres: people.
 PEOPLE = (1.0, 2.5)
-#: Units that files are made in while they say metres, in metres.
+#: Units, in metres, of files that claim to be in metres.
 UNITS = (0.01, 0.001)
-#: Usual longest sides, metres (least, most, the one to take), by words in names; the first that is found counts. Lengths with
-#: tails for what goes on four legs or swims, heights for what stands.
+#: Usual longest sides, metres (least, most, default), by words in names; the first match counts. Lengths with tails for animals on
+#: four legs or in water, heights for standing ones.
 SIZES = {
     ("whale", "orca"): (4.0, 30.0, 12.0),
     ("sharkgirl", "mermaid"): (1.4, 2.4, 1.8),
@@ -54,10 +53,11 @@ SIZES = {
         1.2, 2.4, 1.7,
     ),
 }  # fmt: skip
-#: Times the largest of its kind up to which a size is taken for that; beyond it is a monster's, or its units say nothing. Animals of
-#: toon libraries are up to five times as long as real ones.
+#: Size, over the largest of its kind, up to which a figure counts as one of that kind; beyond it is a monster, or its units have no
+#: meaning. Animals of toon libraries are up to five times as long as real ones.
 FAR_OFF = 6.0
-#: Words this long are found inside longer ones, too: `greatwhiteshark`. Shorter ones are found in anything: `cat` in `location`.
+#: Length of words from which on they match inside longer ones, too: `greatwhiteshark`. Shorter ones match anything: `cat` in
+#: `location`.
 INSIDE = 5
 WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 
@@ -65,8 +65,8 @@ WORDS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 def guess(longest: float, unit: float, upright: bool, scaled: bool, names: Iterable[str] = ()) -> float:
     """Returns the real height in metres of a character whose longest side is `longest` units, of `unit` metres each.
 
-    upright: whether it stands as a person does; scaled: whether an importer's scale has made metres of its units; names: those
-    of its objects, data and file.
+    upright: whether it stands as a person does; scaled: whether an importer's scale has made metres of its units; names: those of
+    its objects, data and file.
     """
     metres, usual = longest * unit, usual_size(names)
     if usual is not None and not upright and usual[1] < metres <= FAR_OFF * usual[1]:
@@ -87,7 +87,7 @@ def guess(longest: float, unit: float, upright: bool, scaled: bool, names: Itera
 
 
 def usual_size(names: Iterable[str]) -> tuple[float, float, float] | None:
-    """Returns the least, the most and the usual longest side of what names speak of, metres; None where they tell nothing."""
+    """Returns (least, most, usual) longest side, metres, of the kind that names indicate; None without such a name."""
     words = {word.lower() for name in names for word in WORDS.findall(name)}
     words |= {"".join(WORDS.findall(name)).lower() for name in names}
     for known, size in SIZES.items():
@@ -97,8 +97,11 @@ def usual_size(names: Iterable[str]) -> tuple[float, float, float] | None:
 
 
 def stands_upright(points: np.ndarray) -> bool:
-    """Tells whether a skin [n, 3], +Z up, is as tall as a person is: its height is nearly its longest side, arms stretched or
-    not, and it is much thinner one way. A few vertices far away do not count."""
+    """Returns whether a skin [n, 3], +Z up, has the proportions of a standing person.
+
+    Its height is nearly its longest side, arms stretched or not, and it is much thinner one way. A few vertices far away do not
+    count.
+    """
     low, high = np.percentile(points, (1.0, 99.0), axis=0)
     sides = high - low
     return bool(sides[2] >= 0.8 * sides.max() and sides[:2].min() <= 0.6 * sides[2])

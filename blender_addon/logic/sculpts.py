@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sculpts as keyframes of a surface: doubled and loose vertices, what is wrong with a sculpt, plain curves through values."""
+"""Sculpts as keyframes of a surface: doubled and loose vertices, faults of a sculpt, plain curves through values."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from .errors import Refusal
 from .sentences import plural
 
-#: Vertices that are nearer than this part of the size in every shape are one. Ten times the rounding of single precision.
+#: Distance, as a part of the size, below which vertices in every shape are one. Ten times the rounding of single precision.
 DOUBLED = 1e-6
-#: A triangle that has shrunk to less than this part of its area is flat. A millionth of an area is a thousandth of a length.
+#: Part of its area below which a shrunk triangle is flat. A millionth of an area is a thousandth of a length.
 FLAT = 1e-6
-#: Neighbours whose normals are farther apart than this cosine are folded onto each other. That is 154°, of faces that met at less than 90°
+#: Cosine between normals below which neighbours are folded onto each other. That is 154°, of faces that met at less than 90°
 #: before: nearly back to back.
 FOLDED = -0.9
-#: Coordinates beyond this are mistakes. The same as of meshes (`scene.mesh`).
+#: Largest valid coordinate. The same as for meshes (`scene.mesh`).
 FARTHEST = 1e15
 
 
@@ -32,28 +32,28 @@ class Welded:
 
     @property
     def loose(self) -> np.ndarray:
-        """The vertices of no face."""
+        """Returns the vertices without faces."""
         return np.flatnonzero(self.point < 0)
 
     def mask(self, vertices: np.ndarray) -> np.ndarray:
-        """Which points have a vertex of bool[n] `vertices`."""
+        """Returns whether each point has a vertex in bool[n] `vertices`."""
         mask = np.zeros(len(self.first), dtype=bool)
         mask[self.point[vertices & (self.point >= 0)]] = True
         return mask
 
     def gathered(self, shape: np.ndarray) -> np.ndarray:
-        """Where shapes [..., n, 3] have the points: the mean of their vertices, [..., m, 3]."""
+        """Returns the points of shapes [..., n, 3]: the means of their vertices, [..., m, 3]."""
         if len(self.first) == (self.point >= 0).sum():
             return shape[..., self.first, :]
         held = self.point >= 0
-        # From the first of each, so that what lies in one place stays exactly there.
+        # Relative to the first of each, so that coincident vertices stay exactly in place.
         away = (shape - shape[..., self.first[self.point], :])[..., held, :]
         if not away.any():
             return shape[..., self.first, :]
         return shape[..., self.first, :] + means(away, self.point[held])
 
     def only(self, kept: np.ndarray) -> Welded:
-        """The surface of some of its triangles, bool[t]: what no other one holds becomes loose."""
+        """Returns the surface of some of its triangles, bool[t]; vertices of other triangles alone become loose."""
         used = np.unique(self.triangles[kept])
         number = np.full(len(self.first) + 1, -1, dtype=np.int64)
         number[used] = np.arange(len(used))
@@ -62,12 +62,12 @@ class Welded:
         return Welded(self.first[used], point, triangles, int((point >= 0).sum()) - len(used))
 
     def spread(self, points: np.ndarray) -> np.ndarray:
-        """Of every vertex what its point has, [..., n, 3]; nonsense for the loose ones."""
+        """Returns for every vertex the value of its point, [..., n, 3]; undefined for loose ones."""
         return points[..., self.point, :]
 
 
 def means(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The means of vectors [..., r, 3] over the groups that int[r] numbers from 0, [..., g, 3]."""
+    """Returns the means of vectors [..., r, 3] over groups numbered from 0 in int[r], [..., g, 3]."""
     count = np.bincount(group)
     flat = vectors.reshape(-1, len(group), 3)
     mean = [[np.bincount(group, each[:, axis]) / count for axis in range(3)] for each in flat]
@@ -75,7 +75,7 @@ def means(vectors: np.ndarray, group: np.ndarray) -> np.ndarray:
 
 
 def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> Welded:
-    """Weld the vertices that all `shapes` [k, n, 3] have in one place; no triangle keeps a corner twice."""
+    """Welds the vertices that coincide in all `shapes` [k, n, 3]; no triangle keeps a corner twice."""
     count = shapes.shape[1]
     grid = np.round(shapes.astype(np.float64) / max(DOUBLED * size, 1e-30)).transpose(1, 0, 2).reshape(count, -1)
     grid += 0.0  # no negative zeros
@@ -92,21 +92,21 @@ def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> Welded:
 
 
 def check_numbers(shape: np.ndarray, what: str) -> None:
-    """Refuse coordinates that are no numbers; `what`: of which shape, for the sentence."""
+    """Refuses coordinates that are not numbers; `what`: the shape's name for the sentence."""
     bad = np.flatnonzero(~np.isfinite(shape).all(axis=1) | (np.abs(shape) > FARTHEST).any(axis=1))
     if len(bad):
         raise Refusal(f"Vertex {bad[0]} of {what} has no place that is a number: repair or delete it in edit mode")
 
 
 def areas(shape: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The normals [t, 3], as long as the triangles are large, and the areas [t]."""
+    """Returns the normals [t, 3], twice as long as the areas, and the areas [t]."""
     corners = shape[triangles].astype(np.float64)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     return normals, 0.5 * np.linalg.norm(normals, axis=1)
 
 
 def hinges(triangles: np.ndarray) -> np.ndarray:
-    """Pairs of triangles that share an edge, [h, 2]; edges of more than two are left out."""
+    """Returns pairs of triangles that share an edge, [h, 2]; edges of more than two are left out."""
     edges = np.sort(np.vstack([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
     owner = np.tile(np.arange(len(triangles)), 3)
     order = np.lexsort(edges.T[::-1])
@@ -119,7 +119,7 @@ def hinges(triangles: np.ndarray) -> np.ndarray:
 
 
 def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: str) -> list[str]:
-    """Sentences about a sculpt that is flat or folds over in places; a `Refusal` where it has hardly any surface left."""
+    """Returns sentences on a sculpt that is flat or folds over in places; raises a `Refusal` where it has hardly any surface left."""
     (normals, area), (normals0, area0) = areas(shape, triangles), areas(basis, triangles)
     total = max(float(area0.sum()), 1e-300)
     flat = (area < FLAT * area0) & (area0 > 1e-12 * total)
@@ -148,7 +148,7 @@ def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: st
 
 
 def cubic(times: np.ndarray, values: np.ndarray, at: np.ndarray, cyclic: bool) -> np.ndarray:
-    """Plain cubic splines through `values` [k, ...] at `at` [s]: at rest at both ends, or cyclic; [s, ...]."""
+    """Evaluates cubic splines through `values` [k, ...] at `at` [s]: at rest at both ends, or cyclic; [s, ...]."""
     times, at = np.asarray(times, dtype=np.float64), np.asarray(at, dtype=np.float64)
     flat = np.asarray(values, dtype=np.float64).reshape(len(times), -1)
     step = np.diff(times)

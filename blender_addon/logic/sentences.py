@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was found while building a body, in the artist's words."""
+"""Findings during the build of a body, in the artist's words."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from .errors import sentence
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
-    """`1 cell`, `3 cells`."""
+    """Returns `1 cell`, `3 cells`."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
 def listed(words: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Returns `a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
-#: So many spans of frames are told one by one. More are no sentence.
+#: Largest number of spans of frames that are listed. More make no sentence.
 SPANS = 3
 
-#: Frames between two touches that are not told apart: in them skins were just about to touch again.
+#: Frames between two touches that count as one: in them skins were just about to touch again.
 APART = 2
 
 
 def spans(frames: tuple[int, ...]) -> str:
-    """`frame 5`, `frames 12 to 48`, `frames 3 to 9 and 12 to 20`, or how many of which."""
+    """Returns `frame 5`, `frames 12 to 48`, `frames 3 to 9 and 12 to 20`, or the number of frames in a span."""
     found: list[list[int]] = []
     for frame in frames:
         if found and frame - found[-1][1] <= APART:
@@ -41,12 +41,12 @@ def spans(frames: tuple[int, ...]) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as `0.32 %`."""
+    """Returns a share as `0.32 %`."""
     return f"{100.0 * share:.2g} %"
 
 
 def notes_of(flesh: Any, preview: int = 0) -> list[str]:
-    """Sentences about a built flesh: its size, surface defects, loose parts, inverted cells; `preview`: the mode to play."""
+    """Returns sentences about a built flesh: its size, surface defects, loose parts, inverted cells; `preview`: the mode to play."""
     notes = []
     if flesh.lattice is not None:
         cells, vertices = len(flesh.lattice.cells), len(flesh.lattice.vertices)
@@ -75,7 +75,7 @@ def notes_of(flesh: Any, preview: int = 0) -> list[str]:
 
 
 def modal_notes(flesh: Any, preview: int) -> list[str]:
-    """What is otherwise than was asked for of the modes."""
+    """Returns sentences on modes that differ from the settings."""
     notes, count = [], len(flesh.modes)
     if count < flesh.build_settings.modes:
         notes.append(
@@ -90,7 +90,7 @@ def modal_notes(flesh: Any, preview: int) -> list[str]:
 
 
 def modal_lines(flesh: Any, preview: int) -> list[str]:
-    """What the panel tells about the modes and what moves them: their frequencies, the engine and its cost."""
+    """Returns the panel's lines on the modes and the engine: frequencies, the engine and its cost."""
     if not flesh.modal:
         return []
     frequencies, lines = flesh.frequencies, []
@@ -107,11 +107,11 @@ def modal_lines(flesh: Any, preview: int) -> list[str]:
     return lines
 
 
-#: A preview swings at most so often in a second; a quicker mode is slowed by a whole number. Once a second the eye follows a swing from end
-#: to end.
+#: Largest number of swings of a preview per second; a quicker mode is slowed by a whole number. Once a second the eye follows a
+#: swing from end to end.
 VISIBLE = 1.0
 
 
 def slowed(frequency: float) -> int:
-    """How many times slower than it is a mode of `frequency` (Hz) is played."""
+    """Returns the factor by which the preview slows a mode of `frequency` (Hz)."""
     return max(1, math.ceil(frequency / VISIBLE - 1e-9))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The flesh of one body at rest in poses, and what was found last.
+"""The flesh of one body at rest in poses, with a cache of the latest results.
 
-A view is drawn again far more often than a pose or a force changes, and part frames lie between two poses: where the flesh
-rests depends on the pose and the forces alone, so that what was found for them still holds.
+A view is drawn far more often than a pose or a force changes, and part frames lie between two poses. The flesh at rest depends on
+the pose and the forces alone, so the cached results still hold.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: The poses between which a part frame lies.
+#: Number of cached poses: a part frame lies between two.
 KEPT = 2
 
 
 class Rest(NamedTuple):
     """Flesh at rest in a pose."""
 
-    offsets: np.ndarray  # float32[n, 3] what it adds to the skin, in the space that was asked for
+    offsets: np.ndarray  # float32[n, 3] added to the skin, in the chosen space
     amplitudes: np.ndarray | None  # [m] of the modes; None with other methods
     contacts: Any  # thew.Contacts
 
 
 class Folds:
-    """What is shown of the joints' elastic shape where the skin folds into itself: of a pose alone, at once, before anything rests."""
+    """The part of the joints' elastic shape that parts folds of the skin: it depends on a pose alone, and is quick."""
 
     def __init__(self, touching: Any, free: Any):
-        """Two `thew.Simulation`s of a body, alike but for contact."""
+        """Keeps two `thew.Simulation`s of a body, alike except for contact."""
         self._touching, self._free = touching, free
 
     def at(self, pose: np.ndarray, to: np.ndarray | None = None) -> np.ndarray:
-        """What it adds to the skin in `pose` [b, 4, 4], metres; float32[n, 3], `to` as of `Settled.at`."""
+        """Returns the offsets in `pose` [b, 4, 4], metres; float32[n, 3], `to` as in `Settled.at`."""
         shown = []
         for simulation in (self._touching, self._free):
             simulation.reset(pose, settled=False)
@@ -40,15 +40,15 @@ class Folds:
 
 
 class Settled:
-    """The flesh at rest of a `thew.Simulation`, which says by which method."""
+    """The flesh at rest of a `thew.Simulation`, which defines the method."""
 
     def __init__(self, simulation: Any, folds: Folds | None = None):
-        """`folds` are added where the simulation itself knows no contact."""
+        """Adds `folds` where the simulation itself has no contact."""
         self._simulation, self._folds = simulation, folds
-        self._found: dict[tuple[bytes | None, ...], Rest] = {}  # by pose, forces and space, the last one last
+        self._found: dict[tuple[bytes | None, ...], Rest] = {}  # by pose, forces and space, the latest at the end
 
     def at(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> Rest:
-        """At rest in `pose` [b, 4, 4], metres, with generalised forces `push` [dofs, 3], N, rest axes; not to be changed.
+        """Returns the flesh at rest in `pose` [b, 4, 4], metres, with generalised forces `push` [dofs, 3], N, rest axes; read only.
 
         `to` [4, 4]: the space of its offsets, from metres; None: metres, world axes.
         """
@@ -63,7 +63,7 @@ class Settled:
 
     @property
     def latest(self) -> Rest | None:
-        """What was asked for last."""
+        """Returns the latest result."""
         return self._found[next(reversed(self._found))] if self._found else None
 
     def _settle(self, pose: np.ndarray, push: np.ndarray | None, to: np.ndarray | None) -> Rest:

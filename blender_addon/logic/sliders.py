@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The numbers of a rig: one table of the sliders of every template and guide, of which a rig uses a part.
+"""The numbers of a rig: one table of the sliders of all templates and guides; each rig uses some of them.
 
-From a slider's *kind* follow its unit in the panel, its limits, and what it is in files and natively.
+A slider's *kind* defines its unit in the panel, its limits, and its meaning in files and in the core.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-#: Kinds. Lengths are in Blender's units, natively in metres; angles in radians; ratios have no unit; strengths are forces
-#: on a volume (N/m3), or lengths where they say how far flesh yields.
+#: Kinds. Lengths are in Blender's units, natively in metres; angles in radians; ratios have no unit; strengths are forces per
+#: volume (N/m3), or lengths where they give how far flesh yields.
 LENGTH, ANGLE, RATIO, STRENGTH = "length", "angle", "ratio", "strength"
 
 
@@ -23,7 +23,7 @@ class Slider:
     label: str
     description: str
     default: float = 0.0
-    size: bool = False  # how large a field is: more than zero
+    size: bool = False  # size of a field: more than zero
     signed: bool = False  # goes both ways from zero
 
 
@@ -60,11 +60,11 @@ TABLE = (
     Slider("rz", ANGLE, "Turn Z", "Turns the field about its third axis", signed=True),
 )  # fmt: skip
 
-#: Their names. The order is for this session alone: files keep sliders by name.
+#: Names of the sliders. The order is for this session alone: files keep sliders by name.
 SLIDERS = tuple(slider.name for slider in TABLE)
 BY_NAME = {slider.name: slider for slider in TABLE}
 
-#: What each template and guide is set by; `TEMPLATE_SLIDERS[t] + GUIDE_SLIDERS[g]` is the order of the native parameters.
+#: Sliders of each template and guide; `TEMPLATE_SLIDERS[t] + GUIDE_SLIDERS[g]` is the order of the native parameters.
 TEMPLATE_SLIDERS = {
     "BUMP": ("radius", "strength"),
     "RADIAL": ("radius", "strength"),
@@ -77,12 +77,12 @@ GUIDE_SLIDERS = {
     "FREE": ("x", "y", "z", "rx", "ry", "rz"),
 }
 
-#: How far a slider goes in ordinary work, by kind; lengths and strengths go as far as the rig does.
+#: Usual range of a slider, by kind; lengths and strengths range as far as the rig does.
 RANGES = {ANGLE: 1.0, RATIO: 0.5}
 
 
 def limits(slider: Slider) -> dict[str, float]:
-    """The limits of a slider in the panel: `min` where there is one, and the soft ones."""
+    """Returns the limits of a slider in the panel: `min` if it has one, and the soft ones."""
     if slider.kind == STRENGTH:
         return {"soft_min": -500e3, "soft_max": 500e3}
     if slider.kind == ANGLE:
@@ -92,7 +92,7 @@ def limits(slider: Slider) -> dict[str, float]:
 
 
 def is_length(name: str, by_yield: bool = False) -> bool:
-    """Whether a slider is in Blender's units: lengths are, and strengths that say how far flesh yields."""
+    """Returns whether a slider is in Blender's units: lengths are, and strengths by yield."""
     kind = BY_NAME[name].kind
     return kind == LENGTH or (by_yield and kind == STRENGTH)
 
@@ -100,11 +100,11 @@ def is_length(name: str, by_yield: bool = False) -> bool:
 def native_parameters(
     names: tuple[str, ...], values: tuple[float, ...], metres_per_unit: float, by_yield: bool = False
 ) -> dict[str, float]:
-    """The native parameters `names` of values for all of `SLIDERS`: lengths in metres, a strength by yield among them."""
+    """Returns the native parameters `names` of values for all of `SLIDERS`: lengths in metres, a strength by yield among them."""
     given = dict(zip(SLIDERS, values, strict=True))
     return {name: given[name] * (metres_per_unit if is_length(name, by_yield) else 1.0) for name in names}
 
 
 def slider_parameters(parameters: dict[str, float], metres_per_unit: float, by_yield: bool = False) -> dict[str, float]:
-    """Native parameters as slider values: lengths in Blender's units."""
+    """Returns native parameters as slider values: lengths in Blender's units."""
     return {name: value / (metres_per_unit if is_length(name, by_yield) else 1.0) for name, value in parameters.items()}

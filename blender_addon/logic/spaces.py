@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From Blender's spaces to metres and back.
+"""Maps from Blender's spaces to metres and back.
 
-The physics runs in metres about an origin near the character. *Rest world* is where the mesh stood when flesh was
-added: `X = M0 x` for a vertex `x` in object space. The Armature modifier moves a point of bone b by
-`T_b(t) = A(t) B_b(t) A(t)^-1 M(t) M0^-1`, with A the armature's and M the mesh's object matrix and
-`B_b = pose matrix . rest matrix^-1` in armature space. So a mesh that is parented to a moving armature and one that is
-not both come out as the modifier would have them.
+The physics runs in metres about an origin near the character. *Rest world* is the mesh's place when flesh was added: `X = M0 x` for
+a vertex `x` in object space. The Armature modifier moves a point of bone b by `T_b(t) = A(t) B_b(t) A(t)^-1 M(t) M0^-1`, with A the
+armature's and M the mesh's object matrix and `B_b = pose matrix . rest matrix^-1` in armature space. So a mesh that is parented to
+a moving armature and one that is not both follow the modifier.
 """
 
 from __future__ import annotations
@@ -16,41 +15,42 @@ import numpy as np
 
 from .errors import Refusal
 
-#: A character whose longest side, by the scene's units, lies in this range is believed; metres. A newborn child to more than the tallest
-#: man, 2.72 m.
+#: Plausible longest sides of a character by the scene's units, metres. A newborn child to more than the tallest man, 2.72 m.
 BELIEVABLE = (0.5, 3.0)
-#: The height given to every other one, metres. About the mean of grown men.
+#: Height of every other character, metres. About the mean of grown men.
 HUMAN = 1.7
 
 
 def guess_height(longest_side: float, unit_scale: float = 1.0) -> float:
-    """The real height in metres of a character `longest_side` units long, in a scene of `unit_scale` metres per unit."""
+    """Returns the real height in metres of a character `longest_side` units long, in a scene of `unit_scale` metres per unit."""
     height = longest_side * unit_scale
     return height if BELIEVABLE[0] <= height <= BELIEVABLE[1] else HUMAN
 
 
 def mirrors(matrix: np.ndarray) -> bool:
-    """Whether an affine map [3 or 4, 3 or 4] turns left into right: a mirrored object has its faces inside out."""
+    """Returns whether an affine map [3 or 4, 3 or 4] mirrors: a mirrored object has its faces inside out."""
     return bool(np.linalg.det(np.asarray(matrix)[:3, :3]) < 0.0)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the metres of one body lie in Blender's world: `metres = (world - origin) * metres_per_unit`."""
+    """Origin and scale of one body's metres in Blender's world: `metres = (world - origin) * metres_per_unit`."""
 
     origin: np.ndarray
     metres_per_unit: float
 
     def points(self, world: np.ndarray) -> np.ndarray:
-        """World points [..., 3] in metres."""
+        """Returns world points [..., 3] in metres."""
         return (np.asarray(world, dtype=np.float64) - self.origin) * self.metres_per_unit
 
     def world(self, metres: np.ndarray) -> np.ndarray:
-        """Points in metres [..., 3] in Blender's world."""
+        """Returns points in metres [..., 3] in Blender's world."""
         return np.asarray(metres) / self.metres_per_unit + self.origin
 
     def maps(self, world: np.ndarray, rest: Place | None = None) -> np.ndarray:
-        """Affine maps [..., 4, 4] of the world as maps of the metres; `rest`: from the metres there into those here."""
+        """Returns affine maps [..., 4, 4] of the world as maps of the metres; `rest`: the place whose metres they map from (None:
+        this one).
+        """
         world, rest = np.asarray(world, dtype=np.float64), rest or self
         maps = world.copy()
         moved = world[..., :3, :3] @ rest.origin + world[..., :3, 3] - self.origin
@@ -60,7 +60,7 @@ class Place:
         return maps
 
     def to_object(self, matrices: np.ndarray) -> np.ndarray:
-        """The maps from metres into the spaces of objects with these world matrices, [..., 4, 4] both: what the core is told."""
+        """Returns the maps from metres into the spaces of objects with these world matrices, [..., 4, 4] both, for the core."""
         maps = np.linalg.inv(np.asarray(matrices, dtype=np.float64))
         maps[..., :3, 3] += maps[..., :3, :3] @ self.origin
         maps[..., :3, :3] /= self.metres_per_unit
@@ -68,23 +68,23 @@ class Place:
 
 
 def bone_maps(armature: np.ndarray, bones: np.ndarray, mesh: np.ndarray, mesh_rest: np.ndarray) -> np.ndarray:
-    """T_b for one frame: `armature`, `mesh`, `mesh_rest` [4, 4] and `bones` [b, 4, 4] (B_b) -> [b, 4, 4]."""
+    """Returns T_b for one frame: `armature`, `mesh`, `mesh_rest` [4, 4] and `bones` [b, 4, 4] (B_b) -> [b, 4, 4]."""
     after = np.linalg.solve(armature, mesh @ np.linalg.inv(mesh_rest))
     return armature @ bones @ after
 
 
 def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """`points` [n, 3] moved by the affine `matrix` [4, 4]."""
+    """Returns `points` [n, 3] moved by the affine `matrix` [4, 4]."""
     return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def diagonal(points: np.ndarray) -> float:
-    """The diagonal of the box around `points` [n, 3]: how large a shape is."""
+    """Returns the diagonal of the box around `points` [n, 3]."""
     return float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
 def share_of(space: np.ndarray, share: float) -> np.ndarray:
-    """The affine map `space` [4, 4] after which vectors are a `share` of what they were."""
+    """Returns the affine map `space` [4, 4] scaled so that vectors become `share` of theirs."""
     if share == 1.0:
         return space
     shared = space.copy()
@@ -93,7 +93,7 @@ def share_of(space: np.ndarray, share: float) -> np.ndarray:
 
 
 def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors square to `axis` [3] and to each other."""
+    """Returns two unit vectors perpendicular to `axis` [3] and to each other."""
     one = np.cross(axis, np.eye(3)[int(np.abs(axis).argmin())])
     one = one / np.linalg.norm(one)
     other = np.cross(axis, one)
@@ -101,7 +101,7 @@ def across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def is_singular(matrix: np.ndarray) -> bool:
-    """Whether the affine map flattens space (or is not finite)."""
+    """Returns whether the affine map flattens space (or is not finite)."""
     linear = np.asarray(matrix, dtype=np.float64)[:3, :3]
     if not np.isfinite(matrix).all():
         return True
@@ -110,7 +110,7 @@ def is_singular(matrix: np.ndarray) -> bool:
 
 
 def inverse(matrix: np.ndarray, what: str) -> np.ndarray:
-    """The inverse of affine or linear maps [..., 3 or 4, 3 or 4]; a `Refusal` where one flattens space, of `what` with its place."""
+    """Returns the inverse of affine or linear maps [..., 3 or 4, 3 or 4]; a `Refusal` names `what` where one flattens space."""
     matrix = np.asarray(matrix, dtype=np.float64)
     if any(is_singular(each) for each in matrix.reshape(-1, *matrix.shape[-2:])):
         raise Refusal(f"{what} is scaled to zero at this frame: give it a scale, or go to another frame")
@@ -118,16 +118,16 @@ def inverse(matrix: np.ndarray, what: str) -> np.ndarray:
 
 
 def normalised(weights: np.ndarray) -> np.ndarray:
-    """Rows [n, b] that sum to one, as the Armature modifier takes them; rows without weight stay zero."""
+    """Returns rows [n, b] that sum to one, as in the Armature modifier; rows without weight stay zero."""
     total = weights.sum(axis=1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 1e-4)
 
 
 def skinned(weights: np.ndarray, maps: np.ndarray, rest: np.ndarray, still: np.ndarray | None = None) -> np.ndarray:
-    """Linear blend skinning as the Armature modifier does it.
+    """Computes linear blend skinning as the Armature modifier does.
 
-    weights [n, b] (any sums), maps [b, 4, 4], rest [n, 3] -> [n, 3]. Vertices without weight follow `still` [4, 4], the
-    mesh object's own motion.
+    weights [n, b] (any sums), maps [b, 4, 4], rest [n, 3] -> [n, 3]. Vertices without weight follow `still` [4, 4], the mesh
+    object's own motion.
     """
     share = normalised(weights)
     blended = np.tensordot(share, maps[:, :3, :], axes=(1, 0))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known about the flesh of an object between two events of Blender, as states, and what each event changes.
+"""State machine of an object's flesh between two events of Blender.
 
-A condition is one state of each *region* below; regions know nothing of each other. An event takes every region to its
-next state and asks for *effects*, which whoever raised the event carries out. All of it is one table, `TABLE`; what cannot
-happen is in `IMPOSSIBLE`, with the reason.
+A condition is one state of each *region* below; regions are independent. An event takes every region to its next state and demands
+*effects*, which the code that raised the event carries out. All of it is one table, `TABLE`; impossible pairs are in `IMPOSSIBLE`,
+with the reason.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from functools import cache
 
 
 class Named(Enum):
-    """States, events and effects: each is itself alone, which is quick to look up."""
+    """Base of states, events and effects: hashed by identity, which is quick to look up."""
 
     __hash__ = object.__hash__
 
 
 class Clip(Named):
-    """How the simulated motion stands to what it was made from."""
+    """Relation of the simulated motion to its inputs."""
 
-    NONE = auto()  # nothing was simulated yet, or what was is gone
+    NONE = auto()  # not simulated yet, or dropped
     CURRENT = auto()
-    BEHIND = auto()  # rigs have changed since, and flesh is looked at settled
-    MISFIT = auto()  # the mesh or skeleton is no longer the one that it moves: it cannot be shown
+    BEHIND = auto()  # rigs have changed since, and the view is settled
+    MISFIT = auto()  # of another mesh or skeleton: it cannot be shown
 
 
 class Mesh(Named):
@@ -39,13 +39,13 @@ class Motion(Named):
     """Whether the poses are as they were read."""
 
     READ = auto()
-    EDITED = auto()  # curves were, whosever they are: worth a look before a render
-    KEYED = auto()  # curves of the character's own were: they are read again when the animation plays
-    DIFFERS = auto()  # they are not: they must be read again
+    EDITED = auto()  # some curves were edited: checked before a render
+    KEYED = auto()  # the character's own curves were edited: read again when the animation plays
+    DIFFERS = auto()  # the poses differ: they must be read again
 
 
 class Build(Named):
-    """Whether another attempt to bring the flesh up to date is worth it."""
+    """Whether another attempt to update the flesh is worth it."""
 
     OPEN = auto()
     FAILED = auto()  # not with the same settings
@@ -59,60 +59,60 @@ class Switch(Named):
 
 
 class Pose(Named):
-    """At what the flesh that is seen was computed."""
+    """The kind of pose for which the visible flesh was computed."""
 
     SIMULATED = auto()
-    OTHER = auto()  # a pose that the clip does not hold: at rest there
+    OTHER = auto()  # a pose that the clip does not hold: flesh at rest
 
 
 class Echo(Named):
-    """Whose the next update of the mesh is."""
+    """Author of the next update of the mesh."""
 
-    NONE = auto()  # somebody else's
-    OURS = auto()  # offsets were written since Blender was last evaluated
+    NONE = auto()  # somebody else
+    OURS = auto()  # us: offsets were written since Blender's last evaluation
 
 
 State = Clip | Mesh | Motion | Build | Switch | Pose | Echo
 
 
 class Event(Named):
-    """What happens to flesh."""
+    """Events in the life of flesh."""
 
-    MESH_UPDATED = auto()  # Blender says that the mesh was updated, by whomever
+    MESH_UPDATED = auto()  # Blender reports an update of the mesh, by anybody
     MESH_TOUCHED = auto()  # somebody may have edited the mesh
-    MISFITS = auto()  # the mesh or skeleton is another one than the clip's
+    MISFITS = auto()  # the mesh or skeleton differs from the clip's
     CURVES_EDITED = auto()
     KEYS_EDITED = auto()  # these curves move the character
-    LOOKED_CLOSELY = auto()  # before a render, and without a window: what is in doubt is worth the time
-    POSE_DIFFERS = auto()  # the evaluated pose is not the one that was simulated
+    LOOKED_CLOSELY = auto()  # before a render, and without a window: doubts are worth the time
+    POSE_DIFFERS = auto()  # the evaluated pose differs from the simulated one
     RIGS_CHANGED = auto()  # settled flesh was pushed by other rigs than the clip
-    UNDONE = auto()  # Blender's data was replaced by earlier one
+    UNDONE = auto()  # earlier data has replaced Blender's
     MESH_READ = auto()
     MOTION_READ = auto()
-    BODY_MADE = auto()  # up to date, but nothing is simulated
-    CLIP_MADE = auto()  # up to date, the clip too
-    CLIP_KEPT = auto()  # up to date but for the clip, which stays behind the rigs
+    BODY_MADE = auto()  # up to date, without a simulation
+    CLIP_MADE = auto()  # up to date, including the clip
+    CLIP_KEPT = auto()  # up to date except the clip, which lags behind the rigs
     FAILED = auto()  # an update failed
     REFUSED = auto()  # the object, as it is, cannot be shown with flesh
-    ACCEPTED = auto()  # it can
-    WROTE = auto()  # offsets were written to the mesh, or taken away
-    EVALUATED = auto()  # Blender has evaluated what was written
+    ACCEPTED = auto()  # it can be shown
+    WROTE = auto()  # offsets were written to the mesh, or removed
+    EVALUATED = auto()  # Blender has evaluated the last write
     CLIP_SHOWN = auto()
     POSE_SHOWN = auto()  # flesh at rest in a pose of its own is shown
 
 
 class Effect(Named):
-    """What an event asks for."""
+    """Actions that an event demands."""
 
     HIDE = auto()  # show the plain skin
-    SWITCH = auto()  # switch modifiers to what settings and states say
+    SWITCH = auto()  # switch modifiers to match settings and states
     COUNT = auto()  # count another edit of the mesh
-    WAIT = auto()  # look again once nothing has changed for a moment, where there is a window
+    WAIT = auto()  # update once nothing has changed for a moment, where there is a window
 
 
 @dataclass(frozen=True)
 class Step:
-    """The next state of a region, what is asked for, and what else has happened thereby."""
+    """The next state of a region, its effects, and a further event that follows."""
 
     to: State
     effects: tuple[Effect, ...] = ()
@@ -121,7 +121,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Condition:
-    """One state of each region; as it is for an object of which nothing was built."""
+    """One state of each region; the defaults are those of an object without flesh."""
 
     clip: Clip = Clip.NONE
     mesh: Mesh = Mesh.READ
@@ -133,17 +133,17 @@ class Condition:
 
     @property
     def showable(self) -> bool:
-        """Whether the clip can be shown."""
+        """Returns whether the clip can be shown."""
         return self.clip in {Clip.CURRENT, Clip.BEHIND}
 
     @property
     def trusted(self) -> bool:
-        """Whether mesh and poses are taken for what was read."""
+        """Returns whether mesh and poses count as unchanged since they were read."""
         return self.mesh is Mesh.READ and self.motion is not Motion.DIFFERS
 
     @property
     def behind(self) -> bool:
-        """Tells whether the animation is known, or told, to be another one than was read."""
+        """Returns whether the animation is known, or reported, to differ from the one that was read."""
         return self.motion in {Motion.KEYED, Motion.DIFFERS}
 
 
@@ -153,7 +153,7 @@ class ImpossibleError(RuntimeError):
 
 REGIONS = (Clip, Mesh, Motion, Build, Switch, Pose, Echo)
 
-#: What moves; in every other state an event leaves a region as it is.
+#: Transitions; in every other state an event leaves a region as it is.
 MOVES: dict[Event, dict[State, Step]] = {
     Event.MESH_UPDATED: {
         Echo.OURS: Step(Echo.NONE),
@@ -189,7 +189,7 @@ MOVES: dict[Event, dict[State, Step]] = {
         **{state: Step(Clip.BEHIND) for state in Clip if state is not Clip.NONE},
         Build.FAILED: Step(Build.OPEN),
     },
-    # What failed is not tried again before something changes; curves that were edited are looked at before a render.
+    # A failed update is not tried again before something changes; edited curves are checked before a render.
     Event.FAILED: {
         Mesh.TOUCHED: Step(Mesh.READ),
         Motion.KEYED: Step(Motion.EDITED),
@@ -205,7 +205,7 @@ MOVES: dict[Event, dict[State, Step]] = {
     Event.POSE_SHOWN: {Pose.SIMULATED: Step(Pose.OTHER)},
 }
 
-#: What cannot happen, and why.
+#: Impossible pairs, and the reasons.
 IMPOSSIBLE: dict[tuple[State, Event], str] = {
     (Clip.NONE, Event.POSE_DIFFERS): "There is no clip that a pose could differ from",
     (Clip.MISFIT, Event.POSE_DIFFERS): "A clip of another mesh or skeleton is compared with no pose",
@@ -214,7 +214,7 @@ IMPOSSIBLE: dict[tuple[State, Event], str] = {
     (Clip.MISFIT, Event.CLIP_SHOWN): "A clip of another mesh or skeleton cannot be shown",
 }
 
-#: (state, event) -> step, for each pair that can happen.
+#: (state, event) -> step, for each possible pair.
 TABLE: dict[tuple[State, Event], Step] = {
     (state, event): MOVES[event].get(state, Step(state))
     for region in REGIONS
@@ -226,7 +226,9 @@ TABLE: dict[tuple[State, Event], Step] = {
 
 @cache  # a playing frame asks several times, and there are few conditions
 def after(condition: Condition, event: Event) -> tuple[Condition, tuple[Effect, ...]]:
-    """The condition after an event, and what is to be done; an `ImpossibleError` where the event cannot happen."""
+    """Returns the condition after an event, and the effects to carry out; raises an `ImpossibleError` where the event cannot
+    happen.
+    """
     states, effects, raised = {}, [], []
     for field in fields(condition):
         state = getattr(condition, field.name)

@@ -2,9 +2,10 @@
 """Long work as a generator, so that one piece of code serves a script and a window with a progress bar.
 
 A *task* is a generator. It yields either
-- `Progress(fraction, text)`: "I am so far; anything else to do?", between chunks that need Blender's main thread, or
-- `Work(text, call, start, end)`: a native call that needs no Blender data. `call(progress)` may run in another thread;
-  its result is sent back into the generator.
+
+- `Progress(fraction, text)`: a report that also yields control, between chunks that need Blender's main thread, or
+- `Work(text, call, start, end)`: a native call that needs no Blender data. `call(progress)` may run in another thread; its result
+  is sent back into the generator.
 
 Cancelling throws `Cancelled` into the generator, whose `finally` clauses put the scene back.
 """
@@ -21,7 +22,7 @@ from .errors import Cancelled
 
 @dataclass(frozen=True)
 class Progress:
-    """So far: `fraction` in 0..1, and what is going on."""
+    """Progress report: `fraction` in 0..1, and a text on the present step."""
 
     fraction: float
     text: str
@@ -29,7 +30,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Work:
-    """A call away from Blender's data that covers `start`..`end` of the whole."""
+    """A call without Blender's data that covers `start`..`end` of the whole."""
 
     text: str
     call: Callable[[Callable[[float, str], bool]], Any]
@@ -37,7 +38,7 @@ class Work:
     end: float = 1.0
 
     def whole(self, fraction: float) -> float:
-        """The fraction of the whole task at `fraction` of this call."""
+        """Returns the fraction of the whole task at `fraction` of this call."""
         return self.start + (self.end - self.start) * min(max(float(fraction), 0.0), 1.0)
 
 
@@ -45,7 +46,7 @@ Task = Generator["Progress | Work", Any, Any]
 
 
 def span(task: Task, start: float, end: float) -> Task:
-    """`task` with its progress squeezed into `start`..`end`."""
+    """Runs `task` with its progress squeezed into `start`..`end`."""
     width = end - start
     answer = None
     try:
@@ -64,7 +65,7 @@ def span(task: Task, start: float, end: float) -> Task:
 
 
 def finish(task: Task, progress: Callable[[float, str], bool] | None = None) -> Any:
-    """Run `task` to its end here and now. `progress` returns False to cancel: `Cancelled` is raised."""
+    """Runs `task` to its end at once. `progress` returns False to cancel: `Cancelled` is raised."""
 
     furthest = 0.0
 
@@ -117,21 +118,21 @@ class Stepper:
 
     @property
     def said(self) -> str:
-        """What is being done and how much of it is, for a bar: `Simulating 40 %`."""
+        """Returns the present step and its progress, for a bar: `Simulating 40 %`."""
         text = self.text or "Working"
         return f"{text[:1].upper()}{text[1:]} {100.0 * self.fraction:.0f} %"
 
     @property
     def waiting(self) -> bool:
-        """Whether a native call is running in its thread."""
+        """Returns whether a native call is running in its thread."""
         return self._thread is not None
 
     def cancel(self) -> None:
-        """Ask the task to stop; it ends at its next step."""
+        """Requests the task to stop; it ends at its next step."""
         self._cancelled = True
 
     def advance(self) -> bool:
-        """Do one step, or look after a native call; True when everything is over."""
+        """Does one step, or looks after a native call; returns True when everything is over."""
         if self.done:
             return True
         if self._thread is not None:
@@ -148,7 +149,7 @@ class Stepper:
         return self.done
 
     def close(self) -> None:
-        """Stop at once, waiting for a native call to notice (when the extension is switched off)."""
+        """Stops at once, waiting for a native call to notice (when the extension is switched off)."""
         self.cancel()
         if self._thread is not None:
             self._thread.join()
@@ -162,7 +163,7 @@ class Stepper:
         except StopIteration as stop:
             self.done, self.result = True, stop.value
             return
-        except BaseException as failure:  # handed to whoever watches this stepper
+        except BaseException as failure:  # handed to the owner of this stepper
             self.done, self.error = True, failure
             return
         if isinstance(step, Work):

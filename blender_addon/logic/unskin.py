@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Offsets of a posed skin carried back to before the armature acts: what a shape key must hold.
+"""Offsets of a posed skin carried back to before the armature acts: the content of a shape key.
 
-Where the armature stretches a vertex by B, the key's offset d is to become `B d = o` on the posed skin. Where B flattens
-(a joint folded over under linear blending, a bone scaled to nothing) d is kept finite by damped least squares: in the
-singular directions of B, `argmin |B d - o|^2 + e(s)^2 |d|^2` with a damping e that is zero from `FLAT` on upwards and
-grows to `FLAT / 2` where the direction is lost, so that d never exceeds about twelve times o and changes smoothly.
+Where the armature stretches a vertex by B, the key's offset d is to become `B d = o` on the posed skin. Where B flattens (a joint
+folded over under linear blending, a bone scaled to nothing) d is kept finite by damped least squares: in the singular directions of
+B, `argmin |B d - o|^2 + e(s)^2 |d|^2` with a damping e that is zero from `FLAT` on upwards and grows to `FLAT / 2` where the
+direction is lost, so that d never exceeds about twelve times o and changes smoothly.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Singular values below this share of what is usual on the character are damped.
+#: Singular values below this share of the character's usual ones are damped.
 FLAT = 0.1
 
 
 def unskinned(blended: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """`(d[n, 3], miss[n])` for the blended matrices B `blended` [n, 3, 3] and the wanted `offsets` o [n, 3].
+    """Returns `(d[n, 3], miss[n])` for the blended matrices B `blended` [n, 3, 3] and the wanted `offsets` o [n, 3].
 
-    `miss` is |B d - o|, in the units of the offsets; zero but where B flattens.
+    `miss` is |B d - o|, in the units of the offsets; zero except where B flattens.
     """
     blended = np.asarray(blended, dtype=np.float64)
     offsets = np.asarray(offsets, dtype=np.float64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which lines to draw for a lattice."""
+"""Lines of a lattice to draw."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CELL_EDGES = {
 
 
 def lattice_wires(cells, bone_chains) -> tuple[np.ndarray, np.ndarray]:
-    """Lines of the cells and of the bones, each once: (int32[e, 2], int32[f, 2]); no line is in both.
+    """Returns the lines of the cells and of the bones, each once: (int32[e, 2], int32[f, 2]); no line is in both.
 
     cells: lists of 4, 6 or 8 vertex indices; bone_chains: lists of vertex indices, head to tail.
     """

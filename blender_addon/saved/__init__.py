@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is saved in the .blend, looked at before it is believed; the scene's units as metres and seconds."""
+"""Data saved in the .blend, checked before use; the scene's units in metres and seconds."""

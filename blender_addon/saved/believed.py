@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a file holds about flesh, looked at before it is believed: numbers are numbers, and within their ranges.
+"""Checks of saved data before use: numbers are finite, and within their ranges.
 
-Blender keeps a property within its range where it is set, not where a file is read: a file may be damaged, made by a script
-or by somebody who means no good.
+Blender keeps a property within its range when it is set, not when a file is read: a file may be damaged, or made by a script or by
+somebody with bad intent.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import is_singular
 
-#: Shown, not saved.
+#: Properties that are shown, not saved.
 DERIVED = {"height_shown", "frame"}
 
 
 def check(obj: bpy.types.Object) -> None:
-    """Refuse settings and notes of `obj` that are no numbers or out of range, by name."""
+    """Refuses settings and notes of `obj` with values that are not numbers or out of range, by name."""
     settings, made = obj.thew, obj.thew.made
     for prop, value in wrong(settings):
         raise Refusal(
@@ -40,7 +40,7 @@ def check(obj: bpy.types.Object) -> None:
 
 
 def wrong(group):
-    """(property, value) of every number that is none, or out of its range."""
+    """Yields (property, value) for each number that is not finite, or out of its range."""
     for prop in group.bl_rna.properties:
         if prop.type not in {"FLOAT", "INT"} or prop.identifier in DERIVED:
             continue

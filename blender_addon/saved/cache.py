@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where body and motion are kept between sessions, as it is saved with an object."""
+"""The saved setting for the disk cache of body and motion."""
 
 from __future__ import annotations
 

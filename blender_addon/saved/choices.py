@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What there is to choose from, as Blender's enumerations want it."""
+"""Choices of the settings, as items of Blender's enumerations."""
 
 from __future__ import annotations
 
 from ..logic import cycles
 
-#: The frames that Blender knows.
+#: First and last frame that Blender allows.
 FRAMES = (-1048574, 1048574)
 
 
-#: The most cells that a character may be long. The cost grows by the power 1.8 (`logic.health`): 42 times that of 12 cells.
+#: Largest number of cells along a character. The cost grows by the power 1.8 (`logic.health`): 42 times that of 12 cells.
 MOST_CELLS = 96
 
 

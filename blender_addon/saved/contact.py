@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of contact: whether and how the flesh of one mesh touches itself, other flesh and other things."""
+"""Contact settings of one mesh: with itself, with other flesh and with colliders."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .edited import changed
 
 
 class ContactProperties:
-    """What `ThewSettings` has for contact."""
+    """Mix-in of `ThewSettings` for contact."""
 
     use_contact: BoolProperty(
         name="Contact",

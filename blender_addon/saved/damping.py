@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How soon flesh comes to rest, as settings of an object."""
+"""Damping settings of an object."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .edited import changed
 
 
 class DampingProperties:
-    """The properties; the class that saves them inherits from it.
+    """Mix-in of the class that saves the damping properties.
 
-    Damping is the body's own, from how quickly it swings; the factors are what an artist asks for beside that.
+    The body's own damping follows from how quickly it swings; the artist's factors scale it.
     """
 
     settling: FloatProperty(
@@ -36,7 +36,7 @@ class DampingProperties:
         options=set(),
         update=changed,
     )
-    # Those two of files and scripts that say them in numbers: where they are set they are in force.
+    # Values of files and scripts that set damping in numbers: they apply once they are set.
     mass_damping: FloatProperty(
         name="Slow Damping",
         description="Damping of slow swings, per second, relative to the skinned motion, in place of Settling",

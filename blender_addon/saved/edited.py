@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who is called after a setting that changes the result was edited."""
+"""Callbacks after an edit of a setting that changes the result."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import bpy
 
 #: Called with the object; set by `handlers`.
 on_change: list[Callable[[bpy.types.Object], None]] = []
-#: Called with the object after the dial was turned, at each step of a drag; set by `handlers`.
+#: Called with the object at each step of a drag of the dial; set by `handlers`.
 on_dial: list[Callable[[bpy.types.Object], None]] = []
 
 
 def dialled(self, _context) -> None:
-    """The same for what is dragged to find out how it looks."""
+    """Calls `on_dial`, as the update callback of properties that are dragged to see their effect."""
     for call in on_dial:
         call(self.id_data)
 
 
 def changed(self, _context) -> None:
-    """As Blender calls it for a property that was edited."""
+    """Calls `on_change`, as the update callback of Blender's properties."""
     for call in on_change:
         call(self.id_data)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh as it is saved: `Object.thew.keyframed`, a list of shape keys with times, and how the flesh between them is.
+"""Saved data of keyframed flesh: `Object.thew.keyframed`, a list of shape keys with times, and the physics between them.
 
-The times are the points of one F-curve of the object, that of `marker`: a point's frame is a time, its value the place in the
-list of the key that is reached then, so that they are dragged where all other keyframes are. What reads and writes that curve
-is handed in (`TIMES`). A key without a point takes no part; one with several is reached several times.
+The times are the points of one F-curve of the object, that of `marker`: a point's frame is a time, its value the index of the
+list's key reached then. So they are dragged where all other keyframes are. Access to that curve is handed in (`TIMES`). A key
+without a point takes no part; one with several is reached several times.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from bpy.props import (
 
 from ..logic.keyframes import KINDS, VELOCITIES
 
-#: Reads and writes the time of a key: "get" gives its frame, "set" takes it too; filled by `scene.keyframe_times`.
+#: Access to the time of a key: "get" returns its frame, "set" also takes one; filled by `scene.keyframe_times`.
 TIMES: dict[str, Callable] = {}
-#: Called with the object after any of this was edited by hand; set by `handlers`.
+#: Called with the object after an edit by hand; set by `handlers`.
 on_edit: list[Callable[[bpy.types.Object], None]] = []
 
-#: Farther arrows are mistakes, units of the scene a second.
+#: Largest valid arrow, scene units a second; longer ones are mistakes.
 FASTEST = 1e9
 
 
@@ -38,7 +38,7 @@ def _edited(self, _context):
 
 
 def _reshaped(self, context):
-    self.digest = ""  # another shape key was chosen, not the same one renamed
+    self.digest = ""  # another shape key was chosen; a rename keeps the digest
     _edited(self, context)
 
 
@@ -133,7 +133,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         options=set(),
         update=_edited,
     )
-    # What is free to begin as it likes may begin absurdly fast.
+    # A motion that is free to begin anyhow may begin absurdly fast.
     leaving: _kind_of_velocity("Leaving", "How fast the motion leaves the shape", "ZERO")
     leaving_arrow: _arrow("Leaving Arrow", "The velocity after the cut, object space, a second of the scene")
     fixed: StringProperty(
@@ -147,7 +147,7 @@ class ThewKeyframe(bpy.types.PropertyGroup):
 
 
 class ThewKeyframed(bpy.types.PropertyGroup):
-    """The shape keys of one mesh as keyframes, and the physics between them."""
+    """Shape keys of one mesh as keyframes, and the physics between them."""
 
     keyframes: CollectionProperty(type=ThewKeyframe, name="Keys", description="The shape keys that are reached")
     active: IntProperty(name="Key", description="The key chosen in the list", default=0, min=0, options=set())
@@ -307,11 +307,11 @@ CLASSES = (ThewKeyframe, ThewKeyframed)
 
 
 def active(obj: bpy.types.Object) -> ThewKeyframe | None:
-    """The key chosen in the list."""
+    """Returns the key chosen in the list."""
     group = obj.thew.keyframed
     return group.keyframes[group.active] if 0 <= group.active < len(group.keyframes) else None
 
 
 def place_of(key: ThewKeyframe) -> int:
-    """The place of a key in its list."""
+    """Returns the index of a key in its list."""
     return next(i for i, other in enumerate(key.id_data.thew.keyframed.keyframes) if other == key)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What kind of character it is, which decides what the automatic map of flesh lets be soft."""
+"""The kind of a character, which decides which parts the automatic map of flesh may make soft."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KINDS = (
 
 
 class KindProperties:
-    """The kind, saved with the object; its identifiers never change."""
+    """Mix-in for the kind, saved with the object; its identifiers never change."""
 
     kind: EnumProperty(
         name="Kind",

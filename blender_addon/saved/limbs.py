@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The limbs of a character as they are saved: `Object.thew.limbs`, each a medial model along a chain of bones.
+"""Saved limbs of a character: `Object.thew.limbs`, each a medial model along a chain of bones.
 
-A model is a text in the object's own space at rest (`logic.limbs`), so that it stays what it was however the character stands.
+A model is a text in the object's own space at rest (`logic.limbs`), so that it does not change with the character's pose.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _named(self, _context):
 
 
 class ThewLimb(bpy.types.PropertyGroup):
-    """A limb with coordinates."""
+    """One limb with coordinates."""
 
     name: StringProperty(name="Name", description="What the limb is called", update=_named)
     bones: StringProperty(name="Bones", description="The bones that it was made along, one a line", options={"HIDDEN"})
@@ -33,22 +33,23 @@ class ThewLimb(bpy.types.PropertyGroup):
     )
 
     def saved_bones(self) -> list[tuple[str, str]]:
-        """(name, token) of its bones as they were called when last they were looked for, the first one nearest to the root; "" of one without
-        a token."""
+        """Returns (name, token) of its bones, the first one nearest to the root, by their names at the last lookup; "" for no
+        token.
+        """
         names = self.bones.split("\n") if self.bones else []
         tokens = self.tokens.split("\n") if self.tokens else []
         return list(zip(names, tokens + [""] * (len(names) - len(tokens)), strict=False))
 
 
 def active(obj: bpy.types.Object | None) -> ThewLimb | None:
-    """The limb that is chosen in the list."""
+    """Returns the limb chosen in the list."""
     if obj is None or not 0 <= obj.thew.active_limb < len(obj.thew.limbs):
         return None
     return obj.thew.limbs[obj.thew.active_limb]
 
 
 class LimbProperties:
-    """The limbs of a mesh, as part of its settings."""
+    """Mix-in for the limbs of a mesh."""
 
     limbs: CollectionProperty(type=ThewLimb, description="Limbs with coordinates along, around and in depth")
     limb_lattice: BoolProperty(

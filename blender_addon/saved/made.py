@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Thew made on an object and what it found there, so that removal knows what to put back."""
+"""Record of Thew's additions to an object and its former state, which removal restores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .choices import BAKE_SPACES
 
 
 class ThewMade(bpy.types.PropertyGroup):
-    """What Thew made on this object and what it found there."""
+    """Thew's additions to one object, and its former state."""
 
     flesh: BoolProperty(description="Flesh was added to this object", options={"HIDDEN"})
     modifier: IntProperty(description="Persistent id of Thew's modifier", options={"HIDDEN"})
@@ -75,7 +75,7 @@ class ThewMade(bpy.types.PropertyGroup):
     notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
 
 
-#: What is noted of a bake.
+#: Properties that describe a bake.
 BAKED = (
     "baked_keys", "baked_start", "baked_end", "baked_space", "baked_miss", "baked_settings", "baked_basis", "baked_action",
     "baked_of",
@@ -83,7 +83,7 @@ BAKED = (
 
 
 def reset(obj: bpy.types.Object, keep_rigs: bool = False, keep_bake: bool = False) -> None:
-    """Put every property back to its default, as if Thew had never been here; rigs and limbs, and notes of a bake, may be kept."""
+    """Resets every property to its default, as if Thew had never been here; rigs and limbs, and notes of a bake, may be kept."""
     kept = {"rigs", "active_rig", "limbs", "active_limb", "limb_lattice"} if keep_rigs else set()
     kept |= set(BAKED) if keep_bake else set()
     for group in (obj.thew.made, obj.thew):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is saved in the .blend: the artist's settings at `Object.thew`, and a note of what Thew made.
+"""Properties saved in the .blend: the artist's settings at `Object.thew`, and a record of Thew's additions.
 
-Every setting exists once, here or in `contact`, with its unit, range, default and description; panels, operators and the command line
-read and write these properties and nothing else. `Object.thew.made` is how removal knows what to put back: modifiers are
-remembered by their persistent id, never by name.
+Every setting exists once, here or in its mix-in, with its unit, range, default and description; panels, operators and the command
+line use these properties alone. From `Object.thew.made` removal knows the state to restore: modifiers are identified by their
+persistent id, never by name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .units import metres_per_unit
 
 #: Called with the object after `enabled` was switched; set by `handlers`.
 on_toggle: list[Callable[[bpy.types.Object], None]] = []
-#: Called with the object after another thing was chosen to look at than the motion; set by `handlers`.
+#: Called with the object after the artist chose another view than the motion; set by `handlers`.
 on_preview: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object after another body was chosen to ride on; set by `handlers`.
 on_mount: list[Callable[[bpy.types.Object], None]] = []
@@ -358,11 +358,11 @@ class ThewSettings(
     made: PointerProperty(type=ThewMade)
 
     def height(self) -> float:
-        """The real height in force, metres."""
+        """Returns the real height in force, metres."""
         return self.real_height if self.real_height > 0.0 else self.made.guessed_height
 
     def frames(self, scene: bpy.types.Scene) -> tuple[int, int]:
-        """First and last frame of the live motion."""
+        """Returns first and last frame of the live motion."""
         if self.use_scene_range:
             return scene.frame_start, scene.frame_end
         return self.frame_start, self.frame_end

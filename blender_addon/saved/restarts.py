@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Frames in which the flesh of an object begins anew, as they are saved with it: cuts, after which the character is elsewhere."""
+"""Saved frames in which the flesh of an object begins anew: cuts, after which the character is elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .edited import changed
 
 
 class ThewRestart(bpy.types.PropertyGroup):
-    """A frame in which the flesh begins anew."""
+    """One frame in which the flesh begins anew."""
 
     frame: IntProperty(
         name="Begins Anew",
@@ -31,12 +31,12 @@ class RestartProperties:
 
 
 def frames(settings) -> set[int]:
-    """The frames in which the flesh with these settings begins anew."""
+    """Returns the frames in which the flesh with these settings begins anew."""
     return {restart.frame for restart in settings.restarts}
 
 
 def add(settings, new: set[int]) -> None:
-    """Lets flesh begin anew in these frames too."""
+    """Adds frames in which the flesh begins anew."""
     for frame in sorted(new - frames(settings)):
         settings.restarts.add().frame = frame
 

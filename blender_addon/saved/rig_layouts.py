@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs of files that were saved by earlier versions, brought to the present layout, nothing of them lost.
+"""Migration of rigs that earlier versions saved to the present layout, without loss.
 
 Layout 0 kept samples, preferred values, weights and fixed sliders as arrays by position; layout 1 keeps them by name.
 """
@@ -15,13 +15,13 @@ from ..logic.errors import Refusal
 from .rigs import LAYOUT, ThewRig
 from .samples import quietly
 
-#: What the places in the arrays of layout 0 meant. It never changes, whatever sliders there are today.
+#: Names of the places in the arrays of layout 0. They never change, even if sliders do.
 PLACES = (
     "radius", "ring_radius", "tube_radius", "strength", "along", "angle", "distance", "tilt", "depth", "roll",
     "x", "y", "z", "rx", "ry", "rz",
 )  # fmt: skip
 
-#: Paths to those numbers, as drivers may name them, and what leads there now.
+#: Paths to those numbers in drivers, and the paths that replace them.
 _RIG = r"(?P<rig>thew\.rigs\[(?:\d+|\"(?:[^\"\\]|\\.)*\")\])"
 _PATHS = (
     (re.compile(_RIG + r"(?P<sample>\.samples\[\d+\])\.values\[(?P<at>\d+)\]"), "{rig}{sample}.sliders.{name}"),
@@ -30,7 +30,7 @@ _PATHS = (
 
 
 def migrate(obj: bpy.types.Object) -> bool:
-    """Bring the rigs of an object to the present layout; whether there was anything to do."""
+    """Migrates the rigs of an object to the present layout; returns whether any needed it."""
     old = [rig for rig in obj.thew.rigs if rig.layout < LAYOUT]
     if not old:
         return False
@@ -43,19 +43,19 @@ def migrate(obj: bpy.types.Object) -> bool:
 
 
 def migrate_all() -> None:
-    """The same for every object of the file."""
+    """Migrates the rigs of every object of the file."""
     for obj in bpy.data.objects:
         migrate(obj)
 
 
 def check(rig: ThewRig) -> None:
-    """Refuse a rig that a later version saved: what its numbers mean is not known here."""
+    """Refuses a rig that a later version saved: the meaning of its numbers is unknown here."""
     if rig.layout > LAYOUT:
         raise Refusal(f"The rig “{rig.name}” was saved by a later version of Thew: update Thew to use it")
 
 
 def name_values(rig: ThewRig) -> None:
-    """From layout 0: numbers by position get their names, and the arrays go."""
+    """Migrates layout 0: moves numbers from arrays by position to properties by name."""
     for sample in rig.samples:
         take(sample, "values", sample.sliders)
     for name in ("preferred", "weights", "fixed"):
@@ -63,7 +63,7 @@ def name_values(rig: ThewRig) -> None:
 
 
 def take(owner, name: str, group) -> None:
-    """Let a named group hold what an array held; an array that the file does not have leaves the group as it is."""
+    """Moves an array into a named group; an array that the file does not have leaves the group as it is."""
     if not owner.is_property_set(name):
         return
     for slider, value in zip(PLACES, getattr(owner, name), strict=True):
@@ -72,7 +72,7 @@ def take(owner, name: str, group) -> None:
 
 
 def repath() -> None:
-    """Let drivers that read a number by its position read it by its name. (Keys never moved these numbers.)"""
+    """Changes drivers that read a number by its position to read it by its name. (Keys never moved these numbers.)"""
     for curve in every_driver():
         for variable in curve.driver.variables:
             for target in variable.targets if variable.type == "SINGLE_PROP" else ():
@@ -82,7 +82,7 @@ def repath() -> None:
 
 
 def every_driver() -> Iterator[bpy.types.FCurve]:
-    """The drivers of all that a file holds, node trees inside of materials and scenes among it."""
+    """Yields the drivers of everything in a file, including node trees inside materials and scenes."""
     for kind in bpy.data.bl_rna.properties:
         if kind.type != "COLLECTION":
             continue
@@ -94,7 +94,7 @@ def every_driver() -> Iterator[bpy.types.FCurve]:
 
 
 def renamed(path: str) -> str | None:
-    """The path to a number of a rig by its name; None for any path that was not by position."""
+    """Returns the path to a number of a rig by its name; None for a path that was not by position."""
     for pattern, form in _PATHS:
         match = pattern.fullmatch(path)
         if match is not None and int(match["at"]) < len(PLACES):

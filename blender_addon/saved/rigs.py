@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rigs of a character as they are saved: `Object.thew.rigs`, each a force field, what it hangs on, and its samples.
+"""Saved rigs of a character: `Object.thew.rigs`, each a force field, its attachment, and its samples.
 
-A rig's *sliders* are one value for each of `SLIDERS`, of which its template and its guide use a part. A *sample* holds
-such a set, by name, at one value of the rig's *control*. Lengths are in Blender's units in the world in which flesh was added,
-angles in radians. `strength_by` says what the strength is: how far flesh *yields* to the rig by itself at rest, a length, from
-which the force follows for the flesh as it is; or that force itself, in N/m3.
-
-The sliders belong to the control value `at`. Where that is the control of a sample, editing them edits the sample;
-elsewhere they are a draft, which is lost when the control moves on, as a pose without a key is.
+A rig's *sliders* are one value for each of `SLIDERS`; its template and its guide use some of them. A *sample* holds such a set, by
+name, at one value of the rig's *control*. Lengths are in Blender's units in the world in which flesh was added, angles in radians.
+`strength_by` defines the strength: the *yield*, how far flesh gives way to the rig by itself at rest, a length, from which the
+force follows for the present flesh; or that force itself, in N/m3. The sliders belong to the control value `at`. If a sample has
+that control, editing them edits the sample; elsewhere they are a draft, which is lost when the control moves, like a pose without a
+key.
 """
 
 from __future__ import annotations
@@ -32,16 +31,16 @@ from . import slider_groups
 from .samples import hushed, keep_sliders, quietly, show_sliders
 from .slider_groups import set_values, slider_property, values_of
 
-#: How rigs are saved; `rig_layouts` brings those of earlier versions here.
+#: Present layout of saved rigs; `rig_layouts` migrates earlier ones.
 LAYOUT = 1
-#: How many numbers layout 0 kept by position.
+#: Number of values that layout 0 kept by position.
 PLACES = 16
-#: What of a rig layout 0 kept so.
+#: Properties that layout 0 kept so.
 FORMER = ("preferred", "weights", "fixed")
 
 #: Called with the object after a rig was edited by hand; set by `handlers`.
 on_rig: list[Callable[[bpy.types.Object], None]] = []
-#: Called with the object and the rig after another bone or face was named at it by hand; set by `handlers`.
+#: Called with the object and the rig after its bone or face was changed by hand; set by `handlers`.
 on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
 TEMPLATES = (
@@ -50,7 +49,7 @@ TEMPLATES = (
     ("BULGE", "Bulge", "Draws together along its axis and pushes outward around it: a muscle that contracts"),
     ("TORUS", "Torus", "Pushes away from a ring, or towards it: a nostril, a collar, a swallow"),
 )
-#: How a strength is meant; rigs of files that knew forces only stay with them.
+#: Meanings of a strength; rigs of files that knew forces only keep forces.
 MEASURES = (
     ("YIELD", "Distance", "How far the skin gives way at most; the force follows from how soft the flesh is there"),
     ("FORCE", "Force", "The largest force on a cubic metre of flesh, whatever that does to it"),
@@ -87,7 +86,7 @@ def _controlled(self, _context):
 
 
 def _hung(self, _context):
-    """Another bone or face was named, not chosen by an operator: know it from now on."""
+    """Reports a bone or face that was typed in, not chosen by an operator: it is tracked from now on."""
     if hushed():
         return
     for call in on_hung:
@@ -131,7 +130,7 @@ class ThewRigSample(bpy.types.PropertyGroup):
 
 
 class ThewRig(bpy.types.PropertyGroup):
-    """A force field that rides on the character, in the hands of one control."""
+    """A force field that rides on the character, driven by one control."""
 
     name: StringProperty(name="Name", description="What you call this rig", default="Rig", update=_named)
     enabled: BoolProperty(
@@ -272,14 +271,14 @@ CLASSES = (*slider_groups.CLASSES, ThewRigSample, ThewRig)
 
 
 def new_rig(obj: bpy.types.Object) -> ThewRig:
-    """A rig at the end of the list of `obj`, saved in the present layout."""
+    """Adds a rig to the end of the list of `obj`, in the present layout, and returns it."""
     rig = obj.thew.rigs.add()
     rig.layout = LAYOUT
     return rig
 
 
 def copy_rig(source: ThewRig, target: ThewRig) -> None:
-    """Make `target` all that `source` is, but for its name."""
+    """Copies all of `source` to `target` except its name."""
     with quietly():
         for name, setting in source.bl_rna.properties.items():
             if name in {"rna_type", "name", "samples", "yields", *FORMER} or setting.is_readonly:
@@ -295,18 +294,18 @@ def copy_rig(source: ThewRig, target: ThewRig) -> None:
 
 
 def owner(sample: ThewRigSample) -> ThewRig | None:
-    """The rig that a sample belongs to."""
+    """Returns the rig that a sample belongs to."""
     return next((rig for rig in sample.id_data.thew.rigs if any(each == sample for each in rig.samples)), None)
 
 
 def in_force(obj: bpy.types.Object) -> list[bool]:
-    """Which of the object's rigs are switched on, with solo heeded."""
+    """Returns for each of the object's rigs whether it is in force: switched on, and solo if any is."""
     rigs = obj.thew.rigs
     solo = any(rig.solo and rig.enabled for rig in rigs)
     return [rig.enabled and (rig.solo or not solo) for rig in rigs]
 
 
 def active(obj: bpy.types.Object) -> ThewRig | None:
-    """The rig chosen in the list."""
+    """Returns the rig chosen in the list."""
     rigs, index = obj.thew.rigs, obj.thew.active_rig
     return rigs[index] if 0 <= index < len(rigs) else None

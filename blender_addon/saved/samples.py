@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sliders of a rig and its samples: what is recorded, what shows at a control value, what an edit changes."""
+"""Sliders of a rig and its samples: recorded values, values at a control, and the effect of edits."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .slider_groups import set_values, values_of
 if TYPE_CHECKING:
     from .rigs import ThewRig, ThewRigSample
 
-#: Controls nearer than this are the same. More than a hundred times the rounding of single precision, in which properties are kept.
+#: Controls nearer than this are equal. More than a hundred times the rounding of single precision, in which properties are kept.
 NEAR = 1e-5
 
-_still = 0  # how many of our own edits are under way
+_still = 0  # number of our own edits under way
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Edits within are ours: no callback answers them."""
+    """Marks edits within the context as our own: no callback reacts to them."""
     global _still
     _still += 1
     try:
@@ -32,34 +32,34 @@ def quietly() -> Iterator[None]:
 
 
 def hushed() -> bool:
-    """Whether the edit of this moment is ours."""
+    """Returns whether the present edit is ours."""
     return _still > 0
 
 
 def sliders_of(rig: ThewRig) -> tuple[str, ...]:
-    """The sliders that its template and guide use, in the order of the native parameters."""
+    """Returns the sliders that its template and guide use, in the order of the native parameters."""
     return TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]
 
 
 def slider_values(rig: ThewRig) -> tuple[float, ...]:
-    """The sliders as they stand, all of `SLIDERS`."""
+    """Returns the present sliders, all of `SLIDERS`."""
     return values_of(rig)
 
 
 def recorded(rig: ThewRig) -> tuple[tuple[float, tuple[float, ...]], ...]:
-    """The samples by rising control: (control, all `SLIDERS`)."""
+    """Returns the samples by rising control: (control, all `SLIDERS`)."""
     return tuple(sorted(((s.control, values_of(s.sliders)) for s in rig.samples), key=lambda sample: sample[0]))
 
 
 def sample_at(rig: ThewRig, control: float) -> ThewRigSample | None:
-    """The sample recorded at that control value."""
+    """Returns the sample recorded at that control value."""
     return next((sample for sample in rig.samples if abs(sample.control - control) <= NEAR), None)
 
 
 def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
-    """All of `SLIDERS` as recorded for a control value: blended between samples, held outside.
+    """Returns all of `SLIDERS` recorded for a control value: blended between samples, constant outside.
 
-    Without samples a rig is the same everywhere: what its sliders show.
+    A rig without samples has its present sliders everywhere.
     """
     samples = recorded(rig)
     if not samples:
@@ -74,16 +74,16 @@ def values_at(rig: ThewRig, control: float) -> tuple[float, ...]:
 
 
 def values_now(rig: ThewRig, control: float) -> tuple[float, ...]:
-    """What the settled view shows at a control value: the draft while there is one there, else what is recorded."""
+    """Returns the values in the settled view at a control value: the draft if it is there, else the recorded ones."""
     if rig.draft and abs(rig.at - control) <= NEAR:
         return slider_values(rig)
     return values_at(rig, control)
 
 
 def set_sliders(rig: ThewRig, values: dict[str, float]) -> None:
-    """Set sliders in one go, as if the artist had: the sample at the control follows, or they become a draft.
+    """Sets sliders in one go, as if the artist had: the sample at the control follows, or they become a draft.
 
-    Tells nobody: whoever calls this shows the result.
+    Calls no callback: the caller shows the result.
     """
     with quietly():
         for name, value in values.items():
@@ -92,7 +92,7 @@ def set_sliders(rig: ThewRig, values: dict[str, float]) -> None:
 
 
 def keep_sliders(rig: ThewRig) -> None:
-    """The sliders were edited: into the sample at the control, if there is one."""
+    """Stores edited sliders in the sample at the control, or marks them as a draft."""
     with quietly():
         rig.at = rig.control
         sample = sample_at(rig, rig.control)
@@ -102,7 +102,7 @@ def keep_sliders(rig: ThewRig) -> None:
 
 
 def show_sliders(rig: ThewRig) -> None:
-    """Let the sliders show what is recorded for the control's present value."""
+    """Sets the sliders to the recorded values at the control's present value."""
     with quietly():
         values = values_at(rig, rig.control)
         for name, value in zip(SLIDERS, values, strict=True):
@@ -112,7 +112,7 @@ def show_sliders(rig: ThewRig) -> None:
 
 
 def record(rig: ThewRig) -> None:
-    """Keep the sliders as the sample at the control's present value; samples stay in order."""
+    """Stores the sliders as the sample at the control's present value; samples stay in order."""
     with quietly():
         sample = sample_at(rig, rig.control)
         if sample is None:
@@ -127,7 +127,7 @@ def record(rig: ThewRig) -> None:
 
 
 def start_samples(rig: ThewRig) -> None:
-    """The samples of a new rig: nothing at 0, the sliders at 1; the control stands at 1."""
+    """Creates the samples of a new rig: strength zero at 0, the sliders at 1; the control is set to 1."""
     with quietly():
         rig.samples.clear()
         for control in (0.0, 1.0):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The numbers of a rig as they are saved: a named property for each slider of `logic.sliders.TABLE`.
+"""Saved numbers of a rig: a named property for each slider of `logic.sliders.TABLE`.
 
-A slider that later versions add is one more name, at its default in older files; none changes its meaning by its place.
+A slider that later versions add is one more name, at its default in older files; order has no meaning.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from bpy.props import BoolProperty, FloatProperty, PointerProperty
 
 from ..logic.sliders import ANGLE, BY_NAME, LENGTH, SLIDERS, STRENGTH, TABLE, Slider, limits
 
-#: What a slider is in the panel, by its kind.
+#: Unit, step and digits of a slider in the panel, by its kind.
 UNITS = {LENGTH: "LENGTH", ANGLE: "ROTATION"}
 STEPS = {LENGTH: 1, STRENGTH: 100000}
 DIGITS = {LENGTH: 3, STRENGTH: 0}
 
 
 def slider_property(name: str, update=None):
-    """The property for one slider of a rig, with the unit and the limits of its kind."""
+    """Builds the property for one slider of a rig, with the unit and the limits of its kind."""
     slider = BY_NAME[name]
     return _number(slider, update=update, default=slider.default, **limits(slider))
 
@@ -38,7 +38,7 @@ def _number(slider: Slider, **options):
 
 
 def _group(called: str, says: str, made) -> type:
-    """A class of properties, one for each slider."""
+    """Builds a class of properties, one for each slider."""
     return type(
         called,
         (bpy.types.PropertyGroup,),
@@ -78,7 +78,7 @@ ThewFixed = _group(
 
 
 class ThewPull(bpy.types.PropertyGroup):
-    """What pulling the skin keeps to."""
+    """Preferences for pulling the skin."""
 
     preferred: PointerProperty(type=ThewPreferred, name="Preferred", description="Values that pulling keeps near")
     weights: PointerProperty(type=ThewWeights, name="Weights", description="How much sliders keep to those")
@@ -89,11 +89,11 @@ CLASSES = (ThewSliders, ThewPreferred, ThewWeights, ThewFixed, ThewPull)
 
 
 def values_of(group) -> tuple:
-    """What a group holds, in the order of `SLIDERS`."""
+    """Returns the values of a group, in the order of `SLIDERS`."""
     return tuple(getattr(group, name) for name in SLIDERS)
 
 
 def set_values(group, values: Iterable[float]) -> None:
-    """Let a group hold values in the order of `SLIDERS`."""
+    """Sets the values of a group, in the order of `SLIDERS`."""
     for name, value in zip(SLIDERS, values, strict=True):
         setattr(group, name, value)

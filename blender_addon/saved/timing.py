@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Frames of a scene in seconds, and in the times of its curves.
 
-A scene plays frame after frame at its frame rate. Its curves are asked at other times where the artist stretches them (Output >
-Time Stretching): `time = frame * old / new`. All that is keyed is in times of curves; all that is simulated and shown in frames.
+A scene plays frame after frame at its frame rate. Its curves are evaluated at other times where the artist stretches them (Output >
+Time Stretching): `time = frame * old / new`. Keys are in times of curves; simulation and display are in frames.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import bpy
 
 
 def frames_per_second(scene: bpy.types.Scene) -> float:
-    """How many frames of the scene make a second."""
+    """Returns the frames of the scene per second."""
     return scene.render.fps / scene.render.fps_base
 
 
 def stretch(scene: bpy.types.Scene) -> float:
-    """The step of the times of curves from a frame of the scene to the next: 1 without Time Stretching."""
+    """Returns the step of curve time from a frame of the scene to the next: 1 without Time Stretching."""
     return scene.render.frame_map_old / scene.render.frame_map_new
 
 
 def curve_time(scene: bpy.types.Scene, frame: float | None = None) -> float:
-    """The time at which curves are asked at a frame of the scene (None: at the one that it shows)."""
+    """Returns the curve time at a frame of the scene (None: the present one)."""
     return (scene.frame_float if frame is None else frame) * stretch(scene)
 
 
 def frame_at(scene: bpy.types.Scene, time: float) -> float:
-    """The frame of the scene at which curves are asked for a time."""
+    """Returns the frame of the scene for a curve time."""
     return time / stretch(scene)
 
 
 def curve_rate(scene: bpy.types.Scene) -> float:
-    """The step of the times of curves in a second."""
+    """Returns the curve time per second."""
     return frames_per_second(scene) * stretch(scene)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's units in metres, and lengths in the words that the scene shows them in.
+"""Blender's units in metres, and lengths as the scene displays them.
 
-How large a unit is for the body of one character, whose real height need not be the scene's, `logic.spaces.Place` knows.
+The scale of one character's body, whose real height need not be the scene's, is in `logic.spaces.Place`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import bpy
 
 
 def metres_per_unit(scene: bpy.types.Scene) -> float:
-    """How long a unit of the scene is, metres."""
+    """Returns the length of a unit of the scene, metres."""
     return scene.unit_settings.scale_length
 
 
 def length(value: float) -> str:
-    """A length in scene units, as Blender's own fields would show it: `3.2 m`, `25 cm`, `1 ft`, or a bare number without units."""
+    """Returns a length in scene units as Blender's own fields show it: `3.2 m`, `25 cm`, `1 ft`, or a bare number without units."""
     scene = bpy.context.scene
     system = scene.unit_settings.system
     if system == "NONE":

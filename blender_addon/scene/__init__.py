@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only places that touch meshes, armatures, keys and modifiers of Blender."""
+"""Access to Blender's meshes, armatures, keys and modifiers; no other package touches them."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The evaluation of an ID's animation: which curves take part, of its action, of its NLA strips and of its drivers.
+"""Evaluated animation of an ID: the curves that take part, of its action, of its NLA strips and of its drivers.
 
-The only place that asks. Blender evaluates strips first, from the lowest track to the highest, then the active action on top of
-them; a solo track silences all else, and while a strip is edited in tweak mode the tracks from it on.
+No other module reads this. Blender evaluates strips first, from the lowest track to the highest, then the active action on top of
+them. A solo track silences all else, and while a strip is edited in tweak mode the tracks from it on.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import bpy
 
 
 def curves_in(animation: bpy.types.AnimData | None):
-    """The collection of F-curves of an animated thing, in the layered actions of 4.4 on as in those before; () if none."""
+    """Returns the collection of F-curves of an animated ID, in the layered actions of 4.4 on as in those before; () if it has none."""
     if animation is None or animation.action is None:
         return ()
     return curves_of(animation.action, getattr(animation, "action_slot", None))
 
 
 def curves_of(action: bpy.types.Action, slot):
-    """The collection of F-curves that a slot of an action plays (`slot` None: before 4.4 all of it, later none)."""
+    """Returns the collection of F-curves that a slot of an action plays (`slot` None: before 4.4 all of them, later ())."""
     if not hasattr(action, "layers"):
         return action.fcurves
     for layer in action.layers:
@@ -38,7 +38,7 @@ def curves_of(action: bpy.types.Action, slot):
 
 
 def strips(animation: bpy.types.AnimData | None) -> list[bpy.types.NlaStrip]:
-    """The NLA strips that are evaluated, those within other ones too, as they lie."""
+    """Returns the NLA strips that are evaluated, including strips within strips, from the lowest track on."""
     if animation is None or not animation.use_nla:
         return []
     tracks = list(animation.nla_tracks)
@@ -55,7 +55,7 @@ def strips(animation: bpy.types.AnimData | None) -> list[bpy.types.NlaStrip]:
 
 
 def curves(animation: bpy.types.AnimData | None) -> Iterator[bpy.types.FCurve]:
-    """Every curve that has a part in the evaluation: those of the action, of strips, and the drivers."""
+    """Yields every curve that takes part in the evaluation: of the action, of strips, and the drivers."""
     if animation is None:
         return
     yield from animation.drivers
@@ -67,12 +67,12 @@ def curves(animation: bpy.types.AnimData | None) -> Iterator[bpy.types.FCurve]:
 
 
 def animates(id_data: bpy.types.ID, start: str = "") -> bool:
-    """Tells whether curves or drivers move properties of an ID whose path begins with `start`."""
+    """Returns whether curves or drivers move properties of an ID whose path begins with `start`."""
     return any(curve.data_path.startswith(start) for curve in curves(id_data.animation_data))
 
 
 def actions(id_data: bpy.types.ID) -> set[bpy.types.Action]:
-    """The actions that have a part in the animation of an ID."""
+    """Returns the actions that take part in the animation of an ID."""
     animation = id_data.animation_data
     if animation is None:
         return set()
@@ -84,7 +84,7 @@ def actions(id_data: bpy.types.ID) -> set[bpy.types.Action]:
 
 
 def disturbed(animation: bpy.types.AnimData | None) -> str:
-    """Tells why curves of the active action would not play as they are written, to go on a sentence with; "" where they do."""
+    """Returns why curves of the active action would not play as written, as the rest of a sentence; "" where they do."""
     if animation is None or not animation.use_nla or not len(animation.nla_tracks):
         return ""
     solo = next((track for track in animation.nla_tracks if track.is_solo), None)
@@ -107,12 +107,14 @@ class Playing:
 
     action: bpy.types.Action
     slot: object  # None before 4.4
-    track: str  # the name of the NLA track that it lies in, or ""
+    track: str  # name of the NLA track that it lies in, or ""
     plain: bool = True  # its frames are the scene's
 
 
 def playing(id_data: bpy.types.ID) -> Playing | None:
-    """The one action that an ID plays: the active one, or that of the only strip there is; None where there is none, or several."""
+    """Returns the one action that an ID plays: the active one, or that of its only strip; None where it has no such action, or
+    several.
+    """
     animation = id_data.animation_data
     if animation is None:
         return None
@@ -135,7 +137,7 @@ def playing(id_data: bpy.types.ID) -> Playing | None:
 
 
 def track_of(animation: bpy.types.AnimData, strip: bpy.types.NlaStrip | None) -> str:
-    """The name of the track in which a strip lies, or "" (None: no strip)."""
+    """Returns the name of the track that holds a strip, or "" (None: no strip)."""
     if strip is None:
         return ""
     return next((track.name for track in animation.nla_tracks if strip.name in track.strips), "")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bakes on an object, into whatever they were baked: shown, hidden and removed together.
+"""Bakes on an object, of every kind: shown, hidden and removed together.
 
-The targets of `bake/` put their kinds into `kinds`; what stands below them knows no more of them than this.
+The targets of `bake/` register in `kinds`; modules below them know bakes only through this interface.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import bpy
 
 @dataclass(frozen=True)
 class Kind:
-    """What one target has baked on an object."""
+    """Functions of one kind of bake."""
 
     said: Callable[[bpy.types.Object], str]
-    """How much of it there is, in words; "" where there is none."""
+    """Returns a description of the bake's amount; "" without a bake."""
     show: Callable[[bpy.types.Object, bool], None]
-    """Let it play, or silence it."""
+    """Plays or mutes the bake."""
     remove: Callable[[bpy.types.Object], None]
-    """Take it away, with all that had to be made for it; nothing happens where there is none."""
+    """Removes the bake, with all that was made for it; does nothing without a bake."""
 
 
 kinds: list[Kind] = []
 
 
 def said(obj: bpy.types.Object) -> list[str]:
-    """What is baked on an object, in words; empty where nothing is."""
+    """Returns descriptions of an object's bakes, one a kind; empty where it has none."""
     return [text for kind in kinds if (text := kind.said(obj))]
 
 
 def show(obj: bpy.types.Object, on: bool) -> None:
-    """Let all bakes of an object play, or silence them."""
+    """Plays or mutes all bakes of an object."""
     for kind in kinds:
         kind.show(obj, on)
 
 
 def remove(obj: bpy.types.Object) -> None:
-    """Take away all bakes of an object."""
+    """Removes all bakes of an object."""
     for kind in kinds:
         kind.remove(obj)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stand of a character when its flesh was added, its length, and which bones carry its other meshes."""
+"""Bind pose of a character: its transforms when flesh was added, its length, and the bones that carry its other meshes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .mesh import FARTHEST, basis_positions
 
 @dataclass(frozen=True)
 class BindPose:
-    """The stand of the character when its flesh was added, its length, and what else its bones carry; saved with the object."""
+    """Transforms of the character when its flesh was added, its length, and the other bones it carries; saved with the object."""
 
     mesh: tuple[float, ...]  # world matrix by rows
     armature: tuple[float, ...]
@@ -29,7 +29,7 @@ class BindPose:
 
     @staticmethod
     def read(found: reading.Subject, scene: bpy.types.Scene) -> BindPose:
-        """As the scene has it at its own frame."""
+        """Reads the bind pose from the scene at its own frame."""
         with moment.as_it_stands(scene, found.obj, found.armature):
             side = longest_side(found, scene)
             return BindPose(
@@ -42,7 +42,7 @@ class BindPose:
 
     @staticmethod
     def saved(obj: bpy.types.Object) -> BindPose:
-        """As it was saved when flesh was added."""
+        """Returns the bind pose that was saved when flesh was added."""
         made = obj.thew.made
         elsewhere = tuple(made.elsewhere.splitlines())
         return BindPose(
@@ -50,7 +50,7 @@ class BindPose:
         )
 
     def save(self, obj: bpy.types.Object) -> None:
-        """Note it at the object."""
+        """Saves the bind pose with the object."""
         made = obj.thew.made
         made.mesh_rest, made.armature_rest = self.mesh, self.armature
         made.longest_side, made.guessed_height = self.longest_side, self.guessed_height
@@ -66,7 +66,7 @@ class BindPose:
 
 
 def guessed(found: reading.Subject, side: float, scene: bpy.types.Scene) -> float:
-    """The real height that the file speaks of, metres: by its units, its scales, how the skin stands, and names."""
+    """Returns the likely real height, metres: from units, scales, how the skin stands, and names."""
     obj, armature = found.obj, found.armature
     rest = basis_positions(obj.data).astype(np.float64)
     rest = rest[(np.abs(rest) < FARTHEST).all(axis=1)]
@@ -77,8 +77,10 @@ def guessed(found: reading.Subject, side: float, scene: bpy.types.Scene) -> floa
 
 
 def is_scaled(armature: bpy.types.Object, scene: bpy.types.Scene) -> bool:
-    """Whether units were made metres on purpose: the scene has other units than metres, or the armature, or what it hangs on, is
-    scaled by a power of ten, as importers do."""
+    """Returns whether units were made metres on purpose.
+
+    Either the scene has other units than metres, or the armature (or a parent of it) is scaled by a power of ten, as importers do.
+    """
     if abs(metres_per_unit(scene) - 1.0) > 1e-6:
         return True
     scale = float(np.abs(np.linalg.det(np.array(armature.matrix_world)[:3, :3]))) ** (1.0 / 3.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bones found again after they were renamed: each that something hangs on is known by its name and by a token in a custom property."""
+"""Bones with attachments, found again after they were renamed: by name, and by a token in a custom property."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import uuid
 
 import bpy
 
-#: The custom property that marks a bone.
+#: Custom property that marks a bone.
 BONE_MARK = "thew_bone"
 
 
 def marked_bone(armature: bpy.types.Object, bone: bpy.types.Bone) -> str:
-    """The token of a bone, given to it when it has none or another bone has the same; "" where it cannot be marked."""
+    """Returns the token of a bone; one without a token, or with that of another bone, gets a new one. "" where it cannot be marked."""
     token = bone.get(BONE_MARK, "")
     copied = token and any(other.get(BONE_MARK) == token for other in armature.data.bones if other != bone)
     if not token or copied:
@@ -25,7 +25,7 @@ def marked_bone(armature: bpy.types.Object, bone: bpy.types.Bone) -> str:
 
 
 def known_bone(armature: bpy.types.Object, name: str, token: str) -> str:
-    """The present name of a bone that was called `name` and has a token ("" for none), "" when it is gone."""
+    """Returns the present name of the bone formerly called `name` with a token ("" for no token); "" when it is gone."""
     bones = armature.data.bones
     named = bones.get(name)
     if not token:
@@ -35,12 +35,12 @@ def known_bone(armature: bpy.types.Object, name: str, token: str) -> str:
     renamed = next((bone.name for bone in bones if bone.get(BONE_MARK) == token), "")
     if renamed:
         return renamed
-    # A bone made anew under the old name will do, one that was renamed to it will not.
+    # A bone made anew under the old name is accepted; one that was renamed to it is not.
     return name if named is not None and not named.get(BONE_MARK) else ""
 
 
 def unmark_bones(armature: bpy.types.Object, used: set[str]) -> None:
-    """Take the marks away whose tokens are not used any more."""
+    """Removes the marks of tokens that are not `used` any more."""
     if armature.library is not None or armature.data.library is not None:
         return
     for bone in armature.data.bones:

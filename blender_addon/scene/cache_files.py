@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where flesh is kept between sessions: a folder beside the .blend, named after it, or the .blend itself.
+"""Storage of the disk cache: a folder beside the .blend, named after it, or the .blend itself.
 
-Nothing in here is believed by whoever reads it, and nothing is missed when it is gone.
+Readers trust nothing in it, and losing it does no harm.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from pathlib import Path
 
 import bpy
 
-#: The ending of a kept file.
+#: Ending of a cache file.
 ENDING = ".thew-cache"
-#: No kept file is larger, bytes: what is larger was not written here. A hundred seconds at 60 frames a second of 25,000 vertices take 1.8
-#: GB.
+#: Upper limit of a cache file, bytes; larger ones were not written here. A hundred seconds at 60 frames a second of 25,000 vertices
+#: take 1.8 GB.
 LARGEST = 2**31
-#: What could not be written last, a sentence; "" where all is well.
+#: The last failure to write, a sentence; "" after success.
 trouble = ""
 
 
 def folder() -> Path:
-    """Returns the folder beside the open .blend; of a file that was never saved one in the folder for temporary files."""
+    """Returns the folder beside the open .blend, or one among the temporary files for a file that was never saved."""
     return Path(bpy.data.filepath).with_suffix(".thew") if bpy.data.filepath else Path(bpy.app.tempdir) / "thew"
 
 
 def path_of(obj: bpy.types.Object) -> Path:
-    """Returns the file of one object: its name as far as file systems take it, and a hash of the whole name."""
+    """Returns the file of one object: its name in characters safe for file systems, and a hash of the whole name."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", obj.name)[:40]
     return folder() / f"{plain}-{hashlib.blake2b(obj.name.encode(), digest_size=4).hexdigest()}{ENDING}"
 
 
 def read(obj: bpy.types.Object) -> bytes | None:
-    """Returns what is kept for an object, in the file or beside it; None where nothing is, or it cannot be read."""
+    """Returns the cache of an object, in the file or beside it; None where it has none, or it cannot be read."""
     image = obj.thew.made.cache
     if image is not None and image.packed_file is not None:
         return bytes(image.packed_file.data)
@@ -46,7 +46,7 @@ def read(obj: bpy.types.Object) -> bytes | None:
 
 
 def write(obj: bpy.types.Object, content: bytes) -> None:
-    """Keeps something beside the file, whole or not at all; `trouble` says why it could not."""
+    """Writes a cache beside the file, whole or not at all; `trouble` holds the reason of a failure."""
     global trouble
     path = path_of(obj)
     part = path.with_name(path.name + ".part")
@@ -62,7 +62,7 @@ def write(obj: bpy.types.Object, content: bytes) -> None:
 
 
 def pack(obj: bpy.types.Object, content: bytes | None) -> None:
-    """Keeps something in the file, which is written next; None: nothing."""
+    """Packs a cache into the file, which is saved next; None: removes it."""
     made = obj.thew.made
     if made.cache is not None:
         image, made.cache = made.cache, None
@@ -75,14 +75,14 @@ def pack(obj: bpy.types.Object, content: bytes | None) -> None:
 
 
 def forget(obj: bpy.types.Object) -> None:
-    """Keeps nothing more of an object."""
+    """Removes the caches of an object."""
     pack(obj, None)
     with suppress(OSError):
         path_of(obj).unlink(missing_ok=True)
 
 
 def told(obj: bpy.types.Object) -> str:
-    """Returns where and how much is kept, or what is in the way, for the panel."""
+    """Returns the place and size of the caches, or the last failure, for the panel."""
     if trouble:
         return trouble
     total = size(obj)
@@ -100,7 +100,7 @@ def told(obj: bpy.types.Object) -> str:
 
 
 def kept() -> list[Path]:
-    """Returns the files that are kept beside the open .blend."""
+    """Returns the cache files beside the open .blend."""
     try:
         return sorted(path for path in folder().iterdir() if path.name.endswith((ENDING, ENDING + ".part")))
     except OSError:
@@ -108,7 +108,7 @@ def kept() -> list[Path]:
 
 
 def size(obj: bpy.types.Object) -> int:
-    """Returns how many bytes are kept for all objects beside the file, and for `obj` in it."""
+    """Returns the bytes of all cache files beside the file, plus the cache of `obj` in it."""
     image, total = obj.thew.made.cache, 0
     for path in kept():
         try:
@@ -119,7 +119,7 @@ def size(obj: bpy.types.Object) -> int:
 
 
 def clear() -> str:
-    """Deletes all that is kept beside the file and in it; returns why something is left, or ""."""
+    """Deletes all caches beside the file and in it; returns why something is left, or ""."""
     global trouble
     trouble = ""
     for obj in bpy.data.objects:

@@ -22,7 +22,7 @@ from .reading import Subject
 
 @dataclass
 class Character:
-    """What the physics is told about one mesh, in Blender's units: everything but the motion."""
+    """Input of the physics for one mesh, in Blender's units, except its motion."""
 
     rest: np.ndarray  # [n, 3] object space
     triangles: np.ndarray  # [t, 3]
@@ -31,21 +31,21 @@ class Character:
     heads: np.ndarray  # [b, 3] armature space
     tails: np.ndarray  # [b, 3] armature space
     weights: np.ndarray  # [n, b] as painted
-    digest: bytes  # of all of it but the names
-    notes: list[str]  # what of the artist's set-up has no effect
+    digest: bytes  # hash of all of these except names
+    notes: list[str]  # sentences on parts of the artist's set-up without effect
     painted: flesh_map.Painted  # the artist's maps
-    hard: materials.Hard  # what its materials say of the automatic map
-    ignored: ignored.Ignored  # what touches nothing
-    apart: str  # what to say where the mesh stands beside its bones, or ""
+    hard: materials.Hard  # hard parts by its materials' names, for the automatic map
+    ignored: ignored.Ignored  # vertices without contact
+    apart: str  # a sentence where the mesh stands apart from its bones, or ""
     nearest: dict[str, int]  # for each bone of the armature, the nearest of `bones` at or above it, or -1
 
     def above(self, names: Iterable[str]) -> list[int]:
-        """Returns the nearest of the bones above each of others by name, -1 where there is none; own ones and unknown ones left out."""
+        """Returns for each name the nearest of `bones` above that bone, -1 where it has none; own and unknown bones are left out."""
         own = set(self.bones)
         return [self.nearest[name] for name in names if name in self.nearest and name not in own]
 
     def alike(self, other: Character) -> bool:
-        """Whether both have the same vertices, triangles and bones, however they lie: what moves one can move the other."""
+        """Returns whether both have the same vertices, triangles and bones, wherever these lie: data for one fit the other."""
         return (
             self.rest.shape == other.rest.shape
             and np.array_equal(self.triangles, other.triangles)
@@ -54,12 +54,12 @@ class Character:
 
 
 def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.ndarray, Groups]:
-    """The rest shape (float32[n, 3]) and the weights that the Armature modifier gets to see, as the artist has both.
+    """Returns the rest shape, float32[n, 3], and the weights that reach the Armature modifier.
 
-    `depsgraph_of()` evaluates `scene` and gives the depsgraph.
+    `depsgraph_of()` evaluates `scene` and returns the depsgraph.
     """
     obj = found.obj
-    # What moves with time is no part of the rest shape: it acts on top, as shape keys do.
+    # Modifiers that change with time do not belong to the rest shape: they act on top, as shape keys do.
     before = [m for m in found.before() if stack.shown(obj, m)[0] and not moving.shapes_anew(obj, m)]
     if not before:
         return basis_positions(obj.data), read_groups(obj.data)
@@ -76,7 +76,7 @@ def rest_mesh(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> tuple[np.
 
 
 def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Character:
-    """Mesh, weights and skeleton of `found`; a `Refusal` names what is wrong."""
+    """Reads mesh, weights and skeleton of `found`; a `Refusal` names the fault."""
     obj, armature = found.obj, found.armature
     name = describe(obj)
     rest, (group, vertex, weight) = rest_mesh(found, scene, depsgraph_of)
@@ -114,7 +114,7 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
     tails = np.array([bones[b].tail_local for b in names], dtype=np.float64)
     triangles = triangles_of(obj.data)
     digest = hashlib.blake2b(digest_size=16)
-    weighs = (column[group[chosen]], vertex[chosen], weight[chosen])  # other groups are no bones
+    weighs = (column[group[chosen]], vertex[chosen], weight[chosen])  # other groups belong to no bone
     for array in (rest, triangles, *weighs, parents, heads, tails):
         digest.update(np.ascontiguousarray(array).data)
     painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
@@ -138,10 +138,10 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
 
 
 def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> str:
-    """What to say where the mesh stands beside the bones that carry it: their boxes do not meet; "" where they do.
+    """Returns a sentence where the mesh stands apart from the bones that carry it (their boxes do not meet); "" where they meet.
 
-    carried [m, 3] object space: the vertices with weight; heads, tails [b, 3] armature space. Each bone's box reaches as far
-    around it as it is long, for hats and eyes.
+    carried [m, 3] object space: the vertices with weight; heads, tails [b, 3] armature space. Each bone's box is widened by the
+    bone's length, for hats and eyes.
     """
     mesh = transform(np.array(found.obj.matrix_world), carried)
     ends = [transform(np.array(found.armature.matrix_world), points) for points in (heads, tails)]
@@ -158,7 +158,7 @@ def standing_apart(found: Subject, carried: np.ndarray, heads: np.ndarray, tails
 
 
 def unheeded(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
-    """What the Armature modifier would do and the flesh does not, a sentence each."""
+    """Returns sentences on effects of the Armature modifier that the flesh ignores."""
     modifier, notes = found.modifier, []
     if modifier.vertex_group:
         notes.append(f"The vertex group “{modifier.vertex_group}” of the Armature modifier is not heeded")
@@ -171,11 +171,11 @@ def unheeded(found: Subject, bones: list[bpy.types.Bone]) -> list[str]:
 
 
 def related_bones(bones, weighted: set[str]) -> tuple[list[str], dict[str, int]]:
-    """The skeleton of this mesh: its bones in the armature's order, and the place of the nearest at or above each bone there is, or -1.
+    """Returns the bones of this mesh in the armature's order, and for each bone the index of the nearest at or above it, or -1.
 
-    These are the bones with weight and their ends (children without any weighted bone below them: they tell where a bone
-    ends). Bones in between and above, roots and helpers that deform nothing, are passed over: they need not move with the
-    flesh around them, and must not hold it.
+    The bones are those with weight and their ends (children without any weighted bone below them: they mark where a bone ends).
+    Bones in between and above, roots and helpers that deform nothing, are skipped: they need not move with the flesh around them,
+    and must not hold it.
     """
 
     def leads_nowhere(bone) -> bool:
@@ -193,9 +193,9 @@ def related_bones(bones, weighted: set[str]) -> tuple[list[str], dict[str, int]]
 
 
 def bones_elsewhere(found: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
-    """Returns the names of the bones that carry other meshes of the character, by weights or as a whole, in the armature's order.
+    """Returns the bones that carry other meshes of the character, by weights or as a whole, in the armature's order.
 
-    Bones that carry nothing, for IK and controls, are no part of a body.
+    Bones that carry nothing, for IK and controls, are left out.
     """
     armature, carrying = found.armature, set()
     for obj in scene.objects:
@@ -211,9 +211,9 @@ def bones_elsewhere(found: Subject, scene: bpy.types.Scene) -> tuple[str, ...]:
 
 
 def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
-    """The longest side of the box around the skin of the mesh and of what else on its armature belongs to the body, in scene units.
+    """Returns the longest side of the box around the body, in scene units: this mesh, and others on its armature that belong to it.
 
-    Vertices of no face do not count, nor do meshes that stand far away or surround everything: see `extents.whole`.
+    Vertices without faces do not count, nor do meshes that stand far away or surround everything: see `extents.whole`.
     """
     own = faces_box(found.obj)
     others = []
@@ -232,7 +232,7 @@ def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
 
 
 def faces_box(obj: bpy.types.Object) -> extents.Box:
-    """The box of the vertices of a mesh that faces use, of all where there are no faces, in the world."""
+    """Returns the world box of the vertices of a mesh that faces use, or of all vertices where it has no faces."""
     local = basis_positions(obj.data).astype(np.float64)
     corners = np.empty(len(obj.data.loops), dtype=np.int32)
     obj.data.loops.foreach_get("vertex_index", corners)
@@ -243,7 +243,7 @@ def faces_box(obj: bpy.types.Object) -> extents.Box:
 
 
 def world_matrix(obj: bpy.types.Object) -> np.ndarray:
-    """The object's world matrix [4, 4]; a flattened one is refused."""
+    """Returns the object's world matrix [4, 4]; refuses a singular one."""
     matrix = np.array(obj.matrix_world, dtype=np.float64)
     if is_singular(matrix):
         raise Refusal(f"{describe(obj)} is scaled to zero or its matrix is not a number: give it a scale first")

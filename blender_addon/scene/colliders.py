@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The objects that flesh collides with: those with Blender's own Collision physics, read pose by pose while frames are played."""
+"""Colliders: objects with Blender's own Collision physics, read pose by pose while frames are played."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from ..logic.names import describe
 from . import groups, reading
 from .mesh import FARTHEST, mesh_positions, triangles_of
 
-#: Blender's solver takes Friction, 0 to 80, for hundredths of Coulomb's coefficient.
+#: Coulomb's coefficient per unit of Blender's Friction, which goes from 0 to 80.
 FRICTION = 0.01
 
 
 @dataclass(frozen=True)
 class Asked:
-    """An object that flesh is to collide with, and how."""
+    """An object to collide with, and its contact settings."""
 
     key: tuple[str, str]  # its name, and the file that it is linked from or ""
-    live: bool  # it has flesh, or rides on some, which moves while frames are played
+    live: bool  # has live flesh or rides on some, so it changes while frames are played
     thickness: float  # scene units
     friction: float  # Coulomb's coefficient
 
     @property
     def which(self) -> tuple:
-        """What must be read again when it changes."""
+        """Returns the properties whose change requires reading it again."""
         return self.key, self.live
 
     @property
     def object(self) -> bpy.types.Object | None:
-        """The object, unless it is gone."""
+        """Returns the object; None if it is gone."""
         name, library = self.key
         return bpy.data.objects.get((name, library or None))
 
@@ -42,8 +42,10 @@ class Asked:
 def asked(
     obj: bpy.types.Object, scene: bpy.types.Scene, others: list[bpy.types.Object] | None = None
 ) -> tuple[Asked, ...]:
-    """What the flesh of `obj` is to collide with in `scene`, by name; cheap enough to ask every frame. `others`: what it is
-    simulated together with (None: they are looked up)."""
+    """Returns the colliders of the flesh of `obj` in `scene`, by name; cheap enough for every frame.
+
+    `others`: the objects simulated with it (None: looked up).
+    """
     if not obj.thew.use_colliders:
         return ()
     found = [other for other in candidates(obj, scene) if other != obj and collides(other)]
@@ -67,13 +69,13 @@ def asked(
 
 
 def candidates(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """All objects among which the flesh of `obj` looks for what it collides with."""
+    """Returns all objects among which the flesh of `obj` looks for colliders."""
     chosen = obj.thew.collider_collection
     return list(scene.objects if chosen is None else chosen.all_objects)
 
 
 def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
-    """Why each object with Collision physics takes no part beside `obj` that could, by name, to go on a sentence with."""
+    """Returns why each other object with Collision physics is not a collider of `obj`, by name, as the end of a sentence."""
     layer, armature = reading.view_layer(scene), reading.armature_of(obj)
     shown, taken, found = reading.shown_collections(layer.layer_collection), asked(obj, scene), []
     known = {each.key[0] for each in taken}
@@ -91,7 +93,7 @@ def idle(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[str]:
 
 
 def collides(other: bpy.types.Object) -> bool:
-    """Whether Collision physics are switched on for an object."""
+    """Returns whether Collision physics are switched on for an object."""
     physics = other.collision
     if physics is None or not physics.use or other.type != "MESH":
         return False
@@ -99,7 +101,7 @@ def collides(other: bpy.types.Object) -> bool:
 
 
 def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.Object | None) -> bool:
-    """Whether an object is a part of the character of `obj`: it rides on it, or is a skin on the same armature."""
+    """Returns whether an object belongs to the character of `obj`: it rides on it, or is a skin on the same armature."""
     if other.thew.made.rides and other.thew.body == obj:
         return True
     return armature is not None and reading.armature_of(other) == armature
@@ -110,17 +112,17 @@ def belongs(other: bpy.types.Object, obj: bpy.types.Object, armature: bpy.types.
 
 @dataclass
 class Look:
-    """One object, pose after pose."""
+    """The poses read of one object."""
 
     asked: Asked
-    corners: np.ndarray | None = None  # int32[c] the vertices of every corner of every face, as at the first pose
+    corners: np.ndarray | None = None  # int32[c + p], see `corners_of`, at the first pose
     triangles: np.ndarray | None = None
     matrices: list[np.ndarray] = field(default_factory=list)
     shapes: list[np.ndarray] = field(default_factory=list)
     problem: str = ""
 
     def at(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
-        """See it at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
+        """Reads the object at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         if self.problem:
             return
         obj = self.asked.object
@@ -152,7 +154,7 @@ class Look:
         self.matrices.append(matrix)
 
     def wrong(self, obj: bpy.types.Object | None) -> str:
-        """Why an object cannot be read at all, or ""."""
+        """Returns why an object cannot be read at all, or ""."""
         if obj is None:
             return f"“{self.asked.key[0]}” is gone, so nothing collides with it: press Simulate"
         if self.asked.live:
@@ -165,7 +167,7 @@ class Look:
         return ""
 
     def done(self) -> Collider | None:
-        """What was seen; None where something is wrong with it."""
+        """Returns the collider that was read; None where it has a problem."""
         if self.problem:
             return None
         found = Collider(self.asked.key, self.triangles, np.stack(self.matrices), tuple(self.shapes))
@@ -176,24 +178,24 @@ class Look:
 
 
 def left_out(read: Colliders, asked: tuple[Asked, ...]) -> set[tuple[str, str]]:
-    """Which of those that are asked for something was wrong with when they were read."""
+    """Returns the keys of colliders in `asked` that could not be read."""
     missing = {key for key, _ in read.asked} - {each.key for each in read.each}
     return missing & {each.key for each in asked}
 
 
 class Reader:
-    """Reads what flesh collides with at each pose that is shown to it."""
+    """Reads colliders at each pose that it is shown."""
 
     def __init__(self, asked: tuple[Asked, ...]):
         self.looks = {each: Look(each) for each in asked}
 
     def look(self, depsgraph: bpy.types.Depsgraph, frame: int) -> None:
-        """See all of it at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
+        """Reads all colliders at the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         for each in self.looks.values():
             each.at(depsgraph, frame)
 
     def done(self, asked: tuple[Asked, ...]) -> Colliders:
-        """What was seen of those."""
+        """Returns the colliders of `asked`, as read."""
         looks = [self.looks[each] for each in asked]
         found = [each.done() for each in looks]
         problems = [sentence(each.problem) for each in looks if each.problem]
@@ -201,19 +203,19 @@ class Reader:
 
 
 def which(each) -> tuple:
-    """What of those that are asked for must be read again when it changes."""
+    """Returns the properties of colliders whose change requires reading them again."""
     return tuple(one.which for one in each)
 
 
 def now(asked: tuple[Asked, ...], depsgraph: bpy.types.Depsgraph, frame: int) -> Colliders:
-    """What flesh collides with as `depsgraph` has evaluated it; `frame` is for sentences."""
+    """Returns the colliders as `depsgraph` has evaluated them; `frame` is for sentences."""
     reader = Reader(asked)
     reader.look(depsgraph, frame)
     return reader.done(asked)
 
 
 def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:
-    """The vertex of every corner of every face, and where faces end, int32[c + p]."""
+    """Returns the vertex of every corner of every face, then the first corner of each face, int32[c + p]."""
     corners = np.empty(len(mesh.loops), dtype=np.int32)
     starts = np.empty(len(mesh.polygons), dtype=np.int32)
     mesh.loops.foreach_get("vertex_index", corners)
@@ -222,7 +224,7 @@ def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:
 
 
 def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
-    """The name of something that is not where it was at pose `index` when it was read, in quotes; "" where all of it is."""
+    """Returns the name, in quotes, of a collider that has left its place at pose `index`; "" where all are in place."""
     for collider in read.each:
         name, library = collider.key
         obj = bpy.data.objects.get((name, library or None))
@@ -242,5 +244,5 @@ def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:
 
 
 def near(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether numbers are the same but for rounding."""
+    """Returns whether numbers agree except for rounding."""
     return bool((np.abs(a - b) <= 1e-6 + 1e-5 * np.abs(b)).all())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The open .blend written to a disk that may be full."""
+"""Saving of the open .blend to a disk that may be full."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ import bpy
 
 from ..logic.errors import Refusal
 
-#: The end of the names of files that are being written, after a dot, the name and the number of the process.
+#: Ending of unfinished files, after a dot, the name and the number of the process.
 PART = ".part.blend"
-#: A part to which nothing was added for so many seconds is nobody's any more. A quarter of an hour: what is being written grows all the
-#: time.
+#: Seconds without growth after which an unfinished file counts as abandoned. A quarter of an hour: a file being written grows all
+#: the time.
 ABANDONED = 900.0
 
 
 def save(path: Path) -> None:
-    """Save the open file as `path`, whole or not at all; a `Refusal` when the disk does not take it.
+    """Saves the open file as `path`, whole or not at all; raises a `Refusal` when the disk does not take it.
 
-    Blender 5.0 reports success when a full disk cut the file short. So it is written beside its place, read back, and
-    only then put there.
+    Blender 5.0 reports success when a full disk cut the file short. So the file is written beside its place, read back, and only
+    then moved there.
     """
     path = path.resolve()
     clear(path)
@@ -46,9 +46,9 @@ def save(path: Path) -> None:
 
 
 def put(part: Path, path: Path) -> None:
-    """Put a whole file in the place of another, whose mode it keeps.
+    """Moves a whole file to the place of another, whose mode it keeps.
 
-    Another name of that (a hard link) keeps the old file: what has two names cannot be replaced as a whole.
+    Another name of that file (a hard link) keeps the old content: both names cannot be replaced at once.
     """
     if path.exists():
         shutil.copymode(path, part)
@@ -56,7 +56,7 @@ def put(part: Path, path: Path) -> None:
 
 
 def clear(path: Path) -> None:
-    """Remove what killed processes left of earlier writes to a path."""
+    """Removes unfinished files of killed processes for a path."""
     for part in path.parent.glob(f".{glob.escape(path.stem)}.*{PART}"):
         with suppress(OSError):
             number = part.name.removeprefix(f".{path.stem}.").removesuffix(PART)

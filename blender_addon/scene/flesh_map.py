@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The artist's maps as vertex groups: *Flesh*, how soft each vertex is, and *Stiffness*, what multiplies its stiffness.
+"""The artist's maps as vertex groups: *Flesh*, the softness of each vertex, and *Stiffness*, a factor on its stiffness.
 
-Flesh is filled with the automatic map when flesh is added. As long as nobody changed it, it stays that: the core's own map
-counts, and removing the flesh removes the group. From the first stroke on it is the artist's, and stays.
+Add Flesh fills Flesh with the automatic map. While nobody has changed it, the core's own map applies, and removing the flesh
+removes the group. From the first stroke on it is the artist's, and stays.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ..logic.errors import Refusal
 
 FLESH, STIFFNESS = "Flesh", "Stiffness"
 
-#: What a vertex has that is not in the group.
+#: Values of vertices outside the group.
 MISSING = {FLESH: 0.0, STIFFNESS: maps.NEUTRAL}
 
 
 @dataclass(frozen=True)
 class Painted:
-    """What the artist painted: each float32[n], or None where it was not."""
+    """Maps that the artist painted: each float32[n], or None where unpainted."""
 
     flesh: np.ndarray | None = None
     stiffness: np.ndarray | None = None
@@ -33,21 +33,21 @@ class Painted:
 
     @property
     def digest(self) -> bytes:
-        """A hash of both maps."""
+        """Returns a hash of both maps."""
         return digest(self.flesh).encode() + digest(self.stiffness).encode()
 
     @property
     def any(self) -> bool:
-        """Whether anything was painted."""
+        """Returns whether anything was painted."""
         return self.flesh is not None or self.stiffness is not None
 
     def factors(self) -> np.ndarray | None:
-        """What the stiffness is multiplied by, [n]; None where nothing is."""
+        """Returns the factors on the stiffness, [n]; None where unpainted."""
         return None if self.stiffness is None else maps.stiffness_factors(self.stiffness)
 
 
 def digest(weights: np.ndarray | None) -> str:
-    """A short hash of a map, "" of none."""
+    """Returns a short hash of a map; "" for None."""
     if weights is None:
         return ""
     return hashlib.blake2b(np.ascontiguousarray(weights, np.float32).data, digest_size=8).hexdigest()
@@ -57,7 +57,7 @@ def digest(weights: np.ndarray | None) -> str:
 
 
 def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: int) -> Painted:
-    """The maps of `obj` among its weights (`mesh.Groups`, of `count` vertices)."""
+    """Returns the maps of `obj` among its weights (`mesh.Groups`, of `count` vertices)."""
     notes, found = [], {}
     for name in (FLESH, STIFFNESS):
         group = obj.vertex_groups.get(name)
@@ -79,12 +79,12 @@ def painted(obj: bpy.types.Object, armature: bpy.types.Object, groups, count: in
 
 
 def is_bone(armature: bpy.types.Object | None, name: str) -> bool:
-    """Whether a vertex group of that name is the weight of a bone."""
+    """Returns whether a vertex group of that name holds the weights of a bone."""
     return armature is not None and name in armature.data.bones
 
 
 def values_of(groups, index: int, count: int, missing: float) -> np.ndarray:
-    """The weights of one group among all (`mesh.Groups`), float32[n]."""
+    """Returns the weights of one group among all (`mesh.Groups`), float32[n]."""
     group, vertex, weight = groups
     mine = group == index
     values = np.full(count, missing, dtype=np.float32)
@@ -93,13 +93,13 @@ def values_of(groups, index: int, count: int, missing: float) -> np.ndarray:
 
 
 def read(obj: bpy.types.Object, name: str) -> np.ndarray | None:
-    """The weights of a map of `obj` as they are now, float32[n]; None where it has no such group."""
+    """Returns the present weights of a map of `obj`, float32[n]; None where it has no such group."""
     group = obj.vertex_groups.get(name)
     return None if group is None else of_mesh(obj.data, group.index, MISSING[name])
 
 
 def of_mesh(mesh: bpy.types.Mesh, index: int, missing: float) -> np.ndarray:
-    """The weights of one group of a mesh, evaluated ones too, float32[n]."""
+    """Returns the weights of one group of a mesh, evaluated meshes included, float32[n]."""
     values = np.full(len(mesh.vertices), missing, dtype=np.float32)
     for i, vertex in enumerate(mesh.vertices):
         for element in vertex.groups:
@@ -109,7 +109,7 @@ def of_mesh(mesh: bpy.types.Mesh, index: int, missing: float) -> np.ndarray:
 
 
 def automatic(flesh: Any) -> np.ndarray:
-    """The map that the core makes of thickness, [n] in 0..1."""
+    """Returns the map that the core makes of thickness, [n] in 0..1."""
     return np.asarray(flesh.automatic.flesh)
 
 
@@ -117,7 +117,7 @@ def automatic(flesh: Any) -> np.ndarray:
 
 
 def write(obj: bpy.types.Object, name: str, values: np.ndarray) -> None:
-    """Put a map [n] into its group, which is made where it is missing."""
+    """Writes a map [n] into its group, which is made if missing."""
     group = obj.vertex_groups.get(name)
     if group is None:
         active = obj.vertex_groups.active_index
@@ -129,7 +129,7 @@ def write(obj: bpy.types.Object, name: str, values: np.ndarray) -> None:
 
 
 def fill(obj: bpy.types.Object, armature: bpy.types.Object, automatic: np.ndarray) -> bool:
-    """Let the group Flesh hold the automatic map [n], unless the artist has a map there already; whether it does now."""
+    """Fills the group Flesh with the automatic map [n], unless the artist has painted it; returns whether it holds that map."""
     if is_bone(armature, FLESH) or not is_automatic(obj):
         return False
     values = np.clip(automatic, 0.0, 1.0).astype(np.float32)
@@ -141,13 +141,13 @@ def fill(obj: bpy.types.Object, armature: bpy.types.Object, automatic: np.ndarra
 
 
 def is_automatic(obj: bpy.types.Object) -> bool:
-    """Whether the group Flesh is missing or as Thew filled it."""
+    """Returns whether the group Flesh is missing or as Thew filled it."""
     values = read(obj, FLESH)
     return values is None or is_filled(obj, values)
 
 
 def is_filled(obj: bpy.types.Object, values: np.ndarray) -> bool:
-    """Tells whether a map float32[n] is the one that Thew filled; vertices of meshes that were joined to it since have none."""
+    """Returns whether a map float32[n] is the one that Thew filled; vertices joined to the mesh since then have no weight."""
     made, count = obj.thew.made, obj.thew.made.flesh_map_count
     if digest(values) == made.flesh_map:
         return True
@@ -156,7 +156,7 @@ def is_filled(obj: bpy.types.Object, values: np.ndarray) -> bool:
 
 
 def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) -> None:
-    """Refuse a map whose name is that of a bone."""
+    """Refuses a map whose name is that of a bone."""
     if is_bone(armature, name):
         raise Refusal(
             f"“{armature.name}” has a bone “{name}”, so that vertex group of “{obj.name}” holds the bone's weights: "
@@ -165,7 +165,7 @@ def check_paintable(obj: bpy.types.Object, armature: bpy.types.Object | None, na
 
 
 def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -> list[str]:
-    """Take away the maps that nobody painted; gives what of the artist's is kept, a sentence each without its full stop."""
+    """Removes the maps that nobody painted; returns a sentence without full stop for each map that is kept."""
     kept = []
     for name in (FLESH, STIFFNESS):
         group = obj.vertex_groups.get(name)
@@ -183,7 +183,7 @@ def remove_untouched(obj: bpy.types.Object, armature: bpy.types.Object | None) -
 
 
 def drop(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> None:
-    """Remove a group; the active one stays active."""
+    """Removes a group; the active one stays active."""
     groups = obj.vertex_groups
     active = groups.active.name if groups.active else ""
     groups.remove(group)

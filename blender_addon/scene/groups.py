@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which objects are simulated together: those whose flesh is to touch other flesh."""
+"""Groups of objects that are simulated together, because their flesh is to touch other flesh."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from . import reading
 
 
 def joins(obj: bpy.types.Object) -> bool:
-    """Whether the settings of an object ask for it, and its method can."""
+    """Returns whether an object's settings ask for contact with other flesh, and its method supports it."""
     settings = obj.thew
     return settings.use_other_flesh and settings.use_contact and settings.method in TOGETHER
 
 
 def has_flesh(other: bpy.types.Object) -> bool:
-    """Whether an object has flesh that can be simulated here, and is not switched off; one that shows its bake counts as ever,
-    for its bake holds what the others were simulated with."""
+    """Returns whether an object has flesh that can be simulated here and is switched on.
+
+    An object that shows its bake counts too, for its bake holds the motion that the others were simulated with.
+    """
     if other.type != "MESH" or not (other.thew.made.flesh and other.thew.enabled):
         return False
     return reading.is_own(other) and reading.armature_of(other) is not None
 
 
 def others(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """The other objects of `scene` that `obj` is simulated together with, by name; cheap enough to ask every frame."""
+    """Returns the other objects of `scene` that `obj` is simulated together with, by name; cheap enough for every frame."""
     if not joins(obj):
         return []
     found = [other for other in scene.objects if joins(other) and other != obj and has_flesh(other)]
@@ -39,7 +41,7 @@ def others(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Obje
 
 
 def restarts(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, ...]:
-    """The frames, ascending, in which `obj` begins anew with all that it is simulated together with: those of all of them."""
+    """Returns the frames, ascending, in which any member of the group of `obj`, and so all of it, begins anew."""
     every = [obj, *others(obj, scene)]
     return tuple(sorted(set().union(*(saved_restarts.frames(each.thew) for each in every))))
 
@@ -48,8 +50,10 @@ def frames(
     obj: bpy.types.Object, scene: bpy.types.Scene, own: tuple[int, int] | None = None,
     together: list[bpy.types.Object] | None = None,
 ) -> tuple[int, int]:  # fmt: skip
-    """First and last frame of the live motion: those of `obj` (or its `own`, which it is about to have), and of all that it is
-    simulated `together` with (None: they are looked up), from the first to the last."""
+    """Returns first and last frame of the live motion, over `obj` and all objects simulated with it.
+
+    `own`: the range that `obj` is about to have; `together`: the other objects (None: looked up).
+    """
     start, end = own or obj.thew.frames(scene)
     if end < start:
         return start, end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which vertices touch nothing: those of the vertex group that the artist chose for it."""
+"""Vertices without contact: those of the vertex group that the artist chose for it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..logic.errors import sentence
 from ..logic.names import describe
 from .mesh import Groups
 
-#: Vertices with more weight than this are ignored. Half of what a weight can be.
+#: Weight above which vertices are ignored. Half of the largest weight.
 HALF = 0.5
 
 
 @dataclass(frozen=True)
 class Ignored:
-    """The vertices that touch nothing, as they were read."""
+    """The vertices without contact, as read."""
 
     asked: tuple[str, bool] = ("", False)  # see `asked`
     vertices: np.ndarray | None = None  # bool[n]; None: no vertex group was chosen, or it is gone
@@ -27,22 +27,22 @@ class Ignored:
 
     @property
     def digest(self) -> bytes:
-        """A hash of them."""
+        """Returns a hash of the vertices."""
         return b"" if self.vertices is None else hashlib.blake2b(self.vertices.data, digest_size=16).digest()
 
     def regions(self) -> np.ndarray | None:
-        """A number per vertex of which 0 touches nothing, int32[n]; None: all may touch."""
+        """Returns a region number per vertex, 0 for those without contact, int32[n]; None: all have contact."""
         return None if self.vertices is None else (~self.vertices).astype(np.int32)
 
 
 def asked(obj: bpy.types.Object) -> tuple[str, bool]:
-    """The vertex group that is chosen, "" where none is, and whether `obj` has it."""
+    """Returns the chosen vertex group ("" without a choice), and whether `obj` has it."""
     name = obj.thew.contact_ignore
     return name, bool(name) and obj.vertex_groups.get(name) is not None
 
 
 def read(obj: bpy.types.Object, groups: Groups, count: int) -> Ignored:
-    """The ignored vertices of `obj` among its weights, of `count` vertices."""
+    """Returns the ignored vertices of `obj` among its weights, of `count` vertices."""
     name, there = asked(obj)
     if not name:
         return Ignored()

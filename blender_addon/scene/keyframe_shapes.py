@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh as Blender holds it: which mesh can have it, its shape keys, vertex groups and settings as numbers."""
+"""Keyframed flesh as Blender holds it: checks of the mesh, and its shape keys, vertex groups and settings as numbers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ..saved.timing import curve_rate
 from . import keyframe_times, reading
 from .mesh import basis_positions, key_positions, read_groups, triangles_of
 
-#: Vertices with more weight than this are in a group. Half of what a weight can be.
+#: Weight above which vertices are in a group. Half of the largest weight.
 HALF = 0.5
 
 
 def check_mesh(obj: bpy.types.Object | None) -> None:
-    """Refuse what can have no keyframed flesh."""
+    """Refuses an object that cannot have keyframed flesh."""
     reading.check_editable(obj)
     name, mesh, made = describe(obj), obj.data, obj.thew.made
     if made.flesh or made.rides:
@@ -47,7 +47,7 @@ def check_mesh(obj: bpy.types.Object | None) -> None:
 
 
 def block_of(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
-    """The shape key that a key of the list stands for; one that was renamed is found by its shape."""
+    """Returns the shape key that a key of the list stands for; a renamed one is found by its shape."""
     keys = obj.data.shape_keys
     if keys is None:
         return None
@@ -59,12 +59,12 @@ def block_of(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
 
 
 def digest(block: bpy.types.ShapeKey) -> str:
-    """A hash of a shape key's vertices."""
+    """Returns a hash of a shape key's vertices."""
     return hashlib.blake2b(np.ascontiguousarray(key_positions(block)).data, digest_size=16).hexdigest()
 
 
 def follow_names(obj: bpy.types.Object) -> None:
-    """Call renamed shape keys by their new names; all keys that stand for one change together."""
+    """Updates the list to new names of shape keys; all keys of the list with one shape key change together."""
     for key in obj.thew.keyframed.keyframes:
         block = block_of(obj, key)
         if block is not None and block.name != key.shape:
@@ -77,7 +77,7 @@ def follow_names(obj: bpy.types.Object) -> None:
 
 
 def remember(obj: bpy.types.Object) -> None:
-    """Call renamed shape keys by their new names, and note what those of the list look like and when they are reached."""
+    """Updates the list to new names of shape keys, and stores their shapes' hashes and times."""
     follow_names(obj)
     known: dict[str, str] = {}
 
@@ -95,7 +95,7 @@ def remember(obj: bpy.types.Object) -> None:
 
 
 def gravity_in(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray:
-    """The scene's gravity in the object's space as it stands now, units of the object a second squared."""
+    """Returns the scene's gravity in the object's present space, object units per second squared."""
     world = np.array(obj.matrix_world, dtype=np.float64)
     if is_singular(world) or not scene.use_gravity:
         return np.zeros(3)
@@ -103,7 +103,9 @@ def gravity_in(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray:
 
 
 def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
-    """What the settings and the curve of times say; a `Refusal` where that is no motion. Cheap enough for every frame."""
+    """Returns the plan of the settings and the curve of times; a `Refusal` where these define no motion. Cheap enough for every
+    frame.
+    """
     group, name = obj.thew.keyframed, describe(obj)
     for owner in (group, *group.keyframes):
         for prop, value in believed.wrong(owner):
@@ -143,7 +145,7 @@ def plan_of(obj: bpy.types.Object, scene: bpy.types.Scene) -> Plan:
 
 @dataclass(frozen=True)
 class Shapes:
-    """What a plan names of a mesh, object space."""
+    """The parts of a mesh that a plan names, object space."""
 
     basis: np.ndarray  # float32[n, 3]
     triangles: np.ndarray  # int32[t, 3]
@@ -152,12 +154,12 @@ class Shapes:
     digest: bytes
 
     def stack(self, names: list[str]) -> np.ndarray:
-        """The shape keys of these names, float32[k, n, 3]."""
+        """Returns the shape keys of these names, float32[k, n, 3]."""
         return np.stack([self.keys[name] for name in names])
 
 
 def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
-    """The mesh, the plan's shape keys and vertex groups; a `Refusal` names numbers that are none."""
+    """Reads the mesh, the plan's shape keys and vertex groups; a `Refusal` names values that are not numbers."""
     mesh, name = obj.data, describe(obj)
     basis, triangles, blocks = basis_positions(mesh), triangles_of(mesh), mesh.shape_keys.key_blocks
     sculpts.check_numbers(basis, name)
@@ -173,7 +175,7 @@ def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
 
 
 def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray]:
-    """The vertices of vertex groups, bool[n] by name; refuses empty ones."""
+    """Returns the vertices of vertex groups, bool[n] by name; refuses empty ones."""
     if not names:
         return {}
     found = {}
@@ -190,7 +192,7 @@ def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray
 
 
 def muted_block(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
-    """The shape key that was muted for a key of the list; one that was renamed since is found by its shape."""
+    """Returns the shape key that was muted for a key of the list; one renamed since then is found by its shape."""
     keys = obj.data.shape_keys
     if not key.muted or keys is None:
         return None
@@ -201,16 +203,16 @@ def muted_block(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
 
 
 def note_muted(key, block: bpy.types.ShapeKey | None) -> None:
-    """Note the shape key that was muted for a key of the list, or that none is."""
+    """Stores the shape key that was muted for a key of the list (None: no key)."""
     name, found = ("", "") if block is None else (block.name, digest(block))
     if (key.muted, key.muted_digest) != (name, found):
         key.muted, key.muted_digest = name, found
 
 
 def mute(obj: bpy.types.Object, on: bool) -> None:
-    """Silence the shape keys of the list while the motion holds them, or let them be as they were found.
+    """Mutes the shape keys of the list while the motion holds them, or restores their state.
 
-    What was muted for a key that is off the list, or is of another shape key now, is let go.
+    Shape keys muted for a key that has left the list, or now has another shape key, are unmuted.
     """
     keys, entries = obj.data.shape_keys, obj.thew.keyframed.keyframes
     if keys is None:

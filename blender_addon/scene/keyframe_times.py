@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The times of keyframed flesh: points of one F-curve of the object, which are dragged in the dope sheet or timeline.
 
-A point's frame is a time, its value the place in the list of the key that is reached then. Nothing else of the object's
-animation is touched. Where the curve is gone with its action, the list's own times count.
+A point's frame is a time, its value the index of the list's key reached then. The rest of the object's animation is left alone.
+Where the curve is lost with its action, the list's own times apply.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from .writing import drop_action
 
 PATH = "thew.keyframed.marker"
 
-#: A time, and the place in the list of what is reached then.
+#: A time, and the index of the list's key reached then.
 Point = tuple[float, int]
 
 
 def curve_of(obj: bpy.types.Object) -> bpy.types.FCurve | None:
-    """The curve with the times."""
+    """Returns the curve with the times."""
     return next((curve for curve in curves_in(obj.animation_data) if curve.data_path == PATH), None)
 
 
 def points(obj: bpy.types.Object) -> list[Point]:
-    """All times, in order; what stands for no key of the list is left out."""
+    """Returns all times, in order; points without a key of the list are left out."""
     count = len(obj.thew.keyframed.keyframes)
     curve = curve_of(obj)
     if curve is None:
@@ -41,17 +41,17 @@ def points(obj: bpy.types.Object) -> list[Point]:
 
 
 def is_lost(obj: bpy.types.Object) -> bool:
-    """Whether the curve is gone: the times cannot be dragged then."""
+    """Returns whether the curve is gone: the times cannot be dragged then."""
     return curve_of(obj) is None
 
 
 def frames_of(obj: bpy.types.Object, place: int) -> list[float]:
-    """When the key at a place of the list is reached."""
+    """Returns the frames at which the key at a place of the list is reached."""
     return [frame for frame, value in points(obj) if value == place]
 
 
 def check(obj: bpy.types.Object) -> None:
-    """Refuse an object whose action cannot be edited here."""
+    """Refuses an object whose action cannot be edited here."""
     action = obj.animation_data.action if obj.animation_data is not None else None
     if action is not None and (action.library is not None or action.override_library is not None):
         raise Refusal(
@@ -61,7 +61,7 @@ def check(obj: bpy.types.Object) -> None:
 
 
 def write(obj: bpy.types.Object, wanted: list[Point]) -> None:
-    """Let the times be `wanted`, whatever they were; they are kept in the list too."""
+    """Replaces the times by `wanted`; the list keeps them too."""
     check(obj)
     for i, key in enumerate(obj.thew.keyframed.keyframes):
         key.kept = next((frame for frame, value in wanted if value == i), key.kept)
@@ -69,7 +69,7 @@ def write(obj: bpy.types.Object, wanted: list[Point]) -> None:
         remove(obj)
         return
     curve = curve_of(obj)
-    # Blender selects points that are added, and dragging one would drag them all: only what was selected stays so.
+    # Blender selects added points, and dragging one would drag them all: only points selected before stay selected.
     chosen = {point.co.x for point in curve.keyframe_points if point.select_control_point} if curve is not None else ()
     curve = curve or _make(obj, wanted[0][0])
     curve.keyframe_points.clear()
@@ -96,7 +96,7 @@ def _make(obj: bpy.types.Object, frame: float) -> bpy.types.FCurve:
 
 
 def remove(obj: bpy.types.Object) -> None:
-    """Take the curve away, and the action that was made for it if nothing else is in it."""
+    """Removes the curve, and the action that was made for it if it is empty now."""
     animation, curve, group = obj.animation_data, curve_of(obj), obj.thew.keyframed
     if curve is None:
         return
@@ -113,7 +113,7 @@ def remove(obj: bpy.types.Object) -> None:
 
 
 def keep(obj: bpy.types.Object) -> None:
-    """Note the times in the list, should their action be lost."""
+    """Stores the times in the list, in case their action is lost."""
     if is_lost(obj):
         return
     found = points(obj)
@@ -134,7 +134,7 @@ def _set(key, frame: float) -> None:
     mine = next((i for i, (_, value) in enumerate(found) if value == place), None)
     if mine is not None:
         before, _ = found.pop(mine)
-        # Blender makes one of two keyframes that meet: the other key would lose its time to a slider that only passes it.
+        # Blender merges two keyframes that meet: the other key would lose its time to a slider that only passes it.
         frame = free_time(frame, before, [time for time, _ in found])
     write(obj, [*found, (frame, place)])
     key.kept = frame

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What limbs are made from and written to: the character in its own space, bones that are selected, attributes."""
+"""Blender's side of limbs: the character in its own space, the selected bones, the attributes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .bone_marks import known_bone, marked_bone
 from .character import Character, read_character, world_matrix
 from .reading import Subject, armature_of, subject
 
-#: The attributes that limbs write, and their types.
+#: Attributes that limbs write, and their types.
 ATTRIBUTES = {"Along": "FLOAT", "Around": "FLOAT", "Depth": "FLOAT", "Limb": "INT"}
 
 
 def read(obj: bpy.types.Object, context) -> tuple[Subject, Character, np.ndarray, np.ndarray]:
-    """(the subject, the character at rest, heads and tails [b, 3] of its bones in the object's own space)."""
+    """Returns (the subject, the character at rest, heads and tails [b, 3] of its bones in the object's own space)."""
     found = subject(obj, context.view_layer)
     character = read_character(found, context.scene, context.evaluated_depsgraph_get)
     with moment.as_it_stands(context.scene, obj, found.armature):
@@ -29,7 +29,7 @@ def read(obj: bpy.types.Object, context) -> tuple[Subject, Character, np.ndarray
 
 
 def selected_bones(obj: bpy.types.Object) -> list[str]:
-    """The bones of its armature that are selected; a `Refusal` where none is."""
+    """Returns the selected bones of the armature of `obj`; raises a `Refusal` where none is selected."""
     armature = armature_of(obj)
     if armature is None:
         raise Refusal(f"{describe(obj)} has no armature: a limb is made along bones")
@@ -47,14 +47,14 @@ def selected_bones(obj: bpy.types.Object) -> list[str]:
 
 
 def anchor(obj: bpy.types.Object, limb: ThewLimb, bones: list[str]) -> None:
-    """Let a limb run along bones of the armature of `obj`, the first one nearest to the root."""
+    """Lets a limb run along bones of the armature of `obj`, the first one nearest to the root."""
     armature = armature_of(obj)
     limb.bones = "\n".join(bones)
     limb.tokens = "\n".join(marked_bone(armature, armature.data.bones[bone]) for bone in bones)
 
 
 def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
-    """Present names of a limb's bones, the first one nearest to the root; of one that is gone the name that it had."""
+    """Returns the present names of a limb's bones, the first one nearest to the root; a missing bone keeps its old name."""
     armature = armature_of(obj)
     if armature is None:
         return [name for name, _ in limb.saved_bones()]
@@ -62,9 +62,9 @@ def chain(obj: bpy.types.Object, limb: ThewLimb) -> list[str]:
 
 
 def sound_chain(obj: bpy.types.Object, character: Character, limb: ThewLimb) -> list[str]:
-    """The same, by which they are known from now on; a `Refusal` where one is gone, or carries nothing any more."""
+    """Returns the same and stores these names; raises a `Refusal` where a bone is gone, or carries nothing any more."""
     bones = chain(obj, limb)
-    if limb.bones != "\n".join(bones):  # one that goes later is named as it was called last
+    if limb.bones != "\n".join(bones):  # a bone that goes later is reported by its last name
         limb.bones = "\n".join(bones)
     lost = [bone for bone in bones if bone not in character.bones]
     if lost:
@@ -76,7 +76,7 @@ def sound_chain(obj: bpy.types.Object, character: Character, limb: ThewLimb) -> 
 
 
 def pose_maps(obj: bpy.types.Object, bones: list[str]) -> np.ndarray:
-    """How the object's own space at rest is carried by each bone into the world as it is now, [b, 4, 4]."""
+    """Returns the maps by which each bone carries the object's own space at rest into the present world, [b, 4, 4]."""
     armature = armature_of(obj)
     mesh, holder = np.array(obj.matrix_world), np.array(armature.matrix_world)
     into = inverse(holder, describe(armature)) @ mesh
@@ -92,7 +92,7 @@ def pose_maps(obj: bpy.types.Object, bones: list[str]) -> np.ndarray:
 
 
 def new_armature(context, obj: bpy.types.Object, skeleton) -> bpy.types.Object:
-    """An armature with a skeleton's bones, given in the space of `obj`, where that stands; it becomes the active object."""
+    """Builds an armature from a skeleton in the space of `obj`, at the place of `obj`; it becomes the active object."""
     data = bpy.data.armatures.new(f"{obj.name} Bones")
     armature = bpy.data.objects.new(data.name, data)
     context.collection.objects.link(armature)
@@ -115,7 +115,7 @@ def new_armature(context, obj: bpy.types.Object, skeleton) -> bpy.types.Object:
 
 
 def write(obj: bpy.types.Object, values: dict[str, np.ndarray]) -> None:
-    """Put values [n] into point attributes of the mesh, which are made where they are missing; the active one stays active."""
+    """Writes values [n] into point attributes of the mesh, made where missing; the active one stays active."""
     attributes = obj.data.attributes
     active = attributes.active.name if attributes.active else ""
     for name, array in values.items():

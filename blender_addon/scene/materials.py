@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hard parts of a mesh, as the names of its materials tell them."""
+"""Hard parts of a mesh, recognised by the names of its materials."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..logic.sentences import listed
 
 @dataclass(frozen=True)
 class Hard:
-    """Parts of a mesh that are of something hard."""
+    """The hard parts of a mesh."""
 
-    names: tuple[str, ...] = ()  # of the materials that say so and have faces
-    part: np.ndarray | None = None  # float32[n]: of the faces around each vertex, by area; None where nothing is
+    names: tuple[str, ...] = ()  # of the hard materials that have faces
+    part: np.ndarray | None = None  # float32[n]: hard share by area around each vertex; None: nothing is hard
 
     @property
     def note(self) -> str:
-        """Says which materials count as hard, without a full stop; "" where none does."""
+        """Returns a sentence without full stop on the hard materials; "" without any."""
         if not self.names:
             return ""
         names = listed([f"“{name}”" for name in self.names])
@@ -30,9 +30,9 @@ class Hard:
 
 
 def hard(obj: bpy.types.Object) -> Hard:
-    """Returns where the materials of a mesh say that it is hard.
+    """Returns the parts of a mesh whose materials are hard.
 
-    A mesh that is hard all over stays as it is: nothing would be left of the flesh that was asked for.
+    A mesh that is hard all over counts as not hard: nothing would be left of the flesh that the artist wants.
     """
     materials = [slot.material for slot in obj.material_slots]
     says = np.array([material is not None and is_hard(material.name) for material in materials], dtype=bool)
@@ -50,7 +50,7 @@ def hard(obj: bpy.types.Object) -> Hard:
     mesh.polygons.foreach_get("area", areas)
     corners = np.empty(len(mesh.loops), dtype=np.int32)
     mesh.loops.foreach_get("vertex_index", corners)
-    # Faces without area count as well, if hardly.
+    # Faces without area count too, with a tiny weight.
     weight = np.repeat(np.maximum(np.nan_to_num(areas, posinf=0.0).astype(np.float64), 1e-12), loops)
     n = len(mesh.vertices)
     around = np.bincount(corners, weights=weight, minlength=n)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The deformer: a Geometry Nodes modifier right behind the Armature modifier, which stays as the artist has it.
 
-It adds a vector to every vertex, the attribute `thew_offset` (object space), where the attribute `thew_frame` says that it
-was written for the frame that is being evaluated. Whatever is not written for a frame shows the plain skin there: a file
-just opened, a character linked from another file, a render that could not be served.
+It adds the attribute `thew_offset` (object space) to every vertex, if the attribute `thew_frame` names the evaluated frame. At
+other frames the plain skin shows: in a file just opened, a character linked from another file, a render that could not be served.
 
-Modifiers are told apart by their persistent ids, so that renaming and moving them is harmless. One node tree, made here,
-serves every object of a file.
+Modifiers are identified by their persistent ids, so that renaming and moving them is harmless. One node tree, made here, serves
+every object of a file.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from .stack import by_id, chain_end, noted_ids, put_back
 OFFSET = "thew_offset"
 FRAME = "thew_frame"
 ATTRIBUTES = (OFFSET, FRAME)
-#: What earlier versions wrote: the shape itself, in place of the Armature modifier, and what let shape keys show.
+#: Attributes of earlier versions: the shape itself, in place of the Armature modifier, and helpers that let shape keys show.
 FORMER = ("thew_position", "thew_rest", "thew_x", "thew_y", "thew_z")
 NAME = "Thew"
-#: Marks the node trees made here; its value is the version of their layout.
+#: Custom property of the node trees made here; its value is the version of their layout.
 MARK = "thew_tree"
 LAYOUT = 4
-#: The first that stands behind the Armature modifier.
+#: First layout whose modifier stands behind the Armature modifier.
 PLACED = 3
-#: The same of trees for meshes that ride on a body, from 100 on to tell them apart.
+#: Layout of trees for riders; from 100 on, to tell them apart.
 RIDING = 104
 #: Frames nearer than this are one. Blender merges keyframes that are as near.
 SAME_FRAME = 0.01
@@ -42,9 +41,9 @@ SAME_FRAME = 0.01
 def insert(
     obj: bpy.types.Object, after: bpy.types.Modifier | None, body: bpy.types.Object | None = None
 ) -> bpy.types.Modifier:
-    """Put Thew's modifier right behind the Armature modifier `after`; one that is there already is moved.
+    """Places Thew's modifier right behind the Armature modifier `after`; an existing one is moved.
 
-    `body`: what the object rides on; only then `after` may be None, and the modifier stands last.
+    `body`: the body that the object rides on; only then `after` may be None, and the modifier stands last.
     """
     made = obj.thew.made
     made.armature_modifier = after.persistent_uid if after is not None else 0
@@ -62,9 +61,9 @@ def insert(
 
 
 def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
-    """Put Thew's modifier before all others, where shape keys act; one that is there already is moved.
+    """Places Thew's modifier before all others, where shape keys act; an existing one is moved.
 
-    A `Refusal` where Blender lets it not stand there, which leaves no trace.
+    Raises a `Refusal` where Blender does not allow that place, and leaves no trace.
     """
     made, new = obj.thew.made, by_id(obj, obj.thew.made.modifier) is None
     if new:
@@ -87,7 +86,7 @@ def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 
 def no_place(obj: bpy.types.Object) -> Refusal:
-    """What is said where no deformer of ours may stand in its place."""
+    """Returns the refusal for an object whose stack has no place for our deformer."""
     later = [m for m in obj.modifiers if m.type in ORIGINAL_DATA]
     which = f"The modifier “{later[0].name}”" if later else "A modifier"
     return Refusal(
@@ -96,7 +95,7 @@ def no_place(obj: bpy.types.Object) -> Refusal:
 
 
 def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
-    """Refuse where Blender lets no deformer of ours stand behind the Armature modifier; leaves no trace."""
+    """Refuses an object where Blender allows no deformer behind the Armature modifier; leaves no trace."""
     active, wanted = obj.modifiers.active, chain_end(obj, after).persistent_uid
     active = active.persistent_uid if active else 0
     trial = obj.modifiers.new(NAME, "NODES").persistent_uid
@@ -110,12 +109,12 @@ def check_place(obj: bpy.types.Object, after: bpy.types.Modifier) -> None:
             obj.modifiers.active = by_id(obj, active)
 
 
-#: Modifiers that no deforming one but the Armature modifier may stand before.
+#: Modifiers that only the Armature modifier, of all deforming ones, may stand before.
 ORIGINAL_DATA = {"SOFT_BODY", "MULTIRES", "PARTICLE_SYSTEM", "COLLISION"}
 
 
 def parts_chain(obj: bpy.types.Object) -> bool:
-    """Tells whether Thew's modifier stands between Armature modifiers that Blender would take for one without it."""
+    """Returns whether Thew's modifier parts Armature modifiers that Blender would otherwise evaluate as one."""
     mine, armature = by_id(obj, obj.thew.made.modifier), by_id(obj, obj.thew.made.armature_modifier)
     if mine is None or armature is None or armature.type != "ARMATURE":
         return False
@@ -132,19 +131,19 @@ def _place_behind(obj: bpy.types.Object, uid: int, other: int) -> None:
 
 
 def _index(obj: bpy.types.Object, uid: int) -> int:
-    """Where the modifier with a persistent id stands: one that is pinned to the end lets none behind it."""
+    """Returns the index of the modifier with a persistent id: one that is pinned to the end lets none behind it."""
     return next(i for i, m in enumerate(obj.modifiers) if m.persistent_uid == uid)
 
 
 def is_former(obj: bpy.types.Object) -> bool:
-    """Whether the object's flesh was made by an earlier version, whose modifier showed the shape itself."""
+    """Returns whether the object's flesh was made by an earlier version, whose modifier showed the shape itself."""
     mine = by_id(obj, obj.thew.made.modifier)
     mark = mine.node_group.get(MARK, 0) if mine is not None and mine.node_group is not None else 0
     return isinstance(mark, int) and 0 < mark < PLACED
 
 
 def migrate(obj: bpy.types.Object) -> None:
-    """Bring a modifier of an earlier version to its place behind the Armature modifier, which is switched on again."""
+    """Moves a modifier of an earlier version behind the Armature modifier, which is switched on again."""
     found = armature_modifier(obj)
     if found is not None:
         put_back(obj, found.persistent_uid)
@@ -154,7 +153,7 @@ def migrate(obj: bpy.types.Object) -> None:
 
 
 def remove(obj: bpy.types.Object) -> None:
-    """Take Thew's modifier, copies of it and its attributes away and put every switched modifier back."""
+    """Removes Thew's modifier, its copies and attributes, and restores every switched modifier."""
     made = obj.thew.made
     for modifier in ours(obj):
         obj.modifiers.remove(modifier)
@@ -168,7 +167,7 @@ def remove(obj: bpy.types.Object) -> None:
 
 
 def ours(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Every modifier of an object that is Thew's: the one that is noted, and those with a node tree of ours, as copies have."""
+    """Returns all of Thew's modifiers of an object: the noted one, and those with a node tree of ours, such as copies."""
     made = obj.thew.made
     return [
         m for m in obj.modifiers if m.persistent_uid == made.modifier or (m.type == "NODES" and is_tree(m.node_group))
@@ -176,21 +175,21 @@ def ours(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
 
 
 def adopt(obj: bpy.types.Object) -> None:
-    """Note Thew's modifier again where what was noted leads nowhere."""
+    """Notes Thew's modifier again where the noted id leads nowhere."""
     made, found = obj.thew.made, ours(obj)
     if found and by_id(obj, made.modifier) is None:
         made.modifier = found[0].persistent_uid
 
 
 def is_tree(group: bpy.types.NodeTree | None) -> bool:
-    """Tells whether a node tree was made here."""
+    """Returns whether a node tree was made here."""
     return group is not None and MARK in group.keys()
 
 
 def renew(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> None:
-    """Let the object's modifier use the present node tree; one of another version goes where nothing uses it any more.
+    """Gives the object's modifier the present node tree; an unused tree of another version is removed.
 
-    `body`: what the object rides on.
+    `body`: the body that the object rides on.
     """
     mine = by_id(obj, obj.thew.made.modifier)
     if mine is None or mine.type != "NODES":
@@ -199,7 +198,7 @@ def renew(obj: bpy.types.Object, body: bpy.types.Object | None = None) -> None:
     if old == new:
         return
     mine.node_group = new
-    # What stood in a modifier of ours is ours, marked or not, unless it has an artist's name.
+    # An unmarked tree in our modifier is ours too, unless it has an artist's name.
     unmarked = old is not None and MARK not in old.keys() and old.name.split(".")[0] == NAME
     if unmarked and old.users == 0 and old.library is None:
         bpy.data.node_groups.remove(old)
@@ -212,7 +211,7 @@ def _remove_unused_trees() -> None:
 
 
 def tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
-    """The node tree, made when the file has none yet; `body`: the one for what rides on it."""
+    """Returns the node tree, made if the file has none; `body`: the tree for its riders."""
     layout = LAYOUT if body is None else RIDING
     for group in bpy.data.node_groups:
         if group.get(MARK) == layout and group.library is None and (body is None or ridden(group) == body):
@@ -221,17 +220,17 @@ def tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
 
 
 def ridden(group: bpy.types.NodeTree | None) -> bpy.types.Object | None:
-    """The body that a node tree for riding takes its space from."""
+    """Returns the body whose space a tree for riders uses."""
     node = group.nodes.get(SPACE) if group is not None else None
     return node.inputs["Object"].default_value if node is not None else None
 
 
-#: The node of a tree for riding that knows the body.
+#: Name of the node that refers to the body, in a tree for riders.
 SPACE = "Body"
 
 
 def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
-    """A new node tree: every vertex is moved by its offset, where that is of this frame.
+    """Builds a node tree that moves every vertex by its offset, if that belongs to this frame.
 
     `body`: offsets are in the object space of that object, wherever both stand at the moment.
     """
@@ -286,7 +285,7 @@ def make_tree(body: bpy.types.Object | None = None) -> bpy.types.NodeTree:
 
 
 def write(mesh: bpy.types.Mesh, offsets: np.ndarray, frame: float) -> None:
-    """Write the offsets (float32[n, 3], object space) that the vertices have at a frame, as Scene Time counts it."""
+    """Writes the vertices' offsets (float32[n, 3], object space) for a frame, as Scene Time counts it."""
     for name, kind in ((OFFSET, "FLOAT_VECTOR"), (FRAME, "FLOAT")):
         if name not in mesh.attributes:
             active = mesh.attributes.active.name if mesh.attributes.active else ""
@@ -298,7 +297,7 @@ def write(mesh: bpy.types.Mesh, offsets: np.ndarray, frame: float) -> None:
 
 
 def written(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
-    """The offsets float32[n, 3] that stand in the mesh, and the frame that they are of; None where there are none."""
+    """Returns the offsets float32[n, 3] in the mesh, and their frame; None where it has none."""
     offset, frame = (mesh.attributes.get(name) for name in ATTRIBUTES)
     if offset is None or frame is None or not len(offset.data):
         return None
@@ -308,7 +307,7 @@ def written(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
 
 
 def remove_attributes(obj: bpy.types.Object) -> None:
-    """Take away every attribute that Thew shows flesh by."""
+    """Removes every attribute with which Thew shows flesh."""
     attributes = obj.data.attributes
     active = attributes.active.name if attributes.active else ""
     for name in (*ATTRIBUTES, *FORMER):

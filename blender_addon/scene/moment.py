@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The frame at which a scene is read for all that must not depend on the frame that is shown: its first."""
+"""The scene's own frame, its first: the frame at which data is read that must not depend on the frame in view."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .poses import playing
 
 @contextmanager
 def own_frame(scene: bpy.types.Scene, needed: bool = True) -> Iterator[None]:
-    """The scene stands at its first frame within, evaluated; where that is not `needed` it stays as it is."""
+    """Holds the scene at its first frame, evaluated, within the context; unless `needed`, leaves it as it is."""
     here, part = scene.frame_current, scene.frame_subframe
     if not needed or (here, part) == (scene.frame_start, 0.0):
         yield
@@ -28,5 +28,5 @@ def own_frame(scene: bpy.types.Scene, needed: bool = True) -> Iterator[None]:
 
 
 def as_it_stands(scene: bpy.types.Scene, *objects: bpy.types.Object):
-    """The same where one of these objects is carried about by its animation."""
+    """Returns the same context, where animation carries one of these objects about; else one that changes nothing."""
     return own_frame(scene, any(moving.is_carried(obj) for obj in objects))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Motion from frame to frame: asked of anything, through all that its evaluation depends on.
+"""Tests for change from frame to frame, through everything on which an ID's evaluation depends.
 
-Blender itself says which IDs use which others: parents, targets of constraints and drivers, data, modifiers' objects, inputs of
-nodes. An ID moves if it, or any of those, has animation, physics, or a clock of its own. What only may move counts as moving.
+Blender reports which IDs use which others: parents, targets of constraints and drivers, data, modifiers' objects, inputs of nodes.
+An ID moves if it, or any of those, has animation, physics, or a clock of its own. IDs that only may move count as moving.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ MODIFIERS = {
     "CLOTH", "DYNAMIC_PAINT", "EXPLODE", "FLUID", "MESH_CACHE", "MESH_SEQUENCE_CACHE", "OCEAN", "PARTICLE_INSTANCE",
     "PARTICLE_SYSTEM", "SOFT_BODY", "WAVE",
 }  # fmt: skip
-#: Constraints that know the frame.
+#: Constraints that depend on the frame.
 CONSTRAINTS = {"CAMERA_SOLVER", "FOLLOW_PATH", "FOLLOW_TRACK", "OBJECT_SOLVER", "TRANSFORM_CACHE"}
-#: Nodes that know the frame, or keep something from one to the next.
+#: Nodes that depend on the frame, or keep state from one to the next.
 NODES = {"GeometryNodeInputSceneTime", "GeometryNodeSimulationInput"}
-#: Through these nothing that has a shape or a place depends on others.
+#: Types of IDs that pass on neither shape nor place to others.
 LOOKS = (bpy.types.Material, bpy.types.Scene, bpy.types.World, bpy.types.Library, bpy.types.WindowManager)
-#: Paths of an object that do not move it itself.
+#: Paths of an object's properties that do not move the object itself.
 INSIDE = ("pose.", "modifiers[", "thew.", "[", "particle_systems[", "hide_", "show_", "display_")
 
 
 def behind(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
-    """These IDs and all that their evaluation depends on."""
+    """Returns these IDs and all that their evaluation depends on."""
     uses: dict[bpy.types.ID, set[bpy.types.ID]] = {}
     for used, users in bpy.data.user_map().items():
         for user in users:
@@ -47,17 +47,17 @@ def behind(start: Iterable[bpy.types.ID]) -> set[bpy.types.ID]:
 
 
 def actions_behind(*start: bpy.types.ID | None) -> set[int]:
-    """The actions that have a part in how these stand and what shape they have, by session id."""
+    """Returns the session ids of the actions that affect the place or shape of these."""
     return {each.session_uid for each in behind(start) if isinstance(each, bpy.types.Action)}
 
 
 def moves(*start: bpy.types.ID | None) -> bool:
-    """Tells whether the shape or the place of one of these may differ from frame to frame."""
+    """Returns whether the shape or the place of one of these may differ from frame to frame."""
     return any(moves_itself(each) for each in behind(start))
 
 
 def moves_itself(each: bpy.types.ID) -> bool:
-    """Tells whether something that belongs to an ID moves it, whatever it depends on."""
+    """Returns whether a property of an ID moves it, apart from other IDs."""
     if next(animation.curves(getattr(each, "animation_data", None)), None) is not None:
         return True
     if isinstance(each, bpy.types.Object):
@@ -72,7 +72,7 @@ def moves_itself(each: bpy.types.ID) -> bool:
 
 
 def is_carried(obj: bpy.types.Object) -> bool:
-    """Tells whether an object's place in the world may differ from frame to frame."""
+    """Returns whether an object's place in the world may differ from frame to frame."""
     each: bpy.types.Object | None = obj
     while each is not None:
         paths = (curve.data_path for curve in animation.curves(each.animation_data))
@@ -88,7 +88,7 @@ def is_carried(obj: bpy.types.Object) -> bool:
 
 
 def shapes_anew(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
-    """Tells whether what a modifier of `obj` does to its vertices may differ from frame to frame."""
+    """Returns whether the effect of a modifier of `obj` on its vertices may differ from frame to frame."""
     if modifier.type in MODIFIERS:
         return True
     if animation.animates(obj, f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]'):
@@ -101,7 +101,7 @@ def shapes_anew(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
 
 
 def references(modifier: bpy.types.Modifier) -> Iterator[bpy.types.ID]:
-    """The IDs that a modifier asks for: in its settings, and as inputs of its nodes."""
+    """Yields the IDs that a modifier refers to: in its settings, and as inputs of its nodes."""
     for prop in modifier.bl_rna.properties:
         value = getattr(modifier, prop.identifier) if prop.type == "POINTER" else None
         if isinstance(value, bpy.types.ID):
@@ -111,7 +111,7 @@ def references(modifier: bpy.types.Modifier) -> Iterator[bpy.types.ID]:
 
 
 def given_to_nodes(modifier: bpy.types.NodesModifier) -> Iterator[Any]:
-    """The values that a modifier gives to the inputs of its node group: its own properties before Blender 5.2, from then on named."""
+    """Yields the values of a modifier's node inputs: its own properties before Blender 5.2, named ones from then on."""
     inputs = getattr(getattr(modifier, "properties", None), "inputs", None)
     if inputs is None:
         yield from (modifier[key] for key in modifier.keys())

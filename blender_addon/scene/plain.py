@@ -13,7 +13,7 @@ from . import bakes, stack
 
 @contextmanager
 def plain(objects: Iterable[bpy.types.Object]) -> Iterator[None]:
-    """Within, nothing of ours acts on these meshes, and what a bake has switched off does again."""
+    """Silences everything of ours on these meshes within the context; modifiers that a bake has switched off act again."""
     switched, silenced = [], []
     try:
         for obj in objects:

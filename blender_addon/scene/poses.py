@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Blender to numpy: poses of armatures, of a moment or of a range of frames, as maps of the world (see `logic.spaces`).
 
-The only place that reads what Blender has evaluated of an armature, and that plays frames to look at them.
+No other module reads Blender's evaluated armatures, or plays frames to read them.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Pose:
     mesh: np.ndarray  # [4, 4] the mesh object's world matrix
     controls: np.ndarray  # [r] of every rig
     raw: np.ndarray  # float32[16 B + 32] see `read_raw`
-    colliders: Colliders = field(default_factory=Colliders)  # what it collides with, where that was read
+    colliders: Colliders = field(default_factory=Colliders)  # colliders, if they were read
 
 
 @dataclass(frozen=True)
 class Before:
-    """What comes before a range of frames, pose by pose."""
+    """Poses before a range of frames."""
 
     maps: np.ndarray  # [l, b, 4, 4] T_b
     controls: np.ndarray  # [l, r] of every rig
     colliders: Colliders = field(
         default_factory=Colliders
-    )  # what the flesh collides with, in those poses and all of the range
+    )  # colliders of the flesh, in those poses and in all poses of the range
 
     def __len__(self) -> int:
         return len(self.maps)
@@ -54,7 +54,7 @@ class Before:
 
 @dataclass
 class Motion:
-    """The poses of a range of frames, Blender's world."""
+    """Poses of a range of frames, Blender's world."""
 
     start: int
     maps: np.ndarray  # [f, b, 4, 4] T_b
@@ -62,18 +62,18 @@ class Motion:
     raw: np.ndarray  # float32[f, 16 B + 32] as Blender gave them: all poses, the armature's and the mesh's matrix
     digest: bytes
     controls: np.ndarray  # [f, r] of every rig
-    moving: tuple  # what keyed and drove them: see `rig_controls.moving`
-    marked: tuple[int, int] | None = None  # the frames over which the artist marked the armature's action as a cycle
+    moving: tuple  # their keys and drivers: see `rig_controls.moving`
+    marked: tuple[int, int] | None = None  # frames over which the artist marked the armature's action as a cycle
     colliders: Colliders = field(default_factory=Colliders)  # what the flesh collides with
-    before: Before | None = None  # what leads to it; None: nobody asked
+    before: Before | None = None  # poses that lead to it; None: not read
 
     @property
     def led(self) -> int:
-        """How many frames before it were read."""
+        """Returns the number of frames that were read before it."""
         return 0 if self.before is None else len(self.before)
 
     def differs(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Whether the evaluated character is not where it was at `frame` when it was read."""
+        """Returns whether the evaluated character is not where it was at `frame` when it was read."""
         modifier = armature_modifier(obj)
         if modifier is None or modifier.object is None:
             return False
@@ -81,15 +81,15 @@ class Motion:
         then = self.raw[frame - self.start]
         if raw.shape != then.shape:
             return True
-        near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of what np.allclose takes
+        near = np.abs(raw - then) <= 1e-6 + 1e-5 * np.abs(then)  # a tenth of np.allclose's tolerance
         return not near.all() or self.controlled(obj, frame, depsgraph)
 
     def displaced(self, frame: int, depsgraph: bpy.types.Depsgraph) -> str:
-        """What the flesh collides with and is not where it was at `frame` when it was read, a name in quotes; "" if nothing."""
+        """Returns the name, in quotes, of a collider that is not where it was read at `frame`; "" if all are."""
         return colliders.differs(self.colliders, frame - self.start, depsgraph) if self.colliders.each else ""
 
     def controlled(self, obj: bpy.types.Object, frame: int, depsgraph: bpy.types.Depsgraph) -> bool:
-        """Whether a control that is keyed or driven is not where it was at `frame` when it was read."""
+        """Returns whether a keyed or driven control differs from its value read at `frame`."""
         if not self.moving:
             return False
         then = self.controls[frame - self.start]
@@ -100,17 +100,17 @@ class Motion:
         return not np.allclose(now[list(moved)], then[list(moved)], rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
-#: Above zero while frames are played to read them: the frame handlers then keep still.
+#: Above zero while frames are played to read them: the frame handlers then do nothing.
 busy = 0
 
 
-#: Frames are read for so long before the window gets its turn, seconds: less is slower as a whole, three times as much is felt.
+#: Seconds of reading before the window gets its turn: less is slower in total, three times as much is felt.
 SLICE = 0.1
 
 
 @contextmanager
 def playing() -> Iterator[None]:
-    """The frame handlers keep still within."""
+    """Silences the frame handlers within the context."""
     global busy
     busy += 1
     try:
@@ -121,7 +121,7 @@ def playing() -> Iterator[None]:
 
 @contextmanager
 def shown(objects: list[bpy.types.Object]) -> Iterator[None]:
-    """Objects that are hidden are evaluated within all the same."""
+    """Shows hidden objects within the context, so that they are evaluated."""
     before = [(obj, obj.hide_viewport, obj.hide_get()) for obj in objects]
     try:
         for obj, viewport, eye in before:
@@ -139,7 +139,7 @@ def shown(objects: list[bpy.types.Object]) -> Iterator[None]:
 
 
 def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """All pose matrices (by columns), then the armature's and the mesh's world matrix (by rows), float32[16 B + 32]."""
+    """Returns all pose matrices (by columns), then the armature's and the mesh's world matrix (by rows), float32[16 B + 32]."""
     armature, mesh = armature.evaluated_get(depsgraph), mesh.evaluated_get(depsgraph)
     bones = armature.pose.bones
     raw = np.empty(16 * len(bones) + 32, dtype=np.float32)
@@ -152,21 +152,21 @@ def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.
 
 
 def bone_matrices(raw: np.ndarray) -> np.ndarray:
-    """The pose matrices of all bones, armature space, float32[..., B, 4, 4], of what `read_raw` gave [..., 16 B + 32]."""
+    """Returns the pose matrices of all bones, armature space, float32[..., B, 4, 4], from `read_raw` data [..., 16 B + 32]."""
     return raw[..., :-32].reshape(*raw.shape[:-1], -1, 4, 4).swapaxes(-1, -2)
 
 
 def bone_matrix(armature: bpy.types.Object, bone: str) -> np.ndarray:
-    """The pose matrix of one bone as it was evaluated last, armature space, [4, 4]."""
+    """Returns the last evaluated pose matrix of one bone, armature space, [4, 4]."""
     return np.array(armature.pose.bones[bone].matrix, dtype=np.float64)
 
 
 class LostBone(Refusal):
-    """A bone that was read is no longer there: renamed or deleted, the next simulation reads the skeleton again."""
+    """A bone that was read is gone, renamed or deleted: the next simulation reads the skeleton again."""
 
 
 class PoseReader:
-    """Reads T_b and the mesh's matrix at the frame that the scene stands at."""
+    """Reads T_b and the mesh's matrix at the scene's present frame."""
 
     def __init__(self, found: Subject, bones: list[str], mesh_rest: np.ndarray):
         self.found, self.names, self.mesh_rest = found, bones, mesh_rest
@@ -181,7 +181,7 @@ class PoseReader:
         self.unrest = np.linalg.inv(rest)
 
     def read(self, depsgraph: bpy.types.Depsgraph, frame: int) -> Pose:
-        """As evaluated by `depsgraph`; `frame` is for sentences."""
+        """Returns the pose that `depsgraph` has evaluated; `frame` is for sentences."""
         raw = read_raw(self.found.armature, self.found.obj, depsgraph)
         pose = bone_matrices(raw)[self.rows].astype(np.float64)
         bad = np.flatnonzero(~np.isfinite(pose).all(axis=(1, 2)))
@@ -209,10 +209,10 @@ def played(
     scene: bpy.types.Scene, frames: Sequence[int], look: Callable[[int, int], Any], said: str,
     within: Callable[[], AbstractContextManager] = nullcontext,
 ) -> Task:  # fmt: skip
-    """A task that shows frame after frame while the frame handlers keep still, in slices after which the scene stands where it stood.
+    """Builds a task that plays frames with the frame handlers off, in slices; after each the scene returns to its frame.
 
-    Gives what `look(i, frame)` made of each, as a list. `said`: what goes on, in words, before the frame's number. `within()` is
-    entered for each slice. So nobody notices that an animation which plays was left between two of its frames.
+    Returns the list of results `look(i, frame)`. `said`: progress text before the frame's number. `within()` is entered for each
+    slice. So nobody notices that a playing animation was left between two of its frames.
     """
     found, alone = [], windows.headless()
     while len(found) < len(frames):
@@ -235,13 +235,15 @@ def played(
     return found
 
 
-#: Modifiers that keep something from frame to frame or act on other objects: switching them off would be noticed.
+#: Modifiers that keep state from frame to frame or act on other objects: switching them off would be noticed.
 KEEPING = {"CLOTH", "SOFT_BODY", "PARTICLE_SYSTEM", "DYNAMIC_PAINT", "FLUID", "COLLISION", "SURFACE", "EXPLODE"}
 
 
 @contextmanager
 def bare(objects: list[bpy.types.Object]) -> Iterator[None]:
-    """No modifier of those meshes acts within, for poses ask nothing of them: a Subdivision Surface takes longer than all the rest."""
+    """Switches off the meshes' modifiers within the context, as poses do not depend on them: a Subdivision Surface takes longer
+    than all else.
+    """
     off = [m for obj in objects for m in obj.modifiers if m.show_viewport and m.type not in KEEPING]
     for modifier in off:
         modifier.show_viewport = False
@@ -257,16 +259,16 @@ class Wanted(NamedTuple):
 
     found: Subject
     bones: list[str]
-    mesh_rest: np.ndarray  # [4, 4] the mesh's world matrix where it stood
-    asked: tuple[colliders.Asked, ...] = ()  # what its flesh collides with
+    mesh_rest: np.ndarray  # [4, 4] the mesh's world matrix in the bind pose
+    asked: tuple[colliders.Asked, ...] = ()  # the colliders to read
 
 
 def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, lead: int = 0) -> Task:
-    """A task that plays `start`..`end` and one frame more, once, and gives the `Motion` of each; the scene's frame is put back.
-    `lead`: and so many frames before them.
+    """Builds a task that plays `start`..`end` and one more frame, once, and returns the `Motion` of each; the scene's frame is
+    restored.
 
-    The frame after the last one lets the motion inside the last frame know where it is heading, so that a longer range gives the
-    same frames.
+    `lead`: number of frames to read before `start`. The frame after the last one tells the last frame its direction, so that a
+    longer range has the same frames.
     """
     readers = [PoseReader(each.found, each.bones, each.mesh_rest) for each in wanted]
     moving = [rig_controls.moving(each.found.obj) for each in wanted]
@@ -278,7 +280,7 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, 
         things = colliders.Reader(every)
 
         def look(_i: int, frame: int) -> list[Pose]:
-            # What is amiss before the range is told at its first frame, which the artist sees.
+            # Faults before the range are reported at its first frame, which the artist sees.
             things.look(view_layer.depsgraph, max(frame, start))
             return [reader.read(view_layer.depsgraph, frame) for reader in readers]
 
@@ -299,9 +301,9 @@ def read_motions(wanted: list[Wanted], scene, view_layer, start: int, end: int, 
 
 
 def hold(read: Callable[[range, list], Task], poses: list[list[Pose]], frames: range, here: int) -> Task:
-    """Whether poses that were read without modifiers are those that are played: a constraint may ask for the shape of a mesh.
+    """Returns whether poses read without modifiers are the true ones: a constraint may depend on the shape of a mesh.
 
-    Compared at the frame `here`, which the artist sees, or at the first one.
+    Compares them at the frame `here`, which the artist sees, or at the first one.
     """
     frame = here if here in frames else frames[0]
     (again,), _ = yield from read(range(frame, frame + 1), [])
@@ -312,7 +314,7 @@ def read_motion(
     found: Subject, bones: list[str], mesh_rest: np.ndarray, scene, view_layer, start: int, end: int,
     asked: tuple[colliders.Asked, ...] = (), lead: int = 0,
 ) -> Task:  # fmt: skip
-    """The same of one character: gives its `Motion`. `asked`: what the flesh collides with."""
+    """Builds the same task for one character: returns its `Motion`. `asked`: the colliders to read."""
     wanted = Wanted(found, bones, mesh_rest, asked)
     (motion,) = yield from read_motions([wanted], scene, view_layer, start, end, lead)
     return motion
@@ -327,7 +329,7 @@ def motion_of(
     collided: Colliders,
     lead: int = 0,
 ) -> Motion:
-    """The motion that goes through `poses`, `lead` of them before the frame `start`."""
+    """Builds the motion through `poses`, `lead` of them before the frame `start`."""
     maps, matrices = np.stack([pose.maps for pose in poses]), np.stack([pose.mesh for pose in poses])
     raw, controls = np.stack([pose.raw for pose in poses]), np.stack([pose.controls for pose in poses])
     before = Before(maps[:lead], controls[:lead], collided)
@@ -339,7 +341,7 @@ def motion_of(
 
 
 def digest_of(maps: np.ndarray, matrices: np.ndarray) -> bytes:
-    """The hash of poses."""
+    """Returns the hash of poses."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(maps.data)
     digest.update(matrices.data)
@@ -347,7 +349,7 @@ def digest_of(maps: np.ndarray, matrices: np.ndarray) -> bytes:
 
 
 def marked_cycle(found: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
-    """First and last frame of the armature's action in `scene`, if the artist marked it as a cycle."""
+    """Returns first and last frame of the armature's action in `scene`, if the artist marked it as a cycle."""
     played = animation.playing(found.armature)
     if played is None or not played.plain or not (played.action.use_frame_range and played.action.use_cyclic):
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender to numpy: the mesh up to its Armature modifier, and the skeleton.
+"""Checks of objects: whether a mesh can have flesh, its Armature modifier, and the modifiers before it.
 
-The rest shape is the mesh as it stands just before the Armature modifier, every shape key at its basis. Modifiers that
-stand before it and only move vertices are respected; those that change the number of vertices are refused by name.
+The rest shape is the mesh just before the Armature modifier, every shape key at its basis. Modifiers before it that only move
+vertices are respected; those that change the number of vertices are refused by name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from . import animation, reading, stack
 
-#: Modifiers that may make or remove vertices: in front of the Armature modifier they are refused.
+#: Modifiers that may make or remove vertices: refused before the Armature modifier.
 REBUILDING = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "EXPLODE", "FLUID", "MASK", "MESH_TO_VOLUME", "MIRROR",
     "MULTIRES", "OCEAN", "PARTICLE_INSTANCE", "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE",
@@ -25,14 +25,14 @@ REBUILDING = {
 
 @dataclass
 class Subject:
-    """A mesh that can have flesh: checked, with its armature and the Armature modifier that deforms it."""
+    """A mesh that can have flesh, checked, with its armature and the Armature modifier that deforms it."""
 
     obj: bpy.types.Object
     armature: bpy.types.Object
     modifier: bpy.types.ArmatureModifier
 
     def before(self) -> list[bpy.types.Modifier]:
-        """The modifiers that stand before the Armature modifier and that the artist has on, Thew's own left out."""
+        """Returns the modifiers before the Armature modifier that the artist has on, Thew's own left out."""
         found = []
         for modifier in self.obj.modifiers:
             if modifier.persistent_uid == self.modifier.persistent_uid:
@@ -43,7 +43,7 @@ class Subject:
         return found
 
     def posing(self) -> set[int]:
-        """The ids of the Armature modifier and of what is chained to it."""
+        """Returns the ids of the Armature modifier and of those chained to it."""
         last, found = stack.chain_end(self.obj, self.modifier).persistent_uid, set()
         for modifier in self.obj.modifiers:
             uid = modifier.persistent_uid
@@ -55,7 +55,7 @@ class Subject:
 
 
 def armature_modifier(obj: bpy.types.Object, anew: bool = False) -> bpy.types.ArmatureModifier | None:
-    """The Armature modifier that the flesh follows, or else the first one that is switched on and has an armature.
+    """Returns the Armature modifier that the flesh follows, or else the first one that is switched on and has an armature.
 
     `anew`: the latter also for flesh whose own Armature modifier is gone.
     """
@@ -73,7 +73,7 @@ def armature_modifier(obj: bpy.types.Object, anew: bool = False) -> bpy.types.Ar
 
 
 def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew: bool = False) -> Subject:
-    """Check that `obj` can have flesh; a `Refusal` says why not and what to do. `anew`: see `armature_modifier`."""
+    """Checks that `obj` can have flesh; a `Refusal` holds the reason and the remedy. `anew`: see `armature_modifier`."""
     check_editable(obj)
     name = describe(obj)
     mesh = obj.data
@@ -123,7 +123,7 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
         raise Refusal(f"{name} has no vertex groups: give it weights (parent with automatic weights, or paint them)")
     for member in (obj, armature):
         if view_layer.objects.get(member.name) != member:
-            view_layer.update()  # it may only just have been linked
+            view_layer.update()  # it may just have been linked
         if view_layer.objects.get(member.name) != member:
             raise Refusal(f"{describe(member)} is not in this view layer: show its collection first")
     if mesh.shape_keys is not None and not mesh.shape_keys.use_relative:
@@ -142,24 +142,24 @@ def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew:
     return found
 
 
-#: Behind the Armature modifier these leave the skin where it was, but for what bends between its vertices.
+#: Modifiers that, behind the Armature modifier, leave the skin in place except for bends between its vertices.
 MOVABLE = {"EDGE_SPLIT", "SUBSURF", "TRIANGULATE"}
 
 
 def rid_of(modifier: bpy.types.Modifier) -> str:
-    """Tells what to do with a modifier that may not stand before the Armature modifier."""
+    """Returns the remedy for a modifier that may not stand before the Armature modifier."""
     keyed = modifier.id_data.data.shape_keys is not None
     apply = "apply it" + (" (Blender does so where there are no shape keys)" if keyed else "")
     return f"{apply}, or move it below the Armature modifier" if modifier.type in MOVABLE else apply
 
 
 def view_layer(scene: bpy.types.Scene) -> bpy.types.ViewLayer:
-    """The view layer in which a scene is read: the artist's, where he looks at it."""
+    """Returns the view layer in which a scene is read: the artist's, if it shows that scene."""
     return bpy.context.view_layer if bpy.context.scene == scene else scene.view_layers[0]
 
 
 def shown_collections(top: bpy.types.LayerCollection) -> list[bpy.types.Collection]:
-    """The collections of a view layer whose objects are evaluated: an eye that is closed hides from the view alone."""
+    """Returns the collections of a view layer whose objects are evaluated; the eye icon hides from the view alone."""
     found, left = [], [top]
     while left:
         layer = left.pop()
@@ -172,14 +172,14 @@ def shown_collections(top: bpy.types.LayerCollection) -> list[bpy.types.Collecti
 
 
 def is_enabled(other, layer: bpy.types.ViewLayer, shown: list[bpy.types.Collection]) -> bool:
-    """Whether an object takes part in the simulations of a view layer, as Blender's own have it."""
+    """Returns whether an object takes part in the simulations of a view layer, by Blender's own rules."""
     if other.hide_viewport or layer.objects.get(other.name) != other:
         return False
     return any(collection.objects.get(other.name) == other for collection in shown)
 
 
 def check_editable(obj: bpy.types.Object | None) -> None:
-    """Refuse what cannot be edited here: no mesh, another file's data, edit mode."""
+    """Refuses an object that cannot be edited here: no mesh, another file's data, or in edit mode."""
     if obj is None:
         raise Refusal("Nothing is active: select the skinned mesh")
     name = describe(obj)
@@ -202,19 +202,19 @@ def check_editable(obj: bpy.types.Object | None) -> None:
 
 
 def is_own(obj: bpy.types.Object) -> bool:
-    """Whether the object and its mesh belong to this file; a linked character shows the shape or bake it was saved with."""
+    """Returns whether the object and its mesh belong to this file; a linked character shows the shape or bake it was saved with."""
     ids = (obj, obj.data)
     return all(each.library is None and each.override_library is None for each in ids)
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The armature that moves `obj`."""
+    """Returns the armature that moves `obj`."""
     modifier = reading.armature_modifier(obj)
     return None if modifier is None else modifier.object
 
 
 def active_bone(armature: bpy.types.Object) -> str:
-    """The bone that is active and selected in the armature, or ""."""
+    """Returns the bone that is active and selected in the armature, or ""."""
     bone = armature.data.bones.active
     if bone is None:
         return ""

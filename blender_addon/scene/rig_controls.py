@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the rigs' controls stand: what keys and drives them, and whether that works."""
+"""Values of the rigs' controls: their keys and drivers, and whether these work."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control
 
 
 def path_index(path: str) -> int | None:
-    """The index in the path of a control; None where it has a name instead, and for other paths."""
+    """Returns the index in the path of a control; None where it has a name instead, and for other paths."""
     match = _CONTROL.match(path)
     return None if match is None or match[1] is None else int(match[1])
 
 
 def rig_of_path(obj: bpy.types.Object, path: str) -> int:
-    """The index of the rig whose control a data path names, -1 for any other path."""
+    """Returns the index of the rig whose control a data path names, -1 for any other path."""
     match = _CONTROL.match(path)
     if match is None:
         return -1
@@ -31,7 +31,7 @@ def rig_of_path(obj: bpy.types.Object, path: str) -> int:
 
 
 def animated(obj: bpy.types.Object) -> tuple[bool, ...]:
-    """Which of the object's rigs have a control that is keyed or driven."""
+    """Returns for each of the object's rigs whether its control is keyed or driven."""
     count, data = len(obj.thew.rigs), obj.animation_data
     if count == 0 or data is None:
         return (False,) * count
@@ -40,7 +40,7 @@ def animated(obj: bpy.types.Object) -> tuple[bool, ...]:
 
 
 def evaluated_controls(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-    """The control of every rig as animation and drivers have it now, float64[r]; by hand where nothing moves it."""
+    """Returns the present control of every rig, float64[r]: evaluated where it is animated, else set by hand."""
     rigs = obj.thew.rigs
     controls = np.array([rig.control for rig in rigs], dtype=np.float64)
     moved = animated(obj)
@@ -53,7 +53,7 @@ def evaluated_controls(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) ->
 
 
 def broken_drivers(obj: bpy.types.Object) -> dict[int, str]:
-    """For rigs whose driver cannot work, by index, why."""
+    """Returns faults of rigs' drivers that cannot work, by index."""
     data = obj.animation_data
     if data is None or not len(obj.thew.rigs):
         return {}
@@ -80,12 +80,12 @@ def broken_drivers(obj: bpy.types.Object) -> dict[int, str]:
 
 
 def lost_bone(target: bpy.types.DriverTarget) -> bool:
-    """Whether a driver's target names a bone that its armature does not have."""
+    """Returns whether a driver's target names a bone that its armature does not have."""
     return bool(target.bone_target) and target.id.type == "ARMATURE" and target.bone_target not in target.id.pose.bones
 
 
 def moving(obj: bpy.types.Object) -> tuple:
-    """What moves the rigs' controls, to compare with what did when they were read: () where nothing does."""
+    """Returns a fingerprint of the keys and drivers of the rigs' controls, for comparison; () without any."""
     moved = animated(obj)
     if not any(moved):
         return ()
@@ -101,7 +101,7 @@ def moving(obj: bpy.types.Object) -> tuple:
 
 
 def curve_print(curve: bpy.types.FCurve) -> tuple:
-    """What a curve, and the driver behind it, give."""
+    """Returns a fingerprint of a curve and its driver."""
     points = curve.keyframe_points
     numbers = [np.empty(2 * len(points), dtype=np.float32) for _ in range(3)]
     for name, flat in zip(("co", "handle_left", "handle_right"), numbers, strict=True):
@@ -116,7 +116,7 @@ def curve_print(curve: bpy.types.FCurve) -> tuple:
 
 
 def source_print(variable: bpy.types.DriverVariable) -> tuple:
-    """What a driver's variable reads."""
+    """Returns a fingerprint of the targets that a driver's variable reads."""
     return variable.type, *(
         (target.id.session_uid if target.id else 0, target.bone_target, target.data_path, target.transform_type)
         + (target.transform_space, target.rotation_mode)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modifier stack of an object as its artist has it, whatever of ours plays at the moment.
+"""The modifier stack of an object as its artist has it, whether flesh or a bake plays at the moment.
 
-A bake switches modifiers off while it plays; how each was found is noted at the object, and saved with it.
+A bake switches modifiers off while it plays; their former state is noted at the object, and saved with it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import bpy
 
 
 def by_id(obj: bpy.types.Object, uid: int) -> bpy.types.Modifier | None:
-    """The modifier with that persistent id."""
+    """Returns the modifier with that persistent id."""
     return next((m for m in obj.modifiers if uid and m.persistent_uid == uid), None)
 
 
 def switch_off(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
-    """Switch `modifier` off and note how it was found, once."""
+    """Switches `modifier` off and notes its former state, once."""
     made = obj.thew.made
     if modifier.persistent_uid not in noted_ids(obj):
         note = f"{modifier.persistent_uid}:{int(modifier.show_viewport)}:{int(modifier.show_render)}"
@@ -24,7 +24,7 @@ def switch_off(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
 
 
 def put_back(obj: bpy.types.Object, uid: int) -> None:
-    """Switch a modifier back to how it was found and forget the note."""
+    """Restores a modifier's former state and drops the note."""
     made = obj.thew.made
     kept = []
     for noted, viewport, render in _noted(obj):
@@ -38,19 +38,19 @@ def put_back(obj: bpy.types.Object, uid: int) -> None:
 
 
 def noted_ids(obj: bpy.types.Object) -> list[int]:
-    """Persistent ids of the modifiers that Thew switched off."""
+    """Returns the persistent ids of the modifiers that Thew switched off."""
     return [uid for uid, _, _ in _noted(obj)]
 
 
 def _noted(obj: bpy.types.Object) -> list[tuple[int, int, int]]:
-    """(id, viewport, render) of the modifiers that Thew switched off; what cannot be read of a damaged note is left out."""
+    """Returns (id, viewport, render) of the modifiers that Thew switched off; unreadable parts of a damaged note are left out."""
     entries = (entry.split(":") for entry in obj.thew.made.found.split())
     numbers = (entry for entry in entries if len(entry) == 3 and all(part.isdecimal() for part in entry))
     return [(int(uid), int(viewport), int(render)) for uid, viewport, render in numbers]
 
 
 def shown(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> tuple[bool, bool]:
-    """Returns the artist's switches of a modifier, (viewport, render), whatever Thew has switched off."""
+    """Returns the artist's switches of a modifier, (viewport, render), even if Thew has switched it off."""
     for uid, viewport, render in _noted(obj):
         if uid == modifier.persistent_uid:
             return bool(viewport), bool(render)
@@ -58,9 +58,9 @@ def shown(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> tuple[bool, bo
 
 
 def chain_end(obj: bpy.types.Object, armature: bpy.types.ArmatureModifier) -> bpy.types.ArmatureModifier:
-    """The last of the Armature modifiers that Blender takes for one with `armature`: those right behind it with Multi Modifier.
+    """Returns the last Armature modifier that Blender evaluates as one with `armature`: those right behind it with Multi Modifier.
 
-    They are given the vertices that it was given, as long as no other modifier stands between; Thew's own does not count.
+    They get the same input vertices, as long as no other modifier stands between; Thew's own does not count.
     """
     stack = list(obj.modifiers)
     for other in stack[stack.index(armature) + 1 :]:
@@ -73,7 +73,7 @@ def chain_end(obj: bpy.types.Object, armature: bpy.types.ArmatureModifier) -> bp
 
 
 def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> None:
-    """Set both switches, touching only what differs (each touch re-evaluates the object)."""
+    """Sets both switches, and touches only those that differ (each touch re-evaluates the object)."""
     if modifier.show_viewport != viewport:
         modifier.show_viewport = viewport
     if modifier.show_render != render:
@@ -81,10 +81,10 @@ def set_shown(modifier: bpy.types.Modifier, viewport: bool, render: bool) -> Non
 
 
 def held(obj: bpy.types.Object, armature: bpy.types.Modifier, space: str) -> list[bpy.types.Modifier]:
-    """The modifiers whose effect the keys of a bake hold, and which must not act while it plays.
+    """Returns the modifiers whose effect the keys of a bake hold, and which must not act while it plays.
 
-    In posed space all up to the Armature modifier and what is chained to it; in rest space those before it that are no
-    Armature modifiers. Those that were switched off by Thew count as those that are on.
+    In posed space these are all up to the Armature modifier and those chained to it; in rest space those before it that are not
+    Armature modifiers. Modifiers that Thew switched off count as on.
     """
     made, found = obj.thew.made, []
     last = chain_end(obj, armature).persistent_uid

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Numpy to Blender: baked shape keys and their curves.
 
-A bake is additive: existing keys stay as they are, and each frame's key holds what is missing between their mix and the
-live shape. The keys' F-curves are the only animation: nothing of Thew is needed to play them.
+A bake is additive: existing keys stay as they are, and each frame's key holds the difference of the live shape from their mix. The
+keys' F-curves are the only animation: playing them does not need Thew.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .mesh import key_positions
 
 
 def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
-    """The keys that Thew baked on this object and that are still there."""
+    """Returns the remaining keys that Thew baked on this object."""
     keys = obj.data.shape_keys
     if keys is None:
         return []
@@ -27,14 +27,14 @@ def baked_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
 
 
 def mute_baked(obj: bpy.types.Object, mute: bool) -> None:
-    """Silence the baked keys, or let them play."""
+    """Mutes the baked keys, or lets them play."""
     for key in baked_keys(obj):
         if key.mute != mute:
             key.mute = mute
 
 
 def check_bakeable(obj: bpy.types.Object) -> None:
-    """Refuse what a bake could not be played on."""
+    """Refuses an object on which a bake could not be played."""
     if obj.show_only_shape_key:
         raise Refusal(f"{describe(obj)} shows a single pinned shape key: unpin it first (the pin below the key list)")
     keys = obj.data.shape_keys
@@ -55,9 +55,10 @@ def check_bakeable(obj: bpy.types.Object) -> None:
 
 
 def write_keys(obj: bpy.types.Object, start: int, stretch: float, offsets: np.ndarray, made: dict) -> None:
-    """Make one key a frame beside those that are there; `offsets` float32[f, n, 3] from the basis.
+    """Makes one key a frame beside the existing ones; `offsets` float32[f, n, 3] from the basis.
 
-    `stretch`: of the times of curves, see `saved.timing`. `made` notes what was made as soon as it was: for `swap_keys`, or for `discard_keys` where this fails.
+    `stretch`: of the times of curves, see `saved.timing`. `made` records each object as soon as it is made: for `swap_keys`, or for
+    `discard_keys` after a failure.
     """
     mesh, active = obj.data, obj.active_shape_key
     made["active"] = active.name if active is not None else ""
@@ -67,7 +68,7 @@ def write_keys(obj: bpy.types.Object, start: int, stretch: float, offsets: np.nd
         obj.shape_key_add(name="Basis", from_mix=False)
     keys = mesh.shape_keys
     animation = keys.animation_data
-    # An action without a slot of it plays nothing: Blender makes one for the keys.
+    # An action without a slot plays nothing: Blender makes one for the keys.
     slotless = animation is not None and getattr(animation, "action_slot", animation) is None
     made["action"] = animation is None or animation.action is None or slotless
     basis = key_positions(keys.reference_key)
@@ -80,15 +81,15 @@ def write_keys(obj: bpy.types.Object, start: int, stretch: float, offsets: np.nd
 
 
 def discard_keys(obj: bpy.types.Object, made: dict) -> None:
-    """Take away what `write_keys` had made so far."""
+    """Removes what `write_keys` has made."""
     if made:
         remove_keys(obj, made["names"], made["basis"], made.get("action", False))
 
 
 def swap_keys(obj: bpy.types.Object, start: int, new: dict) -> list[str]:
-    """Let the keys that `write_keys` made take the place of those baked before, which go. Gives their names."""
+    """Replaces the keys baked before by those that `write_keys` made; returns their names."""
     made, keys, names = obj.thew.made, obj.data.shape_keys, new["names"]
-    # Where those were deleted by hand the new ones may bear their names.
+    # If the old keys were deleted by hand, the new ones may bear their names.
     remove_keys(obj, [key.name for key in baked_keys(obj) if key.name not in names])
     names = rename(keys, names, [key_name(start + i) for i in range(len(names))])
     made.baked_keys = "\n".join(names)
@@ -100,28 +101,28 @@ def swap_keys(obj: bpy.types.Object, start: int, new: dict) -> list[str]:
 
 
 def rename(keys: bpy.types.Key, names: list[str], wanted: list[str]) -> list[str]:
-    """Give keys the names that they were made for, as far as no other key has them; their names then."""
+    """Gives keys their wanted names, unless another key has them; returns their names."""
     taken = [(name, new) for name, new in zip(names, wanted, strict=True) if name != new]
-    # Keys that were deleted by hand leave their curves behind.
+    # Keys deleted by hand leave their curves behind.
     drop_curves(keys, [new for _, new in taken if new not in keys.key_blocks])
     for name, new in taken:
         keys.key_blocks[name].name = new  # Blender renames in the curves too
     return [key.name for key in list(keys.key_blocks)[-len(names) :]]
 
 
-#: The points of a curve: times and values.
+#: Points of a curve: times and values.
 Points = list[tuple[float, float]]
 
 
 def times_of(count: int, start: int, stretch: float) -> list[Points]:
-    """The curves of as many keys, one a frame: on at its frame, off at its neighbours."""
+    """Returns the curves of `count` keys, one a frame: on at its frame, off at its neighbours."""
     last = start + count - 1
     return [[(stretch * at, value) for at, value in key_points(start + i, start, last)] for i in range(count)]
 
 
 def write_curves(keys: bpy.types.Key, names: list[str], every: list[Points]) -> None:
-    """Animate each key through its points, straight between, held outside."""
-    # Keys that were deleted by hand leave their curves behind.
+    """Animates each key through its points, linear between, constant outside."""
+    # Keys deleted by hand leave their curves behind.
     drop_curves(keys, names)
     for name, points in zip(names, every, strict=True):
         if not keys.key_blocks[name].keyframe_insert("value", frame=points[0][0]):
@@ -139,12 +140,12 @@ def write_curves(keys: bpy.types.Key, names: list[str], every: list[Points]) -> 
 
 
 def value_path(name: str) -> str:
-    """The path of a key's value."""
+    """Returns the path of a key's value."""
     return f'key_blocks["{bpy.utils.escape_identifier(name)}"].value'
 
 
 def drop_curves(keys: bpy.types.Key, names: list[str]) -> None:
-    """Remove the curves of the keys with these names."""
+    """Removes the curves of the keys with these names."""
     curves = curves_in(keys.animation_data)
     paths = {value_path(name) for name in names}
     for curve in [c for c in curves if c.data_path in paths]:
@@ -152,7 +153,7 @@ def drop_curves(keys: bpy.types.Key, names: list[str]) -> None:
 
 
 def shares_action(keys: bpy.types.Key | None) -> bool:
-    """Whether other shape keys play the same curves."""
+    """Returns whether other shape keys play the same curves."""
     animation = keys.animation_data if keys is not None else None
     if animation is None or animation.action is None:
         return False
@@ -163,7 +164,7 @@ def shares_action(keys: bpy.types.Key | None) -> bool:
 
 
 def remove_baked(obj: bpy.types.Object) -> None:
-    """Take away Thew's keys, their curves, and what had to be made for them."""
+    """Removes Thew's keys, their curves, and everything made for them."""
     made = obj.thew.made
     remove_keys(obj, [key.name for key in baked_keys(obj)], made.baked_basis, made.baked_action)
     made.baked_keys = ""
@@ -175,7 +176,7 @@ def remove_baked(obj: bpy.types.Object) -> None:
 
 
 def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False, action: bool = False) -> None:
-    """Take away keys and their curves; the Basis and the action too, if told so and nothing else is in them."""
+    """Removes keys and their curves; with `basis` and `action` also the Basis and the action, if they are empty now."""
     keys = obj.data.shape_keys
     if keys is None:
         return
@@ -198,7 +199,7 @@ def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False, ac
 
 
 def drop_action(action: bpy.types.Action, slot) -> None:
-    """Remove what nobody plays any more: the action, or else its slot (None before Blender 4.4)."""
+    """Removes an action that nobody plays any more, or else its slot (None before Blender 4.4)."""
     if action.users == 0:
         bpy.data.actions.remove(action)
     elif slot is not None and not slot.users():
@@ -206,9 +207,9 @@ def drop_action(action: bpy.types.Action, slot) -> None:
 
 
 def join_action(obj: bpy.types.Object, action: bpy.types.Action) -> bool:
-    """Let the baked keys play from a slot of `action`, the armature's: every exporter then writes one animation.
+    """Moves the baked keys to a slot of `action`, the armature's: every exporter then writes one animation.
 
-    False where that cannot be, and nothing changes: before Blender 4.4, which knows no slots, where the keys play an action
+    Returns False, with no change, where that is impossible: before Blender 4.4, which has no slots, where the keys play an action
     of the artist's, and where `action` cannot be edited.
     """
     made, keys = obj.thew.made, obj.data.shape_keys
