@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Linear response of the flesh at rest to forces: `q = K⁻¹ F` on the free vertices, with the twist's Hessian in K.
-//! [capell2006, eq. 10, where all frames are the identity]
+//! [capell2006, eq. 13, where all frames are the identity]
 //!
 //! K is factored on first use and kept with the body.
 

@@ -2,7 +2,7 @@
 //! The flesh at each vertex of the skin, and the stiffness and bounds of sway that follow from it.
 //!
 //! **Thickness** r is the distance at rest of a skin vertex to the bones that carry it, smoothed over the skin. Last
-//! bones are extended past their ends (skulls, toes, finger tips). [math.md 16] Linear flesh of depth t on a rigid
+//! bones are extended past their ends (skulls, toes, finger tips). [docs/methods/skinned-ground.md] Linear flesh of depth t on a rigid
 //! core answers an acceleration a by about `ρ a t²/(2G)`. Flesh of uniform stiffness would thus sway most where bones
 //! are least felt, and yet tear thin parts. With a stiffness ∝ 1/r² all parts sway by the same length, and thick
 //! ones, softened further, by more.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Quadrature points of the flesh, for integrands that vary faster than the cells do. [capell2006, §4.2]
+//! Quadrature points of the flesh, for integrands that vary faster than the cells do. [capell2006, eq. 6]
 //!
 //! Space is divided into voxels of spacing `s/2^level`, with s a part of the body's size, around the middle of the
 //! rest box. A voxel wholly in the flesh is one point at its centre. A voxel that the skin cuts is halved along each

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Cells near inversion as unilateral rows. [contact.md]
+//! Cells near inversion as unilateral rows. [docs/methods/contact.md]
 //!
 //! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
 //! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Contacts, friction and cells near inversion as one mixed complementarity problem on factored flesh. [contact.md; otaduy2009]
+//! Contacts, friction and cells near inversion as one mixed complementarity problem on factored flesh. [otaduy2009; docs/methods/contact.md]
 //!
 //! With δ° the step without contact and A its matrix, the step is `δ = δ° + A⁻¹ Cᵀ λ`. For each unilateral row
 //!

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Compliance of flesh at the lattice vertices that contacts touch. [contact.md; otaduy2009]
+//! Compliance of flesh at the lattice vertices that contacts touch. [otaduy2009; docs/methods/contact.md]
 
 use crate::Vec3;
 use nalgebra::DMatrix;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Search for points in other flesh, and for the skin there, in the rest shape. [contact.md; mcadams2011]
+//! Search for points in other flesh, and for the skin there, in the rest shape. [mcadams2011; docs/methods/contact.md]
 //!
 //! A point in a posed cell has a position in that cell at rest. There its depth and the nearest point of the skin are known, whatever the pose. Flesh
 //! that is where it was modelled lies only at its own position, so that a sculpt never touches itself. Cells are first warped by the difference

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Displayed flesh at one instant: the artist's skin and the offset that the flesh adds to it. [math.md 16]
+//! Displayed flesh at one instant: the artist's skin and the offset that the flesh adds to it. [docs/methods/skinned-ground.md]
 //!
 //! Let q = base + u be the lattice, u its sway, E the embedding, s₀ the share of the lattice's own bend, f folds, and skin the artist's or that of
 //! bent joints. A vertex is shown at `skin + s₀ bend + bound((1 − s₀) E f bend + w E u)`, `bend = E base − skin` ([`crate::kernel::present`] computes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! One contact as a row of the complementarity problem, with its tangents. [contact.md]
+//! One contact as a row of the complementarity problem, with its tangents. [docs/methods/contact.md]
 
 use super::ContactOptions;
 use super::complementarity::{Constraint, Constraints, Entry, Friction};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Static equilibrium at a pose, its inverse, and its adjoint. [capell2006, §3.3, eq. 10; §4.2, eq. 20]
+//! Static equilibrium at a pose, its inverse, and its adjoint. [capell2006, §4, eq. 13; §4.2.2, eq. 20]
 //!
 //! `A q = b − A x + f_g + F + R Q` on the free vertices, with bone vertices at their prescribed positions, F forces in world axes
 //! and Q forces in rest axes, which R turns once. A is assembled and factored once per pose, whatever the [`Solver`] of a

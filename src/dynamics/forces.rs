@@ -3,7 +3,7 @@
 //!
 //! All are generalised forces on lattice vertices, N. Some are in world axes and constant over a call; others are in *rest
 //! axes*: they belong to the flesh and turn with it, `R_i Q_i` with R_i the skeleton's blended rotation at vertex i.
-//! [capell2006, §4.1, eq. 15, turned once: math.md 9]
+//! [capell2006, §4.1, eq. 15, turned once: docs/methods/rigging.md]
 //!
 //! Rest-axes forces hold at the end of a call. During the call they vary linearly from those of the previous one, so that a control
 //! that changes from frame to frame gives no jolts. They are part of a simulation's state.

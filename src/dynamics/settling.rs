@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Balances of flesh with contact, by dynamic relaxation. [contact.md]
+//! Balances of flesh with contact, by dynamic relaxation. [docs/methods/contact.md]
 //!
 //! Solved at once, a fold inverts cells and loses flesh; and if contact forces are dropped for one solve, flesh falls
 //! through itself. The body is therefore walked from its rest pose to the requested one, a few degrees at a time, by steps that

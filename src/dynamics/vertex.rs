@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Skeletally warped linearisation in vertex form, as printed. [capell2006, §3.3, eq. 8; signs: errata]
+//! Skeletally warped linearisation in vertex form, as printed. [capell2006, §3.3, eq. 8; signs corrected]
 //!
 //! `f_i = − Σ_j R_i S_ij (R_iᵀ (x_j + q_j − c_i) − x_j)`, j over held vertices too: each vertex sees all of the flesh around it
 //! in its own frame. With `A_ij = R_i S_ij R_iᵀ` this is linear, but A is not symmetric (by some percent at bends of 60°),

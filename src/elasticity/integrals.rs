@@ -8,7 +8,7 @@
 //! - stiffness `S_ab = Σ w_T (λ g_a g_bᵀ + G g_b g_aᵀ + G (g_a·g_b) I)`
 //! - weight `f_a = Σ ρ w_T/4 Σ_i φ_a(v_i)`, to be multiplied by the acceleration of gravity
 //!
-//! Deviations: the paper keeps cut tetrahedra whole, which overestimates the volume (errata). Here each counts by its
+//! Deviations: the paper keeps cut tetrahedra whole, which overestimates the volume (an error of the paper). Here each counts by its
 //! share of flesh, sampled at a fixed set of points. Cells with next to no flesh would make the system near singular.
 //! So a cell counts for at least [`FLOOR`] of its volume in stiffness, and for [`MASS_FLOOR`] in mass and weight: thin
 //! limbs, which fill little of their cells, gain hardly any weight. The reported volume is that of the flesh alone.

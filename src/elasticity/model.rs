@@ -4,7 +4,7 @@
 //! With the displacement gradient `H = ∇u`, `F = I + H`, Lamé's λ and the shear modulus G:
 //!
 //! - linear: `λ/2 tr²ε + G ε:ε`, `ε = ½(H + Hᵀ)`
-//! - St. Venant-Kirchhoff [capell2002, eqs 10, 12 with the ½ of the errata]: `λ/2 tr²E + G E:E`,
+//! - St. Venant-Kirchhoff [capell2002, eqs 10, 12, with the ½ that the print lacks]: `λ/2 tr²E + G E:E`,
 //!   `E = ½(H + Hᵀ + HᵀH)`
 //! - stable neo-Hookean [smith2018, eq. 14]: `μ/2 (I − 3) + Λ/2 (J − α)² − μ/2 log(I + 1)`, `I = F:F`, `J = det F`, with
 //!   `μ = 4/3 G`, `Λ = λ + 5/6 G`, `α = 1 + 3μ/(4Λ)`, less its value at rest. Near rest it is the linear model.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The shown surface: the artist's skin, offset by the flesh. [math.md 16]
+//! The shown surface: the artist's skin, offset by the flesh. [docs/methods/skinned-ground.md]
 //!
 //! With q the lattice, u its sway and E the embedding, a vertex with its skin at `skin` is shown at
 //!

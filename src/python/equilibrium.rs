@@ -20,7 +20,7 @@ use numpy::{IntoPyArray, PyArray2, PyArray3};
 use pyo3::prelude::*;
 
 /// The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for all
-/// forces [capell2006, §3.3, eq. 10].
+/// forces [capell2006, §4, eq. 13].
 ///
 /// method: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean"; contact: how the flesh touches
 /// itself (None: it passes through itself), without friction; `adjoint` and `forces` know nothing of it.
@@ -209,7 +209,7 @@ fn both(
 
 /// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity,
 /// forces[dofs,3] (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned with the flesh)
-/// [capell2006, §3.3, eq. 10].
+/// [capell2006, §4, eq. 13].
 #[pyfunction]
 #[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped", rest_forces=None))]
 pub(super) fn equilibrium<'py>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fitting of a rig's parameters that bring points of the surface to their targets. [capell2006, §4.2, eqs 17 to 20]
+//! Fitting of a rig's parameters that bring points of the surface to their targets. [capell2006, §4.2.2, eqs 17 to 20]
 //!
 //! Minimises `C(η) = Σ_j |p_j − p̄_j|² + Σ_k ξ_k (η⁰_k − η_k)²` within bounds by L-BFGS-B
 //! ([`Lbfgsb`](crate::solve::Lbfgsb)). The p_j are positions of vertices of the body's own surface in static
@@ -17,7 +17,7 @@
 //! No fit folds flesh: strengths stay in the range at which no flesh is pressed flatter than
 //! [`FLATTEST`](super::FLATTEST). A fit reports the share of the distance that it covered.
 //!
-//! Deviations: the adjoint is Aᵀ's, the paper's is that of a symmetric A (math.md 9). B is the Gauss-Newton
+//! Deviations: the adjoint is Aᵀ's, the paper's is that of a symmetric A (docs/methods/rigging.md). B is the Gauss-Newton
 //! approximation, which the derivatives of Q give at no cost, as long as it makes progress, and L-BFGS's own
 //! otherwise. The level of the quadrature is fixed during a minimisation, which is repeated if its result needs
 //! another level and the number of evaluations is not limited. Positions are those of the embedding alone, without

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Guides: the position of a template on a character, and its remaining degrees of freedom. [capell2006, §4.1]
+//! Guides: the position of a template on a character, and its remaining degrees of freedom. [capell2006, §4.2.1]
 //!
 //! A guide places a rigid frame in rest space, with columns X, Y, Z and an origin, from a few continuous parameters:
 //!

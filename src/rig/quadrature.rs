@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Generalised forces of a force field in the flesh, and their derivatives. [capell2006, §4.2]
+//! Generalised forces of a force field in the flesh, and their derivatives. [capell2006, eq. 6]
 //!
 //! `Q_i = ∫_Ω f φ_i ≈ Σ_p V_p f(x_p) φ_i(x_p)` over the body's own points of flesh ([`crate::body::FleshPoints`]). At
 //! the selected level, four to eight voxels span the template's radius (three to six that of a torus's tube), so that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Rigs in a moving clip: their forces at every frame, at the values of their controls. [capell2006, §4.2]
+//! Rigs in a moving clip: their forces at every frame, at the values of their controls. [capell2006, §4.1, eqs 14 and 15]
 
 use super::{Rig, RigError};
 use crate::Vec3;

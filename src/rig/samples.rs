@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Samples: parameters recorded at values of a control. [capell2006, §4.2]
+//! Samples: parameters recorded at values of a control. [capell2006, §4.1, eq. 16]
 
 use super::RigError;
 use crate::range::is_sound;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Force-field templates: the field of a rig, in a frame of its own. [capell2006, §4.1]
+//! Force-field templates: the field of a rig, in a frame of its own. [capell2006, §4.2]
 //!
 //! Let `W(s) = (1 − s²)²` for `s < 1` and zero beyond, with s the distance divided by the radius R. With
 //! `k = 25√5/16` the largest force is the strength a:

@@ -19,7 +19,7 @@
 //! coordinates. Internally everything is in a local frame of unit size, so that neither the position nor the scale of a
 //! character matters. The structures behind the queries are built on first use.
 //!
-//! Source: math.md 1 for Ω; the files of this module name theirs.
+//! Source: docs/methods/volumes.md for Ω; the files of this module name theirs.
 mod diameter;
 mod domain;
 mod grid;
