@@ -25,6 +25,7 @@ from ..scene.reading import armature_of, check_editable
 #: characters miss the skin by 0.08 to 0.31 %.
 MISSED = 0.005
 #: Share of a vertex's weight on a limb's bones from which it belongs to the limb. Half: more than all others together.
+#: Vertices of the limb without coordinates are reported if their share exceeds `TOLD`.
 OWN = 0.5
 TOLD = 0.01
 #: Difference from the default weight from which a vertex counts as painted. A quarter of a step of colours of eight
