@@ -79,7 +79,7 @@ def row(across: int, file: str) -> None:
 
 
 def peak_memory() -> int:
-    """Kilobytes that this process held at most (getrusage would count the parent's before exec)."""
+    """Returns the peak memory of this process, kilobytes (getrusage would count the parent's before exec)."""
     return int(re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())[1])
 
 
