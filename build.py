@@ -103,7 +103,7 @@ def dispatch(arguments: argparse.Namespace) -> None:
 
 
 def _known(given: list[str], all_of_them: list[str], what: str) -> list[str]:
-    """Returns the given names, or all if there are none. Raises BuildError for an unknown name."""
+    """Returns the given names, or all if none are given. Raises BuildError for an unknown name."""
     unknown = [name for name in given if name not in all_of_them]
     if unknown:
         raise BuildError(f"'{unknown[0]}' is no {what}; there are {', '.join(all_of_them)}.")

@@ -93,7 +93,7 @@ def bake_file(
         say(line)
         lines.append(line)
     for obj, line in zip(meshes, lines, strict=True) if finished else ():
-        if line.done:  # after all were baked: what is simulated together needs the flesh of the others
+        if line.done:  # after all were baked: meshes that are simulated together need each other's flesh
             finish_one(obj, line, say)
     if not any(line.done for line in lines):
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")

@@ -38,7 +38,7 @@ def check() -> None:
 
 
 def allows(expression: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression can be met with the allowed licences ('/' is an old way to write OR)."""
+    """Returns whether an SPDX expression can be met with the allowed licences ('/' is an old way to write OR)."""
     words = re.findall(r"[()]|[^\s()]+(?:\s+WITH\s+[^\s()]+)?", expression.replace("/", " OR "))
 
     def either() -> bool:

@@ -159,7 +159,7 @@ def reproducible(date: int) -> dict[str, str]:
 def finish_wheel(built: Path, date: int) -> None:
     """Adds the licences of linked crates to a wheel, and makes its bytes reproducible."""
     name = f"thew-{version()}.dist-info/licenses/{THIRD_PARTY}"
-    # maturin's list of what is inside holds paths and the time of the build.
+    # maturin's list of the contents holds paths and the time of the build.
     archives.rewrite(built, {name: licences.texts().encode()}, date, without="/sboms/")
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.shell import BuildError, capture, run, say
 
-# What `import bpy` links against on Debian 12 beyond a bare C runtime (ldd over every library in bpy 4.2 and 5.0).
+# Libraries that `import bpy` needs on Debian 12 beyond a bare C runtime (ldd over every library in bpy 4.2 and 5.0).
 BLENDER_LIBRARIES = [
     "libegl1",
     "libgl1",

@@ -80,7 +80,7 @@ def check_all(objects: Iterable[bpy.types.Object], exporter: str = "") -> list[s
 
 
 def moves_in_fbx(obj: bpy.types.Object, exporter: str) -> bool:
-    """Returns whether an FBX export keeps the motion of the keys.
+    """Returns whether an FBX export keeps the motion of the keys. True for other exporters.
 
     The exporter samples shape keys along with objects that have an action or an NLA strip: the scene needs one.
     """

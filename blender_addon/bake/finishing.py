@@ -73,7 +73,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
 def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:
     """Returns the modifiers whose effect the keys hold: they must not act on top of them.
 
-    If the flesh was removed before, they cannot be told apart: in posed space these are then the Armature modifiers.
+    If the flesh was removed before, nothing distinguishes them: in posed space these are then the Armature modifiers.
     """
     made = obj.thew.made
     armature = modifier.by_id(obj, made.armature_modifier)

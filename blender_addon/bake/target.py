@@ -27,7 +27,7 @@ class Source:
     """One object whose motion is baked: a body, or a rider. All arrays are in its object space."""
 
     obj: bpy.types.Object
-    found: Subject | None  # None: no armature deforms it
+    found: Subject | None  # `None`: no armature deforms it
     scene: bpy.types.Scene
     view_layer: bpy.types.ViewLayer
     frames: list[int]
@@ -57,7 +57,7 @@ class Content:
 
 @dataclass
 class Beside:
-    """Content of one object while it is written: what a target has made so far, for `swap` and `discard`."""
+    """Content of one object while it is written: what a target has made until now, for `swap` and `discard`."""
 
     obj: bpy.types.Object
     start: int  # the first frame
@@ -85,14 +85,15 @@ class Target(Protocol):
         """Writes the content next to the previous bake. Records in `beside.made` what was made as soon as it is."""
 
     def discard(self, beside: Beside) -> None:
-        """Removes what `write` has made so far."""
+        """Removes what an unfinished `write` has made."""
 
     def swap(self, beside: Beside) -> list[str]:
         """Replaces the target's previous bake with the new one. Returns the names of what was made."""
 
 
 def put(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
-    """Bakes all parts, or, if anything fails, none of them. Returns the names of what was made for each."""
+    """Bakes all parts; after a failure every object keeps its previous bake. Returns the names of what was made for
+    each."""
     beside = [
         Beside(source.obj, source.frames[0], stretch(source.scene), content, source.clip) for source, content in parts
     ]

@@ -17,7 +17,7 @@ CHOICES = tuple((target.key, target.label, target.description) for target in TAR
 
 
 def by_key(key: str) -> Target:
-    """Returns the target with this key. Raises a `Refusal` if there is none."""
+    """Returns the target with this key. Raises a `Refusal` for an unknown key."""
     for target in TARGETS:
         if target.key == key:
             return target

@@ -22,9 +22,10 @@ from . import posed
 
 #: Time constant with which the former display fades, s. At 60 updates per second each takes away about a tenth: no jump.
 FADE = 0.15
-#: Size below which the former display counts as faded, as a part of the body's size: two millimetres of a person, no jump.
+#: Offset at which the former display counts as faded, as a part of the body's size: two millimetres of a person, no
+#: jump.
 GONE = 1e-3
-#: Distance to the target below which none is shown, as a part of the body's size: one `STRIDE` of a target.
+#: Distance to the target that is too small to be shown, as a part of the body's size: one `STRIDE` of a target.
 THERE = 0.02
 
 
@@ -118,7 +119,7 @@ class Dragging:
 
     @property
     def over(self) -> bool:
-        """Whether all vertices are released and the flesh is at rest again."""
+        """True once all vertices are released and the flesh is at rest again."""
         return self.drag.quiet and self._part * self._swing < GONE * self.stand.size
 
     def left(self) -> float:

@@ -21,7 +21,7 @@ Point = tuple[int, np.ndarray]
 
 
 class Modelling:
-    """One mesh with keyframed flesh at the scene's frame, and the shape modelled so far."""
+    """One mesh with keyframed flesh at the scene's frame, and its modelled shape."""
 
     def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
         finish(keyframed.current(obj, scene))

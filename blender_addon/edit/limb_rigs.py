@@ -49,7 +49,7 @@ class Report:
 
     names: list[str] = field(default_factory=list)
     limbs: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)  # clauses: rigs that were not copied and why, and rigs that are there twice
+    left: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
     warnings: list[str] = field(default_factory=list)
 
     def said(self, target: bpy.types.Object) -> str:

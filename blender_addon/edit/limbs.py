@@ -35,7 +35,7 @@ PAINTED = 1e-3
 
 @dataclass(frozen=True)
 class Met:
-    """How well a limb meets the skin that follows its bones."""
+    """The quality of a limb's fit to the skin that follows its bones."""
 
     #: Mean distance from its boundary to the skin, as a part of the character's size.
     miss: float

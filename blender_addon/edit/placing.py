@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Placements of dropped templates, and what is written into their rigs."""
+"""Placements of dropped templates, and how they are written into rigs."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ from . import posed
 #: A pulled point: (vertex of the mesh, target [3] in Blender's world).
 Point = tuple[int, np.ndarray]
 
-#: Usual range of the strength as a multiple of a visible one. That of lengths is the rig's support radius, others by their kind.
+#: Usual range of the strength, as a multiple of its present or preferred value. That of lengths is the rig's largest
+#: size, others by kind.
 TIMES = 4.0
 #: Cost of moving a slider by its usual range at weight 1, as a distance from a target in parts of the body's size.
 MISSED = 0.003

@@ -149,7 +149,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         windows.redraw()
         return {"RUNNING_MODAL"}
 
-    #: Whether a point was taken. Before that, time stands still and nothing is shown.
+    #: True once a point was taken. Before that, time stands still and nothing is shown.
     _began = False
 
     def tick(self, context):

@@ -195,7 +195,7 @@ def saved(rig) -> tuple:
 
 
 def put_back(rig, before: tuple) -> None:
-    """Make the rig what it was."""
+    """Restores the state of a rig returned by `saved`."""
     values, samples, control, at, draft, active = before
     with quietly():
         set_values(rig, values)

@@ -84,7 +84,7 @@ def pairs(context, rider: str = "", body: str = "") -> tuple[list[bpy.types.Obje
 
 
 def named(scene, name: str) -> bpy.types.Object:
-    """Returns the mesh of this name in the scene. Raises a `Refusal` if there is none."""
+    """Returns the mesh of this name in the scene. Raises a `Refusal` if it is missing."""
     obj = scene.objects.get(name)
     if obj is None or obj.type != "MESH":
         raise Refusal(f"There is no mesh “{name}” in the scene: choose one of its meshes")

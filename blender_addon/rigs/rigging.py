@@ -75,7 +75,7 @@ class Resolved:
     attachment: Attachment | None
     samples: tuple[tuple[float, tuple[float, ...]], ...]  # control and all `SLIDERS`, Blender's units
     values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
-    control: float | None  # None: keyed or driven
+    control: float | None  # `None`: keyed or driven
     problem: str = ""
     by_yield: bool = False  # strengths are yields
 
@@ -330,8 +330,8 @@ def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 
 
 def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
-    """Returns the native parameters displayed at a control value, with the draft if there is one and the strength as it
-    is set."""
+    """Returns the native parameters displayed at a control value, with a draft if it exists and the strength as it is
+    set."""
     return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit, rig.strength_by == "YIELD")
 
 

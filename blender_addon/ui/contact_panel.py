@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Contact: its switch, what the flesh collides with, what is left out, and what touched in the last
-simulation."""
+"""The foldout Contact: its switch, the collision partners, exclusions, and what touched in the last simulation."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ COLOURS = ((0.95, 0.35, 0.3, 1.0), (0.4, 0.85, 0.4, 1.0), (0.4, 0.6, 1.0, 1.0), 
 AXES, KEYS, NOW = (1.0, 1.0, 1.0, 0.35), (1.0, 1.0, 1.0, 0.15), (1.0, 1.0, 1.0, 0.9)
 #: Background of the curves, so that grid and mesh do not run through them.
 GROUND = (0.08, 0.08, 0.08, 0.7)
-#: Seconds of motion that an arrow's length shows. At a walk of 1.4 m/s a quarter is a third of a metre, which fits beside the walker.
+#: Seconds of motion that an arrow's length shows. At a walk of 1.4 m/s a quarter of a second is a third of a metre,
+#: which fits beside the walker.
 SHOWN = 0.25
 #: Box of the curves, pixels: left, bottom, width, height.
 BOX = (70.0, 40.0, 380.0, 150.0)

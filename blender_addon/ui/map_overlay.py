@@ -63,8 +63,8 @@ def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) ->
 def coloured(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Returns the coloured surface of an evaluated character, or `None` if it has no map.
 
-    (world points float32[n, 3], colours float32[n, 4], triangles int32[t, 3]). The points are lifted off the skin a
-    little, so that they hide it.
+    The surface is (world points float32[n, 3], colours float32[n, 4], triangles int32[t, 3]). The points are lifted off
+    the skin a little, so that they hide it.
     """
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.data

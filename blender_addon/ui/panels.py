@@ -169,7 +169,7 @@ def draw_look(layout, context, obj, width: int) -> None:
 
 
 def draw_cost(column, settings, width: int) -> None:
-    """Draws a warning if so many cells take long."""
+    """Draws a warning if the number of cells makes simulations slow."""
     text = cost(settings.cells_across)
     if text:
         draw_text(column, text, width, icon="ERROR")

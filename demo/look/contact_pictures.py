@@ -124,7 +124,8 @@ def maps(pose: Pose) -> np.ndarray:
 
 
 def aim(pose: Pose, bone: str, direction, part: float) -> None:
-    """Turns a bone the shortest way towards a direction, the figure facing -Y. `part`: share of the turn, 0 none."""
+    """Turns a bone the shortest way towards a direction, the figure facing -Y. With `part` 0 the bone just follows its
+    parent."""
     rest = pose.figure.bone(bone)
     now = pose.rotation(rest.parent) @ (np.array(rest.tail) - rest.head)
     now /= np.linalg.norm(now)

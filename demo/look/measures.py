@@ -66,7 +66,7 @@ class Look:
     snap: float = 0.0
     """Largest acceleration of the shown flesh over the skin's largest within a second (`snap`)."""
     rides: bool = False
-    """Whether the mesh rides on another one, without flesh of its own."""
+    """True for a mesh that rides on another one, without flesh of its own."""
     hard: float | None = None
     """0.9 quantile of the sway of the hard part that sways most; `None` without hard parts."""
     soft: float | None = None
@@ -76,7 +76,7 @@ class Look:
     calm: float | None = None
     """Time from a stop of all bones until the swing stays below a twentieth of its maximum, s; `None`: not measured."""
     rigid: bool = False
-    """Whether all of the mesh is hard, so that it should not move by itself."""
+    """True if all of the mesh is hard, so that it should not move by itself."""
     over_exact: float | None = None
     """Sway of the soft parts (or else of the thick quarter) over that of neo-Hookean flesh; `None`: not measured."""
 
@@ -188,11 +188,11 @@ def sway(skin: np.ndarray, shown: np.ndarray) -> np.ndarray:
 
 
 def snap(skin: np.ndarray, shown: np.ndarray, size: float, fps: float) -> float:
-    """Returns how hard the shown flesh [f, n, 3] accelerates relative to the skin [f, n, 3].
+    """Returns the ratio of the accelerations of the shown flesh [f, n, 3] and the skin [f, n, 3].
 
     Flesh filters the motion of its bones. The largest second difference of any shown vertex in a frame, less `SLACK`,
-    is divided by the largest one of any vertex of the skin within a second before or after. A hard stop passes, a pop
-    fails: it accelerates where nothing else did.
+    is divided by the largest one of any vertex of the skin within a second before or after. A hard stop passes. A pop
+    fails, because it accelerates while the skin does not.
     """
     plain, moved = (_largest_bend(points) / size * (fps / 24.0) ** 2 for points in (skin, shown))
     second = max(1, round(fps))

@@ -31,7 +31,7 @@ class Parts:
     soft: dict[str, np.ndarray]
 
     def together(self, kind: str) -> np.ndarray | None:
-        """Returns all vertices of the hard or the soft parts; `None` if there are no such parts."""
+        """Returns all vertices of the hard or the soft parts; `None` if the mesh has no such parts."""
         masks = list(getattr(self, kind).values())
         return np.logical_or.reduce(masks) if masks else None
 

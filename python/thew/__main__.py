@@ -195,7 +195,8 @@ def threads(word: str) -> int:
 def main(words: Sequence[str] | None = None) -> int:
     """Runs the command with its words (`None`: those of the process).
 
-    Returns the exit status: 0 if all shots were simulated, 1 if none was, 3 if some failed, 130 if it was interrupted.
+    Returns the exit status: 0 if all shots were simulated, 1 if all failed, 3 if some failed, 130 if it was
+    interrupted.
     """
     given = parser().parse_args(words)
     if given.threads is not None:
