@@ -6,8 +6,7 @@
     python3 build.py demo --input FILE        the same for any rigged, animated glTF, FBX or .blend
     python3 build.py test                     every test: Rust, wheel, two Blenders
 
-Needs git, Python 3.11 and a Rust toolchain. Everything else is fetched into this folder, except system libraries: these
-are
+Needs git, Python 3.11 and a Rust toolchain. Everything else is fetched into this folder, except system libraries: these are
 installed through apt-get if that is permitted, and otherwise named. Products appear in dist/.
 """
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The look of flesh on every character in THEW_DATA and our own, their three liveliest clips, at defaults: a table and
-sheets.
+"""The look of flesh on every character in THEW_DATA and our own, their three liveliest clips, at defaults: a table and sheets.
 
 In Blender, through the extension's own buttons (the Python of a bpy environment; THEW_ZIP, BLENDER_USER_RESOURCES):
 
@@ -111,8 +110,7 @@ def conclude(looks: list[tuple[str, str, measures.Look]]) -> None:
 
 
 def further(look: measures.Look, character: Character, clip: Clip, shown: np.ndarray, options) -> measures.Look:
-    """Returns the look with measures from further simulations: the time until flesh is calm and, with `--exact`, exact
-    flesh."""
+    """Returns the look with measures from further simulations: the time until flesh is calm and, with `--exact`, exact flesh."""
     over_exact = character.over_exact(clip, shown) if options.exact else None
     return replace(look, calm=character.calm, over_exact=over_exact)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Cost of the method Modal in a frame of playback at 28,000 vertices and 32 modes, relative to the Armature
-modifier."""
+"""Cost of the method Modal in a frame of playback at 28,000 vertices and 32 modes, relative to the Armature modifier."""
 
 from __future__ import annotations
 
@@ -85,8 +84,7 @@ def main() -> int:
 
 
 def shares(body, flesh) -> dict[str, float]:
-    """Returns median seconds of the parts of a frame: native positions, offsets in object space, Blender's
-    attributes."""
+    """Returns median seconds of the parts of a frame: native positions, offsets in object space, Blender's attributes."""
     frames = range(flesh.clip_start, flesh.clip_end + 1)
     modifier = importlib.import_module(f"{MODULE}.scene.modifier")
     offsets = flesh.offsets(frames[0])

@@ -7,10 +7,8 @@ Without arguments: an elbow and a limb on a floor, shapes of our own. With recor
     python benches/python_contact.py [--recordings FOLDER] [--only NAME ...] [--clips N] [--frames N] [--sheets FOLDER] [--method modal]
 
 Prints the tables of `docs/methods/contact.md`. Lengths are per cent of the size, the diagonal of the box around the
-skin at rest.
-Overlaps of the sculpt at rest are omitted; overlaps of the plain skin in the same frame are listed separately ("skin's
-own").
-Times: every frame is simulated in turns without and with contact, and the least of its times counts.
+skin at rest. Overlaps of the sculpt at rest are omitted; overlaps of the plain skin in the same frame are listed
+separately ("skin's own"). Times: every frame is simulated in turns without and with contact, and the least of its times counts.
 """
 
 from __future__ import annotations
@@ -350,8 +348,7 @@ def measured(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Ro
 
 
 def worth_looking(row: Row, clip: Clip, shown: list[np.ndarray]) -> list[beside.Frame]:
-    """Returns the frames with most contacts, the largest effect of contact, the deepest overlap, and the largest
-    shake."""
+    """Returns the frames with most contacts, the largest effect of contact, the deepest overlap, and the largest shake."""
     free, touching = shown
     apart = np.linalg.norm(touching - free, axis=2)
     shakes = np.linalg.norm(np.diff(touching - free, n=2, axis=0), axis=2)

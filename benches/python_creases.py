@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The creases of [capell2006, §3.4] as printed and as released by the sign of their multipliers, and Thew's contact: an
-elbow.
+"""The creases of [capell2006, §3.4] as printed and as released by the sign of their multipliers, and Thew's contact: an elbow.
 
 A capsule of 6,306 vertices is bent by 2 degrees a frame to 120, 136 and 148 degrees, held, and straightened again to
-100 degrees. Prints the tables of `docs/methods/creases.md`; with `--picture FILE` writes its cross-sections, too, as
-PNG.
+100 degrees. Prints the tables of `docs/methods/creases.md`; with `--picture FILE` writes its cross-sections, too, as PNG.
 """
 
 from __future__ import annotations

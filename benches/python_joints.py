@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Single bent joints of recorded characters: the skin by linear blending, by dual quaternions, by the lattice, and as
-shown.
+"""Single bent joints of recorded characters: the skin by linear blending, by dual quaternions, by the lattice, and as shown.
 
 Recordings are written by `blender_look.py --record FOLDER`:
 
     python benches/python_joints.py --recordings FOLDER [--wheel-path FOLDER] [--only NAME ...] [--kinds KIND ...] [--sheets FOLDER]
 
 Prints the table of `docs/methods/bent-joints.md`. Measures: `demo/look/bends.py`. "lattice" is the balance of the
-warped method shown
-through its cells, as Elastic Joints shows it with that method; "best" is the result of Elastic Joints with the default
-method.
+warped method shown through its cells, as Elastic Joints shows it with that method; "best" is the result of Elastic
+Joints with the default method.
 """
 
 from __future__ import annotations

@@ -125,8 +125,7 @@ def shifted(way: float) -> np.ndarray:
 
 
 def stop(arm: Arm, body: thew.Body, speed: float, method: str, **damping: float) -> float:
-    """Returns the largest overshoot of any lattice vertex, as a share of the size, after bones move sideways and stop
-    dead.
+    """Returns the largest overshoot of any lattice vertex, as a share of the size, after bones move sideways and stop dead.
 
     They move for a quarter of a second.
     """
@@ -186,8 +185,7 @@ def swung(seconds: np.ndarray) -> np.ndarray:
 
 
 def stopped(seconds: np.ndarray) -> np.ndarray:
-    """Returns poses of the arm moved sideways at 1.2 m/s and stopped dead after half a second, with a fixed elbow:
-    [f,2,4,4]."""
+    """Returns poses of the arm moved sideways at 1.2 m/s and stopped dead after half a second, with a fixed elbow: [f,2,4,4]."""
     return _poses(1.2 * np.minimum(seconds, 0.5), np.full(len(seconds), 0.3))
 
 
@@ -213,8 +211,7 @@ def rates() -> None:
 
 
 def rates_of(motion: str, young: float) -> None:
-    """Prints the rows of one motion of one flesh: every rate against the finest, then the frames of 24 a second played
-    at 23.976."""
+    """Prints the rows of one motion of one flesh: every rate against the finest, then the frames of 24 a second played at 23.976."""
     body = Arm(young=young).body()
     exact_off: dict[float, float] = {}
     for method in (EXACT, DEFAULT):
@@ -242,8 +239,7 @@ def rates_of(motion: str, young: float) -> None:
 
 
 def whirl(body: thew.Body, turns: float, method: str) -> float:
-    """Returns the largest distance of a lattice vertex from its carried position, as a share of the size, in a whirl of
-    the arm.
+    """Returns the largest distance of a lattice vertex from its carried position, as a share of the size, in a whirl of the arm.
 
     The arm turns about its shoulder.
     """

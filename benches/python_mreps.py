@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Medial models against their goals: fits to surfaces and volumes, coordinates there and back, limbs of real
-characters.
+"""Medial models against their goals: fits to surfaces and volumes, coordinates there and back, limbs of real characters.
 
 Peers in the same run: the same distances from the surface by scipy's k-d tree (which any fit needs at each step), and
 scipy's Gaussian filter (with which any multi-scale fit to a volume begins). Real limbs, if THEW_DATA has characters,
@@ -183,8 +182,7 @@ def poured() -> None:
 
 
 def inverted(body, skeleton, bone: int, axis) -> int:
-    """Returns the number of inverted cells after everything below a joint was turned by 46 degrees, in the default
-    method."""
+    """Returns the number of inverted cells after everything below a joint was turned by 46 degrees, in the default method."""
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
     simulation.reset(np.stack([np.eye(4)] * len(skeleton.names)))
     for step in range(1, 25):
@@ -194,8 +192,7 @@ def inverted(body, skeleton, bone: int, axis) -> int:
 
 
 def bent() -> None:
-    """Bends every joint of every poured limb up and down across the limb, which is harder than joints are bent in
-    clips."""
+    """Bends every joint of every poured limb up and down across the limb, which is harder than joints are bent in clips."""
     print("| character | bends | with cells turned over, poured | most cells | tetrahedra alone | most cells |")
     print("|---|---|---|---|---|---|")
     for name, c, skeleton in characters(BENT):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Spacetime control against its goals: splines against a banded solver of scipy, the paper's block and dinosaur in
-size.
+"""Spacetime control against its goals: splines against a banded solver of scipy, the paper's block and dinosaur in size.
 
 The splines' peer solves each mode's tridiagonal system of slopes (Hermite elements, cubic: the cost without any of the
 exponentials) by `scipy.linalg.solveh_banded`, in one call per mode as a user would write it. Sheets stand for the

@@ -90,8 +90,7 @@ def median(call: Callable[[], object]) -> float:
 
 
 def constraints(case: Case, nodes: np.ndarray) -> dict:
-    """Returns constraints at nodes far from one another and from the held ones: a shift of a twentieth of the size and
-    a turn of 0.3."""
+    """Returns constraints at nodes far from one another and from the held ones: a shift of a twentieth of the size and a turn of 0.3."""
     size = float(np.linalg.norm(np.ptp(nodes, axis=0)))
     chosen: list[int] = []
     distance = np.linalg.norm(nodes[:, None] - nodes[case.held].mean(axis=0), axis=2).ravel()

@@ -71,8 +71,7 @@ def bake_file(
     `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
     `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
     exported from, or a single one on `name`. `into`: the bake target. A mesh that cannot be baked gets a line that says
-    why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot
-    be saved.
+    why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
     check_place(Path(out) if out else file)
@@ -158,8 +157,7 @@ def export_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, scripts: bool = False,
 ) -> list[Line]:  # fmt: skip
-    """Opens `file` and writes every character mesh (or the one called `name`) as a shot into the folder `out` (`None`:
-    beside it).
+    """Opens `file` and writes every character mesh (or the one called `name`) as a shot into the folder `out` (`None`: beside it).
 
     The other arguments are those of `bake_file`. `file` is not saved. A rider has no shot of its own.
     """
@@ -335,8 +333,7 @@ def own_motion(flesh) -> tuple[float, float]:
 
 
 def main(words: list[str]) -> int:
-    """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 3 if some meshes
-    failed."""
+    """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 3 if some meshes failed."""
     arguments = parser().parse_args(words)
     if arguments.threads is not None:
         os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # read when the first parallel work starts

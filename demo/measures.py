@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Measurements of one mesh with flesh: sizes, times, and its motion relative to skin and equilibrium.
 
-All lengths are measured in the core's metres and reported in percent of the body's size, the diagonal of its rest
-bounding box.
+All lengths are measured in the core's metres and reported in percent of the body's size, the diagonal of its rest bounding box.
 """
 
 from __future__ import annotations

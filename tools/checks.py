@@ -50,8 +50,7 @@ _printing = threading.Lock()
 
 
 def lint() -> None:
-    """Checks formatting, lints, documentation, licences and the extension's manifest. All are tried before a failure is
-    raised."""
+    """Checks formatting, lints, documentation, licences and the extension's manifest. All are tried before a failure is raised."""
     system.require_rust()
     environments.setup(blenders=[])
     environments.begin(BLENDERS[:1])

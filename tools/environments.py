@@ -128,8 +128,7 @@ def setup(blenders: list[Environment] | None = None) -> None:
 
 
 def begin(blenders: list[Environment]) -> None:
-    """Prepares environments in the background, as this is mostly waiting. `ready` then waits for them and reports
-    errors."""
+    """Prepares environments in the background, as this is mostly waiting. `ready` then waits for them and reports errors."""
 
     def make() -> None:
         for env in blenders:

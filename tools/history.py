@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The history of benches: one line of JSON for each bench and run, and comparisons with the last run on the same
-machine.
+"""The history of benches: one line of JSON for each bench and run, and comparisons with the last run on the same machine.
 
-A measure is a cell of a printed table whose column is in ms or s. Tables are Markdown, or columns separated by two
-spaces.
+A measure is a cell of a printed table whose column is in ms or s. Tables are Markdown, or columns separated by two spaces.
 """
 
 from __future__ import annotations
@@ -66,8 +64,7 @@ def _row(columns: list[str], values: list[str]) -> dict[str, float]:
 
 
 def entry(date: str, commit: str, machine: str, bench: str, found: dict[str, float]) -> dict[str, object]:
-    """Returns one line of the history. `ratio`: geometric mean relative to the last run on the machine, `None` without
-    one."""
+    """Returns one line of the history. `ratio`: geometric mean relative to the last run on the machine, `None` without one."""
     before = last(read(), machine, bench)
     return {
         "date": date,

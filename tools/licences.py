@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Licences, sources and advisories of all linked crates, checked against deny.toml, and the licence texts that we
-ship."""
+"""Licences, sources and advisories of all linked crates, checked against deny.toml, and the licence texts that we ship."""
 
 from __future__ import annotations
 

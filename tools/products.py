@@ -82,8 +82,7 @@ def wheel() -> Path:
 
 
 def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
-    """Returns the options and variables with which cargo compiles for both the wheel and the tests, so that it compiles
-    once.
+    """Returns the options and variables with which cargo compiles for both the wheel and the tests, so that it compiles once.
 
     zig links for older systems than this one. Cargo takes another linker for another configuration, so a separate
     target folder is used, and the output of plain `cargo build` stays as it is.

@@ -39,8 +39,7 @@ _installing = threading.Lock()
 
 
 def install(packages: list[str], reason: str) -> None:
-    """Installs Debian packages as root or through sudo without a password. Otherwise raises a BuildError with the
-    command."""
+    """Installs Debian packages as root or through sudo without a password. Otherwise raises a BuildError with the command."""
     apt = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     if shutil.which("apt-get"):
         prefix = _superuser()

@@ -24,8 +24,7 @@ CLIPS = {name: list(figure().clips) for name, figure in FIGURES.items()}
 
 
 def create(name: str):
-    """Adds a character to the current scene at 24 frames per second, with its actions. Returns its armature and skinned
-    mesh."""
+    """Adds a character to the current scene at 24 frames per second, with its actions. Returns its armature and skinned mesh."""
     import bpy
 
     from .scene import build

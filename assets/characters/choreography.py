@@ -69,8 +69,7 @@ class Pose:
         self.rotations[bone] = self.rotation(self.figure.bone(bone).parent) @ turn(x, y, z)
 
     def reach(self, upper: str, lower: str, end: str, target: np.ndarray, bend: np.ndarray, level: np.ndarray) -> None:
-        """Moves the head of `end` to `target`, with the joint between pointing along `bend`. `end` itself gets R =
-        level."""
+        """Moves the head of `end` to `target`, with the joint between pointing along `bend`. `end` itself gets R = level."""
         rest = [np.array(self.figure.bone(name).head) for name in (upper, lower, end)]
         first, second = np.linalg.norm(rest[1] - rest[0]), np.linalg.norm(rest[2] - rest[1])
         root = self.head(upper)
@@ -100,8 +99,7 @@ def _frame(ahead: np.ndarray, side: np.ndarray) -> np.ndarray:
 
 
 def footfall(distance: float, stride: float, phase: float, duty: float, lift: float) -> tuple[float, float, float]:
-    """Returns the position of a foot when the body has gone `distance`: metres ahead, metres up, and its swing from 0
-    to 1.
+    """Returns the position of a foot when the body has gone `distance`: metres ahead, metres up, and its swing from 0 to 1.
 
     The foot is planted for the fraction `duty` of a stride, exactly under its hip at the middle of that time.
     """

@@ -96,8 +96,7 @@ def mesh(parts: list[Part], cell: float, softness: float) -> tuple[np.ndarray, n
 def net(function: Function, axes: list[np.ndarray], cell: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns vertices [n,3] and quads [q,4] of the closed surface on which a function of points is zero.
 
-    The function is negative inside. `axes`: coordinates of the grid lines, whose steps are `cell` or, for a finer mesh,
-    less.
+    The function is negative inside. `axes`: coordinates of the grid lines, whose steps are `cell` or, for a finer mesh, less.
     """
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     values = function(grid.reshape(-1, 3)).reshape(grid.shape[:3])

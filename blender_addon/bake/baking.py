@@ -79,8 +79,7 @@ def bake(
     """Builds the task that bakes an object into the target `into` and returns `Baked`.
 
     `start`..`end`: frames (`None`: the range in force). `space`: an item of `BAKE_SPACES` (`None`: as the object is
-    set). Riders are baked along with their body; a rider is baked alone. `made`: makes the flesh hold the clip (`None`:
-    it is simulated).
+    set). Riders are baked along with their body; a rider is baked alone. `made`: makes the flesh hold the clip (`None`: it is simulated).
     """
     target = targets.by_key(into)
     if obj is not None and obj.type == "MESH" and obj.thew.made.keyframed:

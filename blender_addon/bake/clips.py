@@ -22,8 +22,7 @@ def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
-    """Returns the action to which the bake of a mesh belongs: the one played at the bake, or else the one played
-    now."""
+    """Returns the action to which the bake of a mesh belongs: the one played at the bake, or else the one played now."""
     if obj.thew.made.baked_of is not None:
         return obj.thew.made.baked_of
     armature = armature_of(obj)

@@ -108,8 +108,7 @@ def skin_holders(obj: bpy.types.Object) -> list[str]:
 
 
 def said_of_modifiers(obj: bpy.types.Object, exporter: str) -> list[str]:
-    """Returns the warning about modifiers that an FBX export would apply: that drops the keys. It does so by
-    default."""
+    """Returns the warning about modifiers that an FBX export would apply: that drops the keys. It does so by default."""
     applied = [
         f"“{modifier.name}”"
         for modifier in obj.modifiers

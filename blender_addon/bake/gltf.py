@@ -19,8 +19,7 @@ from .export_check import plays_bake
 
 
 def glTF2_pre_export_callback(export_settings) -> None:
-    """Warns of what the export would do wrong, on the console and, in a window, in a popup. Called before the
-    export."""
+    """Warns of what the export would do wrong, on the console and, in a window, in a popup. Called before the export."""
     objects = bpy.context.scene.objects
     if export_settings.get("gltf_selected"):
         objects = [obj for obj in objects if obj.select_get()]
@@ -32,8 +31,7 @@ class glTF2ExportUserExtension:
     """The exporter's hooks. It creates one instance for each export."""
 
     def gather_actions_hook(self, blender_object, gathered, export_settings) -> None:
-        """Renames the animations of one object. `gathered`: a table of tracks by name before Blender 4.4, `ActionsData`
-        since."""
+        """Renames the animations of one object. `gathered`: a table of tracks by name before Blender 4.4, `ActionsData` since."""
         if blender_object is None:
             return
         name, actions = shared_animation(blender_object)

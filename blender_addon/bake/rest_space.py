@@ -2,8 +2,7 @@
 """Rest space: keys that act before the armature, which stays live.
 
 The key of frame f holds the flesh's offset from the skin, carried back through Blender's own skinning of that frame
-(`skinning`, `logic.unskin`). Every engine with skinning and shape keys can play it, and between frames it follows the
-bones.
+(`skinning`, `logic.unskin`). Every engine with skinning and shape keys can play it, and between frames it follows the bones.
 """
 
 from __future__ import annotations
@@ -38,8 +37,7 @@ def keys(
     """Builds the task that plays `frames` and returns `(keys float32[f, n, 3], miss)`. The scene's frame is restored.
 
     `rest` [n, 3]: the vertices before the armature acts. `offset(i)` [n, 3]: the offset wanted on the posed skin of the
-    i-th frame. `miss`: the largest distance of a key from it, where the armature flattens the skin. All are in object
-    space.
+    i-th frame. `miss`: the largest distance of a key from it, where the armature flattens the skin. All are in object space.
     """
     with poses.playing(), Probe(found, rest, scene) as probe:
 
@@ -83,8 +81,7 @@ def nearest(
     moved: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], key: np.ndarray, best: np.ndarray, far: np.ndarray,
     near: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Runs Newton's method from `key` [n, 3] at every vertex, and keeps results nearer than `best`, at distance `far`
-    [n].
+    """Runs Newton's method from `key` [n, 3] at every vertex, and keeps results nearer than `best`, at distance `far` [n].
 
     `moved(key)` returns the residual and the map B. A step that increases the residual is shortened by `SHORTER`.
     Returns the updated `(best, far, B)`.

@@ -92,8 +92,7 @@ class Target(Protocol):
 
 
 def put(target: Target, parts: list[tuple[Source, Content]]) -> list[list[str]]:
-    """Bakes all parts; after a failure every object keeps its previous bake. Returns the names of what was made for
-    each."""
+    """Bakes all parts; after a failure every object keeps its previous bake. Returns the names of what was made for each."""
     beside = [
         Beside(source.obj, source.frames[0], stretch(source.scene), content, source.clip) for source, content in parts
     ]

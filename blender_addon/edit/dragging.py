@@ -22,8 +22,7 @@ from . import posed
 
 #: Time constant with which the former display fades, s. At 60 updates per second each takes away about a tenth: no jump.
 FADE = 0.15
-#: Offset at which the former display counts as faded, as a part of the body's size: two millimetres of a person, no
-#: jump.
+#: Offset at which the former display counts as faded, as a part of the body's size: two millimetres of a person, no jump.
 GONE = 1e-3
 #: Distance to the target that is too small to be shown, as a part of the body's size: one `STRIDE` of a target.
 THERE = 0.02

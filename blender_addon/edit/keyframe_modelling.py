@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Modelling a keyframe by dragging points of the shown mesh, within what the motion can show, under any pose of
-bones."""
+"""Modelling a keyframe by dragging points of the shown mesh, within what the motion can show, under any pose of bones."""
 
 from __future__ import annotations
 

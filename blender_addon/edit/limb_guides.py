@@ -90,8 +90,7 @@ class Guide:
         raise NotImplementedError
 
     def numbers(self, row: dict[str, float]) -> tuple[Located, dict[str, float]]:
-        """Returns (location of the rig with native parameters `row`, the guide's native parameters on the other
-        side)."""
+        """Returns (location of the rig with native parameters `row`, the guide's native parameters on the other side)."""
         raise NotImplementedError
 
     def frame(self, row: dict[str, float], **changed) -> np.ndarray:
@@ -100,8 +99,7 @@ class Guide:
         return np.asarray(native.frame(self.here.flesh.body))
 
     def carried(self, row: tuple[float, ...], sized: tuple[float, ...] | None = None) -> list[float]:
-        """Returns all of `SLIDERS` on the other side. `sized`: a row with valid sizes, if those of `row` may be
-        invalid."""
+        """Returns all of `SLIDERS` on the other side. `sized`: a row with valid sizes, if those of `row` may be invalid."""
         names, here, there = self.old.names, self.here.unit, self.there.unit
         given = native_parameters(names, row, here, self.by_yield)
         fit = {

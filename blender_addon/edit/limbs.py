@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Edits of limbs: makes them along bones, writes their coordinates, paints by them, copies paint to other
-characters."""
+"""Edits of limbs: makes them along bones, writes their coordinates, paints by them, copies paint to other characters."""
 
 from __future__ import annotations
 
@@ -144,8 +143,7 @@ def coordinates(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple
 
 
 def write_attributes(context, obj: bpy.types.Object) -> int:
-    """Writes the attributes Along, Around, Depth and Limb (1 for the first, 0 for none). Returns the number of vertices
-    with coordinates."""
+    """Writes the attributes Along, Around, Depth and Limb (1 for the first, 0 for none). Returns the number of vertices with coordinates."""
     chosen = list(obj.thew.limbs)
     if not chosen:
         raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")
@@ -156,8 +154,7 @@ def write_attributes(context, obj: bpy.types.Object) -> int:
 
 
 def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: limbs.Region, amount: float) -> int:
-    """Mixes `amount` into a map (Flesh or Stiffness) within a region of the limb. Returns the number of vertices
-    changed."""
+    """Mixes `amount` into a map (Flesh or Stiffness) within a region of the limb. Returns the number of vertices changed."""
     flesh_map.check_paintable(obj, armature_of(obj), name)
     found, _ = coordinates(context, obj, [limb])
     share = region.share(found)

@@ -42,8 +42,7 @@ class Placement:
         return {name: self.numbers.get(name, 0.0) for name in GUIDE_SLIDERS[self.guide]}
 
     def turned(self, angle: float) -> Placement:
-        """Returns the placement turned by `angle`: tilted at a bone, rolled in the skin, about its own axis when
-        free."""
+        """Returns the placement turned by `angle`: tilted at a bone, rolled in the skin, about its own axis when free."""
         name = {"BONE": "tilt", "SKIN": "roll", "FREE": "rz"}[self.guide]
         return replace(self, numbers={**self.numbers, name: self.numbers.get(name, 0.0) + angle})
 
@@ -136,8 +135,7 @@ def radius_at(posed: Posed, kind: str, placement: Placement) -> float:
 
 
 def visible_yield(flesh, kind: str, sizes: dict[str, float], placement: Placement, aim: float | None = None) -> float:
-    """Returns the yield that a template should cause, metres: `aim`, or a clearly visible one, limited to what flesh
-    bears."""
+    """Returns the yield that a template should cause, metres: `aim`, or a clearly visible one, limited to what flesh bears."""
     aim = sizing.visible(kind, sizes) if aim is None else aim
     return sizing.bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, placement), aim)
 

@@ -56,8 +56,7 @@ class Posed:
         return hit.on(self.rest.vertices, self.rest.triangles)
 
     def skin_at(self, location) -> Hit:
-        """Returns the displayed skin point nearest to a world point. Raises a `Refusal` if that is far from the
-        body."""
+        """Returns the displayed skin point nearest to a world point. Raises a `Refusal` if that is far from the body."""
         point = np.array(location, dtype=np.float64)
         if not np.isfinite(point).all():
             raise Refusal(f"The location for {describe(self.obj)} is not a number: give three coordinates of the world")
@@ -137,8 +136,7 @@ def region_weights(flesh: Flesh, point: np.ndarray) -> np.ndarray:
 
 
 def shown_positions(obj, flesh: Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
-    """Returns the displayed vertices, object space [n, 3], without modifiers behind the flesh that change their
-    number."""
+    """Returns the displayed vertices, object space [n, 3], without modifiers behind the flesh that change their number."""
     shown, count = evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
     if len(shown) != count:
         shown = before_rebuilding(obj, view_layer)

@@ -87,11 +87,9 @@ class Pull:
         return self.stand.flesh.added(np.asarray(self.fit.positions(parameters)), self.stand.maps, self.stand.mesh)
 
     def pull(self, points: list[Point], evaluations: int | None = None) -> np.ndarray:
-        """Fits the sliders to these points and sets them. Returns the offsets of the flesh at rest with them, metres
-        [n, 3].
+        """Fits the sliders to these points and sets them. Returns the offsets of the flesh at rest with them, metres [n, 3].
 
-        `evaluations`: their maximum number, for an intermediate step. `arrived` then tells whether a further step would
-        change anything.
+        `evaluations`: their maximum number, for an intermediate step. `arrived` then tells whether a further step would change anything.
         """
         place, rig = self.stand.flesh.place, self.rig
         targets = [(vertex, place.points(np.asarray(target)) - self.away[vertex]) for vertex, target in points]
@@ -143,8 +141,7 @@ class Pull:
         return "the rig does not push that way there: place it nearer to the point, or choose another template"
 
     def settle(self, points: list[Point]) -> None:
-        """Completes the fit, so that the best reachable result is kept. Quick if the updates of the drag have
-        arrived."""
+        """Completes the fit, so that the best reachable result is kept. Quick if the updates of the drag have arrived."""
         if not self.arrived:
             self.pull(points)
 

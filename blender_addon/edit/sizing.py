@@ -26,8 +26,7 @@ RING, TUBE = 0.6, 0.4
 
 
 def inward(flesh: Flesh, rest: Picker, hit: Hit) -> np.ndarray:
-    """Returns the direction into the flesh at a point of the skin at rest (`rest`), whichever way the faces are
-    oriented."""
+    """Returns the direction into the flesh at a point of the skin at rest (`rest`), whichever way the faces are oriented."""
     normal = rest.normal(hit.face)
     if not normal.any():
         return np.array([0.0, 0.0, -1.0])

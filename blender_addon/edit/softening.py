@@ -76,8 +76,7 @@ class Skin:
 
 
 def shaped(obj, flesh: Flesh, skin: Skin, name: str, size: float) -> tuple[np.ndarray, str] | None:
-    """Returns (weight of each vertex in the part [n], the place in words), found by the body's shape; `None` if it is
-    not found.
+    """Returns (weight of each vertex in the part [n], the place in words), found by the body's shape; `None` if it is not found.
 
     Bones made for the part, and a chosen bone, take precedence over the shape.
     """
@@ -151,8 +150,7 @@ def chosen_bone(obj) -> str:
 
 
 def at_cursor(context, obj, skin: Skin, part: Part) -> Hit:
-    """Returns the point of the posed skin nearest to the 3D cursor. Raises a `Refusal` if that is far from the body, or
-    never set."""
+    """Returns the point of the posed skin nearest to the 3D cursor. Raises a `Refusal` if that is far from the body, or never set."""
     shown = evaluated_positions(obj, context.evaluated_depsgraph_get()).astype(np.float64)
     points = transform(np.array(obj.matrix_world), shown) if len(shown) == len(skin.points) else skin.points
     cursor = np.array(context.scene.cursor.location)

@@ -18,8 +18,7 @@ from .shell import Job
 
 
 class Quick(Job):
-    """An operator that runs at once. A subclass defines `edit(context, obj)`, which returns the message for the
-    artist."""
+    """An operator that runs at once. A subclass defines `edit(context, obj)`, which returns the message for the artist."""
 
     def invoke(self, context, _event):
         return self.execute(context)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Model Keyframe: press on the mesh and drag. Shift and click holds further points; Enter makes a shape key and a key
-of it."""
+"""Model Keyframe: press on the mesh and drag. Shift and click holds further points; Enter makes a shape key and a key of it."""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ from .shell import Job, quiet
 class ModalTool(Job):
     """Mix-in for modal tools. A script calls `execute`; events of the mouse go through `handle`, which may raise.
 
-    A tool pushes what it acquires (drawings, timers, the handlers' silence) onto `held`, which is released whatever
-    happens.
+    A tool pushes what it acquires (drawings, timers, the handlers' silence) onto `held`, which is released whatever happens.
     """
 
     def invoke(self, context, event):

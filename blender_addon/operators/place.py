@@ -175,8 +175,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
     def sizes(
         self, stand: posed.Posed, kind: str, placement: Placement, radius: float | None = None
     ) -> dict[str, float]:
-        """Returns the template's lengths in metres: those set, those of the rig placed anew, or sizes that suit the
-        flesh."""
+        """Returns the template's lengths in metres: those set, those of the rig placed anew, or sizes that suit the flesh."""
         unit = stand.flesh.place.metres_per_unit
         names = [name for name in TEMPLATE_SLIDERS[kind] if name != "strength"]
         sizes = {name: unit * getattr(self, name) for name in names}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pull Skin: press on a point and drag it, and the active rig's sliders follow. Shift and click holds further
-points."""
+"""Pull Skin: press on a point and drag it, and the active rig's sliders follow. Shift and click holds further points."""
 
 from __future__ import annotations
 

@@ -127,8 +127,7 @@ class Job:
         return self.done(self._obj, stepper.result)
 
     def cancel(self, context):
-        """Ends the job when Blender closes or loads another file. Does nothing if a dialog was cancelled before the job
-        began."""
+        """Ends the job when Blender closes or loads another file. Does nothing if a dialog was cancelled before the job began."""
         if hasattr(self, "_held"):
             self._held.close()
 

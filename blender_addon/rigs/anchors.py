@@ -154,8 +154,7 @@ def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.nd
 
 
 def nearest_in_triangle(corners: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, float]:
-    """Returns the barycentric coordinates of the point nearest to `point` in a triangle (`corners` [3, 3]), and its
-    distance."""
+    """Returns the barycentric coordinates of the point nearest to `point` in a triangle (`corners` [3, 3]), and its distance."""
     edges = np.stack([corners[1] - corners[0], corners[2] - corners[0]], axis=1)
     inner = np.linalg.lstsq(edges, point - corners[0], rcond=None)[0]
     candidates = [np.array([1.0 - inner.sum(), *inner])] if inner.min() >= 0.0 and inner.sum() <= 1.0 else []

@@ -38,8 +38,7 @@ LEAST_TURN = math.radians(2.0)
 
 
 def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start: float, end: float) -> bpy.types.FCurve:
-    """Drives the control by a bone's turn: 0 at `start`, 1 at `end` (radians), constant outside. Returns the driver's
-    curve."""
+    """Drives the control by a bone's turn: 0 at `start`, 1 at `end` (radians), constant outside. Returns the driver's curve."""
     if bone not in armature.pose.bones:
         raise Refusal(f"There is no bone “{bone}” in {describe(armature)}: choose one of its bones")
     if not (math.isfinite(start) and math.isfinite(end)) or abs(end - start) < 1e-4:
@@ -68,8 +67,7 @@ def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start:
 
 
 def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
-    """Returns the bone whose turn most likely drives a rig: the one that bends at the rig's joint, or at the joint
-    below.
+    """Returns the bone whose turn most likely drives a rig: the one that bends at the rig's joint, or at the joint below.
 
     A rig along its bone swells as the next joint bends, a biceps with the forearm. One near the bone's head sits at the
     joint where the bone itself turns.
@@ -142,8 +140,7 @@ def chosen_axis(turns: list[Quaternion]) -> str:
     """Returns the axis about which a bone's turn varies most: X if it hardly turns, SWING if no axis dominates.
 
     Turns are measured from their mean, so that a constant turn has no effect. Both orders are tried, because a twisted
-    bone may bend in its own or in its parent's axes; the driver reads the same angle in both. A single pose is measured
-    from rest.
+    bone may bend in its own or in its parent's axes; the driver reads the same angle in both. A single pose is measured from rest.
     """
     mean = mean_turn(turns)
     ways = [[mean.inverted() @ turn for turn in turns], [turn @ mean.inverted() for turn in turns]]
@@ -214,8 +211,7 @@ def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> l
 
 
 def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
-    """Updates keys and drivers of controls after rigs changed their list index. Removes those for which `moved` returns
-    `None`."""
+    """Updates keys and drivers of controls after rigs changed their list index. Removes those for which `moved` returns `None`."""
     data = obj.animation_data
     if data is None:
         return

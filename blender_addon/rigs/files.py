@@ -108,15 +108,13 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
 
 
 def values_of(rig: ThewRig, parameters: dict[str, float], place) -> list[float]:
-    """Returns all of `SLIDERS` for native parameters, the strength as the rig measures it. Unused sliders keep their
-    values."""
+    """Returns all of `SLIDERS` for native parameters, the strength as the rig measures it. Unused sliders keep their values."""
     given = slider_parameters(parameters, place.metres_per_unit, rig.strength_by == "YIELD")
     return [given.get(name, getattr(rig, name)) for name in SLIDERS]
 
 
 def bone_name(flesh, bone: str | int) -> str:
-    """Returns the name of a bone that a file refers to by name or, if it was edited by hand, by its index in the
-    skeleton."""
+    """Returns the name of a bone that a file refers to by name or, if it was edited by hand, by its index in the skeleton."""
     if isinstance(bone, str):
         return bone
     bones = flesh.character.bones

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Converts saved rigs to native ones: resolves their attachments, units and controls.
 
-A rig that cannot be resolved gets a sentence that says why. It is switched off but kept, and works again when the cause
-is gone.
+A rig that cannot be resolved gets a sentence that says why. It is switched off but kept, and works again when the cause is gone.
 """
 
 from __future__ import annotations
@@ -216,8 +215,7 @@ def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces |
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
-    """Returns the native rig of one of `obj`, on the flesh as it was built. Raises a `Refusal` or native error if that
-    fails."""
+    """Returns the native rig of one of `obj`, on the flesh as it was built. Raises a `Refusal` or native error if that fails."""
     found = resolved(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
@@ -254,8 +252,7 @@ def blamed(name: str, text: str) -> str:
 
 
 def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
-    """Returns the controls of the rigs at `indices` over all frames, [f, r]. Animated ones are taken from `read` [f,
-    all]."""
+    """Returns the controls of the rigs at `indices` over all frames, [f, r]. Animated ones are taken from `read` [f, all]."""
     by_index = {rig.index: rig for rig in rigs}
     columns = np.empty((len(read), len(indices)))
     for column, index in enumerate(indices):
@@ -330,14 +327,12 @@ def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 
 
 def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
-    """Returns the native parameters displayed at a control value, with a draft if it exists and the strength as it is
-    set."""
+    """Returns the native parameters displayed at a control value, with a draft if it exists and the strength as it is set."""
     return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit, rig.strength_by == "YIELD")
 
 
 def follow_controls(obj: bpy.types.Object) -> None:
-    """Updates sliders after keys or drivers moved their controls. Drafts at other control values are lost, as unkeyed
-    poses are."""
+    """Updates sliders after keys or drivers moved their controls. Drafts at other control values are lost, as unkeyed poses are."""
     for rig, moved in zip(obj.thew.rigs, animated(obj), strict=True):
         if moved and abs(rig.control - rig.at) > NEAR:
             show_sliders(rig)

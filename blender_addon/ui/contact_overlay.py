@@ -54,8 +54,7 @@ def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
 
 
 def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
-    """Returns the edges of the cells that bones alone hold folded, Blender's world [m, 2, 3]. The core counts these
-    cells."""
+    """Returns the edges of the cells that bones alone hold folded, Blender's world [m, 2, 3]. The core counts these cells."""
     if flesh.clip is None:
         return np.empty((0, 2, 3))
     index = flesh.index_at(frame)

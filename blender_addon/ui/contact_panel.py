@@ -22,8 +22,7 @@ def draw_switch(layout, obj) -> None:
 
 
 def draw_contact(layout, context, obj, width: int) -> None:
-    """Draws the contact settings, greyed out where the method has no contact. Messages stand below the settings, which
-    never move."""
+    """Draws the contact settings, greyed out where the method has no contact. Messages stand below the settings, which never move."""
     settings = obj.thew
     can = settings.method in contact.METHODS
     parted = settings.method == contact.PARTED

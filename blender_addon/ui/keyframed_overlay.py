@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Overlay of keyframed flesh: velocities at keys as arrows, and the motion as curves along the leading directions of
-the keys.
+"""Overlay of keyframed flesh: velocities at keys as arrows, and the motion as curves along the leading directions of the keys.
 
 The curves stand in the lower left corner: the motion solid, plain splines through the same keys dashed, faint vertical
 lines at the keys, and a bright one at the current frame.

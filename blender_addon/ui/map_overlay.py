@@ -94,8 +94,7 @@ def triangle_count(mesh) -> int:
 
 
 def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
-    """Returns the map Flesh of an evaluated mesh, [n]. It is read again when the group, the vertex count or the flesh
-    has changed."""
+    """Returns the map Flesh of an evaluated mesh, [n]. It is read again when the group, the vertex count or the flesh has changed."""
     group = obj.vertex_groups.get(flesh_map.FLESH)
     if group is None:
         return None

@@ -117,8 +117,7 @@ ROW = 1.0 / 0.3
 
 
 def draw_health(layout, obj, frame: int, width: int) -> None:
-    """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is
-    computed."""
+    """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     flesh = fleshes.known(obj)
     found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.register.on(obj)), unseen.why(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
@@ -232,8 +231,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
 
 
 def draw_modal(box, obj, width: int) -> None:
-    """Draws the settings of the method Modal: its modes, the engine that deforms the mesh, and the preview of a
-    mode."""
+    """Draws the settings of the method Modal: its modes, the engine that deforms the mesh, and the preview of a mode."""
     settings, flesh = obj.thew, fleshes.known(obj)
     column = box.column()
     column.label(text="Modal", icon="MOD_WAVE")

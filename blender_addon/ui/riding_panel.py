@@ -12,8 +12,7 @@ from .layouts import HEALTH_ICONS, draw_text
 
 
 def draw_offer(layout, context, obj, width: int) -> None:
-    """Draws the offer to ride, for a mesh without flesh in a scene with a body. A body is proposed until another one is
-    chosen."""
+    """Draws the offer to ride, for a mesh without flesh in a scene with a body. A body is proposed until another one is chosen."""
     if not fleshes.objects(context.scene):
         return
     column = layout.column(align=True)

@@ -102,8 +102,7 @@ def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, 
 
 
 def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarray) -> np.ndarray | None:
-    """Returns the point of the bone or skin to which a template at `middle` is attached, metres at rest. `None` if
-    free."""
+    """Returns the point of the bone or skin to which a template at `middle` is attached, metres at rest. `None` if free."""
     if attachment.guide == "BONE":
         head, tail = (np.asarray(ends)[attachment.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))
         bone = tail - head

@@ -64,8 +64,7 @@ def under(context: bpy.types.Context, event: bpy.types.Event) -> View | None:
 
 
 class Drawn:
-    """Lines and points drawn into the 3D views while a tool is active. `lines()` is called at every redraw, see
-    `draw_all`."""
+    """Lines and points drawn into the 3D views while a tool is active. `lines()` is called at every redraw, see `draw_all`."""
 
     def __init__(self, lines):
         self._handle = bpy.types.SpaceView3D.draw_handler_add(draw_all, (lines,), "WINDOW", "POST_VIEW")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Single joints of recorded characters, bent, and the skin around them measured: volume, cross-sections, sharpness,
-overlap."""
+"""Single joints of recorded characters, bent, and the skin around them measured: volume, cross-sections, sharpness, overlap."""
 
 from __future__ import annotations
 

@@ -3,9 +3,8 @@
 
     python -m demo.look.contact_pictures [--only squat|elbow|balls|hug ...] [--output FOLDER]
 
-For each picture the number of vertices in other flesh is printed, as found by `demo.look.overlap`. They are red; in a
-section, red is
-what is covered twice. The characters move at the extension's defaults.
+For each picture the number of vertices in other flesh is printed, as found by `demo.look.overlap`. They are red;
+in a section, red is any area that is covered twice. The characters move at the extension's defaults.
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ class Seen:
     """Bodies to be drawn, without their vertices in other flesh at rest."""
 
     def __init__(self, rest: list, tints: list[np.ndarray], cut: int | None = None) -> None:
-        """Welds bodies of vertices [n, 3] and triangles [t, 3]. `cut`: number of vertices before the eyes, which
-        sections omit."""
+        """Welds bodies of vertices [n, 3] and triangles [t, 3]. `cut`: number of vertices before the eyes, which sections omit."""
         triangles = [overlap.welded(vertices, faces) for vertices, faces in rest]
         starts = np.cumsum([0, *(len(vertices) for vertices, _ in rest)])
         self.cut = [faces[(faces < (cut or len(v))).all(axis=1)] for faces, (v, _) in zip(triangles, rest, strict=True)]
@@ -105,8 +103,7 @@ def skinned(poses: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndar
 
 
 def bodo() -> tuple[characters.Figure, characters.Skin, int, Character]:
-    """Returns the fattest of our characters: (figure, skin, number of vertices before the eyes, flesh as the extension
-    makes it)."""
+    """Returns the fattest of our characters: (figure, skin, number of vertices before the eyes, flesh as the extension makes it)."""
     figure = characters.FIGURES["biped"]()
     skin = characters.skin(figure)
     names = [bone.name for bone in figure.bones]
@@ -124,8 +121,7 @@ def maps(pose: Pose) -> np.ndarray:
 
 
 def aim(pose: Pose, bone: str, direction, part: float) -> None:
-    """Turns a bone the shortest way towards a direction, the figure facing -Y. With `part` 0 the bone just follows its
-    parent."""
+    """Turns a bone the shortest way towards a direction, the figure facing -Y. With `part` 0 the bone just follows its parent."""
     rest = pose.figure.bone(bone)
     now = pose.rotation(rest.parent) @ (np.array(rest.tail) - rest.head)
     now /= np.linalg.norm(now)

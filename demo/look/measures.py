@@ -136,8 +136,7 @@ def look(
     soft: Sequence[np.ndarray] = (),
     whole: float | None = None,
 ) -> Look:
-    """Measures `shown` [f, n, 3] relative to `skin` [f, n, 3], with r[n] (`thickness`), edges[e, 2] and triangles[t,
-    3].
+    """Measures `shown` [f, n, 3] relative to `skin` [f, n, 3], with r[n] (`thickness`), edges[e, 2] and triangles[t, 3].
 
     `body`: the size of the body that the mesh rides on, to which lengths are then relative. `whole`: the size of the
     character, if its mesh is one of several. `hard`, `soft`: vertex masks bool[n] of parts known to be so; a part's
@@ -201,8 +200,7 @@ def snap(skin: np.ndarray, shown: np.ndarray, size: float, fps: float) -> float:
 
 
 def calm(swing: np.ndarray, fps: float, share: float = 0.05) -> float:
-    """Returns the time until a swing [f], whose bones stopped at its first frame, stays below a share of its maximum,
-    s.
+    """Returns the time until a swing [f], whose bones stopped at its first frame, stays below a share of its maximum, s.
 
     The envelope (the largest value from a frame on) is linear between frames. A swing above the share to the end takes
     at least the whole time; one that is zero takes 0.

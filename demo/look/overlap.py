@@ -61,8 +61,7 @@ def inside(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def welded(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Returns triangles [t, 3] over vertices welded by their positions at rest [n, 3], oriented outwards by
-    majority."""
+    """Returns triangles [t, 3] over vertices welded by their positions at rest [n, 3], oriented outwards by majority."""
     grid = np.rint((rest - rest.min(axis=0)) / (WELD * np.linalg.norm(np.ptp(rest, axis=0)))).astype(np.int64)
     _, first, of = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     joined = first[of.reshape(-1)][triangles]
@@ -92,8 +91,7 @@ class Shape:
         """Returns the vertices in other flesh in the pose `vertices` [n, 3]: their winding number is above one half.
 
         A depth is the smaller of two distances. One is to the nearest skin that faces the vertex, has it behind itself,
-        and is other skin at rest. The other is along edges to a vertex outside of flesh: somewhere on the way the other
-        skin is passed.
+        and is other skin at rest. The other is along edges to a vertex outside of flesh: somewhere on the way the other skin is passed.
         """
         vertices = np.asarray(vertices, np.float64)
         found, out = _inside(vertices, self.triangles)

@@ -43,8 +43,7 @@ def table() -> dict[str, dict[str, dict[str, dict]]]:
 
 
 def parts_of(character: str, mesh: str, rest: np.ndarray, names: list[str], weights: np.ndarray) -> Parts:
-    """Returns the parts of a mesh, rest[n, 3] in any unit, weights[n, b] of the named bones. Empty without a row in the
-    table.
+    """Returns the parts of a mesh, rest[n, 3] in any unit, weights[n, b] of the named bones. Empty without a row in the table.
 
     Raises ValueError for a part without vertices, a vertex in a hard and a soft part, or a rule with unknown words.
     """

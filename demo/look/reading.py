@@ -16,8 +16,7 @@ from demo.look.recording import Clip, Recording
 
 
 def record(character: str, meshes: list[bpy.types.Object], clips: list[str], frames: int = FRAMES) -> list[Recording]:
-    """Records every mesh (without flesh) over the first `frames` of every clip. Its rest is where it stands in the
-    first clip."""
+    """Records every mesh (without flesh) over the first `frames` of every clip. Its rest is where it stands in the first clip."""
     play_clip(meshes, clips[0], frames)
     readers = [Reader(character, obj) for obj in meshes]
     if len(readers) > 1:
@@ -36,8 +35,7 @@ def fleshed(
 ) -> Iterator[tuple[Recording, Clip, np.ndarray, float]]:
     """Adds flesh to the meshes with the extension's buttons at its defaults, and plays them.
 
-    Yields (recording, clip, shown [f - 1, n, 3] in the recording's metres, seconds of the buttons) of every clip and
-    mesh.
+    Yields (recording, clip, shown [f - 1, n, 3] in the recording's metres, seconds of the buttons) of every clip and mesh.
     """
     play_clip(meshes, clips[0], frames)
     places = {obj.name: Reader("", obj).place for obj in meshes}

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A character's meshes and clips as arrays in one file: the extension's inputs to the core, and the skin that Blender
-shows.
+"""A character's meshes and clips as arrays in one file: the extension's inputs to the core, and the skin that Blender shows.
 
 With it the look can be measured and drawn repeatedly without Blender.
 """

@@ -76,8 +76,7 @@ def draw_film(strip: Strip, triangles: np.ndarray, file: Path, fps: float, side:
 
 
 def chosen_frames(skin: np.ndarray, shown: np.ndarray, count: int = FRAMES) -> list[int]:
-    """Returns evenly spaced frames, two of them replaced by those with the largest offset and the largest leap of the
-    flesh."""
+    """Returns evenly spaced frames, two of them replaced by those with the largest offset and the largest leap of the flesh."""
     offsets = np.nan_to_num(shown - skin)
     even = np.unique(np.linspace(0, len(skin) - 1, count).round().astype(int))
     leaps = np.linalg.norm(np.diff(offsets, axis=0), axis=2).max(axis=1)
@@ -88,8 +87,7 @@ def chosen_frames(skin: np.ndarray, shown: np.ndarray, count: int = FRAMES) -> l
 
 
 def close_parts(bones: Bones, weights: np.ndarray) -> dict[str, list[np.ndarray]]:
-    """Returns the vertices of every hand, foot and head, by the names of the bones that carry them, and their
-    descendants."""
+    """Returns the vertices of every hand, foot and head, by the names of the bones that carry them, and their descendants."""
     names, parents = bones
     parts: dict[str, list[np.ndarray]] = {}
     for part, pattern in CLOSE.items():

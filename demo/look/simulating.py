@@ -118,8 +118,7 @@ class Character:
         return made.positions(frame) - (self.recording.rest @ pose[0, :3, :3].T + pose[0, :3, 3])
 
     def simulated(self, clip: Clip, **options):
-        """Simulates one clip with further settings. Returns the thew.Clip, the shown vertices, and the thew.Clip's
-        frame for each."""
+        """Simulates one clip with further settings. Returns the thew.Clip, the shown vertices, and the thew.Clip's frame for each."""
         import thew
 
         fps, size = self.recording.fps, self.surface.size

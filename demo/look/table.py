@@ -92,8 +92,7 @@ def _range(values: list[float], times: float = 1.0) -> str:
 
 
 def part_lines(recording: Recording, clip: Clip, shown: np.ndarray) -> list[str]:
-    """Returns a line for each hard and each soft part of one clip: its number of vertices, and the 0.9 quantile of
-    their sway."""
+    """Returns a line for each hard and each soft part of one clip: its number of vertices, and the 0.9 quantile of their sway."""
     size = recording.body or float(np.linalg.norm(np.ptp(clip.shown[0], axis=0)))
     swings = measures.sway(clip.shown, shown) / size
     return [

@@ -44,8 +44,7 @@ def simulate_all(
 
     A clip is called like its shot, with "clip" in place of "shot". The output places are checked before the work. By
     themselves, each clip is written as soon as it is simulated, `done(job)` is called, and if one fails the others go
-    on: its job says why. Together, nothing is written before all are simulated. Raises like `simulate`, if nothing was
-    done.
+    on: its job says why. Together, nothing is written before all are simulated. Raises like `simulate`, if nothing was done.
     """
     jobs = [Job(shot, place) for shot, place in zip(shots, places(shots, folder), strict=True)]
     if together:
@@ -195,8 +194,7 @@ def threads(word: str) -> int:
 def main(words: Sequence[str] | None = None) -> int:
     """Runs the command with its words (`None`: those of the process).
 
-    Returns the exit status: 0 if all shots were simulated, 1 if all failed, 3 if some failed, 130 if it was
-    interrupted.
+    Returns the exit status: 0 if all shots were simulated, 1 if all failed, 3 if some failed, 130 if it was interrupted.
     """
     given = parser().parse_args(words)
     if given.threads is not None:
