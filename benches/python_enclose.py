@@ -32,7 +32,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "skin.npz"
         np.savez(file, vertices=skin.vertices, triangles=skin.triangles(), weights=skin.weights)
-        # A process each: peak memory is a property of the process.
+        # One process each, because peak memory is a property of the process.
         for across in CELLS_ACROSS:
             subprocess.run([sys.executable, __file__, str(across), str(file)], check=True)
     print(

@@ -137,7 +137,7 @@ def theirs(case: Case) -> list[float]:
     free, bound = (plain.Simulation(modes, STEP, "semi_implicit", True, GRAVITY, (1.0, 0.002)) for _ in range(2))
     bound.constrain(**constraints(case, nodes))
     carrier = bodies.Carrier(nodes, tets, case.surface.vertices)
-    # Displacement and rotation of every mode at every vertex, ready for one product each.
+    # Displacements and rotations of all modes at all vertices, as one matrix each.
     phi = np.concatenate([carrier(shape)[None] for shape in modes.shapes]).reshape(case.modes, -1).T.astype(np.float32)
     psi = np.concatenate([carrier(turn)[None] for turn in modes.rotations]).reshape(case.modes, -1).T.astype(np.float32)
 

@@ -25,7 +25,7 @@ class Measures:
     frames: int
     seconds: dict[str, float]
     size: float
-    """Metres."""
+    """Size of the body, metres."""
     closed: bool
     volume_low: float
     volume_high: float

@@ -58,7 +58,7 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
 
 def _built(counting: bool) -> Path | None:
     """Builds the targets and returns their program; `None` if they cannot be built."""
-    # A folder of its own, so that nothing with counters is taken for a plain build.
+    # A folder of its own, so that builds with counters are not mistaken for plain ones.
     folder = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "fuzz"
     # Incremental builds do not notice an added pass, and reuse units without counters.
     wrapper = {

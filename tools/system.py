@@ -30,11 +30,11 @@ BLENDER_LIBRARIES = [
     "libxxf86vm1",
 ]
 
-# A graphics device in software, so that its engine is tested on machines without one.
+# A software graphics device, so that its engine is tested on machines without a real one.
 SOFTWARE_GPU = ["libvulkan1", "mesa-vulkan-drivers"]
 
 
-# One at a time: apt-get refuses a second one.
+# apt-get refuses to run twice at a time.
 _installing = threading.Lock()
 
 

@@ -62,7 +62,7 @@ class Dragging:
         """Converts offsets in object space to metres, world axes, [..., 3]."""
         return np.asarray(offsets, dtype=np.float64) @ self.stand.mesh[:3, :3].T * self.unit
 
-    # what is seen
+    # display
 
     def _look(self) -> None:
         below = self._still + np.float32(self._part) * self._faded
@@ -88,7 +88,7 @@ class Dragging:
         total = weights.sum()
         return np.tensordot(weights / total, self.stand.pose[:, :3, :3], axes=1) if total > 0.0 else np.eye(3)
 
-    # what is held
+    # held vertices
 
     def take(self, vertex: int, dragged: bool = True) -> None:
         """Holds a vertex where it is displayed. `dragged`: it is the one that the mouse drags."""

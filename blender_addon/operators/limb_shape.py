@@ -54,7 +54,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         return obj.thew.limbs[index]
 
     def take(self, context) -> None:
-        model_of(self.limb())  # refuses a damaged one
+        model_of(self.limb())  # raises a `Refusal` for a damaged model
         self._handle, self._start, self._depth, self._over = None, None, None, -1
         self._before: list[str] = []
         self.held.callback(viewing.Drawn(self.marks).end)

@@ -38,7 +38,7 @@ class ModalTool(Job):
             self.take(context)
         except Exception as error:
             return self.drop_it(context, error)
-        answer = self.modal(context, event)  # a tool of the toolbar comes with the press itself
+        answer = self.modal(context, event)  # a tool of the toolbar starts with the press itself
         if answer & {"CANCELLED", "FINISHED"}:
             return answer
         context.window_manager.modal_handler_add(self)
@@ -50,7 +50,7 @@ class ModalTool(Job):
             if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
                 return self.drop_it(context)
             if event.type == "Z" and (event.ctrl or event.oskey):
-                # Blender's own undo would take away the data that the tool holds, and an edit made before it.
+                # Blender's own undo would remove the data that the tool holds, and undo an earlier edit.
                 if event.value == "PRESS" and not event.shift:
                     self.take_back()
                 return {"RUNNING_MODAL"}

@@ -157,7 +157,7 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
 
     def edit(self, context, obj):
         index = self.place(obj)
-        context.view_layer.update()  # a script may just have moved what drives the control
+        context.view_layer.update()  # a script may just have moved the driver of the control
         rig = obj.thew.rigs[index]
         if not math.isfinite(rig.control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it first")

@@ -74,7 +74,7 @@ def draw_lines(points, sides, spokes, hubs) -> None:
     gpu.state.depth_test_set("LESS_EQUAL")
     shader.uniform_float("color", BOUNDARY)
     batch_for_shader(shader, "LINES", {"pos": points.astype(np.float32)}, indices=sides).draw(shader)
-    gpu.state.depth_test_set("NONE")  # what lies inside the body is shown through it
+    gpu.state.depth_test_set("NONE")  # lines inside the body are shown through it
     shader.uniform_float("color", SPOKES)
     batch_for_shader(shader, "LINES", {"pos": spokes.astype(np.float32)}).draw(shader)
     gpu.state.line_width_set(3.0)

@@ -44,7 +44,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         try:
             attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
             lines, guide = rig_lines(flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
-        except (Refusal, core().ThewError, AttributeError):  # Blender lets a drawing note no new name of a bone
+        except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
         found.append((lines, colour, 2.0 if chosen else 1.2))
@@ -127,7 +127,7 @@ def drawings_now() -> list[Drawing]:
     try:
         return drawings(obj, context.view_layer.depsgraph)
     except Refusal:
-        return []  # the panel tells
+        return []  # the panel shows why
 
 
 def register() -> None:

@@ -65,7 +65,7 @@ class Bend:
     kind: str
     bone: int
     angle: float
-    """Radians."""
+    """Angle of the bend, radians."""
     axis: np.ndarray
     along: tuple[np.ndarray, np.ndarray]
     """Unit directions at rest along the bone above and along the bent one."""
