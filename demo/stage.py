@@ -109,7 +109,7 @@ def matt(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
     material = bpy.data.materials.new(name)
     linear = (*(c**2.2 for c in colour), 1.0)
     material.diffuse_color = linear
-    if bpy.app.version < (5, 0):  # since 5.0 materials and worlds always use nodes
+    if bpy.app.version < (5, 0):  # since 5.0 they always use nodes
         material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = linear
@@ -146,7 +146,7 @@ def surroundings(colour: tuple[float, float, float], strength: float = 1.0) -> N
     world = bpy.context.scene.world or bpy.data.worlds.new("World")
     bpy.context.scene.world = world
     world.color = tuple(c**2.2 for c in colour)
-    if bpy.app.version < (5, 0):  # since 5.0 materials and worlds always use nodes
+    if bpy.app.version < (5, 0):  # since 5.0 they always use nodes
         world.use_nodes = True
     background = next((node for node in world.node_tree.nodes if node.type == "BACKGROUND"), None)
     if background:

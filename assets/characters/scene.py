@@ -62,7 +62,7 @@ def _body(name: str, surface: Skin) -> bpy.types.Object:
 
 def _skin(name: str) -> bpy.types.Material:
     material = bpy.data.materials.new(f"{name} skin")
-    if bpy.app.version < (5, 0):  # since 5.0 materials and worlds always use nodes
+    if bpy.app.version < (5, 0):  # since 5.0 they always use nodes
         material.use_nodes = True
     nodes, links = material.node_tree.nodes, material.node_tree.links
     shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")

@@ -135,7 +135,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
             sizes["strength"] = placing.visible_yield(stand.flesh, kind, sizes, placement)
         placing.native_rig(kind, sizes, placement).forces(
             stand.flesh.body
-        )  # refuses a template outside the flesh
+        )  # what lies outside the flesh is refused here
         new = self.index < 0
         rig = new_rig(obj, kind.capitalize()) if new else obj.thew.rigs[self.index]
         try:

@@ -87,7 +87,7 @@ def places(shots: Sequence[Path], folder: Path) -> list[Path]:
             raise StorageError(f"{found[out]} and {shot} would both be written to {out}: give one of them another name")
         check_place(out, shot)
         if not shot.exists():
-            Shot.load(shot)  # raises the error about the missing file
+            Shot.load(shot)  # raises the error
         found[out] = shot
     return list(found)
 
