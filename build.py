@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The one door: set-up, products, demo, tests, benches and lints of Thew.
+"""The entry point: set-up, products, demo, tests, benches and lints of Thew.
 
     python3 build.py demo                     set everything up, then show Thew at work (pictures in dist/demo)
     python3 build.py demo --input FILE        the same for any rigged, animated glTF, FBX or .blend
     python3 build.py test                     every test: Rust, wheel, two Blenders
 
-Needs git, Python 3.11 and a Rust toolchain; everything else is fetched into this folder, except system
-libraries, which are installed through apt-get where that is allowed and named where it is not.
-Products appear in dist/.
+Needs git, Python 3.11 and a Rust toolchain. Everything else is fetched into this folder, except system libraries: these are
+installed through apt-get if that is permitted, and otherwise named. Products appear in dist/.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ def dispatch(arguments: argparse.Namespace) -> None:
 
 
 def _known(given: list[str], all_of_them: list[str], what: str) -> list[str]:
-    """Those that are given, or all of them."""
+    """Returns the given names, or all if none are given. Raises BuildError for an unknown name."""
     unknown = [name for name in given if name not in all_of_them]
     if unknown:
         raise BuildError(f"'{unknown[0]}' is no {what}; there are {', '.join(all_of_them)}.")

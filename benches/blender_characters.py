@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Every character and clip in THEW_DATA, the first 60 frames, and our own: one line per mesh, then one per character.
 
-Each file is opened in a Blender of its own, so that one that fails costs its own lines only.
+Each file is opened in a Blender of its own, so that a failure costs its own lines only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 FRAMES = 60
 KINDS = (".glb", ".gltf", ".fbx", ".blend")
 MARK = "@row "
-"""With what the child begins a line that is meant for its parent."""
+"""Prefix of a child's lines that are meant for its parent."""
 
 COLUMNS = {
     "vertices": "vertices",
@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def as_text(row: dict, key: str) -> str:
-    """A value of a row as text for a table."""
+    """Returns a value of a row as text for a table."""
     value = row.get(key, "")
     if isinstance(value, list):
         return f"{value[0]:+.1f} … {value[1]:+.1f}"
@@ -69,7 +69,7 @@ def as_text(row: dict, key: str) -> str:
 
 
 def summary(everything: list[list[dict]]) -> None:
-    """One line per character: sums over its meshes, the worst over its meshes and clips."""
+    """Prints one line per character: sums over its meshes, the worst over its meshes and clips."""
     keys = ["vertices", "cells", "add", "volume", "static", "far", "own", "inverted"]
     print(f"| character | clips | meshes | {' | '.join(COLUMNS[key] for key in keys)} | refused |")
     print("|---" * (4 + len(keys)) + "|")
@@ -87,7 +87,7 @@ def summary(everything: list[list[dict]]) -> None:
 
 
 def one_file(name: str) -> None:
-    """All clips of one file, in this process."""
+    """Measures all clips of one file, in this process."""
     import bpy
 
     from assets import characters as own
@@ -127,7 +127,7 @@ def tell(row: dict) -> None:
 
 
 def add(obj) -> float:
-    """Add flesh; the seconds that it took."""
+    """Adds flesh and returns the seconds that it took."""
     import bpy
 
     from demo.extension import Clock, activate
@@ -140,7 +140,7 @@ def add(obj) -> float:
 
 
 def measured(obj) -> dict:
-    """Simulate the scene's range and measure it; lengths in percent."""
+    """Simulates the scene's range and measures it; lengths in percent."""
     import bpy
 
     from demo import measures
@@ -165,7 +165,7 @@ def measured(obj) -> dict:
 
 
 def simulating(flesh) -> float:
-    """Seconds of the simulation alone: the operator may find it done by the add-on's own updates."""
+    """Returns seconds of the simulation alone: the operator may find it done already by the extension's own updates."""
     import thew
 
     maps = flesh.place.maps(flesh.motion.maps)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How flesh looks on every character in THEW_DATA and our own, their three liveliest clips, at defaults: a table and sheets.
+"""The look of flesh on every character in THEW_DATA and our own, their three liveliest clips, at defaults: a table and sheets.
 
 In Blender, through the extension's own buttons (the Python of a bpy environment; THEW_ZIP, BLENDER_USER_RESOURCES):
 
     python benches/blender_look.py [--sheets FOLDER] [--films FOLDER] [--record FOLDER] [--only NAME ...]
 
-From what --record wrote, by the Python package alone (any Python with numpy), much quicker:
+From recordings made with --record, by the Python package alone (any Python with numpy), much quicker:
 
     python benches/blender_look.py --from-npz FOLDER [--wheel-path WHEEL_OR_FOLDER] [--set NAME=VALUE ...]
 """
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 MARK = "@row "
-"""With what a child begins a line that is meant for its parent."""
+"""Prefix of a child's lines that are meant for its parent."""
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -67,16 +67,16 @@ def main() -> int:
         return in_blender(options)
     one(options.one, options)
     sys.stdout.flush()
-    os._exit(0)  # Blender 4.2 dies on its own way out once an extension was enabled
+    os._exit(0)  # Blender 4.2 crashes at exit once an extension was enabled
 
 
 def chosen(name: str, options: argparse.Namespace) -> bool:
-    """Whether a character or file is asked for."""
+    """Returns whether a character or file is selected by `--only`."""
     return not options.only or any(part.lower() in name.lower() for part in options.only)
 
 
 def recorded(options: argparse.Namespace) -> int:
-    """Measure recordings with the package alone."""
+    """Measures recordings with the package alone."""
     if options.wheel_path:
         use_package(options.wheel_path)
     from demo.look.simulating import Character
@@ -105,18 +105,18 @@ def recorded(options: argparse.Namespace) -> int:
 
 
 def conclude(looks: list[tuple[str, str, measures.Look]]) -> None:
-    """Print what all clips of a mesh have in common, and how many pass."""
+    """Prints the summary of each mesh's clips, and how many pass."""
     print(f"\n{table.summary(looks)}\n\n{table.totals((character, look) for character, _, look in looks)}")
 
 
 def further(look: measures.Look, character: Character, clip: Clip, shown: np.ndarray, options) -> measures.Look:
-    """The look with what is simulated beside the clip: how soon flesh is calm and, where asked for, exact flesh."""
+    """Returns the look with measures from further simulations: the time until flesh is calm and, with `--exact`, exact flesh."""
     over_exact = character.over_exact(clip, shown) if options.exact else None
     return replace(look, calm=character.calm, over_exact=over_exact)
 
 
 def draw(recording: Recording, strips: list[sheet.Strip], options: argparse.Namespace) -> None:
-    """Write the contact sheet and the films of one mesh, where they are asked for."""
+    """Writes the contact sheet and the films of one mesh, if they are requested."""
     name = f"{recording.character}__{recording.mesh}".replace(" ", "_")
     if options.sheets:
         bones, file = (recording.names, recording.parents), options.sheets / f"{name}.png"
@@ -127,7 +127,7 @@ def draw(recording: Recording, strips: list[sheet.Strip], options: argparse.Name
 
 
 def use_package(path: Path) -> None:
-    """Import thew from a wheel (unpacked for the time being) or from a folder that holds one unpacked."""
+    """Imports thew from a wheel (unpacked temporarily) or from a folder with an unpacked one."""
     if path.suffix == ".whl":
         folder = tempfile.mkdtemp(prefix="thew-look-")
         with zipfile.ZipFile(path) as wheel:
@@ -137,7 +137,7 @@ def use_package(path: Path) -> None:
 
 
 def read_setting(text: str) -> tuple[str, object]:
-    """NAME=VALUE, the value as Python writes it, or else text."""
+    """Parses NAME=VALUE, the value as a Python literal, or else text."""
     name, _, value = text.partition("=")
     try:
         return name, ast.literal_eval(value)
@@ -149,7 +149,7 @@ def read_setting(text: str) -> tuple[str, object]:
 
 
 def in_blender(options: argparse.Namespace) -> int:
-    """Every character in a Blender of its own, so that one that fails costs its own lines only."""
+    """Runs every character in a Blender of its own, so that a failure costs its own lines only."""
     from demo.look.liveliest import sources, title
 
     data = os.environ.get("THEW_DATA")
@@ -176,7 +176,7 @@ def in_blender(options: argparse.Namespace) -> int:
 
 
 def one(source: str, options: argparse.Namespace) -> None:
-    """One character in this process: recorded as it is, then given flesh by the buttons and played again."""
+    """Measures one character in this process: recorded as it is, then given flesh by the buttons and played again."""
     from demo.extension import install
     from demo.look import liveliest, reading
 
@@ -195,7 +195,7 @@ def one(source: str, options: argparse.Namespace) -> None:
     characters: dict[str, Character] = {}
     for recording, clip, shown, seconds in fleshed:
         look = recording.look(clip, shown)
-        if recording.body is None:  # what rides has no flesh of its own
+        if recording.body is None:  # a rider has no flesh of its own
             if recording.mesh not in characters:
                 characters[recording.mesh] = Character(recording)
             look = further(look, characters[recording.mesh], clip, shown, options)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What Thew adds to a frame of playback at 28,000 vertices: frame_set with it, less frame_set of the plain skin."""
+"""Cost of Thew in a frame of playback at 28,000 vertices: frame_set with it, less frame_set of the plain skin."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def playback() -> tuple[float, float]:
-    """Median and least seconds of a frame_set over the clip, after a round to warm up."""
+    """Returns median and least seconds of a frame_set over the clip, after a round to warm up."""
     scene = bpy.context.scene
     seconds = []
     for round_number in range(ROUNDS + 1):

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Flesh that touches itself and the scene, beside the same flesh without contact, measured on the posed surface alone.
+"""Flesh that touches itself and the scene, against the same flesh without contact, measured on the posed surface alone.
 
-Without arguments an elbow and a limb on a floor, shapes of our own. With recordings of characters, which
-`blender_look.py --record FOLDER` writes, their liveliest clips too, at the extension's defaults:
+Without arguments: an elbow and a limb on a floor, shapes of our own. With recordings of characters, written by
+`blender_look.py --record FOLDER`, their liveliest clips too, at the extension's defaults:
 
     python benches/python_contact.py [--recordings FOLDER] [--only NAME ...] [--clips N] [--frames N] [--sheets FOLDER] [--method modal]
 
-The tables of `docs/methods/contact.md`. Lengths are per cent of the size, the diagonal of the box around the skin at rest. What the
-sculpt at rest has in other flesh is left out, what the plain skin of the same frame has is told apart ("skin's own"). Times: every frame is simulated in
-turns without and with contact, and the least of its times counts.
+Prints the tables of `docs/methods/contact.md`. Lengths are per cent of the size, the diagonal of the box around the
+skin at rest. Overlaps of the sculpt at rest are omitted; overlaps of the plain skin in the same frame are listed
+separately ("skin's own"). Times: every frame is simulated in turns without and with contact, and the least of its times counts.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from demo.look.simulating import Character  # noqa: E402
 
 FRAME = 1.0 / 24.0
 TURNS = 2
-"""How often each frame is timed without and with contact."""
+"""Number of times that each frame is timed without and with contact."""
 DEEP, SLOWER_IDLE, SLOWER, SLOW = 0.2, 1.2, 4.0, 60.0
-"""What is asked: per cent of the size, times the time of a clip where nothing touches and of any other, ms a frame."""
+"""Goals: largest depth, per cent of the size; largest time ratio of clips without and with contacts; ms a frame."""
 ELBOWS, JOINTS = (120.0, 136.0, 148.0), (1.0, 0.0)
 FLOORS = (0.02, 0.05)
-"""How far the floor stands in the limb, metres."""
+"""Penetration depths of the floor in the limb, metres."""
 PARTS = (0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
-"""Of the limb, where more and more is touched."""
+"""Growing parts of the limb that touch the floor."""
 WALK = 250
-"""Frames of a long clip."""
+"""Number of frames of a long clip."""
 
 
 @dataclass
@@ -53,23 +53,23 @@ class Way:
     """One clip, without contact or with it."""
 
     through: list[int] = field(default_factory=list)
-    """Vertices in other flesh, of each frame."""
+    """Number of vertices in other flesh, per frame."""
     new: list[int] = field(default_factory=list)
-    """Of these not the skin's own."""
+    """Number of these that are not the skin's own, per frame."""
     depths: list[float] = field(default_factory=list)
-    """Of the deepest of the new ones, per cent."""
+    """Depth of the deepest new vertex, per cent, per frame."""
     deepest: list[int] = field(default_factory=list)
-    """Which vertex that is; -1: none."""
+    """Index of that vertex, or -1, per frame."""
     own_depths: list[float] = field(default_factory=list)
-    """Of the deepest of the skin's own."""
+    """Depth of the deepest vertex of the skin's own, per cent, per frame."""
     inverted: int = 0
     jump: float = 0.0
-    """Per cent a frame of 1/24 s, as `demo.look.measures` has it."""
+    """Jump as in `demo.look.measures`, per cent in 1/24 s."""
     shake: float = 0.0
-    """The largest change of that change from one frame to the next, per cent."""
+    """Largest second difference of the offsets, per cent."""
     faults: list[str] = field(default_factory=list)
     ms: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Of each frame."""
+    """Time of each frame, ms."""
 
     def add(self, found: overlap.Overlap, own: np.ndarray, size: float) -> None:
         new, depth, vertex = found.deepest(own)
@@ -89,8 +89,10 @@ class Way:
 
 
 def timed(body: thew.Body, poses: np.ndarray, contacts: list, fps: float, **settings) -> list[np.ndarray]:
-    """Least milliseconds of every frame, for each of the ways of touching in turns: the settling before them is left out. With the
-    method modal as it is shown, where it parts."""
+    """Returns the least milliseconds of every frame for each of `contacts`, in turns, without the settling before.
+
+    The method modal includes the time of showing it, in which the parting runs.
+    """
     least = [np.full(len(poses) - 1, np.inf) for _ in contacts]
     for _ in range(TURNS):
         simulations = [thew.Simulation(body, contact=contact, **settings) for contact in contacts]
@@ -107,7 +109,7 @@ def timed(body: thew.Body, poses: np.ndarray, contacts: list, fps: float, **sett
 
 
 def shake(offsets: np.ndarray, size: float, fps: float) -> float:
-    """Largest second difference of offsets [f, n, 3] from the skin, per cent of the size."""
+    """Returns the largest second difference of offsets [f, n, 3] from the skin, per cent of the size."""
     second = np.linalg.norm(np.diff(offsets, n=2, axis=0), axis=2)
     return 100.0 * float(second.max(initial=0.0)) / size * (fps / 24.0) ** 2
 
@@ -116,7 +118,7 @@ def shake(offsets: np.ndarray, size: float, fps: float) -> float:
 
 
 def elbows(body: thew.Body, method: str) -> None:
-    """The elbow bent by 4 degrees a frame and held; with elastic joints whole, and with the skin's own bend."""
+    """Measures the elbow bent by 4 degrees a frame and held, with full elastic joints and with the skin's own bend."""
     size, shape = body.surface.size, overlap.Shape(body.surface.vertices, body.surface.triangles)
     print("| elbow, elastic joints | vertices in other flesh: skin, free, contact | deepest %: free, contact | jump %: free, contact "
           "| inverted cells: free, contact | contacts | free ms | contact ms | ratio |")  # fmt: skip
@@ -141,7 +143,7 @@ def elbows(body: thew.Body, method: str) -> None:
 
 
 def floors(body: thew.Body, method: str) -> None:
-    """The limb is lowered flat onto a floor, laid there, and pushed along."""
+    """Measures the limb lowered flat onto a floor, left there, and pushed along."""
     size = body.surface.size
     print("| limb on a floor | vertices below it: free, contact | deepest %: free, contact | jump %: free, contact "
           "| inverted cells: free, contact | contacts | free ms | contact ms | ratio |")  # fmt: skip
@@ -171,7 +173,7 @@ def floors(body: thew.Body, method: str) -> None:
 
 
 def growth(body: thew.Body) -> None:
-    """What more contacts take: ever more of the limb touches a floor on which it is pushed along."""
+    """Measures the cost of more contacts: ever more of the limb touches a floor on which it is pushed along."""
     poses = np.stack([[shapes.about([0, 0, 0], shift=(0.0, 0.02 * i, 0.0))] * 2 for i in range(9)])
     way = {"gravity": (0, 0, 0), "colliders": [thew.Collider.plane((0.0, 0.0, 0.01 - 0.12), (0.0, 0.0, 1.0))]}
     free = float(timed(body, poses, [None], 24.0, gravity=(0, 0, 0))[0].mean())
@@ -192,7 +194,7 @@ def growth(body: thew.Body) -> None:
 
 
 def walk(body: thew.Body) -> None:
-    """A long clip as a whole: the elbow swings as in a walk, and touches itself where it is bent most."""
+    """Measures a long clip as a whole: the elbow swings as in a walk, and touches itself where it is bent most."""
     angles = np.radians(70.0 - 60.0 * np.cos(2.0 * np.pi * np.arange(WALK + 1) / 24.0))
     poses = np.stack([shapes.bend(a) for a in angles])
     settings = {"gravity": (0, 0, 0)}
@@ -204,7 +206,7 @@ def walk(body: thew.Body) -> None:
 
 
 def skinned(body: thew.Body, poses: np.ndarray) -> np.ndarray:
-    """The plain skin, [f, n, 3]."""
+    """Returns the plain skin, [f, n, 3]."""
     rest = np.asarray(body.surface.vertices)
     weights = shapes.arm_weights(rest)
     each = np.einsum("fbij,nj->fbni", poses[:, :, :3, :3], rest) + poses[:, :, None, :3, 3]
@@ -212,7 +214,7 @@ def skinned(body: thew.Body, poses: np.ndarray) -> np.ndarray:
 
 
 def jump(offsets: np.ndarray, size: float) -> float:
-    """Largest step of offsets [f, n, 3] from the skin, per cent of the size."""
+    """Returns the largest step of offsets [f, n, 3] from the skin, per cent of the size."""
     return 100.0 * float(np.linalg.norm(np.diff(offsets, axis=0), axis=2).max()) / size
 
 
@@ -227,7 +229,7 @@ class Row:
     mesh: str
     clip: str
     skin: Way
-    """Of the plain skin what lies in other flesh."""
+    """Overlaps of the plain skin."""
     free: Way
     touching: Way
     contacts: list[int]
@@ -237,7 +239,7 @@ class Row:
         return self.touching.mean / self.free.mean
 
     def misses(self) -> list[str]:
-        """What is asked and not held, by name."""
+        """Returns the names of the goals that are missed."""
         idle = not any(self.contacts)
         held = {
             "deep": max(self.touching.depths) <= DEEP,
@@ -267,7 +269,7 @@ HEAD = (
 
 
 def characters(options: argparse.Namespace) -> None:
-    """Every recording's clips."""
+    """Measures every recording's clips."""
     print(f"{HEAD}\n{'|---' * (HEAD.count('|') - 1)}|", flush=True)
     rows = []
     for file in sorted(options.recordings.glob("*.npz")):
@@ -294,7 +296,7 @@ SUMMARY = (
 
 
 def summary(rows: list[Row]) -> None:
-    """The largest numbers over each mesh's clips, free and with contact; what is missed how often."""
+    """Prints the largest numbers over each mesh's clips, free and with contact, and how often each goal is missed."""
     print(f"\n{SUMMARY}\n{'|---' * (SUMMARY.count('|') - 1)}|")
     for of in dict.fromkeys((row.character, row.mesh) for row in rows):
         some = [row for row in rows if (row.character, row.mesh) == of]
@@ -321,7 +323,7 @@ def summary(rows: list[Row]) -> None:
 
 
 def measured(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Row, list[beside.Frame]]:
-    """One clip in both ways, and the frames of it that are worth looking at."""
+    """Measures one clip in both ways. Returns its row and the frames worth looking at."""
     recording, size, fps = character.recording, character.recording.size, character.recording.fps
     ways, shown, contacts = (Way(), Way()), [], []
     for way, contact in zip(ways, (None, thew.Contact()), strict=True):
@@ -346,7 +348,7 @@ def measured(character: Character, shape: overlap.Shape, clip: Clip) -> tuple[Ro
 
 
 def worth_looking(row: Row, clip: Clip, shown: list[np.ndarray]) -> list[beside.Frame]:
-    """Where most touches, where contact does most, where what is left is deepest, and where contact shakes most."""
+    """Returns the frames with most contacts, the largest effect of contact, the deepest overlap, and the largest shake."""
     free, touching = shown
     apart = np.linalg.norm(touching - free, axis=2)
     shakes = np.linalg.norm(np.diff(touching - free, n=2, axis=0), axis=2)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The creases of [capell2006, §3.4] as printed, released by the sign of their multipliers, and Thew's contact: an elbow.
+"""The creases of [capell2006, §3.4] as printed and as released by the sign of their multipliers, and Thew's contact: an elbow.
 
-A capsule of 6,306 vertices is bent by 2 degrees a frame to 120, 136 and 148 degrees, held, and straightened again to 100 degrees.
-The tables of `docs/methods/creases.md`; with `--picture FILE` its cross-sections too, as PNG.
+A capsule of 6,306 vertices is bent by 2 degrees a frame to 120, 136 and 148 degrees, held, and straightened again to
+100 degrees. Prints the tables of `docs/methods/creases.md`; with `--picture FILE` writes its cross-sections, too, as PNG.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import shapes
 from demo.look import overlap, raster
 
 FRAME, SPEED, HOLD, BACK = 1.0 / 24.0, 2.0, 12, 100.0
-"""Seconds a frame, degrees a frame, frames held, and where the elbow is straightened to."""
+"""Seconds a frame, degrees a frame, frames held, and the angle after straightening, degrees."""
 ANGLES = (120.0, 136.0, 148.0)
 RESPONSES = {
     "free": None,
@@ -32,29 +32,29 @@ RESPONSES = {
     "complementarity": "Thew's",
 }
 FINE = 0.006
-"""Spacing of the grid on which volumes are counted, metres."""
+"""Spacing of the grid on which volumes are measured, metres."""
 COLOURS = {0: raster.PAPER, 1: (232, 196, 172), 2: (178, 58, 52)}
-"""Of what is covered so many times."""
+"""Colours by how often a point is covered."""
 
 
 @dataclass
 class Elbow:
-    """One way of touching at one angle."""
+    """The result of one contact response at one angle."""
 
     bent: np.ndarray | None
-    """The skin, [n,3]; None where the motion was lost."""
+    """The bent skin, [n,3]; `None` if the motion was lost."""
     straightened: np.ndarray | None
     active: int
     pulling: int
     inverted: int
     left: float
-    """Largest distance of the skin at 100 degrees after the bend from before it, as a part of the size."""
+    """Largest distance between the skin at 100 degrees before and after the bend, as a part of the size."""
     still: int
-    """Pairs that are held at 100 degrees after the bend."""
+    """Number of contact pairs held at 100 degrees after the bend."""
 
 
 def arm() -> thew.Body:
-    """A capsule 1.24 m long and 0.24 m thick around two bones."""
+    """Returns the body of a capsule 1.24 m long and 0.24 m thick around two bones."""
     vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
     weights = shapes.arm_weights(vertices)
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*shapes.arm_bones())
@@ -71,7 +71,7 @@ def simulation(body: thew.Body, name: str, seeds: np.ndarray) -> thew.Simulation
 
 
 def advance(moving: thew.Simulation, angles) -> bool:
-    """Whether the motion goes on to the last of these angles, one a frame."""
+    """Advances through these angles, one a frame. Returns whether the motion succeeded."""
     try:
         for angle in angles:
             moving.advance(shapes.bend(np.radians(angle)), FRAME)
@@ -81,7 +81,7 @@ def advance(moving: thew.Simulation, angles) -> bool:
 
 
 def fold(body: thew.Body, name: str, seeds: np.ndarray, degrees: float) -> Elbow:
-    """The elbow bent, held, straightened."""
+    """Bends, holds and straightens the elbow, and returns the result."""
     moving, before = (simulation(body, name, seeds) for _ in range(2))
     moving.reset(shapes.bend(0.0))
     advance(moving, np.arange(SPEED, BACK + 1.0, SPEED))
@@ -106,7 +106,7 @@ def fold(body: thew.Body, name: str, seeds: np.ndarray, degrees: float) -> Elbow
 
 
 def covered(vertices: np.ndarray, triangles: np.ndarray) -> float:
-    """The volume that is covered at least once, m³, counted on a grid."""
+    """Returns the volume that is covered at least once, m³, measured on a grid."""
     low, high = vertices.min(axis=0), vertices.max(axis=0)
     axes = [np.arange(a + 0.5 * FINE, b, FINE) for a, b in zip(low, high, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
@@ -115,7 +115,7 @@ def covered(vertices: np.ndarray, triangles: np.ndarray) -> float:
 
 
 def section(vertices: np.ndarray | None, triangles: np.ndarray, side: int = 220, half: float = 0.26) -> np.ndarray:
-    """The elbow cut through the middle, across the joint's axis: flesh, and red what is covered twice."""
+    """Draws the elbow cut through the middle, across the joint's axis: flesh, and in red what is covered twice."""
     fine = side * raster.FINER
     if vertices is None:
         return np.full((side, side, 3), raster.PAPER, np.uint8)

@@ -32,7 +32,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "skin.npz"
         np.savez(file, vertices=skin.vertices, triangles=skin.triangles(), weights=skin.weights)
-        # A process each: peak memory is a property of the process.
+        # One process each, because peak memory is a property of the process.
         for across in CELLS_ACROSS:
             subprocess.run([sys.executable, __file__, str(across), str(file)], check=True)
     print(
@@ -79,7 +79,7 @@ def row(across: int, file: str) -> None:
 
 
 def peak_memory() -> int:
-    """Kilobytes that this process held at most (getrusage would count the parent's before exec)."""
+    """Returns the peak memory of this process, kilobytes (getrusage would count the parent's before exec)."""
     return int(re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())[1])
 
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Single joints of recorded characters bent: the skin by linear blending, by dual quaternions, by the lattice, and as joints are shown.
+"""Single bent joints of recorded characters: the skin by linear blending, by dual quaternions, by the lattice, and as shown.
 
-Recordings are what `blender_look.py --record FOLDER` writes:
+Recordings are written by `blender_look.py --record FOLDER`:
 
     python benches/python_joints.py --recordings FOLDER [--wheel-path FOLDER] [--only NAME ...] [--kinds KIND ...] [--sheets FOLDER]
 
-The table of `docs/methods/bent-joints.md`. Measures: `demo/look/bends.py`. "lattice" is the balance of the warped method shown
-through its cells, as Elastic Joints shows it with that method; "best" is what it shows with the default one.
+Prints the table of `docs/methods/bent-joints.md`. Measures: `demo/look/bends.py`. "lattice" is the balance of the
+warped method shown through its cells, as Elastic Joints shows it with that method; "best" is the result of Elastic
+Joints with the default method.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Flesh:
     def shown(self, bend: bends.Bend) -> dict[str, np.ndarray]:
         r = self.r
         self.lattice.reset(bend.maps)
-        self.best.positions()  # of the bend before: prepares what is prepared once
+        self.best.positions()  # of the former bend: does the work that is done once
         self.best.reset(bend.maps)
         start = time.perf_counter()
         best = self.best.positions()
@@ -113,7 +114,7 @@ def report(r: Recording, bend: bends.Bend, shown, measured: bends.Measured, foun
 
 
 def pictures(r: Recording, bend: bends.Bend, shown) -> list[np.ndarray]:
-    """Each way from the side and from where the outer side is seen."""
+    """Draws each way from the side and from the direction in which the outer side is visible."""
     middle = bend.along[0] + bends.turned(bend.axis, bend.angle) @ bend.along[1]
     outward = -np.cross(bend.axis, middle)
     outward /= np.linalg.norm(outward) + 1e-12

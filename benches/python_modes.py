@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`thew.modes` beside `scipy.sparse.linalg.eigsh(K, k=32, M=M, sigma=0)` on clamped bars, in one run.
+"""`thew.modes` against `scipy.sparse.linalg.eigsh(K, k=32, M=M, sigma=0)` on clamped bars, in one run.
 
-Both factor and find the 32 lowest modes of the same matrices; residuals of both are checked. At 50,000 nodes ours alone.
-Needs scipy. `python benches/python_modes.py --quick` leaves 50,000 nodes out.
+Both factor and find the 32 lowest modes of the same matrices; residuals of both are checked. At 50,000 nodes only ours
+runs. Needs scipy. `python benches/python_modes.py --quick` omits 50,000 nodes.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import thew
 from scipy.sparse.linalg import eigsh
 
 MODES = 32
-#: Cubes along and across the bar, what ours may take of scipy's seconds, or seconds alone.
+#: (cubes along, cubes across the bar, largest ratio to scipy's time, or largest time in seconds).
 BARS = ((20, 9, 1 / 3, None), (34, 16, 1 / 6, None), (74, 25, None, 40.0))
-#: Paths from corner to corner of a cube along its axes; mirrored ones have two corners exchanged.
+#: Paths from corner to corner of a cube along its axes. The last three are mirrored: their tetrahedra swap two corners.
 PATHS = ((0, 1, 2), (1, 2, 0), (2, 0, 1), (1, 0, 2), (0, 2, 1), (2, 1, 0))
 
 
@@ -68,7 +68,7 @@ def row(along: int, across: int, ratio: float | None, seconds: float | None) -> 
 
 
 def bar(along: int, across: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cubes of 1 cm in six tetrahedra each."""
+    """Returns vertices and tetrahedra of a bar of cubes of 1 cm, six tetrahedra each."""
     nx, n = along + 1, across + 1
     k, j, i = np.meshgrid(range(n), range(n), range(nx), indexing="ij")
     vertices = 0.01 * np.stack([i, j, k], axis=-1).reshape(-1, 3)
@@ -84,7 +84,7 @@ def bar(along: int, across: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def restricted(triple: tuple, free: np.ndarray) -> scipy.sparse.csr_matrix:
-    """Rows and columns of the free nodes."""
+    """Returns the rows and columns of the free nodes."""
     matrix = scipy.sparse.csr_matrix(triple)
     rows = (3 * free[:, None] + np.arange(3)).ravel()
     if matrix.shape[0] == 3 * free.size:

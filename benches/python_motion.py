@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Measures how far the default method's flesh swings beside exact flesh (`neohookean`), on an arm whose bones are moved: how hard they stop, how
-large the arm is, how many frames a second, how fast it whirls; and what a frame costs, on finer and finer lattices too.
+"""Measures the swing of the default method's flesh against exact flesh (`neohookean`), on an arm whose bones are moved.
+
+It varies how hard the bones stop, the size of the arm, the frame rate and the speed of a whirl. It also measures the
+cost of a frame, on finer and finer lattices too.
 
     python benches/python_motion.py [TABLE ...]     of stops, sizes, rates, whirls, costs, lattices; all take a few minutes
 
-Every table says what is asked of the default method and whether it is met. Exact flesh where it fails is left blank.
+Every table states the goal of the default method and whether it is met. Cells where exact flesh fails are left blank.
 """
 
 from __future__ import annotations
@@ -25,24 +27,24 @@ import shapes
 DEFAULT, EXACT = "hyperelastic", "neohookean"
 RATE = 240.0
 MASS_DAMPING, STIFFNESS_DAMPING = 2.0, 0.004
-"""Damping of an arm of a metre, 1/s and s, where other sizes are beside it. The package's own would not do: it lets no swing last
-longer than a second and a quarter, and a giant's would."""
+"""Damping of an arm of a metre, 1/s and s, for the comparison of sizes. The package's default damping is unsuitable: it limits
+every swing to a second and a quarter, and a giant's lasts longer."""
 STILL = {"gravity": (0.0, 0.0, 0.0)}
 SPEEDS = (0.3, 0.8, 1.2, 2.0, 3.0, 8.0, 12.0)
 WITHIN = {0.3: 0.2, 0.8: 0.2, 1.2: 0.2, 2.0: 0.35}
-"""Largest difference from exact flesh by the speed, m/s, at which bones stop; beyond these the sway must only not fall."""
+"""Largest relative difference from exact flesh, by the speed at which bones stop, m/s. At higher speeds the sway must not fall."""
 SIZES, OF_SIZES, SAME_OVER_SIZES = (10.0, 1.0, 0.1), (0.3, 0.8, 1.2), 0.05
 FRAMES, SAME_OVER_FRAMES, OF_EXACT = (24.0, 30.0, 60.0), 0.03, 1.5
 NTSC, SAME_AS_NTSC = 24.0 / 1.001, 0.002
 TURNS = (1.0, 2.0, 4.0, 8.0)
 COSTS = 1.5
-"""Times the cost of warped flesh that it had before the drag was dropped: 6.6 ms a frame beside 4.2."""
+"""Largest cost over warped flesh, relative to its cost before the drag was dropped: 6.6 ms a frame against 4.2."""
 WAS_OVER_WARPED = 6.6 / 4.2
 LATTICES = (12, 18, 26, 36, 46)
-"""Cells across the arm."""
+"""Numbers of cells across the arm."""
 POWER, FINEST, SAME_MOTION = 1.3, 100.0, 1e-4
-"""Largest power of the nodes with which the cost of a frame grows; ms a frame at 5,000 nodes; and how far apart the motions by
-iterations and by factors may be, as a share of the size."""
+"""Largest exponent of the growth of a frame's cost with the nodes; largest ms a frame at 5,000 nodes; largest difference between
+the motions by iterations and by factors, as a share of the size."""
 
 
 @dataclass(frozen=True)
@@ -60,22 +62,22 @@ class Arm:
         surface = thew.Surface(vertices * self.scale, triangles)
         skeleton = thew.Skeleton(names, parents, heads * self.scale, tails * self.scale)
         lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=self.cells)
-        # Waves that run as Froude's number has it: stiffness grows with the size.
+        # Waves scale by the Froude number: stiffness grows with the size.
         material = thew.Material(young=self.young * self.scale, density=1000.0)
         flesh = np.ones(len(vertices))
         return thew.Body(surface, skeleton, lattice, material, region_weights=weights, flesh=flesh)
 
     @property
     def seconds(self) -> float:
-        """Returns the time scale against an arm of a metre."""
+        """Time scale relative to an arm of a metre."""
         return float(np.sqrt(self.scale))
 
     def settings(self) -> dict:
-        """Returns settings of `thew.Simulation` with which the motion is the same over the size, but for damping."""
+        """Returns settings of `thew.Simulation` for which the motion scales with the size, apart from damping."""
         return {"rate": max(RATE, RATE / self.seconds), **STILL}
 
     def damping(self) -> dict:
-        """Damping that is the same over the size."""
+        """Returns damping that scales with the size."""
         return {"mass_damping": MASS_DAMPING / self.seconds, "stiffness_damping": STIFFNESS_DAMPING * self.seconds}
 
 
@@ -100,12 +102,12 @@ def row(*cells: object) -> None:
 
 
 def met(good: bool) -> str:
-    """Said of a row."""
+    """Returns the last cell of a row."""
     return "yes" if good else "NO"
 
 
 def attempt(run: Callable[[], float]) -> float:
-    """Returns what `run` does; not a number where exact flesh finds no step."""
+    """Returns the result of `run`; NaN if exact flesh finds no step."""
     try:
         return run()
     except thew.ThewError:
@@ -116,14 +118,17 @@ def attempt(run: Callable[[], float]) -> float:
 
 
 def shifted(way: float) -> np.ndarray:
-    """Both bones at rest but for a shift across the arm: [2,4,4]."""
+    """Returns both bones at rest but for a shift across the arm, [2,4,4]."""
     pose = np.tile(np.eye(4), (2, 1, 1))
     pose[:, 2, 3] = way
     return pose
 
 
 def stop(arm: Arm, body: thew.Body, speed: float, method: str, **damping: float) -> float:
-    """The largest way any lattice vertex goes on, as a share of the size, after bones went sideways for a quarter of a second and stopped dead."""
+    """Returns the largest overshoot of any lattice vertex, as a share of the size, after bones move sideways and stop dead.
+
+    They move for a quarter of a second.
+    """
     settings = arm.settings()
     simulation = thew.Simulation(body, method, **settings, **damping)
     simulation.reset(shifted(0.0))
@@ -171,13 +176,16 @@ def sizes() -> None:
 
 
 def swung(seconds: np.ndarray) -> np.ndarray:
-    """The arm swung to and fro across itself, 1.4 m/s at most, its elbow bent; for two seconds, then still: [f,2,4,4]."""
+    """Returns poses of the arm swung to and fro, with its elbow bent, for two seconds, then still: [f,2,4,4].
+
+    The speed is 1.4 m/s at most.
+    """
     t = np.clip(seconds, 0.0, 2.0)
     return _poses(0.15 * (1.0 - np.cos(3.0 * np.pi * t)), 0.5 * (1.0 - np.cos(2.0 * np.pi * t)))
 
 
 def stopped(seconds: np.ndarray) -> np.ndarray:
-    """The arm carried across itself at 1.2 m/s and stopped dead after half a second, its elbow held: [f,2,4,4]."""
+    """Returns poses of the arm moved sideways at 1.2 m/s and stopped dead after half a second, with a fixed elbow: [f,2,4,4]."""
     return _poses(1.2 * np.minimum(seconds, 0.5), np.full(len(seconds), 0.3))
 
 
@@ -189,7 +197,7 @@ MOTIONS = {"swing": swung, "stop": stopped}
 
 
 def swaying(body: thew.Body, motion: str, seconds: np.ndarray, fps: float, method: str) -> np.ndarray:
-    """Returns what flesh adds to the skin in every frame, where bones stand as at `seconds`: [f,n,3]."""
+    """Returns the offsets of the flesh from the skin in every frame, with the bones as at `seconds`: [f,n,3]."""
     made = thew.simulate(body, MOTIONS[motion](seconds), fps, method=method, **STILL)
     return np.stack([np.asarray(made.offsets(frame), np.float64) for frame in range(len(seconds))])
 
@@ -203,7 +211,7 @@ def rates() -> None:
 
 
 def rates_of(motion: str, young: float) -> None:
-    """The rows of one motion of one flesh: every rate beside the finest, then the frames of 24 a second played at 23.976."""
+    """Prints the rows of one motion of one flesh: every rate against the finest, then the frames of 24 a second played at 23.976."""
     body = Arm(young=young).body()
     exact_off: dict[float, float] = {}
     for method in (EXACT, DEFAULT):
@@ -212,7 +220,7 @@ def rates_of(motion: str, young: float) -> None:
         finest = made[FRAMES[-1]]
         for fps in FRAMES[:-1]:
             off = abs(rms[fps] / rms[FRAMES[-1]] - 1.0)
-            # Every sixth of a second all of them have a frame.
+            # All of them have a frame at every sixth of a second.
             apart = np.linalg.norm(made[fps][:: round(fps / 6.0)] - finest[:: round(FRAMES[-1] / 6.0)], axis=2).max()
             path = apart / np.linalg.norm(finest, axis=2).max()
             if method == EXACT:
@@ -231,7 +239,10 @@ def rates_of(motion: str, young: float) -> None:
 
 
 def whirl(body: thew.Body, turns: float, method: str) -> float:
-    """The largest way of a lattice vertex from where its bones would have it, as a share of the size, while the arm whirls about its shoulder."""
+    """Returns the largest distance of a lattice vertex from its carried position, as a share of the size, in a whirl of the arm.
+
+    The arm turns about its shoulder.
+    """
     simulation = thew.Simulation(body, method, rate=RATE, **STILL)
     simulation.reset(shifted(0.0))
     rest, farthest, angle = body.lattice.vertices, 0.0, 0.0
@@ -276,7 +287,10 @@ def costs() -> None:
 
 
 def frame(body: thew.Body, poses: np.ndarray, **settings: object) -> tuple[float, float, np.ndarray]:
-    """Returns ms a frame by the clock and of all processors, of the quickest fifth of the frames, and the lattice's path [f,dofs,3]."""
+    """Returns ms a frame by the clock and of all processors, and the lattice's path [f,dofs,3].
+
+    The times are the 0.2 quantile over the frames.
+    """
     simulation = thew.Simulation(body, DEFAULT, **STILL, **settings)
     simulation.reset(poses[0])
     taken, path = [], []

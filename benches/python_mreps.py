@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Medial models against their goals: fits to surfaces and volumes, coordinates there and back, limbs of real characters.
 
-Peers in the same run: the same distances from the surface by scipy's k-d tree (what any fit needs at each step), and scipy's Gaussian
-filter (what any multi-scale fit to a volume begins with). Real limbs, where THEW_DATA has characters, are all unbranched chains of bones
-that carry skin. One thread: RAYON_NUM_THREADS=1.
+Peers in the same run: the same distances from the surface by scipy's k-d tree (which any fit needs at each step), and
+scipy's Gaussian filter (with which any multi-scale fit to a volume begins). Real limbs, if THEW_DATA has characters,
+are all unbranched chains of bones that carry skin. One thread: RAYON_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import glb
 import test_mrep as shapes
 from shapes import hanging_turned
 
-#: Whose limbs are bent: it takes minutes a character.
+#: Characters whose limbs are bent: it takes minutes each.
 BENT = ("m2m_human", "Fox", "m2m_horse", "m2m_spider")
 CHARACTERS = (
     *("m2m_human", "mh_male_heavy", "sintel_m2m", "kaykit_manny", "RiggedFigure", "m2m_horse", "m2m_dragon"),
@@ -91,7 +91,7 @@ def volumes() -> None:
 
 
 def chains(skeleton, weights):
-    """Names of bones in unbranched rows that carry skin."""
+    """Yields the indices of bones in unbranched chains that carry skin."""
     parents, carries = skeleton.parents, weights.sum(0) > 0
     kids = [[j for j in np.flatnonzero(parents == i) if carries[j]] for i in range(len(parents))]
     for first in np.flatnonzero(carries):
@@ -105,7 +105,7 @@ def chains(skeleton, weights):
 
 
 def characters(names=None):
-    """(name, character, its skeleton with tails that mean something) of those that are there."""
+    """Yields (name, character, its skeleton with refitted tails) of those present."""
     data = os.environ.get("THEW_DATA")
     for name in (names or CHARACTERS) if data else ():
         file = Path(data) / "characters" / f"{name}.glb"
@@ -115,7 +115,7 @@ def characters(names=None):
 
 
 def fitted(c, skeleton, chain, **options):
-    """(seconds, fit) of a tube along a chain with its hubs held, None where there is none."""
+    """Returns (seconds, fit) of a tube along a chain with its hubs held; `None` if there is no such tube."""
     bones = [skeleton.names[b] for b in chain]
     try:
         start = thew.MRep.from_skeleton(c.surface, skeleton, c.weights, bones)
@@ -158,7 +158,7 @@ def limbs() -> None:
 
 
 def whole(c, skeleton):
-    """(chains, a model of the tubes along them) of a character."""
+    """Returns (chains, a model of the tubes along them) of a character."""
     made = [(chain, fitted(c, skeleton, chain, stages=["atoms"])) for chain in chains(skeleton, c.weights)]
     made = [(chain, fit[1].mrep) for chain, fit in made if fit]
     return [chain for chain, _ in made], thew.MRep.join([m for _, m in made], names=[str(i) for i in range(len(made))])
@@ -182,7 +182,7 @@ def poured() -> None:
 
 
 def inverted(body, skeleton, bone: int, axis) -> int:
-    """Cells turned over when all below a joint has been turned by 46 degrees about an axis, in the default method."""
+    """Returns the number of inverted cells after everything below a joint was turned by 46 degrees, in the default method."""
     simulation = thew.Simulation(body, gravity=[0, 0, 0])
     simulation.reset(np.stack([np.eye(4)] * len(skeleton.names)))
     for step in range(1, 25):
@@ -192,7 +192,7 @@ def inverted(body, skeleton, bone: int, axis) -> int:
 
 
 def bent() -> None:
-    """Every joint of every poured limb, up and down across the limb, which is harder than joints are bent in clips."""
+    """Bends every joint of every poured limb up and down across the limb, which is harder than joints are bent in clips."""
     print("| character | bends | with cells turned over, poured | most cells | tetrahedra alone | most cells |")
     print("|---|---|---|---|---|---|")
     for name, c, skeleton in characters(BENT):

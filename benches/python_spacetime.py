@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Spacetime control against its goals: splines beside a banded solver of scipy, the paper's block and dinosaur in size.
+"""Spacetime control against its goals: splines against a banded solver of scipy, the paper's block and dinosaur in size.
 
-The splines' peer solves each mode's tridiagonal system of slopes (Hermite elements, cubic: what it costs without any of the
-exponentials) by `scipy.linalg.solveh_banded`, all modes in one call per mode as a user would write it. Sheets stand for the paper's meshes:
-28,000 vertices, 11 keyframes, 5 segments with a fixed border; 450 vertices in full. Run alone for figures; one thread: RAYON_NUM_THREADS=1.
+The splines' peer solves each mode's tridiagonal system of slopes (Hermite elements, cubic: the cost without any of the
+exponentials) by `scipy.linalg.solveh_banded`, in one call per mode as a user would write it. Sheets stand for the
+paper's meshes: 28,000 vertices, 11 keyframes, 5 segments with a fixed border; 450 vertices in full. Run alone for
+figures; one thread: RAYON_NUM_THREADS=1.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Table 1 of [choi2003]: the paper's five bodies, Thew beside plain numpy and scipy in the same run."""
+"""Table 1 of [choi2003]: the paper's five bodies, Thew against plain numpy and scipy in the same run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ YOUNG, POISSON, DENSITY = 1e5, 0.4, 1000.0
 STEP = 1.0 / 30.0
 GRAVITY = (0.0, 0.0, -9.81)
 LEAST_SECONDS = 0.3
-"""A timing is the median over at least this long and at least five repetitions."""
+"""Minimum duration of a timing, s. It is the median over at least five repetitions."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Case:
 
 
 def cases() -> list[Case]:
-    """The paper's rows; its numbers are FEM, modal analysis, ODE and constraints, on a Pentium 4 of 3.2 GHz."""
+    """Returns the paper's rows. Its numbers are FEM, modal analysis, ODE and constraints, on a Pentium 4 of 3.2 GHz."""
     return [
         whole("Bar", models.bar(), models.bar_surface(), 0, 8, 1, 1, (0.046, 0.063, 0.001, 0.001)),
         filled("Potbelly", models.potbelly(1026), 363, 16, 3, 1, (0.062, 0.484, 0.001, 0.001)),
@@ -52,27 +52,27 @@ def cases() -> list[Case]:
 
 
 def whole(name, tets, surface, axis, *rest) -> Case:
-    """A body whose tetrahedra are a grid, held at the low end of an axis."""
+    """Returns a body whose tetrahedra are a grid, held at the low end of an axis."""
     along = np.asarray(tets.vertices)[:, axis]
     return Case(name, tets, surface, along < along.min() + 1e-9, *rest)
 
 
 def filled(name, surface, nodes, *rest) -> Case:
-    """A body filled under its surface, held by its lowest twelfth."""
+    """Returns a body filled under its surface, held by its lowest twelfth."""
     tets = thew.TetMesh.fill(thew.Surface(surface.vertices, surface.triangles), nodes=nodes)
     height = np.asarray(tets.vertices)[:, 2]
     return Case(name, tets, surface, height < height.min() + np.ptp(height) / 12.0, *rest)
 
 
 def dinosaur() -> models.Shape:
-    """The shared model of 28,098 vertices where there is one, else our own of as many."""
+    """Returns the shared model of 28,098 vertices if it is present, or else our own with the same number."""
     folder = os.environ.get("THEW_DATA")
     file = Path(folder) / "meshes" / "dinosaur_apatosaurus_28098.obj" if folder else None
     if file is None or not file.is_file():
         return models.dinosaur(28098)
     lines = [line.split() for line in file.read_text().splitlines()]
     vertices = np.array([line[1:4] for line in lines if line[:1] == ["v"]], float)
-    # Y is up in such files; to 3.7 m from nose to tail.
+    # Y is up in such files. The result is 3.7 m from nose to tail.
     vertices = vertices[:, [0, 2, 1]] * [1.0, -1.0, 1.0]
     faces = [[int(corner.split("/")[0]) - 1 for corner in line[1:]] for line in lines if line[:1] == ["f"]]
     triangles = [(face[0], face[i], face[i + 1]) for face in faces for i in range(1, len(face) - 1)]
@@ -80,7 +80,7 @@ def dinosaur() -> models.Shape:
 
 
 def median(call: Callable[[], object]) -> float:
-    """Seconds of one call."""
+    """Returns the median seconds of one call."""
     spent: list[float] = []
     while len(spent) < 5 or sum(spent) < LEAST_SECONDS:
         begun = time.perf_counter()
@@ -90,7 +90,7 @@ def median(call: Callable[[], object]) -> float:
 
 
 def constraints(case: Case, nodes: np.ndarray) -> dict:
-    """Nodes far from one another and from what is held, pulled by a twentieth of the size and turned by 0.3."""
+    """Returns constraints at nodes far from one another and from the held ones: a shift of a twentieth of the size and a turn of 0.3."""
     size = float(np.linalg.norm(np.ptp(nodes, axis=0)))
     chosen: list[int] = []
     distance = np.linalg.norm(nodes[:, None] - nodes[case.held].mean(axis=0), axis=2).ravel()
@@ -107,7 +107,7 @@ def constraints(case: Case, nodes: np.ndarray) -> dict:
 
 
 def ours(case: Case) -> tuple[list[float], thew.Modes]:
-    """Seconds of Thew: matrices, matrices and modes, step, step with constraints, surface."""
+    """Returns seconds of Thew (matrices, matrices and modes, step, step with constraints, surface), and the modes."""
     material = thew.Material(YOUNG, POISSON, DENSITY)
     fem = median(lambda: (case.tets.stiffness(material), case.tets.mass(material)))
     analysis = median(lambda: thew.modes(case.tets, case.modes, material, fixed=case.held))
@@ -124,7 +124,7 @@ def ours(case: Case) -> tuple[list[float], thew.Modes]:
 
 
 def theirs(case: Case) -> list[float]:
-    """The same of plain numpy and scipy."""
+    """Returns the same seconds for plain numpy and scipy."""
     nodes, tets = np.asarray(case.tets.vertices), np.asarray(case.tets.tets)
 
     def matrices():
@@ -137,7 +137,7 @@ def theirs(case: Case) -> list[float]:
     free, bound = (plain.Simulation(modes, STEP, "semi_implicit", True, GRAVITY, (1.0, 0.002)) for _ in range(2))
     bound.constrain(**constraints(case, nodes))
     carrier = bodies.Carrier(nodes, tets, case.surface.vertices)
-    # Displacement and rotation of every mode at every vertex, ready for one product each.
+    # Displacements and rotations of all modes at all vertices, as one matrix each.
     phi = np.concatenate([carrier(shape)[None] for shape in modes.shapes]).reshape(case.modes, -1).T.astype(np.float32)
     psi = np.concatenate([carrier(turn)[None] for turn in modes.rotations]).reshape(case.modes, -1).T.astype(np.float32)
 

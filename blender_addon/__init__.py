@@ -5,17 +5,17 @@
 
 Each folder is a wing. A wing imports only from those above it in this table:
 
-| wing | what it knows |
+| wing | contents |
 | --- | --- |
 | `logic/` | plain Python: spaces, key names and curves, tasks, sentences; no Blender |
-| `saved/` | what is saved in the .blend; the scene's units as metres and seconds |
+| `saved/` | properties saved in the .blend; the scene's units as metres and seconds |
 | `scene/` | the only places that touch mesh and armature data |
-| `rigs/` | saved rigs as native ones, what they hang on, what moves their controls, files |
+| `rigs/` | saved rigs as native ones, their attachments, drivers and files |
 | `live/` | the live native objects, rebuilt when their inputs change; playback, load, undo, render |
-| `edit/` | the character under the hand: where its skin is, what is put on it, pulled, softened |
-| `bake/` | bakes in rest and in posed space, Finish Bake, what exporters ask and what they would do wrong |
-| `ui/` | panels, and what is drawn into the 3D view |
-| `operators/` | what the artist presses |
+| `edit/` | edits of the character in the 3D view: placing, pulling, softening, limbs, keyframes |
+| `bake/` | bakes in rest and in posed space, Finish Bake, hooks of exporters and warnings before exports |
+| `ui/` | panels and overlays of the 3D view |
+| `operators/` | operators: the buttons that the artist presses |
 """
 
 from . import cli, operators

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Without a window: a bake, and characters on their way to machines without Blender and back.
+"""Commands without a window: bake, and export of characters to machines without Blender.
 
     blender --command thew bake FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--space rest|posed]
                                      [--target T] [--clip CLIP ...] [--finish] [--scripts] [--json] [--threads N]
@@ -7,11 +7,11 @@
     blender --command thew export FILE [--object NAME] [--frames A B] [--method M] [--modes N] [--scripts] [--json]
                                        [--threads N] [--out FOLDER]
 
-`bake`: every character gets flesh as a whole, as one press in the window gives it: its bodies are simulated and baked, what else
-its armature moves rides along; keyframed flesh is baked as it is. Lines are printed for each; the file is saved. With clips the
-meshes they were made for are baked from them, and nothing is simulated. `export`: every body is written as a shot, which
-`python -m thew simulate` turns into a clip; the file stays as it is. The exit status is 0 where all was done, 1 where nothing
-was, 3 where some meshes failed and the others were saved.
+`bake` adds flesh to every character as a whole, as one press in the window does. Its bodies are simulated and baked,
+and other meshes on its armature ride along; keyframed flesh is baked as it is. Lines are printed for each mesh, and the
+file is saved. With clips, the meshes they were made for are baked from them, and nothing is simulated. `export` writes
+every body as a shot, which `python -m thew simulate` turns into a clip; the file stays as it is. The exit status is 0
+if everything succeeded, 1 if nothing did, and 3 if some meshes failed and the others were saved.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ from .scene.files import save
 
 @dataclass
 class Line:
-    """What is said about one mesh."""
+    """The report on one mesh."""
 
     name: str
     text: str
     done: bool
-    notes: list[str] = field(default_factory=list)  # what else there is to say, sentences
+    notes: list[str] = field(default_factory=list)  # further sentences
     seconds: float = 0.0
-    file: str = ""  # that was written for it
-    left: bool = False  # it was not meant: it keeps its plain skin beside the bodies of its character
+    file: str = ""  # the file written for it
+    left: bool = False  # it keeps its plain skin on purpose, beside the bodies of its character
 
     def as_json(self) -> str:
-        """All of it on one line."""
+        """Returns the report as one line of JSON."""
         return json.dumps(asdict(self), ensure_ascii=False)
 
     def __str__(self) -> str:
@@ -66,13 +66,12 @@ def bake_file(
     say=print, method: str | None = None, modes: int | None = None, space: str | None = None, finished: bool = False,
     scripts: bool = False, clips: list[str | Path] | None = None, into: str = targets.TARGETS[0].key,
 ) -> list[Line]:  # fmt: skip
-    """Open `file`, bake every character mesh (or the one called `name`), save as `out` or over `file`.
+    """Opens `file`, bakes every character mesh (or the one called `name`), and saves as `out` or over `file`.
 
-    `method`, `modes` and `space` replace the settings that the file has; `finished`: only the keys are left of the flesh;
-    `scripts`: the file's scripts and Python drivers run; `clips`: files of clips, of which each is baked on the mesh that it
-    was exported from, or a single one on `name`; `into`: the bake target. A mesh that cannot be baked gets a line that says why, and the others
-    go on. Raises `Refusal` when a file cannot be
-    opened, nothing could be baked, or the result cannot be saved.
+    `method`, `modes` and `space` replace the file's settings. `finished`: of the flesh only the keys are left.
+    `scripts`: the file's scripts and Python drivers run. `clips`: files of clips, each baked on the mesh that it was
+    exported from, or a single one on `name`. `into`: the bake target. A mesh that cannot be baked gets a line that says
+    why, and the others go on. Raises `Refusal` if a file cannot be opened, nothing could be baked, or the result cannot be saved.
     """
     file = Path(file)
     check_place(Path(out) if out else file)
@@ -93,7 +92,7 @@ def bake_file(
         say(line)
         lines.append(line)
     for obj, line in zip(meshes, lines, strict=True) if finished else ():
-        if line.done:  # after all were baked: what is simulated together needs the flesh of the others
+        if line.done:  # after all were baked: meshes that are simulated together need each other's flesh
             finish_one(obj, line, say)
     if not any(line.done for line in lines):
         raise Refusal(f"Nothing in {file} could be baked, so nothing was saved")
@@ -102,7 +101,7 @@ def bake_file(
 
 
 def check_place(path: Path) -> None:
-    """Refuse, before any work, a file that nothing can be saved to."""
+    """Refuses, before any work, a file that cannot be saved to."""
     folder = path.resolve().parent
     if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
         what = "is a folder" if path.is_dir() else "is not in a folder that can be written to"
@@ -110,19 +109,19 @@ def check_place(path: Path) -> None:
 
 
 def goes_along(obj, scene) -> bool:
-    """Whether an object is baked along with the body that it rides on."""
+    """Returns whether an object is baked along with the body that it rides on."""
     body = obj.thew.body if obj.thew.made.rides else None
     return body is not None and body.thew.made.flesh and body.name in scene.objects
 
 
 def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters: bool) -> dict[str, Line]:
-    """Flesh before anything is simulated, for those that are simulated together need that of the others.
+    """Adds flesh to all meshes before anything is simulated: those that are simulated together need each other's flesh.
 
-    `characters`: whole ones, as one press in the window takes them; else for the meshes alone. Gives, by name, what is said of those
-    that get none.
+    `characters`: treats whole characters, as one press in the window does, otherwise only the meshes. Returns, by name,
+    the reports on meshes that get no flesh.
     """
     failed: dict[str, Line] = {}
-    for obj in sorted(meshes, key=lambda obj: not whole.is_seen(obj, view_layer)):  # what is hidden is taken by itself
+    for obj in sorted(meshes, key=lambda obj: not whole.is_seen(obj, view_layer)):  # hidden meshes come last
         made, armature = obj.thew.made, reading.armature_of(obj)
         if made.flesh or made.rides or made.keyframed or obj.name in failed:
             continue
@@ -146,7 +145,7 @@ def add_flesh(meshes: list[bpy.types.Object], scene, view_layer, say, characters
 
 
 def finish_one(obj, line: Line, say) -> None:
-    """Finish a bake; what goes wrong is said, and noted in its `line`."""
+    """Finishes a bake. A failure is printed, and recorded in its `line`."""
     try:
         finishing.finish_bake(obj)
     except EXPECTED as error:
@@ -158,9 +157,9 @@ def export_file(
     file: str | Path, name: str | None = None, frames: tuple[int, int] | None = None, out: str | Path | None = None,
     say=print, method: str | None = None, modes: int | None = None, scripts: bool = False,
 ) -> list[Line]:  # fmt: skip
-    """Open `file` and write every character mesh (or the one called `name`) as a shot into the folder `out` (None: beside it).
+    """Opens `file` and writes every character mesh (or the one called `name`) as a shot into the folder `out` (`None`: beside it).
 
-    The rest is as of `bake_file`, but that `file` is not saved; what rides on a body has no shot of its own.
+    The other arguments are those of `bake_file`. `file` is not saved. A rider has no shot of its own.
     """
     file = Path(file)
     folder = Path(out) if out else file.parent
@@ -175,7 +174,7 @@ def export_file(
     for obj in meshes:
         configure(obj, method, modes)
     failed = add_flesh(meshes, scene, view_layer, say, name is None)
-    # Its body carries what rides.
+    # Riders are carried by their body.
     meshes = [obj for obj in meshes if name is not None or not obj.thew.made.rides]
     for obj in meshes:
         path = folder / shot_name(file, obj.name, taken)
@@ -188,7 +187,7 @@ def export_file(
 
 
 def opened(file: Path, scripts: bool, say) -> None:
-    """Open a .blend; a `Refusal` when that cannot be."""
+    """Opens a .blend. Raises a `Refusal` if that fails."""
     if not file.is_file():
         raise Refusal(f"There is no file {file}: check its path")
     try:
@@ -200,7 +199,7 @@ def opened(file: Path, scripts: bool, say) -> None:
 
 
 def configure(obj, method: str | None, modes: int | None) -> None:
-    """Settings that are given replace those of the file."""
+    """Replaces settings of the file by those on the command line."""
     if method is not None:
         obj.thew.method = method
     if modes is not None:
@@ -208,7 +207,7 @@ def configure(obj, method: str | None, modes: int | None) -> None:
 
 
 def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
-    """For each mesh, by name, what lets its flesh show the clip in a file."""
+    """Returns, by the mesh's name, the function that makes its flesh show the clip in a file."""
     if name is not None and len(clips) > 1:
         raise Refusal(
             f"There are {len(clips)} clips for the one object “{name}”: give one of them, or leave --object out"
@@ -226,7 +225,7 @@ def making_of(clips: list[Path], name: str | None) -> dict[str, baking.Making]:
 
 
 def made_for(scene, makings: dict[str, baking.Making], name: str | None) -> list[bpy.types.Object]:
-    """The meshes that clips were made for, or the one called `name`."""
+    """Returns the meshes that clips were made for, or the one called `name`."""
     gone = [mesh for mesh in makings if name is None and mesh not in scene.objects]
     if gone:
         raise Refusal(
@@ -236,7 +235,7 @@ def made_for(scene, makings: dict[str, baking.Making], name: str | None) -> list
 
 
 def shot_name(file: Path, name: str, taken: set[str]) -> str:
-    """What the shot of the mesh `name` is called: no two alike, whatever a system makes of case and signs."""
+    """Returns a file name for the shot of the mesh `name`, unique even on systems that ignore case."""
     plain = f"{file.stem}.{re.sub(r'[^0-9A-Za-z_-]+', '_', name)}"
     found, number = f"{plain}.shot.thew", 2
     while found.lower() in taken:
@@ -246,7 +245,7 @@ def shot_name(file: Path, name: str, taken: set[str]) -> str:
 
 
 def chosen(scene, name: str | None) -> list[bpy.types.Object]:
-    """The meshes to bake: the one called `name`, or all that an armature deforms."""
+    """Returns the meshes to bake: the one called `name`, or all with an Armature modifier or keyframed flesh."""
     if name is not None:
         obj = scene.objects.get(name)
         if obj is None:
@@ -260,12 +259,12 @@ def chosen(scene, name: str | None) -> list[bpy.types.Object]:
 
 
 def skinned(obj) -> bool:
-    """Whether a mesh has an Armature modifier."""
+    """Returns whether a mesh has an Armature modifier."""
     return any(modifier.type == "ARMATURE" for modifier in obj.modifiers)
 
 
 def export_one(obj, scene, view_layer, frames: tuple[int, int] | None, path: Path) -> Line:
-    """Write the shot of a mesh with flesh, and tell."""
+    """Writes the shot of a mesh with flesh and returns its report."""
     began = time.perf_counter()
     try:
         if obj.thew.made.rides:
@@ -289,7 +288,7 @@ def bake_one(
     made: baking.Making | None = None,
     into: str = targets.TARGETS[0].key,
 ) -> Line:
-    """Add flesh where there is none yet, bake (from the clip that `made` shows), and tell."""
+    """Adds flesh if necessary, bakes (from the clip that `made` shows), and returns the report."""
     began = time.perf_counter()
     try:
         if not (obj.thew.made.flesh or obj.thew.made.rides or obj.thew.made.keyframed):
@@ -315,7 +314,7 @@ def bake_one(
 
 
 def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
-    """What is said of a motion through shape keys that was baked."""
+    """Returns the report on a baked motion through shape keys."""
     motion = keyframed.register.known(obj).motion
     text = (
         f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
@@ -325,7 +324,7 @@ def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
 
 
 def own_motion(flesh) -> tuple[float, float]:
-    """The distance to the skinned shape over time, root mean square and most, as shares of the size."""
+    """Returns the distance to the skinned shape over time, root mean square and maximum, as shares of the size."""
     size = float(flesh.surface.size)
     shown = range(flesh.clip_end - flesh.clip_start + 1)
     squares = [(flesh.clip.offsets(index) ** 2).sum(axis=1) for index in shown]
@@ -334,10 +333,10 @@ def own_motion(flesh) -> tuple[float, float]:
 
 
 def main(words: list[str]) -> int:
-    """Run the command with its words; the exit status: 0 where all was done, 1 where nothing was, 3 where some meshes failed."""
+    """Runs the command. Returns the exit status: 0 if everything succeeded, 1 if nothing did, 3 if some meshes failed."""
     arguments = parser().parse_args(words)
     if arguments.threads is not None:
-        os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # asked when the first work is shared out
+        os.environ["RAYON_NUM_THREADS"] = str(arguments.threads)  # read when the first parallel work starts
 
     def say(line: Line | str) -> None:
         if not arguments.json:

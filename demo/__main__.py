@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Install the extension into a clean Blender, give characters flesh, bake, save, and show the difference.
+"""Installs the extension into a clean Blender, gives characters flesh, bakes, saves, and shows the difference.
 
 Run by `build.py demo` with the Python of the bpy environment and BLENDER_USER_RESOURCES set to an empty folder.
 """
@@ -19,7 +19,7 @@ from demo.extension import Clock, activate, install
 
 WIDTH, HEIGHT = 640, 360
 PER_CLIP = 4
-"""Pictures of a clip on the contact sheet."""
+"""Number of pictures of a clip on the contact sheet."""
 
 
 def main() -> int:
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def ours(options: argparse.Namespace) -> list[list[Path]]:
-    """Every clip of our own characters."""
+    """Renders every clip of our own characters. Returns the pictures in rows."""
     rows = []
     for name, clips in own.CLIPS.items():
         for clip in clips:
@@ -60,7 +60,7 @@ def ours(options: argparse.Namespace) -> list[list[Path]]:
 
 
 def foreign(options: argparse.Namespace) -> list[list[Path]]:
-    """One clip of a given file."""
+    """Renders one clip of a given file. Returns the pictures in rows."""
     characters.open_file(options.input)
     meshes = characters.skinned_meshes()
     if not meshes:
@@ -75,7 +75,7 @@ def foreign(options: argparse.Namespace) -> list[list[Path]]:
 def take(
     meshes: list[bpy.types.Object], title: str, options: argparse.Namespace, pictures_per_row: int = PER_CLIP
 ) -> list[Path]:
-    """Add flesh, simulate, bake, save, measure and render; the pictures for the sheet."""
+    """Adds flesh, simulates, bakes, saves, measures and renders. Returns the pictures for the sheet."""
     scene = bpy.context.scene
     start, end = scene.frame_start, scene.frame_end
     print(f"{title}: frames {start} to {end}")
@@ -100,7 +100,7 @@ def take(
 
 
 def give_flesh(obj: bpy.types.Object, start: int, end: int, cells: int) -> np.ndarray | None:
-    """Thew's three operators on one mesh; its own motion per frame in metres, None when it was refused."""
+    """Runs Thew's three operators on one mesh. Returns its own motion per frame in metres, `None` if it was refused."""
     activate(obj)
     seconds: dict[str, float] = {}
     try:
@@ -119,7 +119,7 @@ def give_flesh(obj: bpy.types.Object, start: int, end: int, cells: int) -> np.nd
 
 
 def skinned_copy(obj: bpy.types.Object) -> bpy.types.Object:
-    """The mesh as it is now, moved by the same armature, in no scene yet."""
+    """Returns a copy of the mesh as it is, moved by the same armature, not linked to a scene."""
     copy = obj.copy()
     copy.data = obj.data.copy()
     copy.name = f"{obj.name} skinned only"
@@ -127,7 +127,7 @@ def skinned_copy(obj: bpy.types.Object) -> bpy.types.Object:
 
 
 def set_stage(meshes: list[bpy.types.Object], plain: list[bpy.types.Object], start: int, end: int, engine: str) -> None:
-    """Put the skinned copies beside the originals, and ground, lights and camera around both."""
+    """Puts the skinned copies beside the originals, and ground, lights and camera around both."""
     scene = bpy.context.scene
     shapes = {}
     for frame in range(start, end + 1):
@@ -153,7 +153,7 @@ def set_stage(meshes: list[bpy.types.Object], plain: list[bpy.types.Object], sta
 
 
 def beside_itself(plain: list[bpy.types.Object], aside: np.ndarray) -> None:
-    """Show objects that are in no scene, moved by `aside`, through an instance of their collection."""
+    """Shows objects that are not in a scene, moved by `aside`, through an instance of their collection."""
     collection = bpy.data.collections.new("Skinned only")
     for copy in plain:
         collection.objects.link(copy)
@@ -164,7 +164,7 @@ def beside_itself(plain: list[bpy.types.Object], aside: np.ndarray) -> None:
 
 
 def smoothed(path: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
-    """The path averaged over half a second each way, its height held, so that the camera does not bounce."""
+    """Returns the path averaged over half a second each way at constant height, so that the camera does not bounce."""
     frames = sorted(path)
     points = np.array([path[frame] for frame in frames])
     reach = 12

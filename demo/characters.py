@@ -9,15 +9,15 @@ import bpy
 import numpy as np
 
 LONGEST_CLIP = 120
-"""Frames; longer clips of foreign files are shown up to here."""
+"""Maximum number of frames shown of foreign files' clips."""
 
 
 class Unusable(Exception):
-    """A file that the demo can do nothing with; the message says why and what to do."""
+    """A file that the demo cannot use. The message says why and what to do."""
 
 
 def open_file(path: Path) -> None:
-    """Open a .blend or import a glTF or FBX into an empty scene."""
+    """Opens a .blend, or imports a glTF or FBX into an empty scene."""
     if not path.is_file():
         raise Unusable(f"There is no file {path}.")
     kind = path.suffix.lower()
@@ -40,13 +40,13 @@ def open_file(path: Path) -> None:
 
 
 def empty_scene() -> None:
-    """Nothing but a scene at 24 frames per second; keeps the add-on enabled."""
+    """Loads an empty scene at 24 frames per second. Keeps the extension enabled."""
     bpy.ops.wm.read_homefile(use_empty=True)
     bpy.context.scene.render.fps, bpy.context.scene.render.fps_base = 24, 1.0
 
 
 def skinned_meshes() -> list[bpy.types.Object]:
-    """Visible meshes with an Armature modifier and vertex groups, in order of name."""
+    """Returns the visible meshes with an Armature modifier and vertex groups, sorted by name."""
     found = []
     for obj in bpy.context.view_layer.objects:
         armed = any(m.type == "ARMATURE" and m.object for m in obj.modifiers)
@@ -56,17 +56,17 @@ def skinned_meshes() -> list[bpy.types.Object]:
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object:
-    """The armature that moves a mesh."""
+    """Returns the armature that moves a mesh."""
     return next(m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object)
 
 
 def clips() -> list[str]:
-    """The names of all actions that move bones, in order."""
+    """Returns the sorted names of all actions that move bones."""
     return sorted(action.name for action in bpy.data.actions if _moves_bones(action))
 
 
 def choose_clip(armatures: list[bpy.types.Object], wanted: str | None) -> str:
-    """Put one action on the armatures, set the scene's range to it, and return its name."""
+    """Assigns one action to the armatures, sets the scene's range to it, and returns its name."""
     actions = [bpy.data.actions[name] for name in clips()]
     if not actions:
         raise Unusable("There is no animation of bones in this file.")
@@ -90,7 +90,7 @@ def choose_clip(armatures: list[bpy.types.Object], wanted: str | None) -> str:
 
 
 def evaluated_positions(obj: bpy.types.Object) -> np.ndarray:
-    """World positions of the evaluated mesh, [n, 3]."""
+    """Returns the world positions of the evaluated mesh, [n, 3]."""
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     mesh = evaluated.data
     flat = np.empty(3 * len(mesh.vertices), np.float32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The extension in a clean Blender: installed as by dragging its zip into the window, and used as by its buttons."""
+"""The extension in a clean Blender: installs its zip as a drag into the window would, and uses its buttons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MODULE = "bl_ext.user_default.thew"
 
 
 def install(extension: Path) -> None:
-    """Install and enable the zip; BLENDER_USER_RESOURCES should name an empty folder."""
+    """Installs and enables the zip. BLENDER_USER_RESOURCES should name an empty folder."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.extensions.package_install_files(
         filepath=str(extension.resolve()), repo="user_default", enable_on_install=True, overwrite=True
@@ -23,18 +23,18 @@ def install(extension: Path) -> None:
 
 
 def addon(name: str):
-    """A module of the extension that is enabled, installed from a zip or taken from the source folder."""
+    """Returns a module of the enabled extension, installed from a zip or from the source folder."""
     module = MODULE if MODULE in bpy.context.preferences.addons else "thew_addon"
     return importlib.import_module(f"{module}.{name}")
 
 
 def flesh_of(obj: bpy.types.Object):
-    """The add-on's live objects behind a mesh."""
+    """Returns the extension's live objects behind a mesh."""
     return addon("live.session").register.flesh(obj)
 
 
 def activate(obj: bpy.types.Object) -> None:
-    """Make `obj` the one that operators work on."""
+    """Makes `obj` the active object, on which operators work."""
     view_layer = bpy.context.view_layer
     for other in view_layer.objects:
         other.select_set(other == obj)
@@ -42,7 +42,7 @@ def activate(obj: bpy.types.Object) -> None:
 
 
 class Clock:
-    """Notes the seconds of a `with` block in a dictionary."""
+    """A context manager that stores the seconds of its `with` block in a dictionary."""
 
     def __init__(self, seconds: dict[str, float], name: str) -> None:
         self.seconds, self.name = seconds, name

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What is said about one mesh with flesh: sizes, times, and how far and how much of its own accord it moves.
+"""Measurements of one mesh with flesh: sizes, times, and its motion relative to skin and equilibrium.
 
-All lengths are taken in the core's metres and told in percent of the body's size, the diagonal of its rest
-bounding box.
+All lengths are measured in the core's metres and reported in percent of the body's size, the diagonal of its rest bounding box.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from demo.extension import flesh_of
 
 @dataclass
 class Measures:
-    """One mesh over one clip. Lengths are fractions of the size."""
+    """Measurements of one mesh over one clip. Lengths are fractions of the size."""
 
     name: str
     vertices: int
@@ -26,13 +25,13 @@ class Measures:
     frames: int
     seconds: dict[str, float]
     size: float
-    """Metres."""
+    """Size of the body, metres."""
     closed: bool
     volume_low: float
     volume_high: float
     """Least and greatest volume over the clip, as fractions of the rest volume."""
     own: np.ndarray
-    """Per frame: rms distance of the moving shape from the static equilibrium at the same pose."""
+    """RMS distance of the moving shape from the static equilibrium at the same pose, for each frame."""
     static_skin: float
     """Mean distance of the static equilibrium from the skinned pose, over clip and vertices."""
     far_skin: float
@@ -47,7 +46,7 @@ class Measures:
         return float(np.sqrt(np.mean(self.own**2)))
 
     def line(self) -> str:
-        """The one line that the demo prints."""
+        """Returns the line that the demo prints."""
         volume = f"{100 * (self.volume_low - 1):+.1f}…{100 * (self.volume_high - 1):+.1f} %" if self.closed else "open"
         return (
             f"{self.name}: {self.cells} cells, {self.vertices} vertices, {sum(self.seconds.values()):.1f} s for "
@@ -57,7 +56,7 @@ class Measures:
 
 
 def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
-    """Measure a mesh whose clip was simulated; to be called before anything changes its settings."""
+    """Measures a mesh whose clip was simulated. Must be called before anything changes its settings."""
     import thew
 
     flesh = flesh_of(obj)
@@ -104,13 +103,13 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
 
 
 def signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
-    """Volume under a closed surface, by the divergence theorem about its centre."""
+    """Returns the volume inside a closed surface, by the divergence theorem about its centre."""
     corners = (vertices - vertices.mean(axis=0))[triangles]
     return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0)
 
 
 def _skinned(weights: np.ndarray, maps: np.ndarray, homogeneous: np.ndarray) -> np.ndarray:
-    """Linear blend skinning in metres; a vertex without weights stays."""
+    """Returns the linear blend skinning in metres. A vertex without weights stays."""
     total = weights.sum(axis=1)
     share = np.divide(weights, total[:, None], out=np.zeros_like(weights), where=total[:, None] > 0.0)
     each = np.einsum("bij,nj->bni", maps[:, :3], homogeneous)

@@ -13,7 +13,7 @@ GAP = 6
 
 
 def works(engine: str, scratch: Path) -> bool:
-    """Whether a tiny picture can be rendered; called in a process of its own, for a bad OpenGL may end it."""
+    """Returns whether a tiny picture can be rendered. Called in its own process, because a broken OpenGL may end it."""
     bpy.ops.wm.read_factory_settings(use_empty=False)
     scene = bpy.context.scene
     scene.render.engine = engine
@@ -24,7 +24,7 @@ def works(engine: str, scratch: Path) -> bool:
 
 
 def render(frames: list[int], folder: Path) -> dict[int, Path]:
-    """Render the scene's camera at `frames`; the files, by frame."""
+    """Renders the scene's camera at `frames`. Returns the files by frame."""
     folder.mkdir(parents=True, exist_ok=True)
     scene = bpy.context.scene
     files = {}
@@ -37,7 +37,10 @@ def render(frames: list[int], folder: Path) -> dict[int, Path]:
 
 
 def film_strip(motion: np.ndarray, frames: list[int], start: int, count: int, apart: int = 5) -> list[int]:
-    """Of `frames`, `count` about `apart` frames apart, where the flesh moves most by itself; `motion` begins at `start`."""
+    """Returns `count` of `frames`, about `apart` frames apart, in which the flesh moves most by itself.
+
+    `motion` holds its motion for each frame from `start` on.
+    """
     rhythm = frames[1] - frames[0] if len(frames) > 1 else 1
     stride = max(1, min(round(apart / rhythm), len(frames) // count))
     count = min(count, len(frames))
@@ -46,7 +49,7 @@ def film_strip(motion: np.ndarray, frames: list[int], start: int, count: int, ap
 
 
 def contact_sheet(rows: list[list[Path]], output: Path) -> None:
-    """Join pictures of one size, row by row, into one PNG."""
+    """Joins pictures of one size, row by row, into one PNG."""
     strips = []
     for row in rows:
         pictures = [_pixels(path) for path in row]
@@ -66,7 +69,7 @@ def contact_sheet(rows: list[list[Path]], output: Path) -> None:
 
 
 def _pixels(path: Path) -> np.ndarray:
-    """The picture [height, width, 4], top row first."""
+    """Returns the picture [height, width, 4], top row first."""
     image = bpy.data.images.load(str(path))
     width, height = image.size
     pixels = np.empty(width * height * 4, np.float32)

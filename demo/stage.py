@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A ground, three lights and a camera that follows: everything in a picture but the characters."""
+"""The stage of the pictures: a ground, three lights and a camera that follows."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ BACKDROP = (0.62, 0.70, 0.78)
 GROUND_LIGHT, GROUND_DARK = (0.97, 0.97, 0.97), (0.84, 0.86, 0.88)
 TRACK = "Camera track"
 VIEW_TURN = -0.36
-"""How far round from the front the camera stands, radians; negative is to the character's right."""
+"""Azimuth of the camera from the front, radians; negative is to the character's right."""
 
 
 def right() -> np.ndarray:
-    """The direction that is to the right in the picture, level."""
+    """Returns the level direction to the right in the picture."""
     return np.array([np.cos(VIEW_TURN), np.sin(VIEW_TURN), 0.0])
 
 
 def build(points: np.ndarray, path: dict[int, np.ndarray], aspect: float) -> None:
-    """Set the stage for whatever passes through `points` [p, 3], relative to the moving point of `path` (by frame)."""
+    """Builds the stage for everything within `points` [p, 3], relative to the moving point of `path` (by frame)."""
     low, high = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(high - low))
     centre = Vector(((low + high) / 2).tolist())
@@ -48,7 +48,7 @@ def build(points: np.ndarray, path: dict[int, np.ndarray], aspect: float) -> Non
 
 
 def use_engine(engine: str, width: int, height: int, textured: bool, samples: int = 24) -> None:
-    """Set the scene up for 'WORKBENCH' (fast, needs OpenGL) or 'CYCLES' (slow, needs nothing)."""
+    """Sets the scene up for 'WORKBENCH' (fast, needs OpenGL) or 'CYCLES' (slow, needs nothing)."""
     scene = bpy.context.scene
     scene.render.resolution_x, scene.render.resolution_y = width, height
     scene.render.resolution_percentage = 100
@@ -73,7 +73,7 @@ def use_engine(engine: str, width: int, height: int, textured: bool, samples: in
 
 
 def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
-    """A round chequered floor, so that travel shows and the horizon is level."""
+    """Adds a round chequered floor, so that travel shows and the horizon is level."""
     tiles, side = 90, 0.3 * size
     index = np.stack(np.meshgrid(np.arange(tiles), np.arange(tiles), indexing="ij"), axis=-1).reshape(-1, 2)
     index = index[np.linalg.norm(index - (tiles - 1) / 2, axis=1) < tiles / 2]
@@ -89,7 +89,7 @@ def _ground(anchor: np.ndarray, floor: float, size: float) -> None:
 
 
 def caption(text: str, at: np.ndarray, height: float) -> None:
-    """Write on the ground, moving with the camera."""
+    """Writes text on the ground that moves with the camera."""
     curve = bpy.data.curves.new(text, "FONT")
     curve.body, curve.size, curve.align_x = text, height, "CENTER"
     lettering = bpy.data.objects.new(text, curve)
@@ -105,11 +105,11 @@ def caption(text: str, at: np.ndarray, height: float) -> None:
 
 
 def matt(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
-    """A matt material of one colour (sRGB) for either engine."""
+    """Returns a matt material of one colour (sRGB) for either engine."""
     material = bpy.data.materials.new(name)
     linear = (*(c**2.2 for c in colour), 1.0)
     material.diffuse_color = linear
-    if bpy.app.version < (5, 0):  # from then on there is nothing but nodes
+    if bpy.app.version < (5, 0):  # since 5.0 they always use nodes
         material.use_nodes = True
     shader = next(node for node in material.node_tree.nodes if node.type == "BSDF_PRINCIPLED")
     shader.inputs["Base Color"].default_value = linear
@@ -118,7 +118,7 @@ def matt(name: str, colour: tuple[float, float, float]) -> bpy.types.Material:
 
 
 def _camera(track: bpy.types.Object, points: np.ndarray, size: float, aspect: float) -> None:
-    """Look from the front, a little from the side and above, from as near as shows all points."""
+    """Adds a camera in front, a little from the side and above, as near as it can be to see all points."""
     camera = bpy.data.cameras.new("Camera")
     camera.lens = 110.0
     camera.clip_start, camera.clip_end = 0.01 * size, 1000.0 * size
@@ -142,11 +142,11 @@ def _camera(track: bpy.types.Object, points: np.ndarray, size: float, aspect: fl
 
 
 def surroundings(colour: tuple[float, float, float], strength: float = 1.0) -> None:
-    """Light of one colour (sRGB) from all sides."""
+    """Sets light of one colour (sRGB) from all sides."""
     world = bpy.context.scene.world or bpy.data.worlds.new("World")
     bpy.context.scene.world = world
     world.color = tuple(c**2.2 for c in colour)
-    if bpy.app.version < (5, 0):  # from then on there is nothing but nodes
+    if bpy.app.version < (5, 0):  # since 5.0 they always use nodes
         world.use_nodes = True
     background = next((node for node in world.node_tree.nodes if node.type == "BACKGROUND"), None)
     if background:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What `build.py` does, one file per concern. Plain Python, nothing to install first."""
+"""The steps of `build.py`, one file per concern. Plain Python, nothing to install first."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Archives that are the same bytes whenever and wherever they are made: wheels and extension zips."""
+"""Reproducible archives, the same bytes whenever and wherever they are made: wheels and extension zips."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from tools.shell import capture
 
-#: The oldest date that a zip file can hold.
+#: The oldest date that a zip file can hold, seconds.
 OLDEST = 315532800
 
 
 def epoch() -> int:
-    """The date of everything that is built, seconds: SOURCE_DATE_EPOCH, or that of the last commit."""
+    """Returns the date of everything that is built, seconds: SOURCE_DATE_EPOCH, or that of the last commit."""
     given = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not given.isdecimal():
         status, given = capture(["git", "log", "-1", "--format=%ct"])
@@ -27,7 +27,7 @@ def epoch() -> int:
 
 
 def rewrite(archive: Path, added: Mapping[str, bytes], date: int, without: str = "") -> None:
-    """Write `archive` anew with `added` files, sorted by name, all of one date and mode; a wheel's RECORD lists them.
+    """Rewrites `archive` with `added` files, sorted by name, all of one date and mode. A wheel's RECORD is updated.
 
     `without`: files with this in their names are left out.
     """
@@ -48,7 +48,7 @@ def rewrite(archive: Path, added: Mapping[str, bytes], date: int, without: str =
 
 
 def record(files: Mapping[str, bytes], own: str) -> bytes:
-    """A wheel's RECORD: name, hash and length of every file."""
+    """Returns a wheel's RECORD: name, hash and length of every file."""
     lines = []
     for name, data in sorted(files.items()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()

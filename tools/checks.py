@@ -18,10 +18,10 @@ from tools.shell import ROOT, SCRATCH, BuildError, capture, digest, environment,
 
 SUITES = ("rust", "wheel", "blender")
 
-# Processes that run side by side, two for two cores, would only be in each other's way with more threads.
+# Processes in parallel, two on two cores, would only slow each other down with more threads.
 ALONE = {"RAYON_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-# Minutes of the core's own work on real characters, the same in every Blender; what else these try of Blender, shorter files try too.
+# Minutes of the core's own work on real characters, the same in every Blender. Their use of Blender is also tested by shorter files.
 ALIKE = {
     f"test_{name}.py"
     for name in (
@@ -42,7 +42,7 @@ ALIKE = {
     )
 }
 
-# The line with which cargo's and pytest's runners close.
+# The closing line of cargo's and pytest's runners.
 CLOSING = re.compile(r"^(test result: .*|=* ?(\d+ (passed|failed|skipped|error)|no tests ran).* in [\d.]+m?s.*)$")
 PYTEST_NO_TESTS = 5
 
@@ -50,13 +50,13 @@ _printing = threading.Lock()
 
 
 def lint() -> None:
-    """Formatting, lints, documentation, licences and the add-on's manifest; all are tried before we complain."""
+    """Checks formatting, lints, documentation, licences and the extension's manifest. All are tried before a failure is raised."""
     system.require_rust()
     environments.setup(blenders=[])
     environments.begin(BLENDERS[:1])
     ruff = TOOLS.bin / "ruff"
-    # With feature `python` clippy and rustdoc see every line. What runs while crates are compiled (macros, build scripts) is
-    # the tests' and the wheel's too.
+    # With feature `python` clippy and rustdoc see every line. Macros and build scripts are shared with the builds of
+    # the tests and the wheel.
     options, compiling = products.compiling(archives.epoch())
     rust = ["--release", "--locked", "--features", "python", *options]
     strict = {**compiling, "RUSTDOCFLAGS": "-D warnings"}
@@ -91,14 +91,14 @@ def lint() -> None:
 
 
 def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> None:
-    """Run the suites; the closing lines are printed last, one per runner, and decide the exit status."""
+    """Runs the suites. The closing lines, one per runner, are printed last; a failed runner raises a BuildError."""
     results: list[tuple[str, int, list[str]]] = []
     env: dict[str, str | None] = {"THEW_DATA": data_folder(), "THEW_FAST": "1" if fast else None}
     environments.setup(blenders=[])
     if "blender" in suites:
         environments.begin(blenders)
     if "rust" in suites:
-        # Where there is a driver, the suite of the engine on graphics devices must not pass by skipping.
+        # With a driver, the tests of the engine on graphics devices must not pass by being skipped.
         gpu = {"THEW_REQUIRE_GPU": "1" if system.software_gpu() else None}
         say("cargo test")
         options, compiling = products.compiling(archives.epoch())
@@ -123,7 +123,7 @@ def test(suites: list[str], blenders: list[Environment], fast: bool = False) -> 
 
 
 def data_folder() -> str | None:
-    """Where real characters lie, if anywhere: THEW_DATA, or ../shared/data beside the clone."""
+    """Returns the folder of real characters, if there is one: THEW_DATA, or ../shared/data beside the clone."""
     chosen = Path(os.environ.get("THEW_DATA") or ROOT.parent / "shared" / "data")
     return str(chosen.resolve()) if chosen.is_dir() else None
 
@@ -139,7 +139,7 @@ def write_stub() -> None:
 
 
 def install_wheel() -> None:
-    """Put the freshly built wheel into the environment of the tools."""
+    """Installs the freshly built wheel into the environment of the tools."""
     built = products.wheel()
     inputs = digest(built)
     if not is_done("wheel-installed", inputs) or capture([TOOLS.python, "-c", "import thew"])[0]:
@@ -158,8 +158,10 @@ class Job:
 
 
 def _blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) -> list[Job]:
-    """One process per file and Blender: a Blender that dies takes one file with it. Only the first Blender runs what is alike in all
-    of them, or needs none."""
+    """Returns one job per test file and Blender, so that a crash of Blender affects one file only.
+
+    Only the first Blender runs files whose results are the same in all of them, or that do not need Blender.
+    """
     jobs = []
     for blender in blenders:
         files = sorted((ROOT / "tests" / "blender").glob("test_*.py"))
@@ -171,14 +173,14 @@ def _blender_jobs(blenders: list[Environment], env: Mapping[str, str | None]) ->
             profile.mkdir(parents=True, exist_ok=True)
             own: dict[str, str | None] = {**env, "BLENDER_USER_RESOURCES": str(profile)}
             if blender != blenders[0]:
-                own["THEW_FAST"] = "1"  # most of what many cases try is the same in every Blender
+                own["THEW_FAST"] = "1"  # most of the many cases are the same in every Blender
             command: list[object] = [blender.python, ROOT / "tools" / "pytest_in_blender.py", file.relative_to(ROOT)]
             jobs.append(Job(f"Blender {blender.blender} {file.name}", command, own))
     return jobs
 
 
 def _side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
-    """Two at a time; one alone prints as it goes and has all processors."""
+    """Runs the jobs two at a time. A single job prints as it goes and has all processors."""
     if len(jobs) == 1:
         say(jobs[0].name)
         return [(jobs[0].name, *_watch(jobs[0].command, jobs[0].env))]
@@ -191,9 +193,9 @@ def _side_by_side(jobs: list[Job]) -> list[tuple[str, int, list[str]]]:
 
 
 def _watch(command: list[object], env: Mapping[str, str | None], title: str | None = None) -> tuple[int, list[str]]:
-    """Run a test runner; pass on what it prints but keep its closing lines back for the summary.
+    """Runs a test runner and prints its output, except its closing lines, which are returned for the summary.
 
-    With a title the output is held until the end, so that runs side by side do not mix.
+    With a title the output is held until the end, so that parallel runs do not mix.
     """
     closing: list[str] = []
     held: list[str] = []

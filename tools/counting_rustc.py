@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """rustc with counters in this project's own code and in nothing else (cargo's RUSTC_WORKSPACE_WRAPPER).
 
-THEW_COUNT says which: "branches" of the crate, for `build.py fuzz`, or "lines", for `build.py coverage`.
+THEW_COUNT selects them: "branches" of the crate, for `build.py fuzz`, or "lines", for `build.py coverage`.
 """
 
 import os
@@ -12,7 +12,7 @@ BRANCHES = [
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=3",
     "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
-    # Overflows and broken promises end an input too.
+    # Overflows and failed assertions end an input too.
     "-Coverflow-checks=on",
     "-Cdebug-assertions=on",
 ]

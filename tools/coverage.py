@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """`coverage`: lines of the crate that `cargo test` reaches, as a table per module.
 
-rustc counts by itself (`-C instrument-coverage`); reading the counts takes the llvm-profdata and llvm-cov of the same LLVM:
+rustc itself counts (`-C instrument-coverage`). The counts are read by llvm-profdata and llvm-cov of the same LLVM:
 rustup's component llvm-tools, or Debian's package llvm-N.
 """
 
@@ -16,12 +16,12 @@ from pathlib import Path
 from tools import system
 from tools.shell import COUNTING, ROOT, BuildError, capture, run, say
 
-#: Builds of its own: objects differ from those of other builds.
+#: A target folder of its own, because its objects differ from those of other builds.
 TARGET = ROOT / "target" / "coverage"
 
 
 def coverage(words: list[str]) -> None:
-    """Run the tests of the crate (or those that `cargo test` picks by `words`) and print what they reach."""
+    """Runs the tests of the crate (or those that `cargo test` selects by `words`) and prints their coverage."""
     system.require_rust()
     profdata, cov = tools()
     counts = TARGET / "counts"
@@ -55,7 +55,7 @@ def coverage(words: list[str]) -> None:
 
 
 def tools() -> tuple[str, str]:
-    """llvm-profdata and llvm-cov of the compiler's LLVM."""
+    """Returns llvm-profdata and llvm-cov of the compiler's LLVM. Installs them if necessary."""
     about = capture(["rustc", "-vV"])[1]
     version = re.search(r"LLVM version: (\d+)", about)
     host = re.search(r"host: (\S+)", about)
@@ -80,7 +80,7 @@ def tools() -> tuple[str, str]:
 
 
 def table(files: list[dict]) -> str:
-    """Lines reached of each module of the crate, the least covered first; tests are left out."""
+    """Returns the coverage of each module of the crate as a table, the least covered first, without tests."""
     reached: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for file in files:
         parts = Path(file["filename"]).resolve().relative_to(ROOT / "src").with_suffix("").parts

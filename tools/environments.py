@@ -29,7 +29,7 @@ class Environment:
 
     name: str
     blender: str | None = None
-    #: The interpreter that it is for: a module bpy serves one.
+    #: Version of its interpreter: each bpy supports exactly one.
     version: tuple[int, int] = (3, 11)
 
     @property
@@ -50,12 +50,12 @@ class Environment:
         return ROOT / "tools" / "requirements" / f"{self.name}.txt"
 
     def activated(self) -> dict[str, str | None]:
-        """Variables that make child processes see this environment as the active one."""
+        """Returns variables that make child processes see this environment as the active one."""
         path = os.pathsep.join([str(self.bin), os.environ.get("PATH", "")])
         return {"VIRTUAL_ENV": str(self.folder), "PATH": path, "PYTHONHOME": None}
 
     def ready(self) -> Environment:
-        """Create it and install what it needs, unless that was done before."""
+        """Creates the environment and installs its requirements, unless that was done before."""
         with _making[self.name]:
             return self._made()
 
@@ -93,7 +93,7 @@ class Environment:
             run([*pip, "--extra-index-url", BLENDER_INDEX])
 
     def _check_blender(self) -> None:
-        """Import bpy once; missing system libraries are the usual reason why it cannot be."""
+        """Imports bpy once. The usual reason of a failure is missing system libraries, which are then installed."""
         command = [self.python, "-c", "import bpy; print('Blender', bpy.app.version_string)"]
         code, output = capture(command)
         if code and ("cannot open shared object file" in output or "ImportError" in output):
@@ -103,7 +103,7 @@ class Environment:
             raise BuildError(f"Blender {self.blender} does not start from {self.folder}:\n{output}")
 
     def blender_script(self, name: str) -> Path:
-        """A file of Blender's own scripts, found without starting Blender."""
+        """Returns a file of Blender's own scripts, found without starting Blender."""
         found = sorted(self.folder.glob(f"[Ll]ib/**/site-packages/bpy/*/scripts/**/{name}"))
         if not found:
             raise BuildError(f"Blender's {name} was not found in {self.folder}.")
@@ -111,9 +111,9 @@ class Environment:
 
 
 TOOLS = Environment("tools")
-#: Tested at each change: the newest for the Python that everything else takes, and the oldest that is served.
+#: Blenders tested at each change: the newest one for the Python of the other tools, and the oldest supported one.
 BLENDERS = [Environment("bpy50", "5.0"), Environment("bpy42", "4.2")]
-#: Tested when asked for by name.
+#: Blenders tested only by name.
 NEWER_BLENDERS = [Environment("bpy52", "5.2", (3, 13)), Environment("bpy53", "5.3", (3, 13))]
 EVERY_BLENDER = [*BLENDERS, *NEWER_BLENDERS]
 
@@ -121,14 +121,14 @@ _making = {env.name: threading.Lock() for env in (TOOLS, *EVERY_BLENDER)}
 
 
 def setup(blenders: list[Environment] | None = None) -> None:
-    """Everything that the other commands need on a fresh machine."""
+    """Prepares everything that the other commands need on a fresh machine."""
     system.require_rust()
     for env in [TOOLS, *(BLENDERS if blenders is None else blenders)]:
         env.ready()
 
 
 def begin(blenders: list[Environment]) -> None:
-    """Make these in the background, since they are mostly waited for; `ready` then waits for them, and says what went wrong."""
+    """Prepares environments in the background, as this is mostly waiting. `ready` then waits for them and reports errors."""
 
     def make() -> None:
         for env in blenders:
@@ -145,14 +145,14 @@ def _create(folder: Path, python: str) -> None:
 
 
 def _interpreter(wanted: Environment) -> str:
-    """The Python that an environment is for: this one, one on the path, or one that pyenv keeps."""
+    """Returns the Python of an environment: this one, one on the path, or one of pyenv's."""
     if sys.version_info[:2] == wanted.version:
         return sys.executable
     version = ".".join(map(str, wanted.version))
     kept = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
     found = [shutil.which(f"python{version}"), *sorted(kept.glob(f"{version}.*/bin/python{version}"), reverse=True)]
     for python in filter(None, found):
-        # A shim of pyenv is on the path for versions that are switched off, too, and then ends with an error.
+        # pyenv has shims on the path even for versions that are switched off; these end with an error.
         if capture([python, "--version"])[0] == 0:
             return str(python)
     which = f"Blender {wanted.blender}" if wanted.blender else "What builds and tests Thew"

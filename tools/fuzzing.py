@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`fuzz`: every parser and entry point under random input, guided by the branches that inputs take."""
+"""`fuzz`: random input for every parser and entry point, guided by the branches that inputs take."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pathlib import Path
 from tools import system
 from tools.shell import COUNTING, ROOT, BuildError, environment, say
 
-#: Seconds that a target may take beyond its time: its corpus, and one input at its limit.
+#: Time that a target may take beyond its limit, for its corpus and its last input, s.
 GRACE = 180
 
 
 def targets() -> list[str]:
-    """The names of all targets, as the test lists them."""
+    """Returns the names of all targets, as the test lists them."""
     found = re.search(r"^each! \{(.*?)\}", (ROOT / "tests" / "fuzz.rs").read_text(encoding="utf-8"), re.M | re.S)
     return found[1].split() if found else []
 
 
 def fuzz(seconds: int, names: list[str], keep: bool) -> None:
-    """Run targets for so many seconds each, as many side by side as there are cores."""
+    """Runs targets for `seconds` each, as many in parallel as there are cores."""
     system.require_rust()
     say("building the targets")
     program = _built(counting=os.name == "posix") or _built(counting=False)
@@ -57,10 +57,10 @@ def fuzz(seconds: int, names: list[str], keep: bool) -> None:
 
 
 def _built(counting: bool) -> Path | None:
-    """The program of the targets; None where it cannot be built."""
-    # A folder of its own, so that nothing with counters is taken for a plain build.
+    """Builds the targets and returns their program; `None` if they cannot be built."""
+    # A folder of its own, so that builds with counters are not mistaken for plain ones.
     folder = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "fuzz"
-    # Incremental builds do not see that a pass was added, and take units without counters.
+    # Incremental builds do not notice an added pass, and reuse units without counters.
     wrapper = {
         "RUSTC_WORKSPACE_WRAPPER": str(COUNTING) if counting else None,
         "THEW_COUNT": "branches",

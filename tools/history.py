@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What benches took, kept: one line of JSON for each bench and run, and how a run stands to the last one on the same machine.
+"""The history of benches: one line of JSON for each bench and run, and comparisons with the last run on the same machine.
 
-A measure is a cell of a printed table whose column is in ms or s. Tables are Markdown, or columns that two spaces part.
+A measure is a cell of a printed table whose column is in ms or s. Tables are Markdown, or columns separated by two spaces.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _UNITS = {"|", "s", "ms", "%", "x"}
 
 
 def measures(text: str) -> dict[str, float]:
-    """{"row, column": number} of all timed columns in what a bench printed."""
+    """Returns {"row, column": number} of all timed columns in a bench's output."""
     found: dict[str, float] = {}
     columns: list[str] = []
     lines = text.splitlines()
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         cells = _cells(line)
         numbers = sum(_NUMBER.match(cell) is not None for cell in cells)
-        # In Markdown a rule tells what a heading is; elsewhere it is the line without numbers.
+        # In Markdown a rule follows the heading; elsewhere the heading is the line without numbers.
         heads = following.startswith("|-") if line.startswith("|") else not numbers
         if len(cells) > 1 and any(_TIMED.search(cell) for cell in cells) and heads:
             columns = cells
@@ -43,7 +43,7 @@ def measures(text: str) -> dict[str, float]:
 
 
 def _cells(line: str) -> list[str]:
-    """The columns of a heading or of a row in Markdown."""
+    """Returns the columns of a heading or of a row in Markdown."""
     if line.startswith("|"):
         return [cell.strip() for cell in line.strip().strip("|").split("|")]
     return [cell for cell in re.split(r"\s{2,}", line.strip()) if cell not in _UNITS]
@@ -51,7 +51,7 @@ def _cells(line: str) -> list[str]:
 
 def _row(columns: list[str], values: list[str]) -> dict[str, float]:
     timed = [_TIMED.search(column) is not None for column in columns]
-    # A row is known by what stands before its first time: names and counts.
+    # A row is identified by the cells before its first time: names and counts.
     first = timed.index(True)
     name = " ".join(value for value in values[:first] if "." not in value or not _NUMBER.fullmatch(value))
     found: dict[str, float] = {}
@@ -64,7 +64,7 @@ def _row(columns: list[str], values: list[str]) -> dict[str, float]:
 
 
 def entry(date: str, commit: str, machine: str, bench: str, found: dict[str, float]) -> dict[str, object]:
-    """One line of the history; ratio: the geometric mean to the last run on the machine, none where there was none."""
+    """Returns one line of the history. `ratio`: geometric mean relative to the last run on the machine, `None` without one."""
     before = last(read(), machine, bench)
     return {
         "date": date,
@@ -77,7 +77,7 @@ def entry(date: str, commit: str, machine: str, bench: str, found: dict[str, flo
 
 
 def read(path: Path = HISTORY) -> list[dict[str, object]]:
-    """All lines, the oldest first."""
+    """Returns all lines, the oldest first."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
     return [json.loads(line) for line in lines if line.strip()]
 
@@ -90,7 +90,7 @@ def append(entries: Iterable[dict[str, object]], path: Path = HISTORY) -> None:
 
 
 def last(entries: list[dict[str, object]], machine: str, bench: str) -> dict[str, float]:
-    """What a bench measured in its last run on a machine."""
+    """Returns the measures of a bench in its last run on a machine."""
     for one in reversed(entries):
         kept = one["measures"]
         if one["machine"] == machine and one["bench"] == bench and isinstance(kept, dict) and kept:
@@ -99,13 +99,13 @@ def last(entries: list[dict[str, object]], machine: str, bench: str) -> dict[str
 
 
 def mean_ratio(now: dict[str, float], before: dict[str, float]) -> float | None:
-    """The geometric mean of now / before over what both measured."""
+    """Returns the geometric mean of now / before over the common measures."""
     logs = [math.log(value / before[name]) for name, value in now.items() if name in before]
     return round(math.exp(sum(logs) / len(logs)), 4) if logs else None
 
 
 def comparison(entries: list[dict[str, object]], old: list[dict[str, object]]) -> str:
-    """A table of a run beside the last one on the same machine."""
+    """Returns a table that compares a run with the last one on the same machine."""
     lines = ["| bench | measures | now / before | slowest |", "| --- | --- | --- | --- |"]
     for one in entries:
         now = one["measures"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Licences, sources and advisories of every crate that we link, held against deny.toml; their texts, which we ship."""
+"""Licences, sources and advisories of all linked crates, checked against deny.toml, and the licence texts that we ship."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 
 from tools.shell import ROOT, BuildError, run, say
 
-#: The names of files that hold licences.
+#: Pattern of the names of licence files.
 TEXT = re.compile(r"(LICEN[CS]E|COPYING|COPYRIGHT|NOTICE|UNLICENSE)", re.IGNORECASE)
 CRATES_IO = "registry+https://github.com/rust-lang/crates.io-index"
 
 
 def check() -> None:
-    """Let cargo-deny do it where it is installed; otherwise read cargo's own description of the crates."""
+    """Runs cargo-deny if it is installed; otherwise checks cargo's own description of the crates."""
     if shutil.which("cargo-deny"):
         run(["cargo", "deny", "check", "licenses", "bans", "sources", "advisories"])
         return
@@ -37,7 +37,7 @@ def check() -> None:
 
 
 def allows(expression: str, allowed: set[str]) -> bool:
-    """Whether an SPDX expression can be met with the allowed licences ('/' is an old way to write OR)."""
+    """Returns whether an SPDX expression can be met with the allowed licences ('/' is an old way to write OR)."""
     words = re.findall(r"[()]|[^\s()]+(?:\s+WITH\s+[^\s()]+)?", expression.replace("/", " OR "))
 
     def either() -> bool:
@@ -65,12 +65,12 @@ def allows(expression: str, allowed: set[str]) -> bool:
 
 
 def texts() -> str:
-    """The licences of all crates that are linked into the wheel, on any platform, each text once with whom it is from."""
+    """Returns the licences of all crates linked into the wheel on any platform, each text once with its crates."""
     metadata = _metadata("--features", "python")
     packages = {package["id"]: package for package in metadata["packages"]}
     by_text: dict[str, list[str]] = {}
     linked = [packages[identity] for identity in _linked(metadata)]
-    # Two versions of a crate are two, in an order of their own: the text is to be the same in every process.
+    # Versions of a crate are sorted, too, so that the text is the same in every process.
     for package in sorted(linked, key=lambda package: (package["name"], package["version"])):
         for text in _own_texts(package) or _standard_texts(package):
             by_text.setdefault(text, []).append(f"{package['name']} {package['version']} ({package['license']})")
@@ -81,7 +81,7 @@ def texts() -> str:
 
 
 def _linked(metadata: dict) -> set[str]:
-    """What the package needs when it runs, at any remove, itself left out."""
+    """Returns the package's direct and indirect run-time dependencies."""
     needs = {node["id"]: node["deps"] for node in metadata["resolve"]["nodes"]}
     found, waiting = set(), [metadata["resolve"]["root"]]
     while waiting:
@@ -93,14 +93,14 @@ def _linked(metadata: dict) -> set[str]:
 
 
 def _own_texts(package: dict) -> list[str]:
-    """The licence files that a crate brings along."""
+    """Returns the licence files in a crate."""
     folder = Path(package["manifest_path"]).parent
     files = [file for file in sorted(folder.iterdir()) if TEXT.match(file.name) and file.is_file()]
     return [file.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n").strip() for file in files]
 
 
 def _standard_texts(package: dict) -> list[str]:
-    """Of a crate that brings none: the usual text of a licence that it names, with its authors."""
+    """Returns the standard text of a licence with the crate's authors, for a crate without a licence file."""
     authors = ", ".join(re.sub(r"\s*<.*?>", "", author) for author in package["authors"])
     names = package["license"] or ""
     for name, file in (("MIT", "LICENSE-MIT"), ("Apache-2.0", "LICENSE-APACHE")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What we ship: the wheel, and the Blender extension that carries it."""
+"""The products: the wheel, and the Blender extension that contains it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, digest, is_don
 # Users' Blenders run on older systems than the machine that builds: glibc 2.28 is RHEL 8 and Debian 10.
 LINUX_TAG = "manylinux_2_28"
 
-#: The licences of the crates that are linked into the wheel.
+#: File with the licences of the crates that are linked into the wheel.
 THIRD_PARTY = "LICENSES-THIRD-PARTY.txt"
 
-#: The Python that the wheel is compiled for: the oldest that it serves, by the stable interface.
+#: Configuration of PyO3: the oldest Python that the wheel supports, by the stable ABI.
 PYO3_CONFIG = """\
 implementation=CPython
 version=3.11
@@ -30,7 +30,7 @@ build_flags=
 suppress_build_script_link_lines=false
 """
 
-# The platform names of Blender's extensions, by what a wheel's file name ends with.
+# Platform names of Blender's extensions by the ending of a wheel's file name.
 PLATFORMS = {
     r"manylinux\w*_x86_64": "linux-x64",
     r"manylinux\w*_aarch64": "linux-arm64",
@@ -40,12 +40,12 @@ PLATFORMS = {
 
 
 def version() -> str:
-    """The one version, kept in Cargo.toml."""
+    """Returns the version, which is kept in Cargo.toml."""
     return tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
 
 
 def wheel() -> Path:
-    """Build the wheel for this machine's kind, unless nothing that it is made of has changed."""
+    """Builds the wheel for this machine's platform, unless its inputs are unchanged."""
     system.require_rust()
     TOOLS.ready()
     sources = [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "src", "python", "wheel")]
@@ -82,16 +82,16 @@ def wheel() -> Path:
 
 
 def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
-    """Options and variables with which cargo compiles for the wheel and for the tests alike, so that it does so once.
+    """Returns the options and variables with which cargo compiles for both the wheel and the tests, so that it compiles once.
 
-    zig links for older systems than this one. Cargo takes another linker for another configuration, so that there is a
-    target folder of its own and what plain `cargo build` makes stays as it is.
+    zig links for older systems than this one. Cargo takes another linker for another configuration, so a separate
+    target folder is used, and the output of plain `cargo build` stays as it is.
     """
     TOOLS.ready()
     target = f"{os.uname().machine}-unknown-linux-gnu"
     linker = f"CARGO_TARGET_{target.upper().replace('-', '_')}_LINKER"
-    # Extension modules are not linked to Python's library: its interpreter holds it already. What maturin would find out for
-    # itself is given to it as well, since other variables would be another configuration.
+    # Extension modules are not linked to Python's library: its interpreter holds it already. Values that maturin would
+    # find out itself are set as well, since other variables would be another configuration.
     python = {
         "PYO3_PYTHON": str(TOOLS.python),
         "PYO3_CONFIG_FILE": str(_written("pyo3-config.txt", PYO3_CONFIG)),
@@ -102,8 +102,11 @@ def compiling(date: int) -> tuple[list[object], dict[str, str | None]]:
 
 
 def linking_python() -> tuple[list[str], dict[str, str | None]]:
-    """Features and variables with which the tests hold the Python face too: the library is then compiled once, for them and
-    for the wheel. Nothing where Python came without a library to link programs to; it is then compiled twice."""
+    """Returns features and variables with which the tests include the Python bindings, too.
+
+    The library is then compiled once, for the tests and the wheel. Returns nothing if Python has no library to link
+    programs to; it is then compiled twice.
+    """
     wanted = "print(*(sysconfig.get_config_var(name) or '' for name in ('Py_ENABLE_SHARED', 'LIBDIR', 'LDLIBRARY')), sep='\\n')"
     status, output = capture([TOOLS.python, "-c", f"import sysconfig; {wanted}"])
     shared, folder, name = [*output.split("\n"), "", "", ""][:3]
@@ -115,9 +118,9 @@ def linking_python() -> tuple[list[str], dict[str, str | None]]:
 
 
 def _linker() -> Path:
-    """zig's C compiler, for the oldest glibc that we serve, as the linker that cargo calls."""
+    """Writes a script that cargo calls as its linker: zig's C compiler for the oldest supported glibc."""
     glibc = LINUX_TAG.removeprefix("manylinux_").replace("_", ".")
-    # Programs (the tests) that hold the Python face are linked to a library of this machine, which may want a newer glibc.
+    # Tests with the Python bindings are linked to a library of this machine, which may need a newer glibc.
     allow = "-Wl,--allow-shlib-undefined"
     text = (
         "#!/bin/sh\n"
@@ -131,7 +134,7 @@ def _linker() -> Path:
 
 
 def _written(name: str, text: str) -> Path:
-    """A file of ours with a text, touched only where it is another one."""
+    """Writes a text to a file in our scratch folder, unless it is the same already. Returns the file."""
     file = SCRATCH / name
     if not file.is_file() or file.read_text() != text:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +143,7 @@ def _written(name: str, text: str) -> Path:
 
 
 def reproducible(date: int) -> dict[str, str]:
-    """What makes the compiler's work the same in every folder and at every time."""
+    """Returns variables that make the compiler's output independent of folder and time."""
     home = Path.home()
     places = {
         "CARGO_HOME": (os.environ.get("CARGO_HOME") or home / ".cargo", "/cargo"),
@@ -153,14 +156,14 @@ def reproducible(date: int) -> dict[str, str]:
 
 
 def finish_wheel(built: Path, date: int) -> None:
-    """Put the licences of what is linked into a wheel, and make it the same bytes each time."""
+    """Adds the licences of linked crates to a wheel, and makes its bytes reproducible."""
     name = f"thew-{version()}.dist-info/licenses/{THIRD_PARTY}"
-    # maturin's list of what is inside holds paths and the time of the build.
+    # maturin's list of the contents holds paths and the time of the build.
     archives.rewrite(built, {name: licences.texts().encode()}, date, without="/sboms/")
 
 
 def check_private(built: Path) -> None:
-    """See that a wheel tells nothing of this machine."""
+    """Raises BuildError if a wheel contains paths of this machine."""
     places = [str(place).encode() for place in (Path.home(), ROOT) if len(place.parts) > 1]
     with zipfile.ZipFile(built) as archive:
         leaks = [name for name in archive.namelist() if any(place in archive.read(name) for place in places)]
@@ -169,7 +172,7 @@ def check_private(built: Path) -> None:
 
 
 def package(given_wheel: Path | None = None) -> Path:
-    """Build dist/thew-VERSION.zip; with a wheel from elsewhere, dist/thew-VERSION-PLATFORM.zip."""
+    """Builds dist/thew-VERSION.zip, or, with a wheel from elsewhere, dist/thew-VERSION-PLATFORM.zip."""
     binary = given_wheel.resolve() if given_wheel else wheel()
     BLENDERS[0].ready()
     inputs = digest(ROOT / "blender_addon", ROOT / "tools", binary.name, str(binary.stat().st_mtime_ns))
@@ -201,7 +204,7 @@ def package(given_wheel: Path | None = None) -> Path:
 
 
 def complete_manifest(text: str, wheel_name: str, platform: str) -> str:
-    """The manifest with our version, the one wheel and the one platform, which are known only now."""
+    """Returns the manifest with the version, the wheel and the platform, which are known only now."""
     for key in ("version", "wheels", "platforms"):
         text = re.sub(rf"(?ms)^{key}\s*=\s*(\[.*?\]|\"[^\"]*\")[^\n]*\n", "", text)
     lines = [
@@ -218,7 +221,7 @@ def complete_manifest(text: str, wheel_name: str, platform: str) -> str:
 
 
 def platform_of(wheel_file: Path) -> str:
-    """Blender's name of the platform that a wheel is for."""
+    """Returns Blender's name of the platform that a wheel is for."""
     for pattern, platform in PLATFORMS.items():
         if re.search(rf"{pattern}\.whl$", wheel_file.name):
             return platform
@@ -226,7 +229,7 @@ def platform_of(wheel_file: Path) -> str:
 
 
 def validate_source() -> None:
-    """Blender's own validator over the add-on as it lies in the repository."""
+    """Runs Blender's own validator over the extension's source."""
     BLENDERS[0].ready()
     _extension_tool("validate", ROOT / "blender_addon")
 

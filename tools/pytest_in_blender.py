@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""pytest, left without Blender's own farewell.
+"""Runs pytest and exits without Blender's own clean-up.
 
-The module bpy 4.2 dies at exit of the interpreter as soon as any add-on has registered a property with an
-`update` function, even if it was unregistered again (5.0 does not), so the exit status would say nothing
-about the tests.
+The module bpy 4.2 crashes at the interpreter's exit as soon as any extension has registered a property with an `update`
+function, even if it was unregistered again (5.0 does not). The exit status would then say nothing about the tests.
 """
 
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Paths, child processes and stamps: the little that every other file of `tools` leans on."""
+"""Paths, child processes and stamps: the basis of every other file of `tools`."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 SCRATCH = ROOT / ".build"
-#: What compiles the crate with counters, for fuzzing and for coverage.
+#: Wrapper of rustc that compiles the crate with counters, for fuzzing and for coverage.
 COUNTING = ROOT / "tools" / "counting_rustc.py"
 
 
 class BuildError(Exception):
-    """A step failed; the message is the whole story for the person at the terminal."""
+    """A failed step. The message is the whole story for the person at the terminal."""
 
 
 def say(text: str) -> None:
-    """Print one line of our own, told apart from the output of the programs that we call."""
+    """Prints one line of our own, marked to distinguish it from the output of called programs."""
     print(f"\033[1m▸ {text}\033[0m" if sys.stdout.isatty() else f"▸ {text}", flush=True)
 
 
 def environment(extra: Mapping[str, str | None] | None = None) -> dict[str, str]:
-    """The environment of this process with `extra` laid over it; None takes a variable away."""
+    """Returns the environment of this process updated by `extra`; `None` removes a variable."""
     env = dict(os.environ)
     for name, value in (extra or {}).items():
         if value is None:
@@ -38,7 +38,7 @@ def environment(extra: Mapping[str, str | None] | None = None) -> dict[str, str]
 
 
 def run(command: Iterable[object], env: Mapping[str, str | None] | None = None, cwd: Path = ROOT) -> None:
-    """Run a program with its output on the terminal; a non-zero end is a BuildError."""
+    """Runs a program with its output on the terminal. Raises BuildError on a non-zero exit status."""
     words = [str(word) for word in command]
     code = subprocess.run(words, cwd=cwd, env=environment(env), check=False).returncode
     if code:
@@ -46,7 +46,7 @@ def run(command: Iterable[object], env: Mapping[str, str | None] | None = None, 
 
 
 def capture(command: Iterable[object], env: Mapping[str, str | None] | None = None) -> tuple[int, str]:
-    """Run a program quietly; its status and what it wrote, both streams together."""
+    """Runs a program quietly. Returns its exit status and its output, both streams together."""
     done = subprocess.run(
         [str(word) for word in command],
         cwd=ROOT,
@@ -61,7 +61,7 @@ def capture(command: Iterable[object], env: Mapping[str, str | None] | None = No
 
 
 def digest(*inputs: Path | str) -> str:
-    """A hash over texts and over the names and contents of files (folders are walked in order)."""
+    """Returns a hash of texts and of the names and contents of files (folders are walked in order)."""
     total = hashlib.sha256()
     for item in inputs:
         if isinstance(item, str):
@@ -76,13 +76,13 @@ def digest(*inputs: Path | str) -> str:
 
 
 def is_done(step: str, inputs: str) -> bool:
-    """Whether `step` was last finished with exactly these inputs."""
+    """Returns whether `step` was last finished with exactly these inputs."""
     stamp = SCRATCH / "stamps" / step
     return stamp.is_file() and stamp.read_text() == inputs
 
 
 def mark_done(step: str, inputs: str) -> None:
-    """Remember that `step` was finished with these inputs."""
+    """Records that `step` was finished with these inputs."""
     stamp = SCRATCH / "stamps" / step
     stamp.parent.mkdir(parents=True, exist_ok=True)
     stamp.write_text(inputs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`demo`, `example` and `bench`: the finished product at work, in pictures and in numbers."""
+"""`demo`, `example` and `bench`: the finished product in pictures and in numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tools.shell import DIST, ROOT, SCRATCH, BuildError, capture, environment, s
 
 
 def demo(given: Path | None, output: Path | None, action: str | None, cells: int) -> None:
-    """Install the zip into a clean Blender, give characters flesh, bake, save, render."""
+    """Installs the zip into a clean Blender, gives characters flesh, bakes, saves, renders."""
     extension = products.package()
     blender = BLENDERS[0].ready()
     target = (output or DIST / "demo").resolve()
@@ -44,7 +44,7 @@ EXAMPLES = {file.stem.split("_")[0]: file.stem for file in sorted((ROOT / "examp
 
 
 def examples(names: list[str], output: Path | None, fast: bool) -> None:
-    """Compute and render figures of the documentation: into docs/images, or into another folder."""
+    """Computes and renders figures of the documentation, into docs/images or another folder."""
     unpacked = SCRATCH / "wheel"
     shutil.rmtree(unpacked, ignore_errors=True)
     with zipfile.ZipFile(products.wheel()) as wheel:
@@ -61,14 +61,14 @@ def examples(names: list[str], output: Path | None, fast: bool) -> None:
 
 
 def benches() -> list[str]:
-    """The names of all benches: those of the crate, then the scripts."""
+    """Returns the names of all benches: those of the crate, then the scripts."""
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
     rust = [entry["name"] for entry in manifest.get("bench", [])]
     return rust + [script.stem for script in sorted((ROOT / "benches").glob("*.py"))]
 
 
 def bench(names: list[str]) -> None:
-    """Run benches, write dist/bench-report.md and add to docs/benches/history.jsonl, each as it ends."""
+    """Runs benches, writes dist/bench-report.md and adds to docs/benches/history.jsonl, each as it ends."""
     report = [f"# Thew {products.version()}: benches\n", f"{date.today()}, {_machine()}\n"]
     old, entries = history.read(), []
     for name in names:
@@ -91,7 +91,7 @@ def bench(names: list[str]) -> None:
 
 
 def _bench(name: str) -> tuple[str, list[object], dict[str, str | None]]:
-    """Title, command and variables of a bench; what it needs is built."""
+    """Returns title, command and variables of a bench, after building what it needs."""
     script = ROOT / "benches" / f"{name}.py"
     if not script.is_file():
         return f"Rust: {name}", ["cargo", "bench", "--locked", "--bench", name], {}
@@ -111,7 +111,7 @@ def _commit() -> str:
 
 
 def _section(title: str, command: list[object], env: dict[str, str | None]) -> str:
-    """Run one bench; what it prints on its standard output is its part of the report."""
+    """Runs one bench and returns its section of the report: its standard output."""
     say(title)
     done = subprocess.run(
         [str(word) for word in command],
@@ -133,7 +133,7 @@ def _section(title: str, command: list[object], env: dict[str, str | None]) -> s
 
 
 def _engine(blender: Environment) -> str:
-    """Workbench where OpenGL works, found out in a process that may die; else Cycles on the processor."""
+    """Returns Workbench if OpenGL works, which is tried in a process that may die; otherwise Cycles."""
     trial = _blender_command(blender, ["-m", "demo", "--trial", "--output", SCRATCH / "trial"])
     code, _ = capture(trial, env={"BLENDER_USER_RESOURCES": str(_clean_profile("trial"))})
     if code:
@@ -141,14 +141,14 @@ def _engine(blender: Environment) -> str:
     return "CYCLES" if code else "WORKBENCH"
 
 
-# What Blender's own log and importers say that is no news of ours.
+# Lines of Blender's own log and importers, which are not printed.
 CHATTER = re.compile(r"(\d\d:\d\d[.:]\d+ |Info: |EGL Error|STATUS |Saved: |Time: |Fra:|Memory: |\s*$)")
 
 
 def _in_blender(
     blender: Environment, words: list[object], profile: str, env: dict[str, str | None] | None = None
 ) -> None:
-    """Run Blender with its chatter left out."""
+    """Runs Blender without its chatter."""
     own = {"BLENDER_USER_RESOURCES": str(_clean_profile(profile)), "PYTHONUNBUFFERED": "1"}
     command = [str(word) for word in _blender_command(blender, words)]
     with subprocess.Popen(
@@ -179,7 +179,7 @@ def _clean_profile(name: str) -> Path:
 
 
 def _machine() -> str:
-    """Processor, cores and compiler, for the head of a report."""
+    """Returns processor, cores and compiler, for the head of a report."""
     info = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*: (.*)", info.read_text()) if info.is_file() else []
     compiler = capture(["rustc", "--version"])[1].strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""System packages: what is missing is installed when we may, else the exact command is printed."""
+"""System packages: missing ones are installed if permitted; otherwise the exact command is printed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.shell import BuildError, capture, run, say
 
-# What `import bpy` links against on Debian 12 beyond a bare C runtime (ldd over every library in bpy 4.2 and 5.0).
+# Libraries that `import bpy` needs on Debian 12 beyond a bare C runtime (ldd over every library in bpy 4.2 and 5.0).
 BLENDER_LIBRARIES = [
     "libegl1",
     "libgl1",
@@ -30,16 +30,16 @@ BLENDER_LIBRARIES = [
     "libxxf86vm1",
 ]
 
-# A graphics device in software, so that its engine is tested on machines without one.
+# A software graphics device, so that its engine is tested on machines without a real one.
 SOFTWARE_GPU = ["libvulkan1", "mesa-vulkan-drivers"]
 
 
-# One at a time: apt-get refuses a second one.
+# apt-get refuses to run twice at a time.
 _installing = threading.Lock()
 
 
 def install(packages: list[str], reason: str) -> None:
-    """Install Debian packages as root or through sudo without a password; otherwise say what to type."""
+    """Installs Debian packages as root or through sudo without a password. Otherwise raises a BuildError with the command."""
     apt = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     if shutil.which("apt-get"):
         prefix = _superuser()
@@ -54,7 +54,7 @@ def install(packages: list[str], reason: str) -> None:
 
 
 def require_rust() -> None:
-    """Cargo, and the C compiler that it links with."""
+    """Checks for cargo and the C compiler that it links with."""
     if not shutil.which("cargo"):
         raise BuildError(
             "No Rust toolchain was found. Please install one and call this again:\n"
@@ -65,7 +65,10 @@ def require_rust() -> None:
 
 
 def software_gpu() -> bool:
-    """Whether Mesa's software driver is there, set up if we may; without it a test may find no graphics device."""
+    """Returns whether Mesa's software driver is present, after trying to install it.
+
+    Without it a test may find no graphics device.
+    """
     if sys.platform != "linux":
         return False
     folders = (Path("/usr/share/vulkan/icd.d"), Path("/etc/vulkan/icd.d"))
@@ -80,7 +83,7 @@ def software_gpu() -> bool:
 
 
 def _superuser() -> list[str] | None:
-    """The words to put before a command that needs root; None when we may not become root."""
+    """Returns the words to put before a command that needs root; `None` if we may not become root."""
     if os.name == "posix" and os.geteuid() == 0:
         return []
     if shutil.which("sudo") and capture(["sudo", "-n", "true"])[0] == 0:

@@ -17,14 +17,14 @@ from .implicit import Part
 __all__ = ["CLIPS", "FIGURES", "FPS", "Bone", "Clip", "Eye", "Figure", "Part", "Skin", "create", "skin", "use_action"]
 
 FIGURES = {"biped": biped.figure, "quadruped": quadruped.figure}
-"""The descriptions, by name."""
+"""Functions that build the figures, by name."""
 
 CLIPS = {name: list(figure().clips) for name, figure in FIGURES.items()}
-"""The names of every character's clips."""
+"""Names of every character's clips."""
 
 
 def create(name: str):
-    """Armature and skinned mesh of a character with its actions, in the current scene at 24 frames per second."""
+    """Adds a character to the current scene at 24 frames per second, with its actions. Returns its armature and skinned mesh."""
     import bpy
 
     from .scene import build
@@ -37,13 +37,13 @@ def create(name: str):
 
 
 def use_action(armature, name: str) -> None:
-    """Play one of the character's actions, over the scene's whole range."""
+    """Assigns one of the character's actions, and sets the scene's range to it."""
     import bpy
 
     action = bpy.data.actions[name]
     data = armature.animation_data_create()
     data.action = action
-    # From 4.4 on an action holds slots, one per animated thing.
+    # From 4.4 on an action holds slots, one per animated object.
     if hasattr(data, "action_slot") and data.action_slot is None and action.slots:
         data.action_slot = action.slots[0]
     scene = bpy.context.scene

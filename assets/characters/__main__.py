@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Write a character to a file: python -m assets.characters NAME OUTPUT.blend|.glb"""
+"""Writes a character to a file: python -m assets.characters NAME OUTPUT.blend|.glb"""
 
 import sys
 

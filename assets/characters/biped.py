@@ -11,7 +11,7 @@ from .implicit import Part, both_sides
 
 
 def figure() -> Figure:
-    """Bodo at rest: arms half down, legs apart, facing -Y."""
+    """Returns Bodo at rest: arms half down, legs apart, facing -Y."""
     left = [
         Bone("shoulder.L", "chest", (0.03, 0.02, 1.08), (0.15, 0.03, 1.1)),
         Bone("upperarm.L", "shoulder.L", (0.17, 0.03, 1.1), (0.35, 0.03, 0.96)),
@@ -73,7 +73,7 @@ def figure() -> Figure:
 
 
 def walk(bodo: Figure, t: float) -> Pose:
-    """Two bouncing strides, then a sudden halt in which the belly goes on."""
+    """Returns the pose at time t of two bouncing strides and a sudden halt, in which the belly goes on."""
     stride, period, halt, brake = 0.62, 0.95, 1.7, 0.25
     # Constant speed until `halt`, then a linear stop within `brake` seconds.
     braking = min(max(t - halt, 0.0), brake)
@@ -100,7 +100,7 @@ def walk(bodo: Figure, t: float) -> Pose:
 
 
 def jump(bodo: Figure, t: float) -> Pose:
-    """Crouch, leap a foot high, land, stand up and wait for the belly."""
+    """Returns the pose at time t of a jump: crouch, leap a foot high, land, stand up and wait for the belly."""
     crouched, leave, land, low, stand = 0.5, 0.78, 1.26, 1.52, 2.0
     gravity = 9.81
     speed = 0.5 * gravity * (land - leave)
@@ -136,7 +136,7 @@ def jump(bodo: Figure, t: float) -> Pose:
 
 
 def _step(pose: Pose, side: str, ahead: float, up: float, swing: float) -> None:
-    """Put one foot where the gait wants it, toes hanging while it swings."""
+    """Places one foot as the gait requires, with the toes hanging while it swings."""
     ankle = np.array(pose.figure.bone(f"foot.{side}").head) + [0.0, -ahead, up]
     toes = turn(24.0 * np.sin(np.pi * swing) ** 2 * (1.0 if swing < 0.5 else 0.4))
     outwards = np.array([0.12 if side == "L" else -0.12, -1.0, 0.0])
@@ -144,7 +144,7 @@ def _step(pose: Pose, side: str, ahead: float, up: float, swing: float) -> None:
 
 
 def _hermite(t: float, t0: float, t1: float, p0: float, p1: float, v0: float, v1: float) -> float:
-    """Cubic through two heights with two speeds."""
+    """Returns the cubic through two heights with two speeds, at time t."""
     span = t1 - t0
     s = (t - t0) / span
     return (

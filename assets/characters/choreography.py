@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Poses from numbers: turns about the world's axes, two-bone reaching, footfalls. Needs numpy only.
+"""Poses from numbers: rotations about the world's axes, two-bone reaching, footfalls. Needs numpy only.
 
-Every bone's orientation is kept as the rotation R_b from rest to posed in the armature's space, so motions are
-written in plain axes (x sideways, -y ahead, z up) whatever the bones' own axes are.
+A bone's orientation is the rotation R_b from rest to posed in the armature's space, so motions are written in plain
+axes (x sideways, -y ahead, z up) whatever the bones' own axes are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FPS = 24
 
 
 def turn(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
-    """Rotation by degrees about x, then y, then z."""
+    """Returns the rotation by degrees about x, then y, then z, [3, 3]."""
     cx, cy, cz = np.cos(np.radians([x, y, z]))
     sx, sy, sz = np.sin(np.radians([x, y, z]))
     about_x = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
@@ -28,13 +28,13 @@ def turn(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
 
 
 def smooth(t: float) -> float:
-    """0 before 0, 1 after 1, and a twice differentiable passage between."""
+    """Returns 0 before 0, 1 after 1, and a twice differentiable transition between."""
     t = min(max(t, 0.0), 1.0)
     return t * t * t * (t * (6.0 * t - 15.0) + 10.0)
 
 
 class Pose:
-    """One frame's pose; bones must be turned parents first."""
+    """One frame's pose. Bones must be turned parents first."""
 
     def __init__(self, figure: Figure, offset: np.ndarray, rotation: np.ndarray) -> None:
         self.figure = figure
@@ -43,13 +43,13 @@ class Pose:
         self._heads = {figure.bones[0].name: np.array(figure.bones[0].head) + self.offset}
 
     def rotation(self, bone: str) -> np.ndarray:
-        """R_b; a bone that was not turned follows its parent."""
+        """Returns R_b. A bone that was not turned follows its parent."""
         if bone not in self.rotations:
             self.rotations[bone] = self.rotation(self.figure.bone(bone).parent)
         return self.rotations[bone]
 
     def head(self, bone: str) -> np.ndarray:
-        """Where the bone's head is in this pose."""
+        """Returns the position of the bone's head in this pose."""
         if bone not in self._heads:
             rest = self.figure.bone(bone)
             parent = self.figure.bone(rest.parent)
@@ -58,18 +58,18 @@ class Pose:
         return self._heads[bone]
 
     def map(self, bone: str) -> np.ndarray:
-        """The bone's map from rest to posed, [4, 4]."""
+        """Returns the bone's map from rest to posed, [4, 4]."""
         rotation, rest = self.rotation(bone), np.array(self.figure.bone(bone).head)
         result = np.eye(4)
         result[:3, :3], result[:3, 3] = rotation, self.head(bone) - rotation @ rest
         return result
 
     def turn(self, bone: str, x: float = 0.0, y: float = 0.0, z: float = 0.0) -> None:
-        """Turn a bone relative to its parent by degrees about the rest pose's plain axes."""
+        """Turns a bone relative to its parent by degrees about the rest pose's plain axes."""
         self.rotations[bone] = self.rotation(self.figure.bone(bone).parent) @ turn(x, y, z)
 
     def reach(self, upper: str, lower: str, end: str, target: np.ndarray, bend: np.ndarray, level: np.ndarray) -> None:
-        """Bring the head of `end` to `target`, the joint between pointing along `bend`; `end` itself takes R = level."""
+        """Moves the head of `end` to `target`, with the joint between pointing along `bend`. `end` itself gets R = level."""
         rest = [np.array(self.figure.bone(name).head) for name in (upper, lower, end)]
         first, second = np.linalg.norm(rest[1] - rest[0]), np.linalg.norm(rest[2] - rest[1])
         root = self.head(upper)
@@ -91,7 +91,7 @@ class Pose:
 
 
 def _frame(ahead: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """Right-handed axes, the first along `ahead`, the second as near `side` as that allows."""
+    """Returns right-handed axes as columns, the first along `ahead`, the second as near to `side` as possible."""
     first = ahead / np.linalg.norm(ahead)
     second = side - first * (first @ side)
     second /= np.linalg.norm(second)
@@ -99,9 +99,9 @@ def _frame(ahead: np.ndarray, side: np.ndarray) -> np.ndarray:
 
 
 def footfall(distance: float, stride: float, phase: float, duty: float, lift: float) -> tuple[float, float, float]:
-    """Where a foot is when the body has gone `distance`: metres ahead, metres up, and its swing from 0 to 1.
+    """Returns the position of a foot when the body has gone `distance`: metres ahead, metres up, and its swing from 0 to 1.
 
-    Planted for the fraction `duty` of a stride, exactly under its hip at the middle of that time.
+    The foot is planted for the fraction `duty` of a stride, exactly under its hip at the middle of that time.
     """
     u = distance / stride + phase
     step = np.floor(u)

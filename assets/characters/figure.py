@@ -22,7 +22,7 @@ class Bone:
     tail: tuple[float, float, float]
 
     def mirrored(self) -> Bone:
-        """The same bone on the right-hand side."""
+        """Returns the same bone on the right-hand side."""
         other = lambda name: name.replace(".L", ".R") if name else None  # noqa: E731
         flip = lambda p: (-p[0], p[1], p[2])  # noqa: E731
         return Bone(other(self.name), other(self.parent), flip(self.head), flip(self.tail))
@@ -30,7 +30,7 @@ class Bone:
 
 @dataclass(frozen=True)
 class Eye:
-    """A ball with a pupil, loose in the body's mesh and held by one bone."""
+    """A ball with a pupil, loose in the body's mesh and held by one bone. Metres."""
 
     centre: tuple[float, float, float]
     radius: float
@@ -40,7 +40,7 @@ class Eye:
 
 @dataclass(frozen=True)
 class Clip:
-    """A motion: how many frames, and the pose at a time in seconds from the first."""
+    """A motion: its number of frames, and a function that returns the pose at a time in seconds from the first."""
 
     frames: int
     pose_at: Callable[[Figure, float], Pose]
@@ -58,19 +58,19 @@ class Figure:
     cell: float = 0.016
     softness: float = 0.02
     blend: float = 0.03
-    """Over how many metres skin weights pass from one bone to the next."""
+    """Length over which skin weights pass from one bone to the next, metres."""
     clips: dict[str, Clip] = field(default_factory=dict)
 
     def bone(self, name: str) -> Bone:
         return next(bone for bone in self.bones if bone.name == name)
 
     def poses(self, clip: str) -> list[Pose]:
-        """The pose of every frame."""
+        """Returns the pose of every frame."""
         motion = self.clips[clip]
         return [motion.pose_at(self, frame / FPS) for frame in range(motion.frames)]
 
     def maps(self, clip: str) -> np.ndarray:
-        """Every bone's map from rest to posed, [frames, bones, 4, 4]."""
+        """Returns every bone's map from rest to posed, [frames, bones, 4, 4]."""
         return np.array([[pose.map(bone.name) for bone in self.bones] for pose in self.poses(clip)])
 
 
@@ -79,22 +79,22 @@ class Skin:
     """The surface of a figure: the body first, then each eye as a loose part."""
 
     vertices: np.ndarray
-    """[n, 3]"""
+    """Positions, [n, 3], metres."""
     faces: list[list[int]]
     """Quads, and triangles at the eyes' poles."""
     weights: np.ndarray
-    """[n, bones]; rows sum to one, at most four are not zero."""
+    """Skin weights, [n, bones]; rows sum to one with at most four non-zero entries."""
     colours: np.ndarray
-    """[n, 3], linear."""
+    """Linear colours, [n, 3]."""
 
     def triangles(self) -> np.ndarray:
-        """The faces cut into triangles, int32[t, 3]."""
+        """Returns the faces cut into triangles, int32[t, 3]."""
         fans = [(face[0], face[i], face[i + 1]) for face in self.faces for i in range(1, len(face) - 1)]
         return np.array(fans, dtype=np.int32)
 
 
 def skin(figure: Figure) -> Skin:
-    """Mesh, weigh and colour a figure."""
+    """Returns a figure's mesh with weights and colours."""
     vertices, quads = implicit.mesh(figure.parts, figure.cell, figure.softness)
     weights = _weights(figure, vertices, quads)
     tint = colours(figure, vertices)
@@ -111,7 +111,7 @@ def skin(figure: Figure) -> Skin:
 
 
 def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndarray:
-    """Skin weights [n,b]: nearness to the parts of each bone, evened out over the surface."""
+    """Returns skin weights [n,b]: proximity to the parts of each bone, smoothed over the surface."""
     names = [bone.name for bone in figure.bones]
     distance = np.full((len(vertices), len(names)), 1e3)
     for part in figure.parts:
@@ -125,14 +125,14 @@ def _weights(figure: Figure, vertices: np.ndarray, quads: np.ndarray) -> np.ndar
         total = np.zeros_like(weights)
         np.add.at(total, pairs[:, 0], weights[pairs[:, 1]])
         weights = 0.5 * weights + 0.5 * total / degree
-    # At most four bones a vertex; of two that tie for the fourth place neither, so that both sides stay alike.
+    # At most four bones a vertex. If two tie for the fourth place both are dropped, so that both sides stay alike.
     fifth = np.sort(weights, axis=1)[:, -5, None]
     weights[(weights <= fifth * (1.0 + 1e-9)) | (weights < 0.01)] = 0.0
     return weights / weights.sum(axis=1, keepdims=True)
 
 
 def colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
-    """Linear colours [n,3], each from the nearest part."""
+    """Returns linear colours [n,3], each from the nearest part."""
     distance = np.stack([part.distance(vertices) for part in figure.parts], axis=1)
     share = np.exp((distance.min(axis=1, keepdims=True) - distance) / (0.08 * figure.cell))
     share /= share.sum(axis=1, keepdims=True)
@@ -141,7 +141,7 @@ def colours(figure: Figure, vertices: np.ndarray) -> np.ndarray:
 
 
 def eyeball(eye: Eye, rings: int = 12, around: int = 20) -> tuple[np.ndarray, list[list[int]], np.ndarray]:
-    """A ball of rings around the direction it looks in: vertices, faces, colours."""
+    """Returns vertices, faces and colours of a ball, in rings around the direction of its look."""
     look = np.array(eye.look) / np.linalg.norm(eye.look)
     side = np.cross(look, [0.0, 0.0, 1.0])
     side /= np.linalg.norm(side)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Hilda: a head with a face of flesh, for rigs: 34 cm with her neck and shoulders, eyes loose, four bones.
+"""Hilda: a head with a face of flesh, for rigs. 34 cm with neck and shoulders, loose eyes, four bones.
 
     hilda = head.figure()      # bones and colours
     skin = head.skin()         # mesh, weights, colours; symmetric, closed, the eyes two loose balls
 
-She is a signed distance function: balls and limbs in soft unions (head, then nose, lips, lids), out of which softer
-and sharper hollows are cut (eye sockets, nostrils, the line of the mouth). Her face is meshed twice as finely as the
-rest. The bones end two centimetres and more behind the skin of the face, so that all of it is free.
+She is a signed distance function: balls and limbs in soft unions (head, then nose, lips, lids), from which softer and
+sharper hollows are cut (eye sockets, nostrils, the line of the mouth). Her face is meshed twice as finely as the rest.
+The bones end at least two centimetres behind the skin of the face, so that all of it is free.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .figure import Bone, Eye, Figure, Skin, eyeball
 from .implicit import Part, both_sides
 
 CELL, FINE, LIPS = 0.0084, 0.0036, 0.0028
-"""Steps of the mesh's grid: behind the face, in it, and upwards through the lips, metres."""
+"""Steps of the mesh's grid, metres: behind the face, in the face, and vertically through the lips."""
 EYES = [Eye((side * 0.032, -0.0605, 0.0195), 0.0205, (side * 0.06, -1.0, -0.03), "skull") for side in (1, -1)]
 PALETTE = {
     "skin": (0.93, 0.71, 0.58),
@@ -33,7 +33,7 @@ PALETTE = {
 
 
 def figure() -> Figure:
-    """Bones and colours; the mesh is `skin`'s."""
+    """Returns bones and colours; the mesh comes from `skin`."""
     bones = [
         Bone("neck", None, (0.0, 0.035, -0.16), (0.0, 0.03, -0.05)),
         Bone("skull", "neck", (0.0, 0.03, -0.05), (0.0, 0.035, 0.09)),
@@ -44,7 +44,7 @@ def figure() -> Figure:
 
 
 def skin() -> Skin:
-    """Mesh, weights of (neck, skull, face, jaw) and linear colours."""
+    """Returns mesh, weights of (neck, skull, face, jaw) and linear colours."""
     x = _axis([0.0, 0.045, 0.06, 0.125], [FINE, FINE, CELL])
     axes = [
         np.concatenate([-x[:0:-1], x]),
@@ -65,7 +65,7 @@ def skin() -> Skin:
 
 
 def surface(points: np.ndarray) -> np.ndarray:
-    """Signed distance, nearly, of her skin without the eyes [p]; negative inside."""
+    """Returns the approximate signed distance of her skin without the eyes, [p]; negative inside."""
     made = _union(_HEAD, points, 0.012)
     made = _cut(made, _union(_SOCKETS, points, 0.004), 0.006)
     made = _join(made, _union(_NOSE, points, 0.0045), 0.0045)
@@ -87,7 +87,7 @@ def _sides(*parts: Part) -> list[Part]:
 
 
 def _chain(points, radii) -> list[Part]:
-    """Limbs through points on the left, mirrored."""
+    """Returns limbs through points on the left, and their mirror images."""
     ends = list(zip(points, radii, strict=True))
     return _sides(*(_part(a, b, (ra, rb)) for (a, ra), (b, rb) in pairwise(ends)))
 
@@ -135,13 +135,13 @@ _HAIR = [_part((0.0, 0.03, 0.064), None, (0.0775, 0.0915, 0.0795))]
 
 
 def _lids(points: np.ndarray) -> np.ndarray:
-    """A thicker ball around each eye, opened in front by an almond."""
+    """Returns the signed distance of the lids: a thicker ball around each eye, opened in front by an almond."""
     lids = []
     for eye in EYES:
         relative = points - np.array(eye.centre)
         ball = np.linalg.norm(relative, axis=1) - (eye.radius + 0.0032)
         outward = np.sign(eye.centre[0]) * relative[:, 0]
-        # Two arcs: the upper lid's a deeper bow than the lower's, its corners at the eye's sides.
+        # Two arcs that meet at the eye's sides; the upper lid's is bowed more.
         lift = relative[:, 2] - 0.06 * outward + 0.0015
         side = (outward / 0.0168) ** 2
         gap = np.maximum(lift - 0.0108 * (1.0 - side), -lift - 0.0078 * (1.0 - side))
@@ -150,7 +150,7 @@ def _lids(points: np.ndarray) -> np.ndarray:
 
 
 def _colours(points: np.ndarray) -> np.ndarray:
-    """Linear colours [n,3], painted over each other with soft edges."""
+    """Returns linear colours [n,3], painted over each other with soft edges."""
     rosy = _sides(_part((0.044, -0.078, -0.02), None, (0.016, 0.02, 0.012))) + [_NOSE[1]]
     tint = np.tile(np.array(PALETTE["skin"]) ** 2.2, (len(points), 1))
     for colour, share, distance, edge in (
@@ -167,7 +167,10 @@ def _colours(points: np.ndarray) -> np.ndarray:
 
 
 def _weights(points: np.ndarray) -> np.ndarray:
-    """Shares of neck, skull, face and jaw [n,4]: neck by height, the face before the ears, the jaw below the mouth."""
+    """Returns the weights of neck, skull, face and jaw [n,4].
+
+    The neck is separated by height, the face before the ears, the jaw below the mouth.
+    """
     _, y, z = points.T
     head = _smooth((z + 0.35 * (y - 0.03) + 0.1) / 0.07)
     front = _smooth((0.02 - y) / 0.06)
@@ -176,7 +179,7 @@ def _weights(points: np.ndarray) -> np.ndarray:
 
 
 def _iris(eye: Eye, points: np.ndarray) -> np.ndarray:
-    """Pupil, iris and white by the angle from where the eye looks."""
+    """Returns the colours of pupil, iris and white by the angle from the direction of the look."""
     cosine = (points - np.array(eye.centre)) @ np.array(eye.look) / (eye.radius * np.linalg.norm(eye.look))
     angle = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))[:, None]
     white = np.array([0.88, 0.88, 0.86])
@@ -184,7 +187,7 @@ def _iris(eye: Eye, points: np.ndarray) -> np.ndarray:
 
 
 def _hair(points: np.ndarray) -> np.ndarray:
-    """A cap, cut off by a slope from the forehead to the nape."""
+    """Returns the signed distance of the hair: a cap, cut off by a slope from the forehead to the nape."""
     x, y, z = points.T
     slope = 0.0165 - 0.8 * y - 0.6 * (z - 0.06) - 0.25 * np.abs(x) - 2.0 * x**2
     return _cut(_union(_HAIR, points, 0.003), -slope, 0.0015)
@@ -195,13 +198,13 @@ def _union(parts: list[Part], points: np.ndarray, softness: float) -> np.ndarray
 
 
 def _join(a: np.ndarray, b: np.ndarray, softness: float) -> np.ndarray:
-    """Soft union: within `softness` of each other the two melt together."""
+    """Returns the soft union: within `softness` of each other the two melt together."""
     blend = np.maximum(4.0 * softness - np.abs(a - b), 0.0)
     return np.minimum(a, b) - blend**2 / (16.0 * softness)
 
 
 def _cut(a: np.ndarray, hollow: np.ndarray, softness: float) -> np.ndarray:
-    """What is left of one when the other is taken away, the edge as soft as `_join`'s."""
+    """Returns `a` less `hollow`, with an edge as soft as `_join`'s."""
     return -_join(-a, hollow, softness)
 
 
@@ -211,7 +214,7 @@ def _smooth(t: np.ndarray) -> np.ndarray:
 
 
 def _axis(stops: list[float], steps: list[float]) -> np.ndarray:
-    """Grid lines from the first stop to the last, the step passing linearly from stop to stop."""
+    """Returns grid lines from the first stop to the last, with steps interpolated linearly between stops."""
     lines = [stops[0]]
     widths = np.array([*steps, steps[-1]])[: len(stops)]
     while lines[-1] < stops[-1]:

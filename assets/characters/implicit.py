@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Clean closed quad meshes from soft blobs: a signed distance function, meshed by surface nets.
 
-A figure is a list of parts (balls with three radii, and limbs that taper), joined by an exponential smooth
-minimum: `f(x) = -k log sum exp(-d_i(x) / k)`. Naive surface nets (Gibson 1998) put one vertex into each grid
-cell that f changes sign in; a few rounds of smoothing, each followed by a Newton step back onto f = 0, even
-the quads out. Only numpy is used and nothing is random: the same figure gives the same mesh.
+A figure is a list of parts (balls with three radii, and tapered limbs), joined by an exponential smooth minimum: `f(x)
+= -k log sum exp(-d_i(x) / k)`. Naive surface nets (Gibson 1998) put one vertex into each grid cell in which f changes
+sign. A few rounds of smoothing, each followed by a Newton step back onto f = 0, even out the quads. Only numpy is used
+and nothing is random: the same figure gives the same mesh.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from dataclasses import dataclass
 import numpy as np
 
 Function = Callable[[np.ndarray], np.ndarray]
-"""A signed distance, or something like it: points [p,3] to values [p]."""
+"""An approximate signed distance function: points [p,3] to values [p]."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """One blob: distance to it, and the bones and colour that the skin near it belongs to."""
+    """One blob: its shape, and the bone and colour of the skin near it."""
 
     a: tuple[float, float, float]
     """Centre of a ball, or the first end of a limb, metres."""
     b: tuple[float, float, float] | None
-    """The second end of a limb; None for a ball."""
+    """Second end of a limb, metres; `None` for a ball."""
     radii: tuple[float, ...]
     """A ball's three radii, or a limb's radii at its two ends, metres."""
     bone: str
     colour: str
     tilt: float = 0.0
-    """A ball's turn about the x axis, radians."""
+    """Rotation of a ball about the x axis, radians."""
 
     def distance(self, points: np.ndarray) -> np.ndarray:
-        """Signed distance (an estimate for balls), shape [p]."""
+        """Returns the signed distance (an estimate for balls), shape [p]."""
         return self._limb(points) if self.b else self._ball(points)
 
     def mirrored(self) -> Part:
-        """The same part on the other side of the body; '.L' in the bone's name becomes '.R'."""
+        """Returns the same part on the other side of the body; '.L' in the bone's name becomes '.R'."""
         flip = lambda p: (-p[0], p[1], p[2])  # noqa: E731
         return Part(
             flip(self.a),
@@ -67,19 +67,19 @@ class Part:
 
 
 def both_sides(part: Part) -> list[Part]:
-    """A part and its mirror image."""
+    """Returns a part and its mirror image."""
     return [part, part.mirrored()]
 
 
 def field(parts: list[Part], points: np.ndarray, softness: float) -> np.ndarray:
-    """The smooth union of all parts at `points`, shape [p]; negative inside."""
+    """Returns the smooth union of all parts at `points`, shape [p]; negative inside."""
     distances = np.stack([part.distance(points) for part in parts])
     least = distances.min(axis=0)
     return least - softness * np.log(np.exp((least - distances) / softness).sum(axis=0))
 
 
 def mesh(parts: list[Part], cell: float, softness: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices [n,3] and quads [q,4] of the closed surface f = 0, wound outwards."""
+    """Returns vertices [n,3] and quads [q,4] of the closed surface f = 0, oriented outwards."""
     reach = np.array([_bounds(part) for part in parts])
     low = reach[:, 0].min(axis=0) - 3.0 * cell - 2.0 * softness
     high = reach[:, 1].max(axis=0) + 3.0 * cell + 2.0 * softness
@@ -94,8 +94,10 @@ def mesh(parts: list[Part], cell: float, softness: float) -> tuple[np.ndarray, n
 
 
 def net(function: Function, axes: list[np.ndarray], cell: float) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices [n,3] and quads [q,4] of the closed surface on which a function of points is zero (inside it is
-    negative), over a grid of `axes`, whose steps are `cell` or, where a finer mesh is wanted, less."""
+    """Returns vertices [n,3] and quads [q,4] of the closed surface on which a function of points is zero.
+
+    The function is negative inside. `axes`: coordinates of the grid lines, whose steps are `cell` or, for a finer mesh, less.
+    """
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     values = function(grid.reshape(-1, 3)).reshape(grid.shape[:3])
     vertices, quads = _surface_net(values)
@@ -105,7 +107,7 @@ def net(function: Function, axes: list[np.ndarray], cell: float) -> tuple[np.nda
 
 
 def _require_closed(quads: np.ndarray, cell: float) -> None:
-    """Every edge must be used once in each direction; a fold thinner than a cell breaks that."""
+    """Raises ValueError unless every edge is used once in each direction: a fold thinner than a cell violates that."""
     edges = np.concatenate([quads[:, [i, (i + 1) % 4]] for i in range(4)])
     forward, count = np.unique(edges, axis=0, return_counts=True)
     if (count > 1).any() or not np.array_equal(forward, np.unique(edges[:, ::-1], axis=0)):
@@ -118,7 +120,7 @@ def _bounds(part: Part) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _surface_net(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Surface nets over grid values, in units of cells."""
+    """Returns the vertices and quads of the surface net of grid values, in units of cells."""
     shape = np.array(values.shape) - 1
     corners = np.array([[i, j, k] for k in (0, 1) for j in (0, 1) for i in (0, 1)])
     at = [values[i : i + shape[0], j : j + shape[1], k : k + shape[2]].ravel() for i, j, k in corners]
@@ -143,7 +145,7 @@ def _surface_net(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _quads(values: np.ndarray, number: np.ndarray, axis: int) -> np.ndarray:
-    """One quad for every grid edge along `axis` that crosses the surface, between its four cells."""
+    """Returns one quad for every grid edge along `axis` that crosses the surface, between its four cells."""
     v, n = np.moveaxis(values, axis, 0), np.moveaxis(number, axis, 0)
     # An even permutation of axes keeps the winding; (1, 0, 2) is odd.
     odd = axis == 1
@@ -169,7 +171,7 @@ def _relax(vertices: np.ndarray, quads: np.ndarray, function: Function, cell: fl
 
 
 def _project(vertices: np.ndarray, function: Function, cell: float) -> np.ndarray:
-    """One Newton step onto f = 0 along its gradient."""
+    """Returns the vertices after one Newton step onto f = 0 along its gradient."""
     h = 0.05 * cell
     value = function(vertices)
     gradient = np.stack(

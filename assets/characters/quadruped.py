@@ -11,7 +11,7 @@ from .implicit import Part, both_sides
 
 
 def figure() -> Figure:
-    """Wanda at rest, facing -Y. Her ears and the last third of her tail have no bones: they are flesh."""
+    """Returns Wanda at rest, facing -Y. Her ears and the last third of her tail have no bones: they are flesh."""
     left = [
         Bone("upperarm.L", "chest", (0.085, -0.24, 0.44), (0.095, -0.2, 0.26)),
         Bone("forearm.L", "upperarm.L", (0.095, -0.2, 0.26), (0.095, -0.235, 0.07)),
@@ -77,7 +77,7 @@ def figure() -> Figure:
 
 
 def trot(wanda: Figure, t: float) -> Pose:
-    """Diagonal pairs of legs, a spring in every step, then a halt."""
+    """Returns the pose at time t of a trot on diagonal pairs of legs, with a spring in every step, and a halt."""
     stride, period, halt, brake = 0.5, 0.5, 1.6, 0.28
     braking = min(max(t - halt, 0.0), brake)
     distance = stride / period * (min(t, halt) + braking - 0.5 * braking**2 / brake) + 0.16 * stride

@@ -13,7 +13,7 @@ COLOUR_ATTRIBUTE = "Colour"
 
 
 def build(figure: Figure) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """Armature and skinned mesh of a figure, with an action for each clip, linked into the scene."""
+    """Adds armature and skinned mesh of a figure to the scene, with an action for each clip. Returns both."""
     armature = _armature(figure)
     surface = skin(figure)
     body = _body(figure.name, surface)
@@ -62,7 +62,7 @@ def _body(name: str, surface: Skin) -> bpy.types.Object:
 
 def _skin(name: str) -> bpy.types.Material:
     material = bpy.data.materials.new(f"{name} skin")
-    if bpy.app.version < (5, 0):  # from then on there is nothing but nodes
+    if bpy.app.version < (5, 0):  # since 5.0 they always use nodes
         material.use_nodes = True
     nodes, links = material.node_tree.nodes, material.node_tree.links
     shader = next(node for node in nodes if node.type == "BSDF_PRINCIPLED")
@@ -74,7 +74,7 @@ def _skin(name: str) -> bpy.types.Material:
 
 
 def _write_action(armature: bpy.types.Object, figure: Figure, clip: str) -> None:
-    """Key every bone on every frame, from frame 1 on."""
+    """Keys every bone on every frame, from frame 1 on."""
     action = bpy.data.actions.new(clip)
     action.use_fake_user = True
     armature.animation_data_create().action = action

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake: the live flesh of a range of frames, written into a target, which plays from then on.
+"""Bake: writes the live flesh of a range of frames into a target, which plays from then on.
 
-A bake is additive: keys and modifiers of the artist stay. Nothing is changed before all that can fail or be cancelled is
-over (`target.put`).
+A bake is additive: keys and modifiers of the artist stay. Nothing is changed before everything that can fail or be
+cancelled is over (`target.put`).
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from ..scene.bind_pose import BindPose
 from . import export_check, keyframes, measuring, riders, targets
 from .target import Source, Target, put
 
-#: A task that makes the flesh of a subject hold the clip of `start`..`end`: `(subject, scene, view layer, start, end)`.
+#: Builds the task that makes the flesh of a subject hold the clip of `start`..`end`: `(subject, scene, view layer, start, end)`.
 Making = Callable[[reading.Subject, object, object, int, int], Task]
 
-#: Misses below this, of the size, are nobody's concern. That is a fifth of a pixel of a body that fills 2,160 lines.
+#: Largest miss that is not reported, as a part of the size. It is a fifth of a pixel of a body that fills 2,160 lines.
 VISIBLE = 1e-4
 
 
 @dataclass
 class Baked:
-    """What a bake made."""
+    """The result of a bake."""
 
     names: list[str]  # the keys
     space: str
-    miss: float  # the farthest that a key stays from the flesh, of the size
-    left: str  # what of the scene's frames it leaves out
-    warnings: list[str]  # what an export would do wrong
-    riders: list[str] = field(default_factory=list)  # what was baked along
+    miss: float  # largest distance of a key from the flesh, as a part of the size
+    left: str  # sentence about the frames that it leaves out
+    warnings: list[str]  # sentences about what an export would do wrong
+    riders: list[str] = field(default_factory=list)  # names of the riders that were baked along
 
     def said(self, obj) -> str:
-        """One line for the artist."""
+        """Returns the message for the artist."""
         space = "rest space" if self.space == "REST" else "posed space"
         text = f"{describe(obj)} plays {plural(len(self.names), 'baked shape key')} in {space}."
         for remark in (missed(self.miss), self.left):
@@ -56,14 +56,14 @@ class Baked:
 
 
 def missed(miss: float) -> str:
-    """What is told of keys that stay away from the flesh by `miss` of the size; "" where nobody sees it."""
+    """Returns the remark about keys that differ from the flesh by `miss` of the size; "" if that is invisible."""
     if miss <= VISIBLE:
         return ""
     return f"where the armature flattens the skin, or its bendy bones fold it, keys stay up to {percent(miss)} of the size from the flesh"
 
 
 def unbaked(made, scene) -> str:
-    """What is told of a bake that leaves out frames of the scene; "" where it holds them all."""
+    """Returns the remark about frames of the scene that a bake leaves out; "" if it holds them all."""
     preview = scene.use_preview_range
     first = scene.frame_preview_start if preview else scene.frame_start
     last = scene.frame_preview_end if preview else scene.frame_end
@@ -76,11 +76,10 @@ def bake(
     obj, scene, view_layer, start: int | None = None, end: int | None = None, space: str | None = None,
     into: str = "SHAPE_KEYS", made: Making | None = None,
 ) -> Task:  # fmt: skip
-    """A task that bakes `start`..`end` (None: the range in force) in `space` (None: as the object is set) into the target
-    `into`; gives `Baked`.
+    """Builds the task that bakes an object into the target `into` and returns `Baked`.
 
-    What rides on it is baked along; a rider is baked alone. `made`: what makes the flesh hold the clip (None: it is
-    simulated).
+    `start`..`end`: frames (`None`: the range in force). `space`: an item of `BAKE_SPACES` (`None`: as the object is
+    set). Riders are baked along with their body; a rider is baked alone. `made`: makes the flesh hold the clip (`None`: it is simulated).
     """
     target = targets.by_key(into)
     if obj is not None and obj.type == "MESH" and obj.thew.made.keyframed:
@@ -121,7 +120,7 @@ def bake(
 
 
 def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, target: Target) -> Task:
-    """A task that bakes the motion between the shape keys of `obj`; gives `Baked`. It is in rest space, where sculpts are."""
+    """Builds the task that bakes the keyframed motion of `obj`, in rest space like its sculpts. Returns `Baked`."""
     target.check(obj)
     live = obj.thew.frames(scene)
     start, end = live[0] if start is None else start, live[1] if end is None else end
@@ -136,7 +135,7 @@ def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, t
 
 
 def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
-    """A body as something to bake."""
+    """Returns a body as a source of a bake."""
     obj = found.obj
 
     def accept() -> None:
@@ -155,14 +154,14 @@ def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: lis
 
 
 def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
-    """A clip that holds `start`..`end` and begins where the preview begins, so that they show the same."""
+    """Builds the task that simulates `start`..`end`, beginning where the preview begins so that both show the same."""
     obj = found.obj
     live = groups.frames(obj, scene)
     first = min(start, live[0]) if live[0] <= end else start
     flesh = register.flesh(obj)
     build_settings, bind_pose = BuildSettings.of(obj, scene).baked(), BindPose.saved(obj)
-    # How the motion begins is told from all frames that the artist plays. A clip that reaches further is kept: its frames
-    # are the same, and nothing needs to be simulated again.
+    # The start of the motion depends on all frames that the artist plays. A longer clip is kept: its frames are the
+    # same, and nothing needs to be simulated again.
     last = max(end, live[1]) if first == live[0] else end
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
     frames, current = (first, last), False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The animation of the bones that a bake belongs to: the action that its armature played when it was baked."""
+"""The bones' animation that a bake belongs to: the action that its armature played when it was baked."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ..logic.names import describe
 from ..scene import animation
 from ..scene.reading import armature_modifier
 
-#: Names of NLA tracks that the exporter takes for nobody's choice: it merges nothing by them.
+#: Default names of NLA tracks, by which the exporter does not merge animations.
 NAMELESS = ("NlaTrack", "[Action Stash]")
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The armature that moves a mesh: by its modifier, or, when the bake took its place, as its parent."""
+    """Returns the armature that moves a mesh, by its modifier or as its parent."""
     modifier = armature_modifier(obj)
     if modifier is not None and modifier.object is not None:
         return modifier.object
@@ -22,7 +22,7 @@ def armature_of(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
-    """The action of the armature that the bake of a mesh is of: the one that was played then, or else the one that is."""
+    """Returns the action to which the bake of a mesh belongs: the one played at the bake, or else the one played now."""
     if obj.thew.made.baked_of is not None:
         return obj.thew.made.baked_of
     armature = armature_of(obj)
@@ -31,7 +31,7 @@ def clip_of(obj: bpy.types.Object) -> bpy.types.Action | None:
 
 
 def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
-    """The exporter's name for the animation of an action of the armature."""
+    """Returns the exporter's name for the animation of an action of the armature."""
     name = ""
     for track in armature.animation_data.nla_tracks if armature.animation_data is not None else ():
         if any(strip.action == action and not strip.mute for strip in track.strips):
@@ -40,7 +40,7 @@ def animation_name(armature: bpy.types.Object, action: bpy.types.Action) -> str:
 
 
 def misfit(obj: bpy.types.Object) -> str:
-    """Tells why the bones play something else than what the bake of a mesh is of, as a sentence; "" where they play that."""
+    """Returns the sentence that the bones play another action than the baked one; "" if they play that one."""
     armature, baked = armature_of(obj), obj.thew.made.baked_of
     played = animation.playing(armature) if armature is not None else None
     if armature is None or baked is None or (played is not None and played.action == baked):
@@ -53,7 +53,7 @@ def misfit(obj: bpy.types.Object) -> str:
 
 
 def parted(obj: bpy.types.Object) -> str:
-    """Tells why bones and baked keys of a mesh would leave in animations of their own, as a sentence; "" where they leave in one."""
+    """Returns the sentence that bones and baked keys of a mesh would export as separate animations; "" if as one."""
     armature = armature_of(obj)
     if armature is None or clip_of(obj) is not None or not animation.animates(armature, "pose."):
         return ""

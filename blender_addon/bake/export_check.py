@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What would go wrong if the scene were exported as it is: flesh left behind, a bake deformed twice or left out.
+"""Checks before an export: flesh left behind, a bake deformed twice or left out.
 
-Exporters write the skin of every mesh that an Armature modifier or an armature parent could deform, whether the modifier
-is switched on or not, and know nothing of modifiers like Thew's.
+Exporters write the skin of every mesh that an Armature modifier or an armature parent could deform, even if the
+modifier is switched off. They know nothing of modifiers like Thew's.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from . import clips
 
 #: Part of the name of Blender's glTF exporter.
 GLTF = "gltf"
-#: Exporters that write meshes as they are evaluated at each frame, or at the one shown: flesh leaves as it is seen.
+#: Exporters that write evaluated meshes, at each frame or at the current one: flesh is exported as it is seen.
 EVALUATING = ("alembic", "obj_export", "ply_export", "stl_export")
 
 
 def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
-    """Sentences about one mesh, each with what to do; none when it leaves as it is seen.
+    """Returns warnings about one mesh, each with what to do. Empty if it is exported as it is seen.
 
-    `exporter`: the operator that is about to write it, such as `EXPORT_SCENE_OT_fbx`; empty asks about all of them.
+    `exporter`: the operator that is about to write it, such as `EXPORT_SCENE_OT_fbx`; empty checks for all of them.
     """
     if obj.type != "MESH":
         return []
@@ -75,12 +75,15 @@ def check(obj: bpy.types.Object, exporter: str = "") -> list[str]:
 
 
 def check_all(objects: Iterable[bpy.types.Object], exporter: str = "") -> list[str]:
-    """The same of every mesh of `objects`."""
+    """Returns the warnings about every mesh of `objects`."""
     return [said for obj in objects for said in check(obj, exporter)]
 
 
 def moves_in_fbx(obj: bpy.types.Object, exporter: str) -> bool:
-    """Whether some object of the scene has an action or a strip: the FBX exporter samples shape keys for each of those."""
+    """Returns whether an FBX export keeps the motion of the keys. True for other exporters.
+
+    The exporter samples shape keys along with objects that have an action or an NLA strip: the scene needs one.
+    """
     if exporter and "fbx" not in exporter.lower():
         return True
     animations = (other.animation_data for scene in obj.users_scene for other in scene.objects)
@@ -88,12 +91,12 @@ def moves_in_fbx(obj: bpy.types.Object, exporter: str) -> bool:
 
 
 def plays_bake(obj: bpy.types.Object) -> bool:
-    """Whether keys that Thew baked are playing."""
+    """Returns whether keys that Thew baked are playing."""
     return any(not key.mute for key in writing.baked_keys(obj))
 
 
 def skin_holders(obj: bpy.types.Object) -> list[str]:
-    """What makes exporters write a skin for the mesh."""
+    """Returns the modifiers and parents, in words, for which exporters write a skin of the mesh."""
     holders = [
         f"the modifier “{modifier.name}”"
         for modifier in obj.modifiers
@@ -105,7 +108,7 @@ def skin_holders(obj: bpy.types.Object) -> list[str]:
 
 
 def said_of_modifiers(obj: bpy.types.Object, exporter: str) -> list[str]:
-    """The FBX exporter applies modifiers by default, and a mesh that was evaluated has no keys any more."""
+    """Returns the warning about modifiers that an FBX export would apply: that drops the keys. It does so by default."""
     applied = [
         f"“{modifier.name}”"
         for modifier in obj.modifiers

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finish Bake: the keys stay, and everything that made them goes, so that the character leaves as it is seen.
+"""Finish Bake: keeps the keys and removes everything that made them, so that the character exports as it is seen.
 
 In rest space the armature goes on bending the skin. In posed space the keys hold its motion too: the Armature modifier
-goes, and an armature that deforms as a parent only carries the mesh from then on. Other modifiers whose effect the keys
-hold go with it. The keys' curves move into the action of the armature, where Blender knows actions for several things, so
-that exporters write one animation even where this extension is not at hand (`gltf`).
+is removed, and an armature that deforms as a parent only carries the mesh from then on. Other modifiers whose effect
+the keys hold are removed with it. The keys' curves move into the action of the armature, if Blender has actions for
+several objects. Exporters then write one animation even where this extension is not installed (`gltf`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from . import clips, export_check
 
 
 def finish_bake(obj: bpy.types.Object) -> list[str]:
-    """Complete the bake of `obj`; gives what was done, first in short, a sentence each without its full stop."""
+    """Completes the bake of `obj`. Returns sentences about what was done, without full stops, a summary first."""
     reading.check_editable(obj)
     made, name = obj.thew.made, describe(obj)
     keys = writing.baked_keys(obj)
@@ -71,9 +71,9 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
 
 
 def held_modifiers(obj: bpy.types.Object, posed: bool) -> list[bpy.types.Modifier]:
-    """The modifiers whose effect the keys hold: they may not act on top of them.
+    """Returns the modifiers whose effect the keys hold: they must not act on top of them.
 
-    Where the flesh was removed before, nothing tells them apart: then in posed space those are the Armature modifiers.
+    If the flesh was removed before, nothing distinguishes them: in posed space these are then the Armature modifiers.
     """
     made = obj.thew.made
     armature = modifier.by_id(obj, made.armature_modifier)

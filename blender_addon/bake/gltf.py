@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender's glTF exporter asks of extensions: baked keys join the animation of the bones.
+"""Hooks of Blender's glTF exporter: baked keys join the animation of the bones.
 
-By itself it writes one animation for the action of an armature and another one for that of the shape keys, and viewers
-play one at a time. The exporter merges animations of one name (by the names of actions, or before Blender 4.4 of NLA
-tracks), so the keys' animation is given the name of the armature's. Nothing in the file is changed for it. The exporter
-finds the class and the function in the extension's root module by their names, and calls methods by theirs.
+By default the exporter writes one animation for the action of an armature and another one for that of the shape keys,
+and viewers play one at a time. It merges animations of the same name (by the names of actions, or before Blender 4.4 of
+NLA tracks). So the keys' animation gets the name of the armature's. Nothing in the file is changed. The exporter finds
+the class and the function in the extension's root module by their names, and calls methods by theirs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .export_check import plays_bake
 
 
 def glTF2_pre_export_callback(export_settings) -> None:
-    """Called before anything is gathered: warn of what would go wrong, on the console and, in a window, in a popup."""
+    """Warns of what the export would do wrong, on the console and, in a window, in a popup. Called before the export."""
     objects = bpy.context.scene.objects
     if export_settings.get("gltf_selected"):
         objects = [obj for obj in objects if obj.select_get()]
@@ -28,10 +28,10 @@ def glTF2_pre_export_callback(export_settings) -> None:
 
 
 class glTF2ExportUserExtension:
-    """Made by the exporter for each export, and called with what it gathers."""
+    """The exporter's hooks. It creates one instance for each export."""
 
     def gather_actions_hook(self, blender_object, gathered, export_settings) -> None:
-        """The actions of one object were gathered: a table of tracks by name before Blender 4.4, `ActionsData` since."""
+        """Renames the animations of one object. `gathered`: a table of tracks by name before Blender 4.4, `ActionsData` since."""
         if blender_object is None:
             return
         name, actions = shared_animation(blender_object)
@@ -49,7 +49,7 @@ class glTF2ExportUserExtension:
     def gather_mesh_hook(
         self, mesh, blender_mesh, blender_object, vertex_groups, modifiers, materials, export_settings
     ) -> None:
-        """A mesh was gathered: outside the animation that plays them its baked keys are off, whatever frame is shown."""
+        """Switches off the baked keys of a mesh outside the animation that plays them, whatever frame is shown."""
         meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.data == blender_mesh]
         owners = [blender_object] if blender_object is not None else meshes
         baked = {key.name for obj in owners for key in writing.baked_keys(obj)}
@@ -59,7 +59,7 @@ class glTF2ExportUserExtension:
 
 
 def shared_animation(obj: bpy.types.Object) -> tuple[str, list[bpy.types.Action]]:
-    """The name of the animation that bones and baked keys share, and the actions of `obj` that belong to it."""
+    """Returns the name of the animation that bones and baked keys share, and the actions of `obj` that belong to it."""
     if obj.type == "ARMATURE":
         led = [other for other in bpy.data.objects if other.type == "MESH" and plays_bake(other)]
         clips = [clip for other in led if armature_of(other) == obj and (clip := clip_of(other)) is not None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The motion between shape keys as something to bake: offsets from the basis, before any armature acts."""
+"""Keyframed motion as a source of a bake: offsets from the basis, before any armature acts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .target import Source
 
 
 def source(obj: bpy.types.Object, scene, view_layer, frames: list[int]) -> Source:
-    """An object whose motion is built."""
+    """Returns an object with computed keyframed motion as a source of a bake."""
     motion = keyframed.register.known(obj).motion
 
     def offset(i: int) -> np.ndarray:

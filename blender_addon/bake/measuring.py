@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What flesh, keys and modifiers make of the mesh, read frame by frame from Blender."""
+"""Measures the effect of flesh, keys and modifiers on the mesh, read frame by frame from Blender."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..scene.mesh import evaluated_positions, modifiers_on
 
 
 def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], left: set[int]) -> Task:
-    """How far the live flesh is from the mesh on which only the modifiers `left` (persistent ids) act, float32[f, n, 3].
+    """Measures the live flesh less the mesh on which only the modifiers `left` (persistent ids) act, float32[f, n, 3].
 
     Object space. The artist's own shape keys act on both. The scene and the object are left as they were found.
     """
@@ -59,7 +59,7 @@ def differences(obj: bpy.types.Object, flesh: Flesh, scene, frames: list[int], l
 
 
 def played(scene, frames: list[int], offset) -> Task:
-    """`offset(i)` at each frame, float32[f, n, 3]; the scene's frame is put back."""
+    """Builds the task that returns `offset(i)` at each frame, float32[f, n, 3]. The scene's frame is restored."""
 
     def look(i: int, _frame: int) -> np.ndarray:
         return np.asarray(offset(i), dtype=np.float32)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rest space: keys that act before the armature, which stays live.
 
-What a key of frame f holds is the flesh's offset from the skin, carried back through Blender's own skinning of that frame
-(`skinning`, `logic.unskin`). Every engine that knows skin and shape keys plays it, and it keeps to the bones when poses
-between the frames are asked for.
+The key of frame f holds the flesh's offset from the skin, carried back through Blender's own skinning of that frame
+(`skinning`, `logic.unskin`). Every engine with skinning and shape keys can play it, and between frames it follows the bones.
 """
 
 from __future__ import annotations
@@ -19,26 +18,26 @@ from ..scene import poses
 from ..scene.reading import Subject
 from .skinning import Probe
 
-#: How often a key is corrected where the armature's map depends on the place. A step that led away each time is a millionth of itself by
-#: then, by `SHORTER`.
+#: Maximum number of corrections of a key where the armature's map depends on the position. By then a step rejected each
+#: time has shrunk to a millionth, by `SHORTER`.
 ROUNDS = 12
-#: Below this, of the size, the rest of the way is nobody's concern: Blender evaluates in single precision.
+#: Residual at which a key is accepted, as a part of the size: Blender evaluates in single precision.
 NEAR = 2e-6
-#: Vertices that are farther away, of the size, are looked for from elsewhere too. From there on baking tells of them.
+#: Residual from which other starting points are tried, as a part of the size. Baking reports it from there on.
 LOST = 1e-4
-#: Distances from which they are, of the size: about a segment of a bendy bone, and a few.
+#: Distances of these starting points, as parts of the size: about one segment of a bendy bone, and a few.
 SIDES = (0.01, -0.01, 0.03, -0.03, 0.1, -0.1)
-#: A step that led away is tried again at so much of its length: at the borders of a bendy bone's segments the map has kinks.
+#: Factor by which a rejected step is shortened: the map has kinks between the segments of a bendy bone.
 SHORTER = 0.3
 
 
 def keys(
     found: Subject, rest: np.ndarray, scene, view_layer, frames: list[int], offset: Callable[[int], np.ndarray]
 ) -> Task:
-    """A task that plays `frames` and gives `(keys float32[f, n, 3], miss)`; the scene's frame is put back.
+    """Builds the task that plays `frames` and returns `(keys float32[f, n, 3], miss)`. The scene's frame is restored.
 
-    `rest` [n, 3]: the vertices before the armature acts. `offset(i)` [n, 3]: what is wanted on the posed skin of the i-th
-    frame. `miss`: the farthest that a key stays from it, where the armature flattens the skin. Object space, all of them.
+    `rest` [n, 3]: the vertices before the armature acts. `offset(i)` [n, 3]: the offset wanted on the posed skin of the
+    i-th frame. `miss`: the largest distance of a key from it, where the armature flattens the skin. All are in object space.
     """
     with poses.playing(), Probe(found, rest, scene) as probe:
 
@@ -51,14 +50,14 @@ def keys(
 
 
 def _key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray) -> tuple[np.ndarray, float]:
-    """The key of the frame that the scene stands at, and its largest miss."""
+    """Returns the key of the scene's current frame, and its largest miss."""
     start, blended = probe.read(view_layer.depsgraph)
     key, miss = unskinned(blended, wanted)
     if not probe.bent:
         return key, float(miss.max(initial=0.0))
 
     def moved(key: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """`(left [n, 3], B [n, 3, 3])`: what of the way a key leaves, and how a step from there would move the skin."""
+        """Returns `(left [n, 3], B [n, 3, 3])`: the residual of a key, and the skin's linear map there."""
         probe.place(probe.rest + key)
         view_layer.update()
         there, blended = probe.read(view_layer.depsgraph)
@@ -66,10 +65,10 @@ def _key(probe: Probe, view_layer: bpy.types.ViewLayer, wanted: np.ndarray) -> t
 
     try:
         best, far, blended = nearest(moved, key, np.zeros_like(key), np.linalg.norm(wanted, axis=1), NEAR * probe.size)
-        # Where segments bend sharply the map folds, and the way leads round: from the far side of the fold.
+        # Where segments bend sharply the map folds, and a solution is only reached from the far side of the fold.
         lost = far > LOST * probe.size
         if lost.any():
-            along = np.linalg.svd(blended)[2][:, 2]  # where the skin is squeezed most
+            along = np.linalg.svd(blended)[2][:, 2]  # the direction in which the skin is squeezed most
             reach = np.where(lost, probe.size, 0.0)[:, None] * along
             for side in SIDES:
                 best, far, _ = nearest(moved, best + side * reach, best, far, NEAR * probe.size)
@@ -82,9 +81,10 @@ def nearest(
     moved: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], key: np.ndarray, best: np.ndarray, far: np.ndarray,
     near: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Newton's method from `key` [n, 3] at every vertex by itself, as long as it comes nearer than `far` [n], where `best` is.
+    """Runs Newton's method from `key` [n, 3] at every vertex, and keeps results nearer than `best`, at distance `far` [n].
 
-    `moved(key)`: what is left of the way, and the map B there. Gives `(best, far, B)` as they are then.
+    `moved(key)` returns the residual and the map B. A step that increases the residual is shortened by `SHORTER`.
+    Returns the updated `(best, far, B)`.
     """
     at, left_at = key, np.full(len(key), np.inf)
     trial, share, blended_at = key, np.ones((len(key), 1)), np.tile(np.eye(3), (len(key), 1, 1))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What rides on a body, as something to bake: what is added to it at each frame.
+"""Riders as sources of a bake: their offsets at each frame.
 
-A rider that is skinned is baked as any body is; one that hangs on a bone has no skin, and what is added is baked in its own
-space.
+A skinned rider is baked like a body. A rider on a bone has no skin: its offsets are baked in its own space.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from .target import Source, Target
 
 
 def of(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
-    """The riders that are baked along with a body: those that are switched on. A `Refusal` tells of one that cannot be."""
+    """Returns the enabled riders of a body, which are baked along with it. Raises a `Refusal` for one that cannot be baked."""
     found = [obj for obj in riding.register.on(body) if obj.thew.enabled]
     for obj in found:
         check(obj, target)
@@ -31,13 +30,13 @@ def of(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
 
 
 def check(obj: bpy.types.Object, target: Target) -> None:
-    """Refuse a rider whose bake could not be played."""
+    """Refuses a rider whose bake could not be played."""
     reading.check_editable(obj)
     target.check(obj)
 
 
 def body_of(obj: bpy.types.Object) -> bpy.types.Object:
-    """The body that a rider rides on."""
+    """Returns the body of a rider. Raises a `Refusal` if the rider has lost it."""
     body = obj.thew.body
     if body is None or not body.thew.made.flesh:
         raise Refusal(f"{describe(obj)} has no body to ride on any more: choose one in its panel, or press Remove")
@@ -46,7 +45,7 @@ def body_of(obj: bpy.types.Object) -> bpy.types.Object:
 
 
 def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, view_layer, frames: list[int]) -> Source:
-    """A rider as something to bake."""
+    """Returns a rider as a source of a bake."""
     layer = riding.bound(obj, body, flesh)
     depsgraph = view_layer.depsgraph
 
@@ -67,13 +66,13 @@ def source(obj: bpy.types.Object, body: bpy.types.Object, flesh: Flesh, scene, v
 
 
 def accept(obj: bpy.types.Object) -> None:
-    """Show the bake from now on."""
+    """Switches the rider to its bake."""
     obj.thew.made.shows_bake = obj.thew.enabled = True
     riding.switch(obj)
 
 
 def measured(found: reading.Subject, scene, view_layer, frames: list[int], offset, left: set[int]) -> Task:
-    """How far the skin with its offsets is from the mesh on which only the modifiers `left` act, float32[f, n, 3]."""
+    """Measures the skin with its offsets less the mesh on which only the modifiers `left` act, float32[f, n, 3]."""
     obj, made = found.obj, found.obj.thew.made
     was = made.shows_bake, made.found
 

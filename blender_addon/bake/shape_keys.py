@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The target Shape Keys: one additive key a frame, played by curves, in rest space or in posed space."""
+"""The bake target Shape Keys: one additive key a frame, played by curves, in rest space or in posed space."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ShapeKeys:
         self.kind = Kind(said, lambda obj, on: writing.mute_baked(obj, not on), writing.remove_baked)
 
     def check(self, obj: bpy.types.Object) -> None:
-        """Refuse what the keys could not be played on."""
+        """Refuses an object on which the keys could not be played."""
         writing.check_bakeable(obj)
 
     def prepare(self, source: Source, space: str) -> Task:
-        """A task that gives the keys; what no armature deforms has them in its own space."""
+        """Builds the task that computes the keys. Without an armature they are in the object's own space."""
         if source.found is None:
             return Content((yield from measuring.played(source.scene, source.frames, source.offset)), "REST")
         if space == "POSED":
@@ -36,15 +36,15 @@ class ShapeKeys:
         return Content(rows, space, miss / max(source.size, 1e-30))
 
     def write(self, beside: Beside) -> None:
-        """The keys and their curves, beside those of the bake before."""
+        """Writes the keys and their curves next to those of the previous bake."""
         writing.write_keys(beside.obj, beside.start, beside.stretch, beside.content.rows, beside.made)
 
     def discard(self, beside: Beside) -> None:
-        """Take away the keys that were made so far."""
+        """Removes the keys written by an unfinished `write`."""
         writing.discard_keys(beside.obj, beside.made)
 
     def swap(self, beside: Beside) -> list[str]:
-        """Take away the keys of the bake before, and note the new ones."""
+        """Removes the keys of the previous bake and records the new ones. Returns their names."""
         names = writing.swap_keys(beside.obj, beside.start, beside.made)
         made = beside.obj.thew.made
         made.baked_space, made.baked_miss = beside.content.space, beside.content.miss
@@ -53,13 +53,16 @@ class ShapeKeys:
 
 
 def said(obj: bpy.types.Object) -> str:
-    """How many keys there are."""
+    """Returns the number of keys in words."""
     keys = writing.baked_keys(obj)
     return plural(len(obj.thew.made.baked_keys.splitlines()), "baked shape key") if keys else ""
 
 
 def in_rest_space(source: Source) -> Task:
-    """`(keys, miss)` of what is added, and of what modifiers before the armature do, which the keys hold too."""
+    """Builds the task that returns `(keys, miss)` in rest space.
+
+    If the keys hold modifiers before the armature, too, their effect is measured and added.
+    """
     found, scene, view_layer, frames = source.found, source.scene, source.view_layer, source.frames
     basis = basis_positions(source.obj.data)
     if not stack.held(source.obj, found.modifier, "REST"):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's own skinning at each vertex, measured: `x -> B x + t`, whatever the Armature modifier is set to.
+"""Blender's own skinning measured at each vertex, as `x -> B x + t`, whatever the Armature modifier is set to.
 
 Linear blending, Preserve Volume, masks, several Armature modifiers: each moves a vertex by an affine map that does not
-depend on where the vertex is. So four copies of every vertex, one at its place and three a step along x, y and z from it,
-show the map once Blender has moved them. The copies are loose vertices of one object that lives while a bake is made.
-Bendy bones and envelopes look at where a vertex is: there the step is small, and the map is that of its neighbourhood.
+depend on the vertex's position. So four copies of every vertex, one in place and three a step along x, y and z from it,
+show the map once Blender has moved them. The copies are loose vertices of one object that lives as long as the bake.
+Bendy bones and envelopes do depend on the position: there the step is small, and the map is the local one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..scene import stack
 from ..scene.mesh import evaluated_positions
 from ..scene.reading import Subject
 
-#: What of an Armature modifier decides about the motion.
+#: Settings of an Armature modifier that affect the motion.
 SETTINGS = (
     "object",
     "use_deform_preserve_volume",
@@ -29,23 +29,23 @@ SETTINGS = (
     "use_multi_modifier",
 )
 
-#: The step for maps that depend on the place, of the character's size. The root of single precision's rounding, 2.4e-4, would balance it
-#: against curvature; it adds up over the bones of a vertex.
+#: Step for maps that depend on the position, as a part of the character's size. The root of single precision's
+#: rounding, 2.4e-4, would balance it against curvature; it adds up over the bones of a vertex.
 SMALL = 1e-3
 
 
 def armature_modifiers(found: Subject) -> list[bpy.types.ArmatureModifier]:
-    """The Armature modifiers that act on the mesh, up to the one that the flesh stands behind."""
+    """Returns the Armature modifiers that act on the mesh, up to the one before the flesh."""
     return [other for other in stack.held(found.obj, found.modifier, "POSED") if moves(other)]
 
 
 def moves(other: bpy.types.Modifier) -> bool:
-    """Whether it is an Armature modifier with an armature."""
+    """Returns whether this is an Armature modifier with an armature."""
     return other.type == "ARMATURE" and other.object is not None
 
 
 def depends_on_place(found: Subject) -> bool:
-    """Whether the armature moves a vertex otherwise where it is elsewhere: bendy bones, envelopes."""
+    """Returns whether the armature's map depends on the position of a vertex: bendy bones, envelopes."""
     for other in armature_modifiers(found):
         bones = other.object.data.bones
         if other.use_bone_envelopes:
@@ -56,10 +56,10 @@ def depends_on_place(found: Subject) -> bool:
 
 
 class Probe:
-    """Measures the maps at the frame that the scene stands at; a context manager, which leaves nothing behind."""
+    """Measures the maps at the scene's current frame. A context manager, which leaves nothing behind."""
 
     def __init__(self, found: Subject, rest: np.ndarray, scene: bpy.types.Scene):
-        """`rest` [n, 3]: the vertices' positions before the armature acts, object space."""
+        """Stores the probe's settings. `rest` [n, 3]: vertices before the armature acts, object space."""
         self.found, self.scene, self.rest = found, scene, np.asarray(rest, dtype=np.float64)
         self.bent = depends_on_place(found)
         self.size = diagonal(self.rest) or 1.0
@@ -100,21 +100,21 @@ class Probe:
             for name in SETTINGS:
                 setattr(copy, name, getattr(other, name))
         self.obj.parent = source
-        # Evaluated, as hidden objects are not, but not drawn: an instancer of nothing.
+        # An instancer without instances is evaluated, unlike a hidden object, but not drawn.
         self.obj.instance_type, self.obj.show_instancer_for_viewport = "VERTS", False
         self.obj.hide_render = self.obj.hide_select = True
         self.scene.collection.objects.link(self.obj)
         self.place(self.rest)
 
     def place(self, positions: np.ndarray) -> None:
-        """Stand at `positions` [n, 3] from now on."""
+        """Moves the vertices to `positions` [n, 3]."""
         corners = np.vstack([positions, *(positions + self.step * axis for axis in np.eye(3))])
         flat = np.ascontiguousarray(corners, dtype=np.float32).ravel()
         self.obj.data.attributes["position"].data.foreach_set("vector", flat)
         self.obj.data.update_tag()
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> tuple[np.ndarray, np.ndarray]:
-        """`(posed [n, 3], B [n, 3, 3])`: where the vertices are moved to, and how a step from there is; object space."""
+        """Returns `(posed [n, 3], B [n, 3, 3])`: the posed vertices and the linear part of their maps, object space."""
         moved = evaluated_positions(self.obj, depsgraph).astype(np.float64).reshape(4, -1, 3)
         columns = (moved[1:] - moved[0]) / self.step
         return moved[0], columns.transpose(1, 2, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of bake targets: a new one is a file beside this one, and a row here."""
+"""The table of bake targets. A new target is a file beside this one, and a row here."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from ..scene import bakes
 from .shape_keys import ShapeKeys
 from .target import Target
 
-#: The first is the usual one.
+#: All targets, the default first.
 TARGETS: tuple[Target, ...] = (ShapeKeys(),)
 
-#: What there is to choose from, as Blender's enumerations want it.
+#: Items of Blender's enumeration of targets.
 CHOICES = tuple((target.key, target.label, target.description) for target in TARGETS)
 
 
 def by_key(key: str) -> Target:
-    """The target that is called so."""
+    """Returns the target with this key. Raises a `Refusal` for an unknown key."""
     for target in TARGETS:
         if target.key == key:
             return target

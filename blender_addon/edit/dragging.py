@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The skin of modal flesh in the hand: it follows what is held and rings when it is let go; nothing of the file changes.
+"""Dragging modal flesh: the skin follows held points and rings when it is let go. Nothing in the file changes.
 
-The flesh moves from its rest in the pose that the artist sees. What was shown when the drag began fades into that.
+The flesh moves from its rest in the present pose. What was shown when the drag began fades into that.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from ..saved.units import length
 from ..scene.rig_controls import evaluated_controls
 from . import posed
 
-#: What was shown before fades within so many seconds. Of 60 looks a second each takes away about a tenth of it: no jump.
+#: Time constant with which the former display fades, s. At 60 updates per second each takes away about a tenth: no jump.
 FADE = 0.15
-#: It is gone where it is no more than this part of the body's size. Two millimetres of a person: no jump.
+#: Offset at which the former display counts as faded, as a part of the body's size: two millimetres of a person, no jump.
 GONE = 1e-3
-#: Distances below this part of the body's size are nobody's concern. That is one `STRIDE` of a target.
+#: Distance to the target that is too small to be shown, as a part of the body's size: one `STRIDE` of a target.
 THERE = 0.02
 
 
 class Dragging:
-    """One hold of a character, from the first press until its flesh is at rest again."""
+    """One drag of a character, from the first press until its flesh is at rest again."""
 
     def __init__(self, stand: posed.Posed, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> None:
         obj, flesh = stand.obj, stand.flesh
@@ -50,63 +50,63 @@ class Dragging:
         nodes = flesh.lattice.embed_surface(flesh.surface)
         self.drag = Drag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
         self._pose, self._space = stand.pose, stand.space
-        # Below what the modes add: the flesh at rest, and while it fades, what was shown before.
+        # The modes add to this: the flesh at rest, and the former display while it fades.
         self._still = still - self.deformer.offsets(amplitudes, self._pose, to=self._space)
         self._faded = (0.0 if self._before is None else self._before) - still
-        self._swing = float(np.abs(self.metres(self._faded)).max(initial=0.0))  # how far that is, metres
-        self._part = 1.0  # of it that is still shown
-        self._targets: dict[int, np.ndarray] = {}  # where held vertices should be seen, metres
+        self._swing = float(np.abs(self.metres(self._faded)).max(initial=0.0))  # largest component of `_faded`, metres
+        self._part = 1.0  # share of `_faded` that is still shown
+        self._targets: dict[int, np.ndarray] = {}  # targets of held vertices, metres
         self._look()
 
     def metres(self, offsets: np.ndarray) -> np.ndarray:
-        """Offsets of the object's space in metres, world axes, [..., 3]."""
+        """Converts offsets in object space to metres, world axes, [..., 3]."""
         return np.asarray(offsets, dtype=np.float64) @ self.stand.mesh[:3, :3].T * self.unit
 
-    # what is seen
+    # display
 
     def _look(self) -> None:
         below = self._still + np.float32(self._part) * self._faded
         self.offsets = self.deformer.offsets(self.drag.amplitudes, self._pose, to=self._space, onto=below)
 
     def seen(self, vertex: int) -> np.ndarray:
-        """Where a vertex is seen, metres [3]."""
+        """Returns the displayed position of a vertex, metres [3]."""
         return self.stand.skin[vertex] + self.metres(self.offsets[vertex])
 
     def world(self, vertex: int) -> np.ndarray:
-        """The same in Blender's world."""
+        """Returns the displayed position of a vertex in Blender's world."""
         return self.stand.world(self.seen(vertex))
 
     def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
-        """The point of the skin, as it is seen now, that a ray in Blender's world meets first."""
+        """Returns the first hit of a ray in Blender's world with the displayed skin."""
         seen = self.stand.skin + self.metres(self.offsets)
         picker = Picker(self.stand.world(seen), self.stand.rest.triangles)
         return picker.ray(origin, direction)
 
     def turn(self, vertex: int) -> np.ndarray:
-        """How the pose turns and stretches displacements of a vertex, [3, 3]."""
+        """Returns the rotation and stretch of a vertex's displacements by the pose, [3, 3]."""
         weights = np.asarray(self.stand.flesh.character.weights[vertex], dtype=np.float64)
         total = weights.sum()
         return np.tensordot(weights / total, self.stand.pose[:, :3, :3], axes=1) if total > 0.0 else np.eye(3)
 
-    # what is held
+    # held vertices
 
     def take(self, vertex: int, dragged: bool = True) -> None:
-        """Hold a vertex where it is seen; `dragged`: it is the one that the mouse drags."""
+        """Holds a vertex where it is displayed. `dragged`: it is the one that the mouse drags."""
         self.drag.grip(vertex)
         self._targets[vertex] = self.seen(vertex)
         if dragged:
             self.held = vertex
 
     def drag_to(self, target: np.ndarray) -> None:
-        """Where the vertex under the mouse should be, Blender's world."""
+        """Sets the target of the dragged vertex, Blender's world."""
         self._targets[self.held] = self.stand.flesh.place.points(np.asarray(target, dtype=np.float64))
 
     def target(self) -> np.ndarray:
-        """Where the vertex under the mouse should be, Blender's world."""
+        """Returns the target of the dragged vertex, Blender's world."""
         return self.stand.world(self._targets[self.held])
 
     def let_go(self) -> None:
-        """Hold nothing any more."""
+        """Releases all held vertices."""
         self.drag.let_go()
         self._targets.clear()
         self.held = -1
@@ -118,17 +118,17 @@ class Dragging:
 
     @property
     def over(self) -> bool:
-        """Whether nothing is held and the flesh is at rest again."""
+        """True once all vertices are released and the flesh is at rest again."""
         return self.drag.quiet and self._part * self._swing < GONE * self.stand.size
 
     def left(self) -> float:
-        """How far the vertex under the mouse is from where it should be, metres; 0 while there is none."""
+        """Returns the distance of the dragged vertex from its target, metres; 0 without a dragged vertex."""
         return float(np.linalg.norm(self._targets[self.held] - self.seen(self.held))) if self.held >= 0 else 0.0
 
     # time
 
     def advance(self, seconds: float) -> bool:
-        """So much more time; whether anything moved."""
+        """Advances the motion by `seconds`. Returns whether anything moved."""
         steps = self.clock.steps(seconds)
         if not steps:
             return False
@@ -141,11 +141,11 @@ class Dragging:
         return True
 
     def show(self) -> None:
-        """Show it on the character."""
+        """Displays the flesh on the character."""
         session.write(self.stand.obj, self.stand.flesh, self.offsets, bpy.context.scene)
 
     def put_back(self, scene: bpy.types.Scene) -> None:
-        """Show exactly what was shown before."""
+        """Restores exactly the former display."""
         obj, flesh = self.stand.obj, self.stand.flesh
         if self._before is None:
             session.hide(obj, flesh)
@@ -154,7 +154,7 @@ class Dragging:
         obj.update_tag()
 
     def status_line(self) -> str:
-        """The line of the status bar."""
+        """Returns the text of the status bar."""
         left = self.left()
         text = length(left / self.unit) if left > THERE * self.stand.size else ""
         return status_line(self.drag, self.held >= 0, text)

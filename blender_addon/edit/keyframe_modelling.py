@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A new keyframe modelled by dragging points of what is seen: within all that the motion can show, under any pose of bones."""
+"""Modelling a keyframe by dragging points of the shown mesh, within what the motion can show, under any pose of bones."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..logic.tasks import finish
 from ..saved.timing import curve_time
 from ..scene.mesh import read_groups
 
-#: A vertex, and where in the world it shall be.
+#: (vertex, target in the world).
 Point = tuple[int, np.ndarray]
 
 
 class Modelling:
-    """One mesh with keyframed flesh at the scene's frame, and what has been made of it so far."""
+    """One mesh with keyframed flesh at the scene's frame, and its modelled shape."""
 
     def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
         finish(keyframed.current(obj, scene))
@@ -34,16 +34,16 @@ class Modelling:
         self.maps = world_maps(obj)
 
     def world(self) -> np.ndarray:
-        """The vertices as they are seen, Blender's world, [n, 3]."""
+        """Returns the displayed vertices, Blender's world, [n, 3]."""
         shape = self.shape.astype(np.float64)
         return np.einsum("nij,nj->ni", self.maps[:, :3, :3], shape) + self.maps[:, :3, 3]
 
     def under(self, origin: np.ndarray, direction: np.ndarray) -> Hit | None:
-        """What a ray meets."""
+        """Returns the first hit of a ray with the displayed mesh."""
         return Picker(self.world(), self.triangles).ray(origin, direction)
 
     def local(self, points: list[Point]) -> tuple[list[int], np.ndarray]:
-        """Vertices, and where they shall be before the armature acts, object space [p, 3]."""
+        """Returns the vertices, and their targets before the armature acts, object space [p, 3]."""
         vertices = [vertex for vertex, _ in points]
         maps = self.maps[vertices]
         wanted = np.array([place for _, place in points]) - maps[:, :3, 3]
@@ -51,21 +51,21 @@ class Modelling:
         return vertices, np.einsum("pij,pj->pi", back, wanted)
 
     def drag(self, points: list[Point]) -> None:
-        """Let points be in other places of the world, and show what comes of it."""
+        """Models the shape with points at other places of the world, and displays it."""
         self.take(self.motion.modelled(self.frame, *self.local(points)))
 
     def take(self, shape: np.ndarray) -> None:
-        """Let it be `shape` float32[n, 3], object space, and show it."""
+        """Sets the shape to `shape` float32[n, 3], object space, and displays it."""
         self.shape = shape
         keyframed.show(self.obj, self.known, self.scene, self.shape - self.basis)
 
     def put_back(self) -> None:
-        """Show the motion again."""
+        """Displays the motion again."""
         keyframed.write(self.obj, self.known, self.scene)
 
 
 def world_maps(obj: bpy.types.Object) -> np.ndarray:
-    """How a step of each vertex before the armature acts is seen in the world, affine [n, 4, 4]: blended linearly."""
+    """Returns the linearly blended maps of vertices before the armature to the world, affine [n, 4, 4]."""
     count, mine = len(obj.data.vertices), np.array(obj.matrix_world, dtype=np.float64)
     found = next((m for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None and m.show_viewport), None)
     if found is None or not found.use_vertex_groups:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of keyframed flesh under the hand: filled, edited, its sculpts calmed, its velocities set, new shapes modelled."""
+"""Edits of keyframed flesh: fills and edits the list, relaxes sculpts, sets velocities, models new shapes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from ..scene import keyframe_shapes, keyframe_times, modifier
 from ..scene.mesh import basis_positions, key_positions, triangles_of
 from ..scene.writing import baked_keys
 
-#: Lower Energy: how strongly a sculpt is held where the dial stands in the middle, of the flesh's own stiffness. One: neither outweighs the
-#: other there.
+#: Relax Sculpt: stiffness that holds a sculpt where the dial stands in the middle, relative to the flesh's own. One:
+#: neither outweighs the other there.
 HOLD = 1.0
 
 # adding ---------------------------------------------------------------------------------------------------------------
 
 
 def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] | None = None, cyclic=False) -> Task:
-    """A task that gives `obj` keyframed flesh through its shape keys (`names`; None: all that are not muted), at even times.
+    """Builds the task that adds keyframed flesh to `obj`, through its shape keys at even times.
 
-    `frames`: the first and the last time (None: the scene's range). What has a list already is computed anew, and a modifier
-    of ours that was deleted is made again. Where it fails nothing is left of it.
+    `names`: the shape keys (`None`: all that are not muted). `frames`: the first and the last time (`None`: the scene's
+    range). An existing list is kept and computed anew, and a deleted modifier of ours is made again. After a failure
+    nothing of it is left.
     """
     keyframe_shapes.check_mesh(obj)
     keyframe_times.check(obj)
@@ -62,7 +63,7 @@ def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] 
 
 
 def chosen(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
-    """The shape keys to begin with; where that is one alone, the basis before it."""
+    """Returns the names of the shape keys to begin with; a single one is preceded by the basis."""
     keys = obj.data.shape_keys
     if names is not None:
         missing = [name for name in names if name not in keys.key_blocks]
@@ -77,7 +78,7 @@ def chosen(obj: bpy.types.Object, names: list[str] | None) -> list[str]:
 
 
 def fill(obj: bpy.types.Object, names: list[str], frames: tuple[float, float]) -> None:
-    """Let the list be these shape keys, at even times between two; the motion begins and ends at rest."""
+    """Fills the list with these shape keys, at even times between two frames. The motion begins and ends at rest."""
     group = obj.thew.keyframed
     group.keyframes.clear()
     for name in names:
@@ -92,7 +93,7 @@ def fill(obj: bpy.types.Object, names: list[str], frames: tuple[float, float]) -
 
 
 def restore(obj: bpy.types.Object, scene) -> None:
-    """Read the direction of gravity again, and make what was deleted by hand: the modifier, the curve of times."""
+    """Reads the direction of gravity again, and restores what was deleted by hand: the modifier, the curve of times."""
     keyframed.checked(obj)
     modifier.insert_first(obj)
     obj.thew.keyframed.down = keyframe_shapes.gravity_in(obj, scene)
@@ -104,7 +105,7 @@ def restore(obj: bpy.types.Object, scene) -> None:
 
 
 def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None = None) -> int:
-    """A key for a shape key ("": the active one of the mesh) at a frame (None: the scene's); its place in the list."""
+    """Adds a key for a shape key ("": the active one) at a frame (`None`: the scene's). Returns its list index."""
     keyframed.checked(obj)
     keys, group = obj.data.shape_keys, obj.thew.keyframed
     shape = shape or (obj.active_shape_key.name if obj.active_shape_key is not None else "")
@@ -122,7 +123,7 @@ def key_add(obj: bpy.types.Object, scene, shape: str = "", frame: float | None =
 
 
 def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float) -> None:
-    """Refuse a time that another key has."""
+    """Refuses a time that another key has."""
     for time, place in found:
         if abs(time - frame) < SAME_TIME:
             shape = obj.thew.keyframed.keyframes[place].shape
@@ -130,7 +131,7 @@ def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float
 
 
 def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = None) -> None:
-    """One time more for a key of the list."""
+    """Adds a further time to a key of the list."""
     keyframed.checked(obj)
     frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
@@ -139,7 +140,7 @@ def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = Non
 
 
 def close_loop(obj: bpy.types.Object) -> float:
-    """Let the first key be reached again after the last one; gives the frame."""
+    """Adds the first key again after the last one. Returns its frame."""
     keyframed.checked(obj)
     found = keyframe_times.points(obj)
     if len(found) < 2:
@@ -154,7 +155,7 @@ def close_loop(obj: bpy.types.Object) -> float:
 
 
 def key_remove(obj: bpy.types.Object, place: int) -> None:
-    """Take a key off the list, with its times; its shape key stays."""
+    """Removes a key and its times from the list. Its shape key stays."""
     keyframed.checked(obj)
     group = obj.thew.keyframed
     found, key = keyframe_times.points(obj), group.keyframes[place]
@@ -172,7 +173,7 @@ def key_remove(obj: bpy.types.Object, place: int) -> None:
 
 
 def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
-    """Move a key within the list; nothing else changes."""
+    """Moves a key within the list. Nothing else changes."""
     keyframed.checked(obj)
     group = obj.thew.keyframed
     if not 0 <= to < len(group.keyframes):
@@ -190,7 +191,7 @@ def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
 
 
 def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
-    """The shape key of a key of the list, if its vertices may be moved."""
+    """Returns the shape key of a key of the list. Raises a `Refusal` if its vertices may not be moved."""
     keyframed.checked(obj)
     key = obj.thew.keyframed.keyframes[place]
     block = keyframe_shapes.block_of(obj, key)
@@ -204,7 +205,7 @@ def block_to_edit(obj: bpy.types.Object, place: int) -> bpy.types.ShapeKey:
 
 
 def held_groups(obj: bpy.types.Object, shape: str) -> list[str]:
-    """The vertex groups that hold fixed what they have of a shape key: the motion's own, and those of the cuts around it."""
+    """Returns the vertex groups that are fixed at a shape key: the motion's own, and those of the cuts around it."""
     group, keys = obj.thew.keyframed, obj.thew.keyframed.keyframes
     reached = [keys[place] for _, place in keyframe_times.points(obj)]
     before = next((key.fixed for key in reversed(reached) if key.cut), "") if group.cyclic else ""
@@ -218,8 +219,10 @@ def held_groups(obj: bpy.types.Object, shape: str) -> list[str]:
 
 
 def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
-    """A task that lets a sculpt spring back towards the shape at rest, as far as `amount` says; gives the energy before and
-    after, as parts of the first."""
+    """Builds the task that relaxes a sculpt towards the rest shape by `amount`, 0..1.
+
+    Returns the energy before and after.
+    """
     block = block_to_edit(obj, place)
     key, group = obj.thew.keyframed.keyframes[place], obj.thew.keyframed
     basis, triangles, shape = basis_positions(obj.data), triangles_of(obj.data), key_positions(block)
@@ -250,10 +253,10 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
 
 
 def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
-    """A task that makes a new keyframe at the scene's frame: what is seen there, some vertices dragged to `positions` [p, 3],
-    object space before the armature; all within what the motion can show. Gives the name of the shape key.
+    """Builds the task that makes a new keyframe at the scene's frame. Returns the name of the shape key.
 
-    At the time of a key that key's own sculpt is changed.
+    The keyframe is the shown shape with some vertices dragged to `positions` [p, 3], object space before the armature,
+    within what the motion can show. At the time of a key that key's own sculpt is changed.
     """
     yield from span(keyframed.current(obj, scene), 0.0, 0.5)
     count = len(obj.data.vertices)
@@ -272,7 +275,7 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
 
 
 def keep_shape(obj, scene, shape: np.ndarray) -> str:
-    """Let `shape` float32[n, 3] be a keyframe at the scene's frame; the name of its shape key."""
+    """Makes `shape` float32[n, 3] a keyframe at the scene's frame. Returns the name of its shape key."""
     frame = curve_time(scene)
     here = next((place for time, place in keyframe_times.points(obj) if abs(time - frame) < SAME_TIME), None)
     if here is not None:
@@ -294,7 +297,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
 
 
 def arrow_from_neighbours(obj: bpy.types.Object, scene, place: int, leaving: bool = False) -> np.ndarray:
-    """Let the velocity at a key be an arrow as long as the mean way from the shape before to the one after; gives it."""
+    """Sets the velocity at a key to the mean velocity from the shape before to the one after. Returns it."""
     keyframed.checked(obj)
     key, found = obj.thew.keyframed.keyframes[place], keyframe_times.points(obj)
     at = next((i for i, (_, value) in enumerate(found) if value == place), None)
@@ -317,7 +320,7 @@ def arrow_from_neighbours(obj: bpy.types.Object, scene, place: int, leaving: boo
 
 
 def set_arrow(key, arrow: np.ndarray, leaving: bool = False) -> None:
-    """Let the velocity at a key be an arrow [3], object space, a second."""
+    """Sets the velocity at a key to an arrow [3], object space, per second."""
     if leaving:
         key.leaving_arrow, key.leaving = arrow, "ARROW"
     else:
@@ -325,12 +328,12 @@ def set_arrow(key, arrow: np.ndarray, leaving: bool = False) -> None:
 
 
 def arrow_at(key, leaving: bool = False) -> tuple:
-    """The kind of velocity and the arrow of a key, to be put back."""
+    """Returns the kind of velocity and the arrow of a key, for `put_arrow`."""
     return (key.leaving, tuple(key.leaving_arrow)) if leaving else (key.velocity, tuple(key.arrow))
 
 
 def put_arrow(key, before: tuple, leaving: bool = False) -> None:
-    """Let them be what `arrow_at` gave."""
+    """Restores what `arrow_at` returned."""
     set_arrow(key, before[1], leaving)
     if leaving:
         key.leaving = before[0]

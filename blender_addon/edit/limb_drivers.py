@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drivers of rigs that are carried to another character: the bone at the same place of the chain drives there, about the axis that
-lies as the old one does."""
+"""Drivers of rigs copied to another character: driven by the corresponding bone, about the axis that lies as the old one does."""
 
 from __future__ import annotations
 
@@ -13,13 +12,15 @@ from ..saved.rigs import ThewRig
 from ..scene import rig_controls
 from ..scene.reading import armature_of
 
-#: What reads a turn about one axis of a bone: the kind of turn, and the place of its axis in the bone's matrix.
+#: Transform channels that read a turn about one axis of a bone, and the axis's column in the bone's matrix.
 AXES = {"ROT_X": 0, "ROT_Z": 2}
 
 
 def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, Over]]) -> str:
-    """Drive a carried rig as the old one is, if it is; a sentence where that cannot be. `bones`: those that correspond, and the limbs
-    that they are in."""
+    """Copies the driver of a rig, if it has one, to its copy. Returns a sentence if that is impossible.
+
+    `bones`: the corresponding bone of each bone, and the map between their limbs.
+    """
     data = rig.id_data.animation_data
     found = None if data is None else next(
         (c for c in data.drivers if rig_controls.rig_of_path(rig.id_data, c.data_path) == place_of(rig)), None
@@ -46,12 +47,12 @@ def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, O
 
 
 def place_of(rig: ThewRig) -> int:
-    """The index of a rig in its list."""
+    """Returns the index of a rig in its list."""
     return next(i for i, each in enumerate(rig.id_data.thew.rigs) if each == rig)
 
 
 def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]], single: bool) -> None:
-    """Let a driver's target be the other armature's bone; a turn about one axis be that about the axis which lies as it does."""
+    """Retargets a driver to the other armature's bone, and a turn about one axis to the axis that lies alike."""
     bone, armature = target.bone_target, armature_of(there.obj)
     target.id = armature
     if bone not in bones:
@@ -73,19 +74,19 @@ def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]
 
 
 def axes(side, bone: str) -> np.ndarray:
-    """The axes of a bone at rest as columns [3, 3], in the directions of the body's metres."""
+    """Returns the axes of a bone at rest as columns [3, 3], in the directions of the body's metres."""
     matrix = np.array(armature_of(side.obj).data.bones[bone].matrix_local)
     return side.flesh.bind_pose.armature_matrix[:3, :3] @ matrix[:3, :3]
 
 
 def head(side, bone: str) -> np.ndarray:
-    """The head of a bone at rest, metres."""
+    """Returns the head of a bone at rest, metres."""
     matrix = np.array(armature_of(side.obj).data.bones[bone].matrix_local)
     return side.flesh.place.points((side.flesh.bind_pose.armature_matrix @ matrix)[:3, 3])
 
 
 def turn_about(curve: bpy.types.FCurve) -> None:
-    """Let a driver's curve answer to the opposite of what it answered to."""
+    """Mirrors a driver's curve, so that it responds to the negated input."""
     points = [
         (
             tuple(p.co),
@@ -100,7 +101,7 @@ def turn_about(curve: bpy.types.FCurve) -> None:
     curve.keyframe_points.clear()
     for i, (co, left, right, _, kind_left, kind_right) in enumerate(reversed(points)):
         point = curve.keyframe_points.insert(-co[0], co[1], options={"FAST"})
-        # What lies between two points is told by the first of them.
+        # The first of two points holds the interpolation between them.
         point.interpolation = points[len(points) - 2 - i][3] if i < len(points) - 1 else points[0][3]
         point.handle_left_type, point.handle_right_type = kind_right, kind_left
         point.handle_left, point.handle_right = (-right[0], right[1]), (-left[0], left[1])

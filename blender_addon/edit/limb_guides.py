@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What rigs hang on, and their numbers, on the same limb of another character."""
+"""Attachments of rigs, and their numbers, transferred to the same limb of another character."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from ..saved.slider_groups import values_of
 from ..scene import limbs as scene_limbs
 from . import limbs
 
-#: A limb has what follows its bones by so much. More than all other bones together.
+#: Share of the weight on a limb's bones from which skin belongs to it: more than all other bones together.
 FOLLOWS = 0.5
-#: Skin on a spoke is near to a place on it within this part of its length, however near other skin is.
+#: Distance along a spoke within which skin on it is accepted although other skin is nearer, as a part of its length.
 NEARBY = 0.2
 
 
 @dataclass
 class Side:
-    """One of both characters: its flesh, which knows its metres."""
+    """One of the two characters, with its flesh."""
 
     obj: bpy.types.Object
     flesh: Flesh
@@ -41,42 +41,42 @@ class Side:
         return self.flesh.place.metres_per_unit
 
     def limb(self, limb: ThewLimb) -> Limb:
-        """A limb in metres."""
+        """Returns a limb in metres."""
         return Limb(limbs.model_of(limb), np.linalg.inv(self.flesh.place.to_object(self.flesh.bind_pose.mesh_matrix)))
 
     def chain(self, limb: ThewLimb) -> list[str]:
-        """Names of a limb's bones; a `Refusal` where one is gone."""
+        """Returns the names of a limb's bones. Raises a `Refusal` if one is gone."""
         return scene_limbs.sound_chain(self.obj, self.flesh.character, limb)
 
     def share(self, weights: np.ndarray, limb: ThewLimb) -> float:
-        """How much of weights [b] for the bones of the skeleton a limb's have."""
+        """Returns the share of weights [b] that falls on a limb's bones."""
         return float(limbs.followed(self.flesh.character, self.chain(limb), weights))
 
     def skin(self, limb: ThewLimb) -> np.ndarray:
-        """The triangles that follow a limb."""
+        """Returns the indices of the triangles that follow a limb."""
         character = self.flesh.character
         share = limbs.followed(character, self.chain(limb), character.weights)
         return np.flatnonzero(share[character.triangles].mean(axis=1) >= FOLLOWS)
 
     def shares(self, shares) -> np.ndarray:
-        """Shares of a triangle's corners, from the mesh's order into the surface's or back: see `building.enclose`."""
+        """Converts barycentric coordinates from the mesh's order into the surface's or back: see `building.enclose`."""
         shares = np.asarray(shares, dtype=np.float64)
         return shares[::-1] if mirrors(self.flesh.bind_pose.mesh_matrix) else shares
 
 
 @dataclass
 class Pair:
-    """Two limbs that belong together, in the metres of their bodies."""
+    """Two limbs that correspond, in the metres of their bodies."""
 
     here: ThewLimb
     there: ThewLimb
     over: Over
-    skin: tuple[np.ndarray, Picker]  # the other's triangles, and they as a surface
-    bones: dict[str, str]  # of the other chain, at the places of ours
+    skin: tuple[np.ndarray, Picker]  # the other limb's triangles: their indices, and as a surface
+    bones: dict[str, str]  # our bones -> corresponding bones of the other chain
 
 
 class Guide:
-    """Numbers of a rig carried over, row by row."""
+    """Transfer of a rig's numbers, row by row."""
 
     attachment: Attachment
 
@@ -86,20 +86,20 @@ class Guide:
         self.start()
 
     def start(self) -> None:
-        """Find what it will hang on: `attachment`."""
+        """Finds the new attachment and sets `attachment`."""
         raise NotImplementedError
 
     def numbers(self, row: dict[str, float]) -> tuple[Located, dict[str, float]]:
-        """(where the rig is with native parameters `row`, the guide's native parameters there)."""
+        """Returns (location of the rig with native parameters `row`, the guide's native parameters on the other side)."""
         raise NotImplementedError
 
     def frame(self, row: dict[str, float], **changed) -> np.ndarray:
-        """The field's frame on its own character, metres, [4, 4]."""
+        """Returns the field's frame on its own character, metres, [4, 4]."""
         native = self.old.native(core(), {**row, "strength": 1.0, **changed})
         return np.asarray(native.frame(self.here.flesh.body))
 
     def carried(self, row: tuple[float, ...], sized: tuple[float, ...] | None = None) -> list[float]:
-        """All of `SLIDERS` on the other side; `sized`: a row whose sizes make a field, where those of `row` need not."""
+        """Returns all of `SLIDERS` on the other side. `sized`: a row with valid sizes, if those of `row` may be invalid."""
         names, here, there = self.old.names, self.here.unit, self.there.unit
         given = native_parameters(names, row, here, self.by_yield)
         fit = {
@@ -116,7 +116,7 @@ class Guide:
         return [values[name] for name in SLIDERS]
 
     def stronger(self, ours: dict[str, float], theirs: dict[str, float], growth: float) -> float:
-        """By how much a force has to be larger for flesh to give way in proportion."""
+        """Returns the factor of a force for which the other flesh yields in proportion."""
         theirs = {
             n: v * (growth if is_length(n) and n not in GUIDE_SLIDERS[self.old.guide] else 1.0)
             for n, v in theirs.items()
@@ -125,7 +125,7 @@ class Guide:
         try:
             give = self.old.native(core(), {**ours, "strength": 1.0}).compliance(one)
             gives = self.attachment.native(core(), {**theirs, "strength": 1.0}).compliance(other)
-        except core().ThewError:  # it reaches no flesh: told at the rig
+        except core().ThewError:  # it reaches no flesh: reported at the rig
             give = gives = 0.0
         if give > 0.0 and gives > 0.0:
             return growth * give / gives
@@ -133,7 +133,7 @@ class Guide:
 
 
 class BoneGuide(Guide):
-    """At a bone: at that of the other chain."""
+    """A rig at a bone, transferred to the corresponding bone."""
 
     def start(self):
         self.name = self.pair.bones[self.here.flesh.character.bones[self.old.bone]]
@@ -156,7 +156,7 @@ class BoneGuide(Guide):
 
 
 class SkinGuide(Guide):
-    """In the skin: where the spoke through the same place leaves it."""
+    """A rig in the skin, transferred to where the spoke through the same coordinates leaves the skin."""
 
     def start(self):
         over, (triangles, picker) = self.pair.over, self.pair.skin
@@ -183,7 +183,7 @@ class SkinGuide(Guide):
 
 
 class FreeGuide(Guide):
-    """Anywhere: at the same coordinates."""
+    """A free rig, transferred to the same coordinates."""
 
     def start(self):
         self.base = np.array(self.old.matrix).reshape(4, 4)
@@ -191,7 +191,7 @@ class FreeGuide(Guide):
         self.attachment = Attachment(self.old.template, "FREE", matrix=tuple(self.moved_base.ravel().tolist()))
 
     def moved(self, frame: np.ndarray) -> tuple[Located, np.ndarray]:
-        """A frame of one side on the other."""
+        """Returns the location of a frame, and the frame transferred to the other side."""
         over, moved = self.pair.over, np.eye(4)
         located = over.one.locate(frame[:3, 3])
         moved[:3, :3] = limb_places.turned(over.turn(located), frame[:3, :3])
@@ -213,7 +213,7 @@ GUIDES = {"BONE": BoneGuide, "SKIN": SkinGuide, "FREE": FreeGuide}
 
 
 def on_skin(picker: Picker, point: np.ndarray, spoke: np.ndarray | None) -> Hit:
-    """Where the skin is along a spoke through `point`; the nearest skin where there is no spoke, or no skin is near on it."""
+    """Returns the skin along a spoke through `point`, or the nearest skin without a spoke or if that is much nearer."""
     nearest = picker.nearest(point)
     if spoke is None:
         return nearest

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs carried from the limbs of one character to those of another: places by figural coordinates, directions by the limb's own
-there, sizes by how thick it is, strengths so that flesh gives way in proportion.
+"""Copies rigs from the limbs of one character to those of another.
 
-All of it is worked out before anything is written.
+Places are transferred by figural coordinates, directions by the limb's own axes, sizes by its thickness, and strengths
+so that flesh yields in proportion. Everything is computed before anything is written.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from .rig_list import drop_rig, new_rig
 
 @dataclass
 class Carried:
-    """A rig as it will be: what it hangs on, and all of its numbers."""
+    """A rig as it will be on the other character: its attachment and all of its numbers."""
 
     rig: ThewRig
     attachment: Attachment
     row: list[float]
     samples: list[list[float]]
     preferred: list[float]
-    double: bool  # one like it stands there already
+    double: bool  # a rig like it is there already
 
 
 @dataclass
 class Report:
-    """What came of it."""
+    """The result of a transfer."""
 
     names: list[str] = field(default_factory=list)
     limbs: list[str] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)  # half sentences: why rigs stay, and which ones are there twice
+    left: list[str] = field(default_factory=list)  # clauses: rigs left out and why, rigs there twice
     warnings: list[str] = field(default_factory=list)
 
     def said(self, target: bpy.types.Object) -> str:
-        """In a sentence."""
+        """Returns the result as a sentence."""
         be = "is" if len(self.names) == 1 else "are"
         where = ", ".join(f"“{name}”" for name in self.limbs)
         return (
@@ -63,7 +63,7 @@ class Report:
 
 
 def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report:
-    """Copy every rig that hangs on a limb of `source` to the same place on the limb of `target` that belongs to it."""
+    """Copies every rig on a limb of `source` to the same place on the corresponding limb of `target`."""
     if source == target:
         raise Refusal(f"{describe(source)} cannot carry rigs to itself: select another mesh to carry from")
     if not len(source.thew.rigs):
@@ -118,7 +118,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
 
 
 def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
-    """Both limbs made ready; refused where their chains do not correspond."""
+    """Returns the pair of two limbs. Raises a `Refusal` if their chains do not correspond."""
     one, other = here.chain(ours), there.chain(theirs)
     if len(one) != len(other):
         raise Refusal(
@@ -136,7 +136,7 @@ def pair_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Pair:
 
 
 def over_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Over:
-    """From a limb to another."""
+    """Returns the map from one limb to the other."""
     mirrored = on_other_sides(here.chain(ours), there.chain(theirs))
     return Over(here.limb(ours), there.limb(theirs), mirrored)
 
@@ -145,7 +145,7 @@ def over_of(here: Side, there: Side, ours: ThewLimb, theirs: ThewLimb) -> Over:
 
 
 def sound(side: Side, rig: ThewRig) -> Attachment:
-    """What a rig hangs on; a `Refusal` where that is gone or its numbers are none."""
+    """Returns the attachment of a rig. Raises a `Refusal` if that is gone or its numbers are invalid."""
     found = rigging.resolved(side.obj, side.flesh.character, side.flesh.bind_pose, side.flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
@@ -153,7 +153,7 @@ def sound(side: Side, rig: ThewRig) -> Attachment:
 
 
 def limb_of(side: Side, rig: ThewRig, attachment: Attachment, first: list[ThewLimb]) -> ThewLimb | None:
-    """The limb of its character that a rig hangs on, one of `first` where several have it."""
+    """Returns the limb to which a rig is attached, preferably one of `first`. `None` if there is no such limb."""
     every = sorted(side.obj.thew.limbs, key=lambda limb: limb not in first)
     character = side.flesh.character
     if attachment.guide == "BONE":
@@ -166,21 +166,21 @@ def limb_of(side: Side, rig: ThewRig, attachment: Attachment, first: list[ThewLi
         weights = region_weights(side.flesh, point)
         if (
             abs(float(side.flesh.surface.winding_number(point[None])[0])) < 0.5
-        ):  # beside the flesh: where limbs still reach
+        ):  # outside the flesh: only limbs whose coordinates reach there
             every = [limb for limb in every if np.isfinite(side.limb(limb).coordinates(point)).all()]
     following = [limb for limb in every if side.share(weights, limb) >= FOLLOWS]
     return max(following, key=lambda limb: (limb in first, side.share(weights, limb)), default=None)
 
 
 def stands_there(there: Side, rig: ThewRig, limb: ThewLimb) -> bool:
-    """Whether a rig of the same name and kind hangs on a limb of the other character: it was carried before."""
+    """Returns whether a rig of the same name and kind is attached to a limb of the other character: an earlier copy."""
     for other in there.obj.thew.rigs:
         if (other.name, other.template, other.guide) != (rig.name, rig.template, rig.guide):
             continue
         try:
             if limb_of(there, other, sound(there, other), [limb]) == limb:
                 return True
-        except Refusal:  # one that hangs on nothing
+        except Refusal:  # a rig without an attachment
             continue
     return False
 
@@ -189,7 +189,7 @@ def stands_there(there: Side, rig: ThewRig, limb: ThewLimb) -> bool:
 
 
 def plan(here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachment) -> Carried:
-    """A rig of one side as it will be on the other."""
+    """Returns a rig of one side as it will be on the other."""
     guide = GUIDES[attachment.guide](here, there, pair, rig, attachment)
     rows = [values_of(rig), *(values_of(sample.sliders) for sample in rig.samples)]
     carried = [guide.carried(row) for row in rows]
@@ -201,7 +201,7 @@ def plan(here: Side, there: Side, pair: Pair, rig: ThewRig, attachment: Attachme
 
 
 def write(there: Side, carried: Carried) -> None:
-    """Add a rig that was carried to the end of the list."""
+    """Adds a transferred rig to the end of the list."""
     obj = there.obj
     rig = new_rig(obj, carried.rig.name)
     copy_rig(carried.rig, rig)

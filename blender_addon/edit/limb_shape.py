@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A limb's shape under the hand: its handles where the character stands, dragged or by numbers, and fitted again."""
+"""Edits of a limb's shape: its handles on the posed character, dragged or moved by numbers, and fitted again."""
 
 from __future__ import annotations
 
@@ -18,31 +18,33 @@ from .limbs import Met, met, model_of, subject
 
 
 def keep(obj: bpy.types.Object, limb: ThewLimb, model) -> None:
-    """The limb is this model from now on."""
+    """Stores the model in the limb."""
     limb.model = limbs.packed(model)
     touched(obj)
 
 
 def touched(obj: bpy.types.Object) -> None:
-    """Limbs were edited: a lattice made of them is another."""
+    """Notes that limbs were edited: a lattice made of them must be built again."""
     if obj.thew.limb_lattice:
         edited.changed(obj.thew, None)
 
 
 def atom_maps(obj: bpy.types.Object, limb: ThewLimb, model) -> np.ndarray:
-    """How each atom's surroundings at rest go into the world as it is now, [atoms, 4, 4]."""
+    """Returns the maps from each atom's surroundings at rest to the world at the present pose, [atoms, 4, 4]."""
     maps = scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))
     return maps[limbs.bones_of(model.knots, model.joints)]
 
 
 def handles(obj: bpy.types.Object, limb: ThewLimb, model) -> tuple[list[Handle], np.ndarray]:
-    """All handles and where they are in the world."""
+    """Returns all handles and their positions in the world."""
     return limb_handles.handles(limbs.posed(core(), model, scene_limbs.pose_maps(obj, scene_limbs.chain(obj, limb))))
 
 
 def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np.ndarray, whole: bool) -> bool:
-    """Drag a handle of `start`, the model as it was when it was taken hold of, to a place in the world; whether it stopped because the
-    boundary would fold."""
+    """Drags a handle of `start`, the model at the beginning of the drag, to a point of the world.
+
+    Returns whether it stopped because the boundary would fold.
+    """
     into = inverse(atom_maps(obj, limb, start)[handle.atom], f"A bone of the limb “{limb.name}”")
     target = into[:3, :3] @ world + into[:3, 3]
     model, stopped = limb_handles.dragged(core(), start, handle, target, whole)
@@ -51,8 +53,10 @@ def drag(obj: bpy.types.Object, limb: ThewLimb, start, handle: Handle, world: np
 
 
 def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarray, factor: float) -> None:
-    """Move an atom's hub by `offset` in the object's own space and make one spoke (-1: all) `factor` times as long; a `Refusal` where the
-    boundary would fold."""
+    """Moves an atom's hub by `offset` in object space, and scales one spoke (-1: all) by `factor`.
+
+    Raises a `Refusal` if the boundary would fold.
+    """
     thew, model = core(), model_of(limb)
     atoms, spokes = model.shape
     if not 0 <= handle.atom < atoms:
@@ -69,8 +73,10 @@ def move(obj: bpy.types.Object, limb: ThewLimb, handle: Handle, offset: np.ndarr
 
 
 def fit(context, obj: bpy.types.Object, limb: ThewLimb, hold: bool) -> Met:
-    """Fit the limb to the skin that follows its bones, from where its atoms are, and tell how well it meets it. `hold`: hubs stay where
-    they are."""
+    """Fits the limb to the skin that follows its bones, from its present atoms, and returns how well it meets the skin.
+
+    `hold`: hubs stay where they are.
+    """
     thew, start = core(), model_of(limb)
     character, surface, skeleton = subject(context, obj)
     bones = scene_limbs.sound_chain(obj, character, limb)

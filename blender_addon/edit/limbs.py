@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the artist does with limbs: make them along bones, write their coordinates, paint by them, carry paint to others."""
+"""Edits of limbs: makes them along bones, writes their coordinates, paints by them, copies paint to other characters."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from ..scene import limbs as scene_limbs
 from ..scene.mesh import basis_positions, triangles_of
 from ..scene.reading import armature_of, check_editable
 
-#: A boundary that misses the skin by more than this share of the character's size on the mean does not meet it. Limbs of five known
-#: characters miss theirs by 0.08 to 0.31 %.
+#: Largest mean distance from boundary to skin of a good fit, as a share of the character's size. Limbs of five known
+#: characters miss the skin by 0.08 to 0.31 %.
 MISSED = 0.005
-#: A limb has the vertices that follow its bones by so much; of those without coordinates a larger share than `TOLD` is told. Half: more
-#: than all others together.
+#: Share of a vertex's weight on a limb's bones from which it belongs to the limb. Half: more than all others together.
+#: Vertices of the limb without coordinates are reported if their share exceeds `TOLD`.
 OWN = 0.5
 TOLD = 0.01
-#: A weight that is so near to that of what nobody painted is no paint. A quarter of a step of colours of eight bits, far above the rounding
-#: of single precision.
+#: Difference from the default weight from which a vertex counts as painted. A quarter of a step of colours of eight
+#: bits, far above the rounding of single precision.
 PAINTED = 1e-3
 
 
 @dataclass(frozen=True)
 class Met:
-    """How well a limb meets the skin that follows its bones."""
+    """The quality of a limb's fit to the skin that follows its bones."""
 
-    #: How far its boundary misses it on the mean, in parts of the character's size.
+    #: Mean distance from its boundary to the skin, as a part of the character's size.
     miss: float
-    #: How many vertices follow its bones, and how many of those have no coordinates.
+    #: Number of vertices that follow its bones, and of those without coordinates.
     vertices: int
     lost: int
 
@@ -50,7 +50,7 @@ class Met:
 
 
 def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: int) -> tuple[ThewLimb, Met]:
-    """A limb along `bones`, fitted to the skin that follows them, and how well it meets it."""
+    """Adds a limb along `bones`, fitted to the skin that follows them. Returns it and how well it meets the skin."""
     thew = core()
     character, surface, skeleton = subject(context, obj)
     unknown = [bone for bone in bones if bone not in character.bones]
@@ -70,7 +70,7 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
     weights = thew.MRep.chain_weights(skeleton, character.weights, bones)
     fit = start.fit(surface, held=np.arange(start.shape[0]), weights=weights, stages=["atoms"])
     if fit.report.mean > MISSED * surface.size:
-        # The bones do not run through its middle, or it is no tube: atoms may leave them where that helps.
+        # The bones are off its middle, or it is not a tube: atoms may leave them if that helps.
         free = start.fit(surface, weights=weights, stages=["atoms"])
         fit = free if free.report.mean < 0.6 * fit.report.mean else fit
     limb = obj.thew.limbs.add()
@@ -83,14 +83,14 @@ def add(context, obj: bpy.types.Object, bones: list[str], atoms: int, spokes: in
 
 
 def met(character, surface, bones: list[str], fit) -> Met:
-    """How well a fit along bones meets the skin."""
+    """Returns how well a fit along bones meets the skin."""
     own = followed(character, bones, character.weights) >= OWN
     found = fit.mrep.coordinates(character.rest[own])
     return Met(fit.report.mean / surface.size, int(own.sum()), int(np.isnan(found[:, 0]).sum()))
 
 
 def subject(context, obj: bpy.types.Object):
-    """(the character at rest, its surface, its skeleton with tails that mean something, as flesh has them)."""
+    """Returns (character at rest, its surface, its skeleton with refitted tails, as for flesh)."""
     thew = core()
     _, character, heads, tails = scene_limbs.read(obj, context)
     surface = thew.Surface(character.rest, character.triangles)
@@ -99,14 +99,14 @@ def subject(context, obj: bpy.types.Object):
 
 
 def followed(character, bones: list[str], weights: np.ndarray) -> np.ndarray:
-    """Which share of weights [..., b] for the bones of a character some of them have, [...]."""
+    """Returns the share of the weights [..., b] on these bones of a character, [...]."""
     mine = [character.bones.index(bone) for bone in bones]
     total = weights.sum(axis=-1)
     return weights[..., mine].sum(axis=-1) / np.where(total > 0.0, total, 1.0)
 
 
 def suggest_bones(context, obj: bpy.types.Object) -> bpy.types.Object:
-    """An armature for a mesh that has none, where it stands: bones along the middles of its limbs."""
+    """Adds an armature to a mesh without one, in place: bones along the middles of its limbs."""
     check_editable(obj)
     skeleton = core().MRep.suggest_bones(
         core().Surface(basis_positions(obj.data).astype(np.float64), triangles_of(obj.data))
@@ -115,12 +115,12 @@ def suggest_bones(context, obj: bpy.types.Object) -> bpy.types.Object:
 
 
 def model_of(limb: ThewLimb):
-    """Its medial model."""
+    """Returns the medial model of a limb."""
     return limbs.unpacked(core(), limb.model)
 
 
 def shares(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
-    """(rest positions [n, 3], how much each vertex follows each limb's bones [n, limbs])."""
+    """Returns (rest positions [n, 3], share of each vertex's weight on each limb's bones [n, limbs])."""
     _, character, _, _ = scene_limbs.read(obj, context)
     chains = [scene_limbs.sound_chain(obj, character, limb) for limb in chosen]
     columns = [followed(character, bones, character.weights) for bones in chains]
@@ -128,8 +128,10 @@ def shares(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.n
 
 
 def coordinates(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple[np.ndarray, np.ndarray]:
-    """(figural coordinates [n, 4] of each vertex in the limb that it follows most, NaN where it follows none;
-    the place of that limb among the chosen [n], -1)."""
+    """Returns figural coordinates [n, 4] of each vertex, and the index of its limb among the chosen [n].
+
+    A vertex belongs to the limb that it follows most. Without one, its coordinates are NaN and its index is -1.
+    """
     rest, share = shares(context, obj, chosen)
     which = np.where(share.max(axis=1) >= OWN, share.argmax(axis=1), -1)
     found = np.full((len(rest), 4), np.nan)
@@ -141,7 +143,7 @@ def coordinates(context, obj: bpy.types.Object, chosen: list[ThewLimb]) -> tuple
 
 
 def write_attributes(context, obj: bpy.types.Object) -> int:
-    """Along, Around, Depth and Limb (1 for the first, 0 for none) as attributes; gives how many vertices have them."""
+    """Writes the attributes Along, Around, Depth and Limb (1 for the first, 0 for none). Returns the number of vertices with coordinates."""
     chosen = list(obj.thew.limbs)
     if not chosen:
         raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")
@@ -152,7 +154,7 @@ def write_attributes(context, obj: bpy.types.Object) -> int:
 
 
 def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: limbs.Region, amount: float) -> int:
-    """Mix `amount` into a map (Flesh or Stiffness) where a region of the limb is; gives how many vertices it touched."""
+    """Mixes `amount` into a map (Flesh or Stiffness) within a region of the limb. Returns the number of vertices changed."""
     flesh_map.check_paintable(obj, armature_of(obj), name)
     found, _ = coordinates(context, obj, [limb])
     share = region.share(found)
@@ -167,8 +169,10 @@ def paint(context, obj: bpy.types.Object, limb: ThewLimb, name: str, region: lim
 
 
 def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str) -> tuple[list[str], int, int]:
-    """Carry a vertex group from the limbs of one character to those of the same name, or of the only one, on another; gives their names,
-    how many vertices they have, and how many of them are painted now."""
+    """Copies a vertex group between limbs of the same name, or between the only limbs, of two characters.
+
+    Returns the limbs' names, the number of their vertices, and the number of those that are painted now.
+    """
     if source == target:
         raise Refusal(f"{describe(source)} cannot carry paint to itself: select another mesh to carry from")
     group = source.vertex_groups.get(name)
@@ -205,7 +209,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object, name: str
 
 
 def matched(source: bpy.types.Object, target: bpy.types.Object) -> list[tuple[ThewLimb, ThewLimb]]:
-    """Limbs of both that belong together: of one name; of one limb on either side, those."""
+    """Returns the pairs of limbs that belong together: those of the same name, or the only one of either side."""
     for obj in (source, target):
         if not obj.thew.limbs:
             raise Refusal(f"{describe(obj)} has no limbs: make one from selected bones first")

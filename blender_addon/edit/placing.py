@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a dropped template goes, and what is written into a rig that hangs there."""
+"""Placements of dropped templates, and how they are written into rigs."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from .posed import Posed
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a template stands at the body at rest: what it hangs on, and the guide's own numbers (metres, radians)."""
+    """A template's place on the body at rest: its attachment, and the guide's own numbers (metres, radians)."""
 
     guide: str  # BONE, SKIN, FREE
-    bone: int = -1  # in the skeleton
-    face: int = -1  # in the surface
+    bone: int = -1  # index in the skeleton
+    face: int = -1  # triangle of the surface
     barycentric: tuple[float, ...] = ()
     matrix: tuple[float, ...] = ()  # by rows, metres
     numbers: dict[str, float] = field(default_factory=dict)
 
     def attachment(self, kind: str) -> Attachment:
-        """It with a template of some kind on it."""
+        """Returns the attachment of a template of this kind."""
         return Attachment(kind, self.guide, self.bone, self.face, self.barycentric, self.matrix)
 
     def place(self) -> dict[str, float]:
-        """A value for every slider of the guide."""
+        """Returns a value for every slider of the guide."""
         return {name: self.numbers.get(name, 0.0) for name in GUIDE_SLIDERS[self.guide]}
 
     def turned(self, angle: float) -> Placement:
-        """It turned further by the hand: tilted at a bone, rolled in the skin, turned about its own axis when free."""
+        """Returns the placement turned by `angle`: tilted at a bone, rolled in the skin, about its own axis when free."""
         name = {"BONE": "tilt", "SKIN": "roll", "FREE": "rz"}[self.guide]
         return replace(self, numbers={**self.numbers, name: self.numbers.get(name, 0.0) + angle})
 
 
 def native_rig(kind: str, sizes: dict[str, float], placement: Placement):
-    """The native rig of a template of `sizes` (metres, strength in N/m3) at a placement."""
+    """Returns the native rig of a template of `sizes` (metres, strength in N/m³) at a placement."""
     return placement.attachment(kind).native(core(), {**sizes, **placement.place()})
 
 
@@ -56,10 +56,10 @@ def native_rig(kind: str, sizes: dict[str, float], placement: Placement):
 
 
 def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view: np.ndarray | None = None) -> Placement:
-    """Where a template is that was dropped on the shown skin.
+    """Returns the placement of a template dropped on the posed skin.
 
-    A bone guide takes `bone`, or the one that carries the point most; a free guide looks along the rows of `view` [2, 3]
-    (towards the eye, to the right; Blender's world), or out of the skin.
+    A bone guide takes `bone`, or the one that carries the point most. A free guide looks along the rows of `view` [2,
+    3] (towards the eye, to the right; Blender's world), or out of the skin.
     """
     point = posed.at_rest(hit)
     if guide == "SKIN":
@@ -76,19 +76,19 @@ def dropped(posed: Posed, guide: str, kind: str, hit: Hit, bone: str = "", view:
 
 
 def free(frame: np.ndarray) -> Placement:
-    """A placement at a rigid frame [4, 4] in metres."""
+    """Returns a placement at a rigid frame [4, 4] in metres."""
     return Placement("FREE", matrix=tuple(frame.ravel().tolist()))
 
 
 def at_bone(posed: Posed, kind: str, bone: str, along: float, angle: float, distance: float, tilt=None) -> Placement:
-    """A placement at a bone by numbers; `distance` in metres."""
+    """Returns a placement at a bone by numbers; `distance` in metres."""
     index = bone_index(posed, bone)
     numbers = {"along": along, "angle": angle, "distance": distance, "tilt": usual_tilt(kind) if tilt is None else tilt}
     return Placement("BONE", bone=index, numbers=numbers)
 
 
 def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Placement:
-    """A placement on a triangle of the mesh."""
+    """Returns a placement on a triangle of the mesh."""
     count = len(posed.rest.triangles)
     if not 0 <= face < count:
         raise Refusal(f"{describe(posed.obj)} has no triangle {face}: its triangles are 0 to {count - 1}")
@@ -103,7 +103,7 @@ def on_face(posed: Posed, guide: str, kind: str, face: int, barycentric) -> Plac
 
 
 def at_matrix(posed: Posed, matrix: np.ndarray) -> Placement:
-    """A placement of one's own: a frame [4, 4] in Blender's world, at rest. Its scale is left out."""
+    """Returns a placement at a frame [4, 4] in Blender's world at rest. Its scale is ignored."""
     if is_singular(matrix):
         raise Refusal("The matrix of a free guide is flat or not a number: give a rotation and a place")
     frame = facing(posed.flesh.place.points(matrix[:3, 3]), matrix[:3, 2], matrix[:3, 0])
@@ -111,7 +111,7 @@ def at_matrix(posed: Posed, matrix: np.ndarray) -> Placement:
 
 
 def bone_index(posed: Posed, bone: str) -> int:
-    """A bone's place in the skeleton; a bone that does not move this flesh is refused."""
+    """Returns a bone's index in the skeleton. Raises a `Refusal` for a bone that does not move this flesh."""
     bones = posed.flesh.character.bones
     if bone not in bones:
         raise Refusal(
@@ -121,7 +121,7 @@ def bone_index(posed: Posed, bone: str) -> int:
 
 
 def usual_tilt(kind: str) -> float:
-    """A bulge swells about its bone; the other templates point out of the skin."""
+    """Returns the default tilt, radians: a bulge swells about its bone; the other templates point out of the skin."""
     return 0.5 * np.pi if kind == "BULGE" else 0.0
 
 
@@ -129,13 +129,13 @@ def usual_tilt(kind: str) -> float:
 
 
 def radius_at(posed: Posed, kind: str, placement: Placement) -> float:
-    """A radius that suits the flesh at a placement, metres."""
+    """Returns a radius that suits the flesh at a placement, metres."""
     trial = {**sizing.usual_sizes(kind, sizing.LEAST * posed.size), "strength": 1.0}
     return sizing.radius_of(posed.flesh, posed.rest, native_rig(kind, trial, placement))
 
 
 def visible_yield(flesh, kind: str, sizes: dict[str, float], placement: Placement, aim: float | None = None) -> float:
-    """How far the skin should give way to a template, metres: `aim`, or what is well seen; no farther than flesh bears."""
+    """Returns the yield that a template should cause, metres: `aim`, or a clearly visible one, limited to what flesh bears."""
     aim = sizing.visible(kind, sizes) if aim is None else aim
     return sizing.bearable(flesh, native_rig(kind, {**sizes, "strength": 1.0}, placement), aim)
 
@@ -146,15 +146,15 @@ def visible_yield(flesh, kind: str, sizes: dict[str, float], placement: Placemen
 def put(
     posed: Posed, rig: ThewRig, new: bool, kind: str, sizes: dict[str, float], placement: Placement, by: str = "YIELD"
 ) -> None:
-    """Write a template at a placement into a rig of the object; its strength is measured `by` YIELD (metres) or FORCE (N/m3).
+    """Writes a template at a placement into a rig, with its strength `by` YIELD (metres) or FORCE (N/m³).
 
-    A new rig does nothing at the control 0 and is what was placed at 1, where it stands. An old one keeps its samples:
+    A new rig does nothing at control 0 and is as placed at control 1, where it stands. An old one keeps its samples:
     all of them move to the new place.
     """
     rigging.hang(posed.obj, posed.flesh, rig, placement.attachment(kind))
     unit = posed.flesh.place.metres_per_unit
     values = slider_parameters({**sizes, **placement.place()}, unit, by == "YIELD")
-    if new:  # the sizes of templates that it may become, too
+    if new:  # also the sizes of other templates that it may become
         values = {**slider_parameters(sizing.every_size(sizing.reach(sizes)), unit), **values}
     moved = values if rig.template != kind else {name: values[name] for name in placement.place()}
     with quietly():
@@ -171,7 +171,7 @@ def put(
 
 
 def described(posed: Posed, placement: Placement) -> str:
-    """Where a placement is, in words."""
+    """Returns the place of a placement in words."""
     if placement.guide == "BONE":
         return f"on the bone “{posed.flesh.character.bones[placement.bone]}”"
     return "in the skin where it was dropped" if placement.guide == "SKIN" else "where it was dropped"

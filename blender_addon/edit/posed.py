@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The character as it stands at this moment, for the hand: where its skin is, and where that flesh lies at rest."""
+"""The character in its present pose, for mouse tools: its skin as it is shown, and where that flesh lies at rest."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from ..saved.units import length
 from ..scene import poses, reading
 from ..scene.mesh import evaluated_positions, modifiers_on
 
-#: A point farther than this part of the body's size from the skin is beside the body. About half a metre of a person: who means the body
-#: points nearer.
+#: Distance from the skin beyond which a point is not on the body, as a part of its size. About half a metre of a
+#: person: anyone who means the body points nearer.
 BESIDE = 0.25
 
 
 @dataclass
 class Posed:
-    """One mesh with flesh, at rest in metres and as the artist sees it."""
+    """One mesh with flesh, at rest in metres and as it is displayed."""
 
     obj: bpy.types.Object
     flesh: Flesh
     maps: np.ndarray  # [b, 4, 4] T_b, Blender's world
     mesh: np.ndarray  # [4, 4] the mesh's world matrix
-    controls: np.ndarray  # [r] of every rig
-    shown: Picker  # what is seen, Blender's world
-    skin: np.ndarray  # [n, 3] of it the plain skin, metres
-    rest: Picker  # at rest, metres
+    controls: np.ndarray  # [r] controls of all rigs
+    shown: Picker  # displayed skin, Blender's world
+    skin: np.ndarray  # [n, 3] posed skin without flesh, metres
+    rest: Picker  # skin at rest, metres
 
     @property
     def pose(self) -> np.ndarray:
-        """T_b in metres [b, 4, 4]."""
+        """The maps T_b in metres [b, 4, 4]."""
         return self.flesh.place.maps(self.maps)
 
     @property
@@ -52,11 +52,11 @@ class Posed:
         return float(self.flesh.surface.size)
 
     def at_rest(self, hit: Hit) -> np.ndarray:
-        """Where the flesh that was hit lies at rest, metres."""
+        """Returns the rest position of the flesh at a hit, metres."""
         return hit.on(self.rest.vertices, self.rest.triangles)
 
     def skin_at(self, location) -> Hit:
-        """The point of the shown skin that is nearest to a world point; a refusal when it lies beside the body."""
+        """Returns the displayed skin point nearest to a world point. Raises a `Refusal` if that is far from the body."""
         point = np.array(location, dtype=np.float64)
         if not np.isfinite(point).all():
             raise Refusal(f"The location for {describe(self.obj)} is not a number: give three coordinates of the world")
@@ -68,37 +68,37 @@ class Posed:
         return hit
 
     def weights(self, point: np.ndarray) -> np.ndarray:
-        """How much each bone carries the flesh at a rest point in metres, [b]."""
+        """Returns the bone weights of the flesh at a rest point in metres, [b]."""
         return region_weights(self.flesh, point)
 
     def skin_weights(self, hit: Hit) -> np.ndarray:
-        """How much each bone carries a point of the skin, as painted, [b]."""
+        """Returns the painted bone weights of a point of the skin, [b]."""
         painted = self.flesh.character.weights[self.shown.triangles[hit.face]]
         return hit.barycentric @ painted
 
     def carrier(self, hit: Hit) -> str:
-        """The bone that carries a point of the skin most."""
+        """Returns the bone with the largest weight at a point of the skin."""
         painted = self.skin_weights(hit)
         if painted.sum() <= 0.0:
             painted = self.weights(self.at_rest(hit))
         return self.flesh.character.bones[int(np.argmax(painted))]
 
     def bone_ends(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """Head and tail of a bone of the skeleton at rest, metres."""
+        """Returns head and tail of a bone of the skeleton at rest, metres."""
         return np.asarray(self.flesh.skeleton.heads)[index], np.asarray(self.flesh.skeleton.tails)[index]
 
     def world(self, metres: np.ndarray) -> np.ndarray:
-        """Posed points in metres [..., 3] in Blender's world."""
+        """Converts posed points in metres [..., 3] to Blender's world."""
         return self.flesh.place.world(metres)
 
     def show(self, offsets: np.ndarray) -> None:
-        """Show the skin with offsets in metres [n, 3], world axes."""
+        """Displays the skin with offsets in metres [n, 3], world axes."""
         shown = (offsets @ self.space[:3, :3].T).astype(np.float32)
         session.write(self.obj, self.flesh, shown, bpy.context.scene)
 
 
 def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.ViewLayer) -> Posed:
-    """The character of `obj` in its pose of this moment; builds its body when there is none yet."""
+    """Returns the character of `obj` in its present pose. Builds its body if necessary."""
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
     flesh = jobs.with_body(obj, scene, view_layer)
@@ -117,7 +117,7 @@ def read(obj: bpy.types.Object, scene: bpy.types.Scene, view_layer: bpy.types.Vi
 
 
 def pose_now(obj, flesh: Flesh, depsgraph) -> poses.Pose:
-    """The pose of this moment, without a look whether the character has changed otherwise."""
+    """Returns the present pose, without checking whether the character has changed otherwise."""
     modifier_ = reading.armature_modifier(obj)
     if modifier_ is None or modifier_.object is None:
         raise Refusal(f"The Armature modifier that the flesh of {describe(obj)} followed is gone")
@@ -129,14 +129,14 @@ def pose_now(obj, flesh: Flesh, depsgraph) -> poses.Pose:
 
 
 def region_weights(flesh: Flesh, point: np.ndarray) -> np.ndarray:
-    """How much each bone carries the flesh at a rest point in metres, [b]."""
+    """Returns the bone weights of the flesh at a rest point in metres, [b]."""
     indices, shares = flesh.lattice.embed(np.asarray(point, dtype=np.float64)[None])
     used = indices[0] >= 0
     return np.asarray(flesh.body.region_weights)[indices[0][used]].T @ shares[0][used]
 
 
 def shown_positions(obj, flesh: Flesh, view_layer: bpy.types.ViewLayer) -> np.ndarray:
-    """The vertices that the artist sees, object space [n, 3]; without what modifiers behind the flesh make of them."""
+    """Returns the displayed vertices, object space [n, 3], without modifiers behind the flesh that change their number."""
     shown, count = evaluated_positions(obj, view_layer.depsgraph), len(flesh.character.rest)
     if len(shown) != count:
         shown = before_rebuilding(obj, view_layer)
@@ -146,7 +146,7 @@ def shown_positions(obj, flesh: Flesh, view_layer: bpy.types.ViewLayer) -> np.nd
 
 
 def before_rebuilding(obj, view_layer: bpy.types.ViewLayer) -> np.ndarray:
-    """The vertices as they leave Thew's modifier, object space [n, 3]; empty for an object that cannot be seen."""
+    """Returns the vertices after Thew's modifier, object space [n, 3]. Empty for an object that cannot be seen."""
     mine = obj.thew.made.modifier
     upto = [m.persistent_uid for m in obj.modifiers]
     upto = set(upto[: upto.index(mine) + 1])

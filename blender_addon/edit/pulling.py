@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pulling the skin: the active rig's sliders are found that bring points of the surface to where the hand wants them.
+"""Pulling the skin: fits the active rig's sliders so that points of the surface reach their targets.
 
-The other rigs push as they stand; the flesh is at rest in the pose that the artist sees.
+The other rigs push as they stand. The flesh is at rest in the present pose.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from ..saved.units import length
 from ..scene import rig_controls
 from . import posed
 
-#: A pulled point, and where it should be: vertex of the mesh, Blender's world [3].
+#: A pulled point: (vertex of the mesh, target [3] in Blender's world).
 Point = tuple[int, np.ndarray]
 
-#: In ordinary work lengths go as far as the rig reaches, the strength some times what is visible, others by their kind.
+#: Usual range of the strength, as a multiple of its present or preferred value. That of lengths is the rig's largest
+#: size, others by kind.
 TIMES = 4.0
-#: A slider that goes so far weighs as much as missing a point by this part of the body's size, at weight 1.
+#: Cost of moving a slider by its usual range at weight 1, as a distance from a target in parts of the body's size.
 MISSED = 0.003
-#: Points count as brought to their targets from this part of the distance on.
+#: Part of the distance from which points count as at their targets.
 REACHED = 0.98
-#: Skin that an update moves by no more than this part of the body's size has arrived. That is a fifth of a pixel of a body that fills 2,160
-#: lines.
+#: Largest motion of the skin in an update at which it has arrived, as a part of the body's size. That is a fifth of a
+#: pixel of a body that fills 2,160 lines.
 STILL = 1e-4
 
 
@@ -66,29 +67,29 @@ class Pull:
         )
         self.found = dict(self.first)
         self.offsets = self.balance(self.first)
-        # Targets are of the skin that is seen, and the fit moves the flesh, which need not lie on it.
+        # Targets are points of the displayed skin. The fit moves the flesh, which need not lie on it.
         self.away = stand.skin + self.offsets - np.asarray(self.fit.positions(self.first))
         self.began = self.shown.copy()
         self.arrived = True
 
     @property
     def rig(self) -> ThewRig:
-        """The rig; looked up each time, for undo and collections move them."""
+        """The rig. Looked up each time, because undo and edits of the list move it."""
         return self.stand.obj.thew.rigs[self.index]
 
     @property
     def shown(self) -> np.ndarray:
-        """The skin with the rig as it was found, metres [n, 3]."""
+        """The skin with the fitted rig, metres [n, 3]."""
         return self.stand.skin + self.offsets
 
     def balance(self, parameters: dict[str, float]) -> np.ndarray:
-        """What the flesh at rest with the rig at some parameters adds to the skin, metres [n, 3], world axes."""
+        """Returns the offsets of the flesh at rest with the rig at some parameters, metres [n, 3], world axes."""
         return self.stand.flesh.added(np.asarray(self.fit.positions(parameters)), self.stand.maps, self.stand.mesh)
 
     def pull(self, points: list[Point], evaluations: int | None = None) -> np.ndarray:
-        """The sliders for these points, into the rig; what the flesh at rest adds to the skin with them, metres [n, 3].
+        """Fits the sliders to these points and sets them. Returns the offsets of the flesh at rest with them, metres [n, 3].
 
-        `evaluations`: no more than so many, a step on the way; `arrived` tells whether the next one would change anything.
+        `evaluations`: their maximum number, for an intermediate step. `arrived` then tells whether a further step would change anything.
         """
         place, rig = self.stand.flesh.place, self.rig
         targets = [(vertex, place.points(np.asarray(target)) - self.away[vertex]) for vertex, target in points]
@@ -99,19 +100,19 @@ class Pull:
         self.found = {name: float(found[name]) for name in self.names}
         before, self.offsets = self.offsets, self.balance(self.found)
         still = np.abs(self.offsets - before).max() <= STILL * self.stand.size
-        # An update that spent all it may has not arrived, even where the best it found is where it began.
+        # An update that used all evaluations has not arrived, even if its best point is its start.
         self.arrived = evaluations is None or bool(still and self.fit.evaluations < evaluations)
         self.set_sliders()
         return self.offsets
 
     def set_sliders(self) -> None:
-        """Let the rig's sliders show what was found, the strength as the rig measures it."""
+        """Sets the rig's sliders to the fit, with the strength as the rig measures it."""
         rig, body = self.rig, self.stand.flesh.body
         found = {**self.found, "strength": pushers.amount(rig, self.native, self.found, body)}
         set_sliders(rig, slider_parameters(found, self.unit, rig.strength_by == "YIELD"))
 
     def came(self, points: list[Point]) -> str:
-        """How near the points came, in words."""
+        """Returns how near the points came, in words."""
         place = self.stand.flesh.place
         wanted = np.array([place.points(np.asarray(target)) for _, target in points])
         vertices = [vertex for vertex, _ in points]
@@ -123,7 +124,7 @@ class Pull:
         return f"it reaches {pushers.percent(reached)} of the way: {self.held_by(points)}"
 
     def held_by(self, points: list[Point]) -> str:
-        """Says what keeps the points from their targets, the likeliest first."""
+        """Returns what keeps the points from their targets, in words: the likeliest cause."""
         if not self.arrived:
             return "it is still on its way"
         if self.fit.folding:
@@ -140,16 +141,16 @@ class Pull:
         return "the rig does not push that way there: place it nearer to the point, or choose another template"
 
     def settle(self, points: list[Point]) -> None:
-        """Goes on to the end, for what is kept is what can be reached; quick where the updates of the drag have arrived."""
+        """Completes the fit, so that the best reachable result is kept. Quick if the updates of the drag have arrived."""
         if not self.arrived:
             self.pull(points)
 
     def fit_options(self, rig: ThewRig) -> tuple[dict, dict, dict]:
-        """Preferred values, weights and bounds for the fit, in native units.
+        """Returns preferred values, weights and bounds for the fit, in native units.
 
-        Where the artist has set no weight, a slider keeps lightly to where the pull began, so that of all ways to reach the
-        points the one is found that changes least; the strength keeps from growing without bound where a point hardly
-        feels it.
+        A slider without the artist's weight is kept lightly at its value from the beginning of the pull. Of all
+        solutions the fit then finds the one that changes least, and the strength cannot grow without bound where a
+        point hardly feels it.
         """
         preferred, weights, bounds = {}, {}, {}
         reach = max(self.first[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength")
@@ -169,7 +170,7 @@ class Pull:
         return preferred, weights, bounds
 
     def preferred_strength(self, rig: ThewRig) -> float:
-        """The strength that the artist prefers, N/m3."""
+        """Returns the strength that the artist prefers, N/m³."""
         liked = rig.pull.preferred.strength
         if rig.strength_by == "FORCE" or not liked:
             return liked
@@ -177,19 +178,19 @@ class Pull:
         return liked * self.unit / per_strength if per_strength > 0.0 else 0.0
 
     def keep(self) -> None:
-        """Record what was found at the control's present value."""
+        """Records the fit as a sample at the control's present value."""
         rig = self.rig
         rig.control = float(self.controls[self.index])
         self.set_sliders()
         record(rig)
 
     def world(self, vertex: int) -> np.ndarray:
-        """Where a vertex is shown now, Blender's world."""
+        """Returns the displayed position of a vertex, Blender's world."""
         return self.stand.world(self.shown[vertex])
 
 
 def checked(stand: posed.Posed, points) -> list[Point]:
-    """The points of a script, [[vertex, [x, y, z]], …]; a refusal names the one that cannot be pulled."""
+    """Returns the points of a script, [[vertex, [x, y, z]], …], checked. Raises a `Refusal` that names the bad one."""
     count, name = len(stand.rest.vertices), describe(stand.obj)
     if not isinstance(points, list) or not points:
         raise Refusal("There is no point to pull: give [[vertex, [x, y, z]], …] in the world")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of rigs of a character: a new one, one taken out, one moved."""
+"""The list of rigs of a character: adds, removes and moves rigs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..saved.samples import quietly
 
 
 def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
-    """A rig at the end of the list, active, under a name that is free."""
+    """Adds a rig with a free name at the end of the list and makes it active."""
     rigs = obj.thew.rigs
     taken = {rig.name for rig in rigs}
     rig = saved_rigs.new_rig(obj)
@@ -24,7 +24,7 @@ def new_rig(obj: bpy.types.Object, name: str) -> saved_rigs.ThewRig:
 
 
 def drop_rig(obj: bpy.types.Object, index: int) -> None:
-    """Remove a rig; keys and drivers of the others keep up."""
+    """Removes a rig. Keys and drivers of the others are kept."""
     drivers.repath(obj, lambda i: None if i == index else i - (i > index))
     obj.thew.rigs.remove(index)
     obj.thew.active_rig = max(0, min(obj.thew.active_rig, len(obj.thew.rigs) - 1))
@@ -32,7 +32,7 @@ def drop_rig(obj: bpy.types.Object, index: int) -> None:
 
 
 def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
-    """Move a rig from one place of the list to another; keys and drivers keep up."""
+    """Moves a rig within the list. Keys and drivers are kept."""
     order = list(range(len(obj.thew.rigs)))
     order.insert(end, order.pop(start))
     drivers.repath(obj, lambda i: order.index(i) if i < len(order) else i)
@@ -40,7 +40,7 @@ def move_rig(obj: bpy.types.Object, start: int, end: int) -> None:
 
 
 def heaviest_bone(obj: bpy.types.Object, armature: bpy.types.Object | None) -> str:
-    """The active bone of the armature where it has weight here, else the bone with most."""
+    """Returns the active bone of the armature if it has weight here, or else the bone with most weight."""
     if armature is None:
         return ""
     names = {group.index: group.name for group in obj.vertex_groups if group.name in armature.data.bones}

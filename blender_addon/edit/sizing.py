@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How large and how strong a new rig is where nobody says: one policy, however it is made.
+"""Default size and strength of a new rig: one policy, however it is made.
 
-Its radius is a part of how thick the flesh is below the nearest skin; the skin gives way by a part of the radius, or as far as a
-preset says, and no farther than flesh bears.
+The radius is a part of the flesh's thickness below the nearest skin. The skin yields by a part of the radius, or as far
+as a preset says, but no farther than flesh bears.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from ..rigs import rigging
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly
 
-#: The default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.
+#: Default radius as a part of the flesh's thickness, and its bounds as parts of the body's size.
 THICKNESS, LEAST, MOST = 0.4, 0.03, 0.12
-#: The displacement that a new rig aims at, as a part of its radius.
+#: Displacement at which a new rig aims, as a part of its radius.
 VISIBLE = 0.2
-#: A torus of the default radius: its ring and its tube.
+#: Ring and tube radius of a torus, as parts of the default radius.
 RING, TUBE = 0.6, 0.4
 
 
 def inward(flesh: Flesh, rest: Picker, hit: Hit) -> np.ndarray:
-    """The direction into the flesh at a point of the skin at rest (`rest`), whichever way the faces are turned."""
+    """Returns the direction into the flesh at a point of the skin at rest (`rest`), whichever way the faces are oriented."""
     normal = rest.normal(hit.face)
     if not normal.any():
         return np.array([0.0, 0.0, -1.0])
@@ -37,41 +37,44 @@ def inward(flesh: Flesh, rest: Picker, hit: Hit) -> np.ndarray:
 
 
 def usual_radius(flesh: Flesh, rest: Picker, hit: Hit) -> float:
-    """A radius that suits the flesh below a point of the skin, metres."""
+    """Returns a radius that suits the flesh below a point of the skin, metres."""
     size, point = flesh.surface.size, hit.on(rest.vertices, rest.triangles)
     deep = rest.thickness(point, inward(flesh, rest, hit), 2.0 * MOST / THICKNESS * size)
     return float(np.clip(THICKNESS * deep, LEAST * size, MOST * size))
 
 
 def radius_of(flesh: Flesh, rest: Picker, native) -> float:
-    """A radius that suits the flesh where a native rig of any size stands, metres."""
+    """Returns a radius that suits the flesh at a native rig of any size, metres."""
     middle = np.asarray(native.frame(flesh.body))[:3, 3]
     return usual_radius(flesh, rest, rest.nearest(middle))
 
 
 def usual_sizes(kind: str, radius: float) -> dict[str, float]:
-    """The sizes of a template as large as `radius`; without its strength."""
+    """Returns the sizes of a template as large as `radius`, without its strength."""
     every = every_size(radius)
     return {name: every[name] for name in (("ring_radius", "tube_radius") if kind == "TORUS" else ("radius",))}
 
 
 def every_size(radius: float) -> dict[str, float]:
-    """The sizes of every template as large as `radius`."""
+    """Returns the sizes of every template as large as `radius`."""
     return {"radius": radius, "ring_radius": RING * radius, "tube_radius": TUBE * radius}
 
 
 def reach(sizes: dict[str, float]) -> float:
-    """The support radius of a template."""
+    """Returns the support radius of a template."""
     return sizes.get("radius", 0.0) or sizes["ring_radius"] + sizes["tube_radius"]
 
 
 def visible(kind: str, sizes: dict[str, float]) -> float:
-    """How far the skin should give way to a template of some sizes to be well seen, in their unit."""
+    """Returns a clearly visible yield of the skin to a template, in the unit of `sizes`."""
     return VISIBLE * (2.0 * sizes["tube_radius"] if kind == "TORUS" else sizes["radius"])
 
 
 def bearable(flesh: Flesh, native, aim: float) -> float:
-    """`aim` metres, or how far flesh yields to a native rig before it folds; a `Refusal` where it does not yield at all."""
+    """Returns `aim`, or the yield at which flesh would fold if that is smaller, metres.
+
+    Raises a `Refusal` if the flesh does not yield at all.
+    """
     per_strength = native.compliance(flesh.body)
     if per_strength <= 0.0:
         raise Refusal(
@@ -82,7 +85,7 @@ def bearable(flesh: Flesh, native, aim: float) -> float:
 
 
 def suit(obj: bpy.types.Object, flesh: Flesh, rig: ThewRig) -> None:
-    """Give a saved rig that hangs somewhere the size and the strength that suit the flesh there."""
+    """Sets size and strength of an attached rig to values that suit the flesh there."""
     unit, size = flesh.place.metres_per_unit, flesh.surface.size
     rest = Picker(np.asarray(flesh.surface.vertices), np.asarray(flesh.surface.triangles))
 

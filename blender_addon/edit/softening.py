@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the artist does to the maps: patches of a body part, the automatic map again."""
+"""Edits of the flesh map: patches of a body part, and the automatic map."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ..scene.mesh import evaluated_positions
 from ..scene.reading import active_bone, armature_of
 from .posed import BESIDE
 
-#: A patch is at least so large, as a part of the character's longest side. Median edges of nine of ten known characters are 0.003 to 0.026
-#: of it: a patch reaches neighbours.
+#: Minimum radius of a patch, as a part of the character's longest side. Median edges of nine of ten known characters
+#: are 0.003 to 0.026 of it, so a patch reaches neighbours.
 LEAST = 0.03
 
 
 def soften(context: bpy.types.Context, obj: bpy.types.Object, part: str, size: float, amount: float) -> str:
-    """Write `amount` into the map Flesh where a body part is, `size` times as large as usual; gives where, in words."""
+    """Writes `amount` into the map Flesh at a body part, `size` times as large as usual. Returns the place in words."""
     jobs.check_flesh(obj)
     armature = armature_of(obj)
     flesh_map.check_paintable(obj, armature, flesh_map.FLESH)
@@ -52,18 +52,18 @@ class Skin:
 
     @staticmethod
     def of(obj: bpy.types.Object, flesh: Flesh) -> Skin:
-        """As it was when flesh was added."""
+        """Returns the skin as it was when flesh was added."""
         character, bind_pose = flesh.character, flesh.bind_pose
         heads, tails = (transform(bind_pose.armature_matrix, ends) for ends in (character.heads, character.tails))
         skeleton = Skeleton(character.bones, character.parents, heads, tails)
         return Skin(transform(bind_pose.mesh_matrix, character.rest), character.triangles, skeleton, character.weights)
 
     def carried(self, bone: int) -> np.ndarray:
-        """The points [m, 3] that mostly follow a bone."""
+        """Returns the points [m, 3] that mostly follow a bone."""
         return self.points[self.weights[:, bone] > 0.5 * self.weights.sum(axis=1)]
 
     def hit(self, centre: PatchCentre) -> Hit:
-        """The skin that a centre means: where the way out leaves the body, else the nearest."""
+        """Returns the skin point of a patch centre: where its ray leaves the body, or else the nearest point."""
         nearest = self.picker.nearest(centre.origin)
         if not centre.direction.any():
             return nearest
@@ -71,14 +71,14 @@ class Skin:
         return nearest if found is None else found
 
     def patch(self, hit: Hit, radius: float) -> np.ndarray:
-        """See `logic.flesh_map.patch`."""
+        """Returns the weights of a patch, see `logic.flesh_map.patch`."""
         return maps.patch(self.points, self.triangles, hit.point, hit.face, radius)
 
 
 def shaped(obj, flesh: Flesh, skin: Skin, name: str, size: float) -> tuple[np.ndarray, str] | None:
-    """(how much each vertex belongs to the part [n], where that is in words), told by the body's shape; None where it is not.
+    """Returns (weight of each vertex in the part [n], the place in words), found by the body's shape; `None` if it is not found.
 
-    Bones that are made for the part, and a bone that was chosen, go before what shapes tell.
+    Bones made for the part, and a chosen bone, take precedence over the shape.
     """
     part = PARTS[name]
     if own_centres(part, skin.skeleton) or chosen_bone(obj):
@@ -97,7 +97,10 @@ def shaped(obj, flesh: Flesh, skin: Skin, name: str, size: float) -> tuple[np.nd
 
 
 def region(context, obj, skin: Skin, part: Part, size: float) -> tuple[np.ndarray, str]:
-    """(how much each vertex belongs to the part [n], where that is in words); a `Refusal` where it cannot be told."""
+    """Returns (weight of each vertex in the part [n], the place in words), found by bones, or else at the 3D cursor.
+
+    Raises a `Refusal` if it is not found.
+    """
     skeleton, names = skin.skeleton, skin.skeleton.names
     limb, found = skeleton.limb(part.limbs) if part.limbs else [], patch_centres(part, skeleton, skin.carried)
     bone = chosen_bone(obj)
@@ -119,7 +122,7 @@ def region(context, obj, skin: Skin, part: Part, size: float) -> tuple[np.ndarra
 
 
 def limb_share(skin: Skin, bones: list[int], size: float) -> np.ndarray:
-    """How much each vertex belongs to a limb of `bones`, its tip before its root, [n]."""
+    """Returns the weight of each vertex in a limb of `bones`, growing towards its tip, [n]."""
     total = skin.weights.sum(axis=1)
     share = skin.weights[:, bones].sum(axis=1) / np.where(total > 0.0, total, 1.0)
     result = np.zeros(len(share))
@@ -130,7 +133,7 @@ def limb_share(skin: Skin, bones: list[int], size: float) -> np.ndarray:
 
 
 def limbs_apart(skeleton: Skeleton, bones: list[int]) -> list[list[int]]:
-    """The bones of several limbs, each limb for itself, its root first."""
+    """Splits `bones` into limbs, each with its root first."""
     limbs: dict[int, list[int]] = {}
     for bone in bones:
         root = bone
@@ -141,13 +144,13 @@ def limbs_apart(skeleton: Skeleton, bones: list[int]) -> list[list[int]]:
 
 
 def chosen_bone(obj) -> str:
-    """The bone that is active and selected while its armature is posed, or ""."""
+    """Returns the active and selected bone if the armature is in pose mode, or ""."""
     armature = armature_of(obj)
     return active_bone(armature) if armature is not None and armature.mode == "POSE" else ""
 
 
 def at_cursor(context, obj, skin: Skin, part: Part) -> Hit:
-    """The skin at the 3D cursor, as it is shown; a `Refusal` where that lies beside the body, or was never put anywhere."""
+    """Returns the point of the posed skin nearest to the 3D cursor. Raises a `Refusal` if that is far from the body, or never set."""
     shown = evaluated_positions(obj, context.evaluated_depsgraph_get()).astype(np.float64)
     points = transform(np.array(obj.matrix_world), shown) if len(shown) == len(skin.points) else skin.points
     cursor = np.array(context.scene.cursor.location)
@@ -162,7 +165,7 @@ def at_cursor(context, obj, skin: Skin, part: Part) -> Hit:
 
 
 def back_to_automatic(context, obj) -> None:
-    """Let the map Flesh be the automatic one again."""
+    """Resets the map Flesh to the automatic one."""
     jobs.check_flesh(obj)
     armature = armature_of(obj)
     flesh_map.check_paintable(obj, armature, flesh_map.FLESH)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the artist presses. Each operator is a thin face of one job: synchronous for a script, modal in a window."""
+"""The operators. Each is a thin wrapper of one job: synchronous for a script, modal in a window."""
 
 import bpy
 
@@ -52,7 +52,7 @@ CLASSES = (
     *limb_shape.CLASSES,
 )
 
-#: What the toolbar of the 3D view has, a group each, and whether it is shown.
+#: Groups of tools in the toolbar of the 3D view, and the functions that decide whether they are shown.
 TOOLS = ((pull.TOOLS, pull.is_shown), (drag.TOOLS, drag.is_shown))
 
 

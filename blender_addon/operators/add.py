@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Add Flesh."""
+"""Adds flesh."""
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
@@ -95,12 +95,12 @@ class THEW_OT_add(Job, bpy.types.Operator):
 
 
 def is_carried(flesh: Flesh) -> bool:
-    """Whether no bone runs through any of it, so that nothing of it could move by itself."""
+    """Returns whether bones hold all of its nodes, so that nothing can move by itself."""
     return len(flesh.body.held_vertices) == flesh.body.dofs
 
 
 def ride_instead(obj: bpy.types.Object, body: bpy.types.Object) -> str:
-    """Let what no bone runs through ride on a body with flesh; gives what was done in words."""
+    """Lets an object without bones of its own ride on a body with flesh. Returns the message for the artist."""
     jobs.remove(obj)
     try:
         riding.mount(obj, body, bpy.context.view_layer)
@@ -113,7 +113,7 @@ def ride_instead(obj: bpy.types.Object, body: bpy.types.Object) -> str:
 
 
 def fleshed(obj: bpy.types.Object) -> list[bpy.types.Object]:
-    """Other meshes with flesh on the armature of `obj`, the largest first."""
+    """Returns the other meshes with flesh on the armature of `obj`, the largest first."""
     armature = armature_of(obj)
     if armature is None:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake to shape keys, and Finish Bake."""
+"""Bakes to shape keys, and Finish Bake."""
 
 import bpy
 from bpy.props import EnumProperty, IntProperty
@@ -13,7 +13,7 @@ from .shell import Job, fill
 
 
 class Bake(Job):
-    """What baking operators share: Blender takes no operator for the base of another one."""
+    """Mix-in of the baking operators: Blender accepts no operator as the base of another one."""
 
     bl_description = "Write the motion into the file, one shape key a frame, so that it plays without this extension"
     bl_options = {"REGISTER", "UNDO"}
@@ -49,7 +49,7 @@ class Bake(Job):
         return baking.bake(obj, scene, layer, self.frame_start, self.frame_end, self.space, self.target)
 
     def done(self, obj, result):
-        """What an export would do wrong is a warning, not a mere remark."""
+        """Reports the bake, as a warning if an export would go wrong."""
         self.report({"WARNING" if result.warnings else "INFO"}, result.said(obj))
         return {"FINISHED"}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Delete what is kept of bodies and motions between sessions."""
+"""Deletes the bodies and motions that are cached between sessions."""
 
 import bpy
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The words of `blender --command thew`: what may be said, and within which bounds."""
+"""Arguments of `blender --command thew`, and their bounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..saved.properties import ThewSettings
 
 
 def count(word: str) -> int:
-    """A number of modes, within the setting's range."""
+    """Parses a number of modes, within the setting's range."""
     number, setting = int(word), ThewSettings.bl_rna.properties["modes"]
     if not setting.hard_min <= number <= setting.hard_max:
         raise argparse.ArgumentTypeError(f"{number} modes: let it be {setting.hard_min} to {setting.hard_max}")
@@ -19,7 +19,7 @@ def count(word: str) -> int:
 
 
 def threads(word: str) -> int:
-    """A number of threads."""
+    """Parses a number of threads."""
     number = int(word)
     if not 1 <= number <= 1024:
         raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
@@ -27,7 +27,7 @@ def threads(word: str) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
+    """Returns the command's argument parser."""
     top = argparse.ArgumentParser(prog="blender --command thew", description="Flesh for rigged characters.")
     commands = top.add_subparsers(dest="command", required=True)
     bake = commands.add_parser("bake", help="add flesh to the characters of a .blend and bake it to shape keys")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drag modal flesh: press on the skin, drag it about, let it ring; Shift and click first holds further points."""
+"""Drag Flesh: press on modal flesh, drag it about and let it ring. Shift and click holds further points first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..scene.reading import armature_of
 from ..ui import viewing
 from .modal_tool import ModalTool
 
-#: Looks a second. As often as most screens are redrawn.
+#: Updates per second: the refresh rate of most screens.
 RATE = 60.0
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
@@ -45,7 +45,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         self._motion, self._depth, self._said = None, None, ""
         self._name, self._why, self._count = self._stand.obj.name, "", len(self._stand.obj.data.vertices)
         self._motion = dragging.Dragging(self._stand, context.scene, context.view_layer)
-        self.held.enter_context(poses.playing())  # nobody simulates or looks frames up meanwhile
+        self.held.enter_context(poses.playing())  # frames are neither simulated nor looked up meanwhile
         self.notice(context)
         self.held.callback(viewing.Drawn(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
@@ -54,7 +54,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         self.tell(context, f"Thew: {KEYS}")
 
     def notice(self, context) -> None:
-        """Know of an undo, another file or another pose, after which what is held is not what is seen."""
+        """Watches for an undo, another file and another pose: each makes the drag invalid."""
         uid, self._frame = armature_of(self._stand.obj).session_uid, context.scene.frame_float
 
         def undone(*_):
@@ -82,7 +82,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
     # events -----------------------------------------------------------------------------------------------------------
 
     def modal(self, context, event):
-        """One event; what has become impossible meanwhile ends the drag with a sentence."""
+        """Handles one event. A drag that has become impossible ends with a sentence."""
         lost = self.lost(context)
         if not lost:
             return ModalTool.modal(self, context, event)
@@ -92,7 +92,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         return {"CANCELLED"}
 
     def lost(self, context) -> str:
-        """Why there is nothing to drag any more; "" while there is."""
+        """Returns why the drag cannot go on; "" while it can."""
         if self._why:
             return self._why
         try:
@@ -127,7 +127,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         return {"RUNNING_MODAL"} if self._motion.held >= 0 else {"PASS_THROUGH"}
 
     def press(self, context, event):
-        """Hold a point, or begin to drag one."""
+        """Holds a point, or begins to drag one."""
         view = viewing.under(context, event)
         if view is None:
             return {"PASS_THROUGH"}
@@ -149,11 +149,11 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         windows.redraw()
         return {"RUNNING_MODAL"}
 
-    #: Whether anything was taken; before that, time stands still and nothing is shown.
+    #: True once a point was taken. Before that, time stands still and nothing is shown.
     _began = False
 
     def tick(self, context):
-        """Show the flesh at this moment; at rest again, it is left as it was."""
+        """Shows the flesh at this moment. The drag ends once the flesh is at rest again."""
         now = self.now()
         elapsed, self._last = now - self._last, now
         if not self._began:
@@ -165,7 +165,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         return self.finish(context) if self._motion.over else {"RUNNING_MODAL"}
 
     def finish(self, context):
-        """The drag is over: what was shown before is shown again."""
+        """Ends the drag and shows what was shown before."""
         self.put_back()
         self.end(context)
         return {"FINISHED"}
@@ -175,11 +175,11 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
             self._motion.put_back(bpy.context.scene)
 
     def cancel(self, context):
-        """Blender is closing or loading another file."""
+        """Ends the drag when Blender closes or loads another file."""
         self.end(context)
 
     def marks(self):
-        """The held points, and a line from the one that is dragged to the mouse."""
+        """Returns the held points and a line from the dragged one to the mouse."""
         motion = self._motion
         drawn = [(np.array([motion.world(vertex) for vertex in motion.pins]).reshape(-1, 3), PINNED, 9.0)]
         if motion.held >= 0:
@@ -189,7 +189,7 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
 
 
 class THEW_TOOL_drag(bpy.types.WorkSpaceTool):
-    """The same from the toolbar."""
+    """Toolbar tool that starts `THEW_OT_modal_drag`, in object mode."""
 
     bl_space_type = "VIEW_3D"
     bl_context_mode = "OBJECT"
@@ -205,7 +205,7 @@ class THEW_TOOL_drag(bpy.types.WorkSpaceTool):
 
 
 class THEW_TOOL_drag_posed(THEW_TOOL_drag):
-    """And in pose mode."""
+    """The tool in pose mode."""
 
     bl_context_mode = "POSE"
     bl_idname = "thew.drag_tool_pose"
@@ -215,7 +215,7 @@ TOOLS = (THEW_TOOL_drag, THEW_TOOL_drag_posed)
 
 
 def is_shown(context) -> bool:
-    """Whether there is modal flesh to drag: the tool is in the toolbar then."""
+    """Returns whether the target has modal flesh to drag: only then is the tool in the toolbar."""
     obj = target.of(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and obj.thew.method == modal.METHOD
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where flesh is soft: painting its maps, patches by body part, the automatic map; and how large the character is."""
+"""Flesh maps: painting them, patches by body part, the automatic map. Also the guess of the character's height."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .shell import Job
 
 
 class Quick(Job):
-    """An operator that is done at once; a subclass gives `edit(context, obj)`, which tells what was done."""
+    """An operator that runs at once. A subclass defines `edit(context, obj)`, which returns the message for the artist."""
 
     def invoke(self, context, _event):
         return self.execute(context)
@@ -34,7 +34,7 @@ class Quick(Job):
         return {"FINISHED"}
 
     def edit(self, context, obj) -> str:
-        """Do it."""
+        """Does the edit and returns the message for the artist."""
         raise NotImplementedError
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh: add, compute, bake, remove, lower a sculpt's energy, and stop what is computed in the background."""
+"""Keyframed flesh: add, compute, bake, remove, relax a sculpt, and stop the computation in the background."""
 
 import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
@@ -14,7 +14,7 @@ from .shell import Job
 
 
 class KeyframedJob(Job):
-    """Mix-in: what is computed in the background makes way."""
+    """Mix-in of jobs that stop the computation in the background first."""
 
     wanted = "Select a mesh with shape keys"
 
@@ -23,7 +23,7 @@ class KeyframedJob(Job):
         return self.task(context, obj)
 
     def task(self, context, obj):
-        """The task of this operator."""
+        """Returns the task of this operator."""
         raise NotImplementedError
 
 
@@ -71,14 +71,14 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
         return self.whole(context, obj)
 
     def whole(self, context, obj):
-        """Read and compute; a lost curve of times is made again."""
+        """Reads the keys and computes the motion. A missing curve of times is made again."""
         keyframing.restore(obj, context.scene)
         try:
             result = yield from keyframed.compute(obj, context.scene)
         except Cancelled:
             raise
         except keyframed.EXPECTED as error:
-            # The panel says so too, for as long as it is so.
+            # The panel shows the error, too, until it is resolved.
             keyframed.fail(obj, context.scene, keyframed.register.known(obj), error)
             raise
         obj.thew.made.shows_bake, obj.thew.enabled = False, True
@@ -112,7 +112,7 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
         return self.whole(context, obj, place(obj, self.index))
 
     def whole(self, context, obj, index):
-        """Lower it, and show what comes of it."""
+        """Relaxes the sculpt and shows the result."""
         result = yield from keyframing.relax(obj, index, self.amount)
         keyframed_events.present(obj, context.scene)
         return (*result, obj.thew.keyframed.keyframes[index].shape)
@@ -171,7 +171,7 @@ class THEW_OT_keyframed_stop(bpy.types.Operator):
 
 
 def place(obj, index: int) -> int:
-    """The place in the list that is meant; -1: the chosen one."""
+    """Returns the list index to work on; -1 means the chosen key. Raises a `Refusal` if there is no such key."""
     keyframed.checked(obj)
     group = obj.thew.keyframed
     index = group.active if index < 0 else index

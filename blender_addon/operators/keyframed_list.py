@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of keyframed flesh: keys and times added, removed and moved, loops closed, velocities set."""
+"""Operators on the list of keyframed flesh: add, remove and move keys and times, close loops, set velocities."""
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
@@ -13,7 +13,7 @@ from .shell import Job
 
 
 class Edit(Job):
-    """An operator on the list that is done at once; a subclass gives `edit(context, obj)`."""
+    """An operator on the list that runs at once. A subclass defines `edit(context, obj)`."""
 
     wanted = "Select a mesh with keyframed flesh"
 
@@ -35,11 +35,11 @@ class Edit(Job):
         return {"FINISHED"}
 
     def edit(self, context, obj) -> str:
-        """Do it; gives what to tell."""
+        """Does the edit and returns the message for the artist."""
         raise NotImplementedError
 
     def frame_given(self):
-        """The frame that was asked for, None where none was."""
+        """Returns the frame that the caller set, or `None`."""
         return self.frame if self.properties.is_property_set("frame") else None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Model Keyframe: press on the mesh and drag, Shift and click holds further points, Enter makes a shape key and a key of it."""
+"""Model Keyframe: press on the mesh and drag. Shift and click holds further points; Enter makes a shape key and a key of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..ui.keyframed_overlay import SHOWN
 from .keyframed import KeyframedJob
 from .modal_tool import ModalTool
 
-#: Looks a second while the mouse moves. Motion looks smooth from about 24 pictures a second on.
+#: Updates per second while the mouse moves. Motion looks smooth from about 24 pictures a second on.
 RATE = 30.0
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
@@ -60,7 +60,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         return self.whole(context, obj, vertices, np.array(places).reshape(-1, 3))
 
     def whole(self, context, obj, vertices, places):
-        """Model it, and show what comes of it."""
+        """Models the shape and shows the result."""
         name = yield from keyframing.model(obj, context.scene, vertices, places)
         keyframed_events.present(obj, context.scene)
         return name
@@ -77,8 +77,8 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
 
     def take(self, context) -> None:
         self._pins, self._drag, self._target, self._due, self._changed = {}, -1, None, False, False
-        self._before = []  # what there was before each point was held or dragged
-        self.held.enter_context(poses.playing())  # nobody looks frames up meanwhile
+        self._before = []  # states before each point was held or dragged, for undo
+        self.held.enter_context(poses.playing())  # frames are not looked up meanwhile
         self.held.callback(viewing.Drawn(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
         self.held.callback(context.window_manager.event_timer_remove, timer)
@@ -110,7 +110,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         return {"RUNNING_MODAL"} if self._drag >= 0 else {"PASS_THROUGH"}
 
     def press(self, context, event):
-        """Hold a point, or begin to drag one."""
+        """Holds a point, or begins to drag one."""
         view = viewing.under(context, event)
         if view is None:
             return {"PASS_THROUGH"}
@@ -129,28 +129,28 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def wanted(self) -> list:
-        """All points and where they shall be."""
+        """Returns all held and dragged points with their targets."""
         points = dict(self._pins)
         if self._drag >= 0:
             points[self._drag] = self._target
         return list(points.items())
 
     def follow(self) -> None:
-        """Show what the mesh makes of the mouse."""
+        """Shows the mesh that follows the mouse."""
         self._due = False
         self._stand.drag(self.wanted())
         self._changed = True
         windows.redraw()
 
     def take_back(self) -> None:
-        """Let go of the point that was held or dragged last."""
+        """Releases the point that was held or dragged last."""
         if self._before and self._drag < 0:
             self._pins, shape, self._changed = self._before.pop()
             self._stand.take(shape)
             windows.redraw()
 
     def keep(self, context):
-        """Make a keyframe of it."""
+        """Makes a keyframe of the modelled shape."""
         if not self._changed:
             return self.drop_it(context)
         self.follow()
@@ -167,7 +167,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         self._stand.put_back()
 
     def marks(self):
-        """The held points, and the dragged one."""
+        """Returns the held points and the dragged one."""
         world = self._stand.world()
         drawn = [(world[list(self._pins)].reshape(-1, 3), PINNED, 9.0)]
         if self._drag >= 0:
@@ -177,7 +177,7 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
 
 
 class Arrow:
-    """The velocity at the chosen key, under the hand."""
+    """The velocity at the chosen key while it is dragged."""
 
     def __init__(self, obj, leaving: bool):
         keyframed.checked(obj)
@@ -195,12 +195,12 @@ class Arrow:
         self.start = self.turn @ key_positions(block).mean(axis=0) + matrix[:3, 3]
 
     def drag_to(self, tip: np.ndarray) -> None:
-        """Let its tip be at a point of the world: what is drawn is a quarter of a second."""
+        """Moves the arrow's tip to a point of the world. The arrow shows a quarter of a second of motion."""
         arrow = inverse(self.turn, describe(self.key.id_data)) @ (tip - self.start) / SHOWN
         keyframing.set_arrow(self.key, arrow, self.leaving)
 
     def put_back(self) -> None:
-        """Let it be what it was."""
+        """Restores the velocity."""
         keyframing.put_arrow(self.key, self.before, self.leaving)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs carried from one character's limbs to another's."""
+"""Copies rigs from one character's limbs to another's."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape of a limb: dragged by its atoms and spokes with the mouse, changed by numbers, fitted again."""
+"""The shape of a limb: drags its hubs and spokes with the mouse, changes them by numbers, fits them again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .limbs import chosen
 from .modal_tool import ModalTool
 
 KEYS = "Drag a point: hubs move, tips lengthen spokes (Shift: all of its hub)   Ctrl+Z: back   Enter: done   Esc: as it was"
-#: A handle is taken within so many pixels of the mouse.
+#: Distance from the mouse within which a handle is taken, pixels.
 NEAR = 14.0
 HUB, TIP, TAKEN = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5, 1.0)
 
@@ -47,14 +47,14 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         return SimpleNamespace(obj=obj, index=obj.thew.active_limb, name=limb.name, first=limb.model)
 
     def limb(self) -> saved.ThewLimb:
-        """The limb in hand; a `Refusal` where it is there no more."""
+        """Returns the limb being edited. Raises a `Refusal` if it is gone."""
         obj, index = self._stand.obj, self._stand.index
         if index >= len(obj.thew.limbs) or obj.thew.limbs[index].name != self._stand.name:
             raise Refusal(f"The limb “{self._stand.name}” is not there any more")
         return obj.thew.limbs[index]
 
     def take(self, context) -> None:
-        model_of(self.limb())  # refuses a damaged one
+        model_of(self.limb())  # raises a `Refusal` for a damaged model
         self._handle, self._start, self._depth, self._over = None, None, None, -1
         self._before: list[str] = []
         self.held.callback(viewing.Drawn(self.marks).end)
@@ -62,7 +62,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         windows.redraw()
 
     def modal(self, context, event):
-        """One event; Esc takes back the drag that goes on, else all."""
+        """Handles one event. Esc undoes the drag in progress, otherwise all drags."""
         if self._handle is not None and event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
             try:
                 self.limb().model = self._before.pop()
@@ -94,7 +94,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         return {"RUNNING_MODAL"} if self._handle is not None else {"PASS_THROUGH"}
 
     def nearest(self, view) -> tuple[int, Handle | None, np.ndarray]:
-        """The handle under the mouse by its number, itself, and where it is; -1 and None for none."""
+        """Returns (number, handle, position) of the handle under the mouse; -1 and `None` where no handle is near."""
         none = -1, None, np.zeros(3)
         if view is None:
             return none
@@ -106,7 +106,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         return (best, listed[best], points[best]) if away[best] <= NEAR else none
 
     def press(self, view):
-        """Take hold of a handle."""
+        """Takes hold of a handle."""
         over, handle, place = self.nearest(view)
         if handle is None:
             return {"PASS_THROUGH"}
@@ -138,7 +138,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         self.limb().model = self._stand.first
 
     def finish(self, context):
-        """Keep what was done."""
+        """Keeps the changes."""
         changed = self.limb().model != self._stand.first
         self.end(context)
         if not changed:
@@ -147,7 +147,7 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         return {"FINISHED"}
 
     def marks(self):
-        """Handles, the one under the mouse in green."""
+        """Returns the handles, the one under the mouse in green."""
         try:
             limb = self.limb()
             listed, points = limb_shape.handles(self._stand.obj, limb, model_of(limb))

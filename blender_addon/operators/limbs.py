@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limbs: made along selected bones, their coordinates as attributes, maps painted by them and carried to other characters."""
+"""Limbs: made along selected bones, written as attributes, used to paint maps, and transferred to other characters."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
     )
 
     def invoke(self, context, event):
-        """Ask where and how much; what was painted is shown."""
+        """Asks for the region and the amount; the painted map is then shown."""
         if windows.headless() or context.window is None:
             return self.execute(context)
         try:
@@ -188,7 +188,7 @@ class THEW_OT_suggest_bones(Quick, bpy.types.Operator):
 
 
 def other_mesh(context, obj, name: str) -> bpy.types.Object:
-    """The mesh to carry from: the one of a name, else the other one that is selected."""
+    """Returns the mesh to copy from: the named one, or else the other selected one."""
     if obj is None or obj.type != "MESH":
         raise Refusal("Nothing is active: select the mesh to carry from, then the one to carry to")
     if name:
@@ -205,7 +205,7 @@ def other_mesh(context, obj, name: str) -> bpy.types.Object:
 
 
 def chosen(obj) -> saved.ThewLimb:
-    """The limb that is chosen; a `Refusal` where none is."""
+    """Returns the chosen limb. Raises a `Refusal` if no limb is chosen."""
     limb = saved.active(obj)
     if limb is None:
         raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no limb: make one from selected bones first")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tools that are held in the hand have in common."""
+"""Base of the tools that follow the mouse."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from .shell import Job, quiet
 
 
 class ModalTool(Job):
-    """Mix-in for modal tools: a script calls `execute`, the mouse goes through `handle`, which may raise.
+    """Mix-in for modal tools. A script calls `execute`; events of the mouse go through `handle`, which may raise.
 
-    What a tool takes in hand (drawings, timers, the handlers' silence) it pushes onto `held`, which is let go whatever
-    happens.
+    A tool pushes what it acquires (drawings, timers, the handlers' silence) onto `held`, which is released whatever happens.
     """
 
     def invoke(self, context, event):
-        """Take the tool into the hand; without a 3D view like `execute`."""
+        """Starts the tool. Without a 3D view, runs `execute`."""
         if windows.headless() or context.window is None or context.area is None:
             return self.execute(context)
         obj = target.of(context)
@@ -39,19 +38,19 @@ class ModalTool(Job):
             self.take(context)
         except Exception as error:
             return self.drop_it(context, error)
-        answer = self.modal(context, event)  # a tool of the toolbar comes with the press itself
+        answer = self.modal(context, event)  # a tool of the toolbar starts with the press itself
         if answer & {"CANCELLED", "FINISHED"}:
             return answer
         context.window_manager.modal_handler_add(self)
         return {"RUNNING_MODAL"}
 
     def modal(self, context, event):
-        """One event; Esc and the right button put everything back."""
+        """Handles one event. Esc and the right button undo everything."""
         try:
             if event.type in {"ESC", "RIGHTMOUSE"} and event.value == "PRESS":
                 return self.drop_it(context)
             if event.type == "Z" and (event.ctrl or event.oskey):
-                # Blender's own undo would take away the data that the tool holds, and an edit made before it.
+                # Blender's own undo would remove the data that the tool holds, and undo an earlier edit.
                 if event.value == "PRESS" and not event.shift:
                     self.take_back()
                 return {"RUNNING_MODAL"}
@@ -60,7 +59,7 @@ class ModalTool(Job):
             return self.drop_it(context, error)
 
     def drop_it(self, context, error: Exception | None = None) -> set[str]:
-        """Put the tool down and everything back; `error`: why, to be told."""
+        """Ends the tool and undoes its changes. `error` is reported as the reason."""
         for step in (self.put_back, lambda: self.end(context)):
             try:
                 step()
@@ -69,27 +68,27 @@ class ModalTool(Job):
         return {"CANCELLED"} if error is None else self.refuse(self._stand.obj, error)
 
     def cancel(self, context):
-        """Blender is closing or loading another file."""
+        """Ends the tool when Blender closes or loads another file."""
         self.end(context)
 
     def stand(self, context, obj):
-        """What is taken in hand, which has the object as `obj`."""
+        """Returns what the tool works on, with the object as `obj`."""
         return posed.read(obj, context.scene, context.view_layer)
 
     def take(self, context) -> None:
-        """Get ready; may refuse."""
+        """Prepares the tool; may refuse."""
         raise NotImplementedError
 
     def handle(self, context, event) -> set[str]:
-        """One event."""
+        """Handles one event."""
         raise NotImplementedError
 
     def take_back(self) -> None:
-        """Ctrl+Z: undo the last thing done with the tool, where it knows how."""
+        """Undoes the last step made with the tool (Ctrl+Z), if the tool supports it."""
 
     def put_back(self) -> None:
-        """Undo what was changed since `take`."""
+        """Undoes all changes since `take`."""
 
     def end(self, context) -> None:
-        """Put the tool down: nothing of it stays drawn or running. May be called again."""
+        """Ends the tool: nothing stays drawn or running. May be called again."""
         self.held.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drag a force template onto the character: it hangs at the mouse, follows the skin, and is dropped by a click."""
+"""Place Force Template: the template follows the mouse over the skin, and a click drops it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
 from .shell import NAVIGATION
 
-#: How much the wheel changes the radius, and the turn.
+#: Factor of the radius and change of the turn per notch of the wheel.
 NOTCH, TURN = 1.1, math.radians(15.0)
 
-#: What an earlier call said is no word on where the next one goes.
+#: Options of properties whose value an earlier call must not pass on to the next.
 FRESH = {"SKIP_SAVE"}
 
 
@@ -117,7 +117,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
         return {"FINISHED"}
 
     def put(self, context, stand: posed.Posed) -> None:
-        """Place it as the properties say; nothing is changed before everything that can fail is over."""
+        """Places the template as the properties say. Everything that can fail runs before anything is changed."""
         obj, kind = stand.obj, self.kind(stand.obj)
         placement = self.placement(stand, kind).turned(self.turn)
         sizes = self.sizes(stand, kind, placement)
@@ -149,7 +149,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
         self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(stand, placement)}.")
 
     def kind(self, obj) -> str:
-        """The template: that of the rig to be placed anew, where none is given."""
+        """Returns the template: if it is not set, that of the rig to be placed anew."""
         if self.index >= len(obj.thew.rigs):
             raise Refusal(f"There is no rig {self.index}: “{obj.name}” has {len(obj.thew.rigs)}")
         if self.index >= 0 and not self.properties.is_property_set("template"):
@@ -157,7 +157,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
         return self.template
 
     def placement(self, stand: posed.Posed, kind: str) -> Placement:
-        """Where it goes."""
+        """Returns the placement that the properties describe."""
         given, unit = self.properties.is_property_set, stand.flesh.place.metres_per_unit
         if self.guide == "FREE" and given("matrix"):
             return placing.at_matrix(stand, np.array(self.matrix).reshape(4, 4))
@@ -175,7 +175,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
     def sizes(
         self, stand: posed.Posed, kind: str, placement: Placement, radius: float | None = None
     ) -> dict[str, float]:
-        """The template's lengths in metres: those given, those of the rig placed anew, or what suits the flesh."""
+        """Returns the template's lengths in metres: those set, those of the rig placed anew, or sizes that suit the flesh."""
         unit = stand.flesh.place.metres_per_unit
         names = [name for name in TEMPLATE_SLIDERS[kind] if name != "strength"]
         sizes = {name: unit * getattr(self, name) for name in names}
@@ -216,7 +216,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
         return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
 
     def follow(self, context, event) -> None:
-        """Let the ghost hang at the mouse."""
+        """Moves the ghost to the mouse."""
         view = viewing.under(context, event)
         self._hit = None if view is None else self._stand.shown.ray(*view.ray())
         self._lines = np.empty((0, 2, 3))
@@ -236,17 +236,17 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
         windows.redraw()
 
     def here(self) -> Placement:
-        """The placement under the mouse."""
+        """Returns the placement under the mouse."""
         placement = placing.dropped(self._stand, self.guide, self._kind, self._hit, self.bone, self._view)
         return placement.turned(self.turn)
 
     def hand_sizes(self, placement: Placement) -> dict[str, float]:
-        """The sizes of what is in the hand."""
+        """Returns the sizes of the ghost, metres."""
         sizes = self.sizes(self._stand, self._kind, placement, self._suits)
         return {name: self._scale * value for name, value in sizes.items()}
 
     def drop(self, context, event):
-        """Place it, and note the place in the properties, so that it can be adjusted afterwards."""
+        """Places the template and records the place in the properties, so that it can be adjusted afterwards."""
         self.follow(context, event)
         self.end(context)
         if self._hit is None:
@@ -263,12 +263,12 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
         return {"FINISHED"}
 
     def ghost(self):
-        """What is drawn: the template at the mouse."""
+        """Returns the outline of the template at the mouse."""
         return [(self._lines, rig_overlay.GHOST, 2.0)]
 
 
 def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], placement: Placement) -> np.ndarray:
-    """The outline of a template at the shown skin, Blender's world [m, 2, 3]."""
+    """Returns the outline of a template at the posed skin, Blender's world [m, 2, 3]."""
     frame = np.asarray(placing.native_rig(kind, {**sizes, "strength": 1.0}, placement).frame(stand.flesh.body))
     shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
     there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))

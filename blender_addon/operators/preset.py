@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A ready rig on the active character: breath, biceps, throat."""
+"""Ready rigs for the active character: breath, biceps, throat."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
         return {"FINISHED"}
 
     def bones(self, stand: posed.Posed, preset: Preset) -> list[tuple[str, str]]:
-        """(side, bone) of each piece."""
+        """Returns (side, bone) of each piece."""
         if self.bone:
             placing.bone_index(stand, self.bone)
             return [("", self.bone)]
@@ -90,7 +90,7 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
 
 
 def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
-    """One rig; gives its index."""
+    """Adds one rig and returns its index."""
     head, tail = stand.bone_ends(placing.bone_index(stand, bone))
     middle = head + piece.along * (tail - head)
     girth = stand.rest.girth(middle, tail - head, 0.25 * stand.size)
@@ -112,19 +112,19 @@ def add_piece(stand: posed.Posed, piece: Piece, bone: str, side: str) -> int:
 
 
 def move_control(context, stand: posed.Posed, preset: Preset, rig: ThewRig, bone: str) -> None:
-    """Let keys or a bone move the control."""
+    """Animates the control with keys, or drives it by a bone."""
     obj, scene = stand.obj, context.scene
     if preset.driver is None:
         keys = presets.key_frames(preset, scene.frame_start, scene.frame_end, frames_per_second(scene))
         key_control(obj, rig, [(curve_time(scene, frame), value) for frame, value in keys], preset.loops)
         return
     turning = driving_bone(stand, preset.driver, bone)
-    # However its axes lie: how far it points away from where the straight arm has it.
+    # The swing works whatever the bone's axes: it is the angle between the bone and its direction in the straight arm.
     drivers.drive(rig, armature_of(obj), turning, "SWING", 0.0, preset.full)
 
 
 def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:
-    """The bone below `bone` that plays `role`, or else the nearest below it."""
+    """Returns the bone below `bone` that plays `role`, or else the nearest one below it."""
     character = stand.flesh.character
     names = character.bones
     below, at = [], names.index(bone)
@@ -144,7 +144,7 @@ def driving_bone(stand: posed.Posed, role: Role, bone: str) -> str:
 
 
 def key_control(obj: bpy.types.Object, rig: ThewRig, keys: list[tuple[float, float]], loops: bool) -> None:
-    """Key the rig's control at times of curves; in a loop for ever where `loops`."""
+    """Keys the rig's control at (curve time, value) pairs. With `loops` the curve repeats for ever."""
     path = rig.path_from_id("control")
     for time, value in keys:
         with quietly():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pull the skin: press on a point, drag it, and the active rig's sliders follow; Shift and click holds further points."""
+"""Pull Skin: press on a point and drag it, and the active rig's sliders follow. Shift and click holds further points."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ..scene import poses, windows
 from ..ui import viewing
 from .modal_tool import ModalTool
 
-#: Updates a second while the mouse moves. Motion looks smooth from about 24 pictures a second on.
+#: Updates per second while the mouse moves. Motion looks smooth from about 24 pictures a second on.
 RATE = 30.0
-#: Evaluations of one update: few, so that none takes longer than the time between two.
+#: Evaluations per update: few, so that an update does not take longer than the time between two.
 EVALUATIONS = 8
 PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
@@ -71,7 +71,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         return {"FINISHED"}
 
     def keep(self, context, pull: pulling.Pull, points) -> None:
-        """Record what was found, look at the flesh at rest from now on, and say how near the points came."""
+        """Records the fitted sliders, switches to the flesh at rest, and reports how near the points came."""
         stand = pull.stand
         pull.keep()
         stand.obj.thew.settled = True
@@ -88,7 +88,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         self._before, self._shown = saved(pull.rig), session.shown(stand.obj, context.scene)
         self._pins, self._drag, self._target, self._due, self._changed = [], -1, None, False, False
         self._pull = pull
-        self.held.enter_context(poses.playing())  # nobody simulates or looks frames up meanwhile
+        self.held.enter_context(poses.playing())  # frames are neither simulated nor looked up meanwhile
         stand.show(pull.offsets)
         self.held.callback(viewing.Drawn(self.marks).end)
         timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
@@ -119,7 +119,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         return {"RUNNING_MODAL"} if self._drag >= 0 else {"PASS_THROUGH"}
 
     def press(self, context, event):
-        """Hold a point, or begin to drag one."""
+        """Holds a point, or begins to drag one."""
         view = viewing.under(context, event)
         if view is None:
             return {"PASS_THROUGH"}
@@ -140,7 +140,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def follow(self, context) -> None:
-        """Fit the rig to where the mouse is."""
+        """Fits the rig to the position of the mouse."""
         self._due = False
         if self._target is None:
             return
@@ -148,16 +148,16 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         context.workspace.status_text_set(
             f"Thew: {self._pull.came(self.wanted())}; release keeps, Esc puts everything back"
         )
-        self._due = not self._pull.arrived  # goes on at the next tick, also under a mouse that stands still
+        self._due = not self._pull.arrived  # continues at the next tick, even if the mouse stands still
         self._changed = True
         windows.redraw()
 
     def wanted(self) -> list[pulling.Point]:
-        """All points and their targets."""
+        """Returns all points and their targets."""
         return [*self._pins, (self._drag, self._target)]
 
     def release(self, context):
-        """Keep what was found."""
+        """Keeps the result."""
         if not self._changed:
             return self.drop_it(context)
         self.end(context)
@@ -178,7 +178,7 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
         obj.update_tag()
 
     def marks(self):
-        """The held points, and a line from the dragged one to the mouse."""
+        """Returns the held points and a line from the dragged one to the mouse."""
         here = [self._pull.world(vertex) for vertex, _ in self._pins]
         drawn = [(np.array(here).reshape(-1, 3), PINNED, 9.0)]
         if self._drag >= 0:
@@ -188,13 +188,13 @@ class THEW_OT_rig_pull(ModalTool, bpy.types.Operator):
 
 
 def saved(rig) -> tuple:
-    """What pulling changes of a rig."""
+    """Returns the state of a rig that pulling changes."""
     samples = [(sample.control, values_of(sample.sliders)) for sample in rig.samples]
     return slider_values(rig), samples, rig.control, rig.at, rig.draft, rig.active_sample
 
 
 def put_back(rig, before: tuple) -> None:
-    """Make the rig what it was."""
+    """Restores the state of a rig returned by `saved`."""
     values, samples, control, at, draft, active = before
     with quietly():
         set_values(rig, values)
@@ -207,7 +207,7 @@ def put_back(rig, before: tuple) -> None:
 
 
 class THEW_TOOL_pull(bpy.types.WorkSpaceTool):
-    """The same from the toolbar."""
+    """Toolbar tool that starts `THEW_OT_rig_pull`, in object mode."""
 
     bl_space_type = "VIEW_3D"
     bl_context_mode = "OBJECT"
@@ -223,7 +223,7 @@ class THEW_TOOL_pull(bpy.types.WorkSpaceTool):
 
 
 class THEW_TOOL_pull_posed(THEW_TOOL_pull):
-    """And in pose mode."""
+    """The tool in pose mode."""
 
     bl_context_mode = "POSE"
     bl_idname = "thew.pull_tool_pose"
@@ -233,7 +233,7 @@ TOOLS = (THEW_TOOL_pull, THEW_TOOL_pull_posed)
 
 
 def is_shown(context) -> bool:
-    """Whether there is a rig to pull with: the tool is in the toolbar then."""
+    """Returns whether the target has a rig to pull with: only then is the tool in the toolbar."""
     obj = target.of(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and len(obj.thew.rigs) > 0
 

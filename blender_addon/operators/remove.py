@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Remove what Thew made."""
+"""Removes what Thew made."""
 
 import bpy
 from bpy.props import BoolProperty

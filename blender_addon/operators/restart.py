@@ -14,7 +14,7 @@ from .flesh import Quick
 
 
 def with_flesh(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """All meshes with flesh of the character that `obj` is of: a cut is one for all of them."""
+    """Returns `obj` and the other meshes with flesh on its armature: a cut applies to all of them."""
     armature = armature_of(obj)
     others = [] if armature is None else whole.moved_by(armature, scene)
     return [obj, *(other for other in others if other != obj and other.thew.made.flesh)]

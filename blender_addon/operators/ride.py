@@ -65,8 +65,11 @@ class THEW_OT_ride(Job, bpy.types.Operator):
 
 
 def pairs(context, rider: str = "", body: str = "") -> tuple[list[bpy.types.Object], bpy.types.Object]:
-    """Who shall ride, and on what: the mesh called `rider`, or the selection, on the active body; or the active mesh on the one
-    called `body`, or else on that chosen for it."""
+    """Returns (riders, body).
+
+    With a body active, these are the mesh called `rider`, or the selection, and the active mesh. Otherwise, the active
+    mesh and the one called `body`, or the one chosen for it.
+    """
     active = target.of(context)
     if active.type == "MESH" and active.thew.made.flesh:
         riders = [obj for obj in context.selected_objects if obj.type == "MESH" and obj != active]
@@ -81,7 +84,7 @@ def pairs(context, rider: str = "", body: str = "") -> tuple[list[bpy.types.Obje
 
 
 def named(scene, name: str) -> bpy.types.Object:
-    """The mesh of a name in the scene."""
+    """Returns the mesh of this name in the scene. Raises a `Refusal` if it is missing."""
     obj = scene.objects.get(name)
     if obj is None or obj.type != "MESH":
         raise Refusal(f"There is no mesh “{name}” in the scene: choose one of its meshes")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What operators on the rigs of a character have in common."""
+"""Base of the operators on the rigs of a character."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .shell import Job
 
 
 class Edit(Job):
-    """An operator on the rigs of the active object that is done at once; a subclass gives `edit(context, obj)`."""
+    """An operator on the rigs of the active object that runs at once. A subclass defines `edit(context, obj)`."""
 
     needs_flesh = False
 
@@ -35,14 +35,14 @@ class Edit(Job):
         return self.done(obj, result)
 
     def edit(self, context, obj) -> str:
-        """Do it; gives what to tell."""
+        """Does the edit and returns the message for the artist."""
         raise NotImplementedError
 
     def said(self, _obj, result):
         return result or ""
 
     def place(self, obj) -> int:
-        """The place in the list of the rig meant."""
+        """Returns the list index of the rig to work on: `index`, or the active one if that is negative."""
         index = obj.thew.active_rig if self.index < 0 else self.index
         if not len(obj.thew.rigs):
             raise Refusal(f"“{obj.name}” has no rigs: add one first")

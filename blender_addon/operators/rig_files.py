@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs written into files and read from them."""
+"""Exports rigs to files and imports them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of rigs, their samples, drivers and files, and the look at flesh at rest."""
+"""Operators on rigs: the list, samples, strength, drivers, and the preview of flesh at rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .rig_edit import Edit
 from .rig_files import THEW_OT_rig_export, THEW_OT_rig_import
 from .shell import Job
 
-#: What an earlier call said is no word on the next one.
+#: Options of properties whose value an earlier call must not pass on to the next.
 FRESH = {"SKIP_SAVE"}
 
 INDEX = {"name": "Rig", "description": "Which rig of the list, from 0; -1 is the active one", "default": -1, "min": -1}
@@ -157,7 +157,7 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
 
     def edit(self, context, obj):
         index = self.place(obj)
-        context.view_layer.update()  # a script may just have moved what drives the control
+        context.view_layer.update()  # a script may just have moved the driver of the control
         rig = obj.thew.rigs[index]
         if not math.isfinite(rig.control):
             raise Refusal(f"The control of the rig “{rig.name}” is not a number: set it first")

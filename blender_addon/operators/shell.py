@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One job as an operator: `execute` does it here and now, `invoke` a little at a time with a bar and Esc."""
+"""One job as an operator: `execute` runs it to the end, `invoke` runs it in steps with a progress bar and Esc."""
 
 from __future__ import annotations
 
@@ -20,26 +20,28 @@ NAVIGATION = {
     "MIDDLEMOUSE", "TRACKPADPAN", "TRACKPADZOOM", "NDOF_MOTION", "NUMPAD_1", "NUMPAD_2", "NUMPAD_3", "NUMPAD_4", "NUMPAD_5",
     "NUMPAD_6", "NUMPAD_7", "NUMPAD_8", "NUMPAD_9", "NUMPAD_0", "NUMPAD_PERIOD",
 }  # fmt: skip
-#: Those that a job lets through: nobody waits for a long one without looking around.
+#: Events that a job lets through, so that the artist can look around meanwhile.
 LOOKING = NAVIGATION | {"WHEELUPMOUSE", "WHEELDOWNMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"}
 
 
 def quiet(context) -> None:
-    """Take what we said off the status bar."""
+    """Clears our text from the status bar."""
     if context.workspace is not None:
         context.workspace.status_text_set(None)
 
 
 def fill(operator: bpy.types.Operator, **values) -> None:
-    """Give the properties that were left alone the values in force, so that the redo panel shows what was done. They are not to be
-    saved (`SKIP_SAVE`): the next press begins anew."""
+    """Sets the properties that were left alone to the values in force, so that the redo panel shows what was done.
+
+    They are not to be saved (`SKIP_SAVE`): the next press begins anew.
+    """
     for name, value in values.items():
         if not operator.properties.is_property_set(name):
             setattr(operator, name, value)
 
 
 class Job:
-    """Mix-in for operators; a subclass gives `job(context, obj)` and tells in `said` what was done."""
+    """Mix-in for operators. A subclass defines `job(context, obj)`, and `said` for the message when it is done."""
 
     wanted = "Select a skinned mesh"
 
@@ -54,15 +56,15 @@ class Job:
         return True
 
     def job(self, context: bpy.types.Context, obj: bpy.types.Object) -> Task:
-        """The task of this operator."""
+        """Returns the task of this operator."""
         raise NotImplementedError
 
     def said(self, obj: bpy.types.Object, result) -> str:
-        """What to tell when it is done."""
+        """Returns the message for the artist when the job is done."""
         return ""
 
     def execute(self, context):
-        """Do it to the end, as a script wants it."""
+        """Runs the job to its end, for scripts."""
         obj = target.of(context)
         try:
             updates.stop_update()
@@ -72,7 +74,7 @@ class Job:
         return self.done(obj, result)
 
     def invoke(self, context, _event):
-        """Do it with the window alive; without one like `execute`."""
+        """Runs the job while the window stays responsive. Without a window, runs `execute`."""
         if windows.headless() or context.window is None:
             return self.execute(context)
         obj = target.of(context)
@@ -82,7 +84,7 @@ class Job:
         self._obj = obj
         manager = context.window_manager
         try:
-            with ExitStack() as held:  # what fails in here lets go of everything
+            with ExitStack() as held:  # a failure in here releases everything
                 self._stepper = Stepper(self.job(context, obj))
                 held.callback(self._stepper.close)
                 held.callback(quiet, context)
@@ -125,19 +127,19 @@ class Job:
         return self.done(self._obj, stepper.result)
 
     def cancel(self, context):
-        """Blender is closing or loading another file, or the answer to a dialog was no: then nothing was begun."""
+        """Ends the job when Blender closes or loads another file. Does nothing if a dialog was cancelled before the job began."""
         if hasattr(self, "_held"):
             self._held.close()
 
     def done(self, obj, result):
-        """Report success."""
+        """Reports success."""
         message = self.said(obj, result)
         if message:
             self.report({"INFO"}, message)
         return {"FINISHED"}
 
     def refuse(self, obj, error: BaseException):
-        """Report why nothing was done."""
+        """Reports why nothing was done."""
         if isinstance(error, Cancelled):
             self.report({"WARNING"}, "Cancelled: nothing was changed.")
             return {"CANCELLED"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulate the motion of the live range, or of a range of its own."""
+"""Simulates the motion in the live range, or in a range of its own."""
 
 import bpy
 from bpy.props import IntProperty

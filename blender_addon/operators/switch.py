@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Switch between the live flesh and its bake."""
+"""Switches between the live flesh and its bake."""
 
 import bpy
 

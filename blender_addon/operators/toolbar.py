@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tools of the 3D view's toolbar, where there is a window: shown only while they have something to work on.
+"""Tools in the toolbar of the 3D view, shown only while they have something to work on.
 
-Blender keeps its tools in lists, in which a function may stand for those that it gives for a context. Each of ours is put
-behind such a function. Where a Blender keeps them otherwise, the tools are always shown.
+Blender keeps its tools in lists, in which a function may stand for the tools that it returns for a context. Each of our
+tools is put behind such a function. In a Blender version that keeps them otherwise, the tools are always shown.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 import bpy
 
-#: The tools that stand behind a function, by class: (the list they are in, the function).
+#: Tools behind a function, by class: (the list they are in, the function).
 _gated: dict[type, tuple[list, Callable]] = {}
 
 
 def add(tools: tuple, poll: Callable[[bpy.types.Context], bool]) -> None:
-    """A group of tools, into the toolbar; `poll` tells whether they are shown."""
+    """Adds a group of tools to the toolbar. `poll` decides whether they are shown."""
     if bpy.app.background:
         return
     for tool in tools:
@@ -25,7 +25,7 @@ def add(tools: tuple, poll: Callable[[bpy.types.Context], bool]) -> None:
 
 
 def remove(tools: tuple) -> None:
-    """Out of the toolbar again."""
+    """Removes a group of tools from the toolbar."""
     if bpy.app.background:
         return
     for tool in reversed(tools):
@@ -34,7 +34,7 @@ def remove(tools: tuple) -> None:
 
 
 def gate(tool: type, poll: Callable[[bpy.types.Context], bool]) -> None:
-    """Show a registered tool only where `poll` says so."""
+    """Shows a registered tool only where `poll` returns true."""
     try:
         from bl_ui.space_toolsystem_common import ToolSelectPanelHelper
 
@@ -52,7 +52,7 @@ def gate(tool: type, poll: Callable[[bpy.types.Context], bool]) -> None:
 
 
 def ungate(tool: type) -> None:
-    """Put a tool back into its list, from which Blender takes it."""
+    """Puts a tool back into its list, from which Blender removes it."""
     listed, shown = _gated.pop(tool, (None, None))
     if listed is not None and shown in listed:
         listed[listed.index(shown)] = tool._bl_tool

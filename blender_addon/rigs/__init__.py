@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs with forces: what they hang on, their native counterparts, drivers, files and ready ones."""
+"""Rigs with forces: their attachments, native counterparts, drivers, files and presets."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What rigs hang on, found again: bones after they were renamed, faces after the mesh was edited elsewhere.
+"""Finds the attachments of rigs again: bones after they were renamed, faces after the mesh was edited.
 
-A bone is known as `scene.bone_marks` knows it; a face by a token in an integer attribute of the mesh. Where several faces have
-one token, because a face was cut, the nearest to the remembered place is meant.
+A bone is identified by its mark (`scene.bone_marks`), a face by a token in an integer attribute of the mesh. If several
+faces have the same token, because a face was cut, the one nearest to the stored position is taken.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..scene.bone_marks import known_bone, marked_bone, unmark_bones
 from ..scene.mesh import basis_positions, triangles_of
 from ..scene.reading import armature_of
 
-#: The attribute that marks faces.
+#: Name of the attribute that marks faces.
 FACE_MARK = "thew_face"
 
 # bones ----------------------------------------------------------------------------------------------------------------
 
 
 def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
-    """Hang `rig` on a bone of the armature of `obj`; a `Refusal` when there is none of that name."""
+    """Attaches `rig` to a bone of the armature of `obj`. Raises a `Refusal` if there is no bone of that name."""
     armature = armature_of(obj)
     bone = None if armature is None else armature.data.bones.get(name)
     if bone is None:
@@ -39,7 +39,7 @@ def anchor_bone(obj: bpy.types.Object, rig: ThewRig, name: str) -> None:
 
 
 def found_bone(armature: bpy.types.Object, rig: ThewRig) -> str:
-    """The present name of the bone that `rig` hangs on, "" when it is gone."""
+    """Returns the present name of the bone of `rig`, "" if it is gone."""
     return known_bone(armature, rig.bone, rig.bone_token)
 
 
@@ -53,9 +53,9 @@ def anchor_face(
     barycentric=(1 / 3, 1 / 3, 1 / 3),
     rest: np.ndarray | None = None,
 ) -> None:
-    """Hang `rig` under a triangle of the mesh (its index among `mesh.loop_triangles`), at shares of its corners.
+    """Attaches `rig` to a triangle of the mesh (its index among `mesh.loop_triangles`), at barycentric coordinates.
 
-    `rest` [n, 3]: the rest shape in object space, where it is known; else the mesh's basis.
+    `rest` [n, 3]: the rest shape in object space; default: the mesh's basis.
     """
     mesh = obj.data
     if obj.mode == "EDIT":
@@ -78,7 +78,7 @@ def anchor_face(
 
 
 def triangles_and_faces(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
-    """Every triangle's corners int32[t, 3] and the face that it is a part of, int32[t]."""
+    """Returns every triangle's corners int32[t, 3] and the face that it belongs to, int32[t]."""
     corners = triangles_of(mesh)
     faces = np.empty(len(corners), dtype=np.int32)
     mesh.loop_triangles.foreach_get("polygon_index", faces)
@@ -86,7 +86,7 @@ def triangles_and_faces(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
 
 
 def face_tokens(mesh: bpy.types.Mesh) -> np.ndarray:
-    """The token of every face, 0 for those without, int32[p]."""
+    """Returns the token of every face, 0 for those without, int32[p]."""
     tokens = np.zeros(len(mesh.polygons), dtype=np.int32)
     attribute = mesh.attributes.get(FACE_MARK)
     if attribute is not None and attribute.domain == "FACE" and attribute.data_type == "INT":
@@ -95,7 +95,7 @@ def face_tokens(mesh: bpy.types.Mesh) -> np.ndarray:
 
 
 def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
-    """The token of a face, given to it when it has none."""
+    """Returns the token of a face. A face without a token of its own gets one."""
     tokens = face_tokens(mesh)
     if tokens[face] == 0 or (tokens == tokens[face]).sum() > 1:
         tokens[face] = tokens.max(initial=0) + 1
@@ -111,24 +111,24 @@ def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
 
 
 class Faces:
-    """A mesh's triangles and face tokens, read once they are asked for."""
+    """A mesh's triangles and face tokens, read when they are needed."""
 
     def __init__(self, mesh: bpy.types.Mesh):
         self.mesh = mesh
 
     @cached_property
     def triangles(self) -> tuple[np.ndarray, np.ndarray]:
-        """See `triangles_and_faces`."""
+        """Result of `triangles_and_faces`."""
         return triangles_and_faces(self.mesh)
 
     @cached_property
     def tokens(self) -> np.ndarray:
-        """See `face_tokens`."""
+        """Result of `face_tokens`."""
         return face_tokens(self.mesh)
 
 
 def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.ndarray] | None:
-    """The present triangle that `rig` hangs under and the shares of its corners; None when its face is gone."""
+    """Returns the present triangle of `rig` and the barycentric coordinates in it. `None` if its face is gone."""
     corners, faces = known.triangles
     if rig.face_token == 0:
         return (rig.face, np.array(rig.barycentric)) if 0 <= rig.face < len(corners) else None
@@ -144,7 +144,7 @@ def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.nd
         reach = np.linalg.norm(np.ptp(rest[corners[triangles]].reshape(-1, 3), axis=0))
         if np.linalg.norm(place - np.array(rig.face_place)) <= 1e-3 * reach:
             return moved, np.array(rig.barycentric)
-    # The face was cut, or has other corners: the nearest point of what became of it.
+    # The face was cut, or has other corners: take the nearest point of its parts.
     best = None
     for triangle in triangles.tolist():
         shares, distance = nearest_in_triangle(rest[corners[triangle]], np.array(rig.face_place))
@@ -154,7 +154,7 @@ def found_face(known: Faces, rig: ThewRig, rest: np.ndarray) -> tuple[int, np.nd
 
 
 def nearest_in_triangle(corners: np.ndarray, point: np.ndarray) -> tuple[np.ndarray, float]:
-    """The shares of the corners [3, 3] at the triangle's point nearest to `point`, and its distance."""
+    """Returns the barycentric coordinates of the point nearest to `point` in a triangle (`corners` [3, 3]), and its distance."""
     edges = np.stack([corners[1] - corners[0], corners[2] - corners[0]], axis=1)
     inner = np.linalg.lstsq(edges, point - corners[0], rcond=None)[0]
     candidates = [np.array([1.0 - inner.sum(), *inner])] if inner.min() >= 0.0 and inner.sum() <= 1.0 else []
@@ -175,20 +175,20 @@ def nearest_in_triangle(corners: np.ndarray, point: np.ndarray) -> tuple[np.ndar
 
 
 def remember(obj: bpy.types.Object, rig: ThewRig) -> None:
-    """Mark the bone and the face that are named at `rig`, where there are such; forget those before."""
+    """Marks the bone and the face named in `rig`, as far as they exist. Forgets the former ones."""
     armature = armature_of(obj)
     bone = None if armature is None else armature.data.bones.get(rig.bone)
     with quietly():
         rig.bone_token = "" if bone is None else marked_bone(armature, bone)
         guide, rig.face_token = rig.guide, 0
         if rig.face >= 0 and obj.mode != "EDIT":
-            with suppress(Refusal):  # what is wrong with it is told when it is resolved
+            with suppress(Refusal):  # the problem is reported when the rig is resolved
                 anchor_face(obj, rig, rig.face, tuple(rig.barycentric))
         rig.guide = guide
 
 
 def unmark(obj: bpy.types.Object) -> None:
-    """Take away the marks of bones and faces that no rig or limb of this file needs any more."""
+    """Removes the marks of bones and faces that no rig or limb of this file needs any more."""
     mesh, tokens = obj.data, {rig.face_token for rig in obj.thew.rigs if rig.face_token}
     attribute = mesh.attributes.get(FACE_MARK)
     if attribute is not None and not tokens and not mesh.is_editmode:

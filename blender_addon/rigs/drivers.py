@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What moves the controls of rigs: drivers made from a bone's turn, and paths that keep up with the list of rigs.
+"""Drivers of rig controls: made from a bone's turn, and kept valid when the list of rigs changes.
 
-A driver here is one variable that reads a bone's turn in its own space and a curve that maps it to 0..1, held outside:
-no expression, so that Blender runs it whatever its security settings.
+A driver here is one variable that reads a bone's turn in its own space, and a curve that maps it to 0..1, constant
+outside. It has no expression, so that Blender runs it whatever its security settings.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ AXES = (
     ("SWING", "Swing", "How far the bone points away from its rest direction, whichever way"),
 )
 
-#: A bone that turns less than this, in radians, does not tell an axis. A forearm of 30 cm ends a centimetre off then.
+#: Turn below which a bone has no dominant axis, radians. It moves the end of a forearm of 30 cm by a centimetre.
 LEAST_TURN = math.radians(2.0)
 
 # drivers --------------------------------------------------------------------------------------------------------------
 
 
 def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start: float, end: float) -> bpy.types.FCurve:
-    """Let a bone's turn drive the control: 0 at `start`, 1 at `end` (radians), held outside; gives the driver's curve."""
+    """Drives the control by a bone's turn: 0 at `start`, 1 at `end` (radians), constant outside. Returns the driver's curve."""
     if bone not in armature.pose.bones:
         raise Refusal(f"There is no bone “{bone}” in {describe(armature)}: choose one of its bones")
     if not (math.isfinite(start) and math.isfinite(end)) or abs(end - start) < 1e-4:
@@ -60,16 +60,16 @@ def drive(rig: ThewRig, armature: bpy.types.Object, bone: str, axis: str, start:
     target = variable.targets[0]
     target.id, target.bone_target = armature, bone
     target.transform_space = "LOCAL_SPACE"
-    # A swing is what is left when the twist about the bone, its y axis, is taken away.
+    # The swing is the rotation without the twist about the bone, its y axis.
     target.rotation_mode = "SWING_TWIST_Y" if axis == "SWING" else f"SWING_TWIST_{axis}"
     target.transform_type = "ROT_W" if axis == "SWING" else f"ROT_{axis}"
     return curve
 
 
 def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
-    """The bone whose turn most likely drives a rig: the one that bends at the joint where the rig is, or at that below.
+    """Returns the bone whose turn most likely drives a rig: the one that bends at the rig's joint, or at the joint below.
 
-    A rig along its bone swells as the next joint bends, a biceps with the forearm; one near the bone's head sits at the
+    A rig along its bone swells as the next joint bends, a biceps with the forearm. One near the bone's head sits at the
     joint where the bone itself turns.
     """
     armature = armature_of(obj)
@@ -91,13 +91,13 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
     return nearest.name
 
 
-#: A rig in this first part of its bone belongs to the joint at the bone's head. A third: biceps and calf, whose next joint drives them, are
-#: thickest beyond it.
+#: Part of a bone, from its head, in which a rig belongs to the joint at the head. A third: biceps and calf, whose next
+#: joint drives them, are thickest beyond it.
 NEAR_HEAD = 1.0 / 3.0
 
 
 def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
-    """The bone that a rig hangs on: its own, the heaviest of its face, or the one nearest to where it stands."""
+    """Returns the bone of a rig: its own, the heaviest of its face, or the one nearest to a free rig."""
     armature = armature_of(obj)
     if rig.guide == "BONE":
         return found_bone(armature, rig)
@@ -119,7 +119,7 @@ def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
 
 
 def rest_point(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig) -> Vector:
-    """Where a rig in the skin or on its own stands at rest, armature space."""
+    """Returns the position at rest of a rig in the skin or a free one, armature space."""
     bind_pose = BindPose.saved(obj)
     if rig.guide == "SKIN":
         point = bind_pose.mesh_matrix @ np.array([*rig.face_place, 1.0])
@@ -129,7 +129,7 @@ def rest_point(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig) 
 
 
 def place_along(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:
-    """Where a rig is along a bone: 0 at its head, 1 at its tail."""
+    """Returns the position of a rig along a bone: 0 at its head, 1 at its tail."""
     if rig.guide == "BONE":
         return rig.along
     way = bone.tail_local - bone.head_local
@@ -137,11 +137,10 @@ def place_along(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig,
 
 
 def chosen_axis(turns: list[Quaternion]) -> str:
-    """The axis about which a bone's turn varies most: X where it hardly turns at all, SWING where no axis stands out.
+    """Returns the axis about which a bone's turn varies most: X if it hardly turns, SWING if no axis dominates.
 
-    A turn that stays tells nothing: turns are looked at from their mean, before it and after it, for a bone may be twisted
-    once and bend in its own or in its parent's axes; the driver reads the same angle in both. Of a single pose its turn from
-    rest is taken.
+    Turns are measured from their mean, so that a constant turn has no effect. Both orders are tried, because a twisted
+    bone may bend in its own or in its parent's axes; the driver reads the same angle in both. A single pose is measured from rest.
     """
     mean = mean_turn(turns)
     ways = [[mean.inverted() @ turn for turn in turns], [turn @ mean.inverted() for turn in turns]]
@@ -157,13 +156,13 @@ def chosen_axis(turns: list[Quaternion]) -> str:
     best = int(shares.argmax())
     if shares[best] >= 0.75 or best == 1:
         return "XYZ"[best]
-    # Both swing axes: their common angle, unless it is nearly the same all along, as of a bone that circles.
+    # Both swing axes vary: use their common angle, unless it is nearly constant, as for a bone that circles.
     spread = {axis: float(np.ptp([angle_of(turn, axis) for turn in turns])) for axis in ("SWING", "XYZ"[best])}
     return "SWING" if len(turns) == 1 or spread["SWING"] >= 0.5 * spread["XYZ"[best]] else "XYZ"[best]
 
 
 def mean_turn(turns: list[Quaternion]) -> Quaternion:
-    """The turn between turns that lie near each other."""
+    """Returns the mean of turns that are near each other."""
     total = np.zeros(4)
     for turn in turns:
         flat = np.array(turn)
@@ -172,9 +171,9 @@ def mean_turn(turns: list[Quaternion]) -> Quaternion:
 
 
 def usual_range(turns: list[Quaternion], axis: str) -> tuple[float, float]:
-    """From the least turned to the most turned that a bone gets about an axis.
+    """Returns the angles of a bone's smallest and largest turn about an axis, radians.
 
-    Where it stands still, from rest to there; where that is rest too, a quarter turn.
+    A bone that does not move gets the range from rest to its turn; one at rest, a quarter turn.
     """
     angles = [angle_of(turn, axis) for turn in turns]
     low, high = min(angles), max(angles)
@@ -185,14 +184,14 @@ def usual_range(turns: list[Quaternion], axis: str) -> tuple[float, float]:
 
 
 def angle_of(turn: Quaternion, axis: str) -> float:
-    """What the driver's variable reads of a turn, radians."""
+    """Returns the angle that the driver's variable reads from a turn, radians."""
     swing, twist = turn.to_swing_twist("Y" if axis == "SWING" else axis)
     angle = swing.angle if axis == "SWING" else twist
     return math.remainder(angle, 2.0 * math.pi)
 
 
 def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> list[Quaternion]:
-    """How a bone is turned in its own space: as it is posed now, and in all frames that were read (`Motion.raw`)."""
+    """Returns the turns of a bone in its own space: now, and in all frames that were read (`Motion.raw`)."""
     poses, index = armature.pose.bones, armature.pose.bones.find(bone)
     posed = poses[index]
     rest = posed.bone.matrix_local
@@ -212,7 +211,7 @@ def turns_of(armature: bpy.types.Object, bone: str, raw: np.ndarray | None) -> l
 
 
 def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
-    """Rigs have got other places in the list: let keys and drivers of their controls follow, or go where there is None."""
+    """Updates keys and drivers of controls after rigs changed their list index. Removes those for which `moved` returns `None`."""
     data = obj.animation_data
     if data is None:
         return
@@ -233,7 +232,7 @@ def repath(obj: bpy.types.Object, moved: Callable[[int], int | None]) -> None:
 
 
 def own_action(data: bpy.types.AnimData) -> None:
-    """Give an object an action of its own, if it shares one."""
+    """Makes an object's action its own, if it shares one."""
     action = data.action
     if action.users - action.use_fake_user <= 1 or action.library is not None:
         return
@@ -244,7 +243,7 @@ def own_action(data: bpy.types.AnimData) -> None:
 
 
 def copy_driver(rig: ThewRig, source: ThewRig) -> None:
-    """Drive a rig as another one is driven, if it is."""
+    """Copies the driver of another rig, if it has one."""
     data = rig.id_data.animation_data
     path = source.path_from_id("control")
     found = None if data is None else next((curve for curve in data.drivers if curve.data_path == path), None)

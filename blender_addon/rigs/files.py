@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs in files: written and read by the native core, in metres; bones by name, faces by index.
+"""Rig files, written and read by the native core, in metres: bones by name, faces by index.
 
-A file holds strengths and how far the flesh yielded to them; another character takes the latter.
+A file holds strengths and how far the flesh yielded to them. On another character the yields are used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .anchors import anchor_bone, anchor_face
 
 
 def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
-    """Write the rigs of `obj`; gives how many, and a sentence for each that has numbers no file can hold."""
+    """Writes the rigs of `obj`. Returns their number, and a sentence for each rig that cannot be written."""
     thew = core()
     if not len(obj.thew.rigs):
         raise Refusal(f"“{obj.name}” has no rigs to export: add one first")
@@ -44,14 +44,14 @@ def export(obj: bpy.types.Object, flesh, path: str) -> tuple[int, list[str]]:
 
 
 def absolute(path: str) -> str:
-    """A path that may be relative to the .blend."""
+    """Returns the absolute path of one that may be relative to the .blend."""
     if not path.strip():
         raise Refusal("Which file? Give a path that ends in .toml")
     return os.path.abspath(bpy.path.abspath(path))
 
 
 def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
-    """Add the rigs of a file to `obj`; what does not resolve here says so at its rig and is kept."""
+    """Adds the rigs of a file to `obj` and returns them. A rig that does not resolve here is kept and says so."""
     natives = core().load_rigs(absolute(path), flesh.body)
     first = len(obj.thew.rigs)
     taken = {rig.name for rig in obj.thew.rigs}
@@ -66,7 +66,7 @@ def read(obj: bpy.types.Object, flesh, path: str) -> list[ThewRig]:
 
 
 def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
-    """Make a rig of `obj` what a native one is."""
+    """Copies a native rig into a rig of `obj`."""
     place, mirrored = flesh.place, mirrors(flesh.bind_pose.mesh_matrix)
     rig.name = free_name(native.name, taken)
     rig.template = native.template.kind.upper()
@@ -108,13 +108,13 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
 
 
 def values_of(rig: ThewRig, parameters: dict[str, float], place) -> list[float]:
-    """All of `SLIDERS` for native parameters, the strength as the rig measures it; those that are not in use stay."""
+    """Returns all of `SLIDERS` for native parameters, the strength as the rig measures it. Unused sliders keep their values."""
     given = slider_parameters(parameters, place.metres_per_unit, rig.strength_by == "YIELD")
     return [given.get(name, getattr(rig, name)) for name in SLIDERS]
 
 
 def bone_name(flesh, bone: str | int) -> str:
-    """The name of a bone that a file gives by name or, written by other hands, by its number in the skeleton."""
+    """Returns the name of a bone that a file refers to by name or, if it was edited by hand, by its index in the skeleton."""
     if isinstance(bone, str):
         return bone
     bones = flesh.character.bones

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What rigs push by, as numbers to compare: whether anything of it has changed."""
+"""Fingerprints of rigs: values that differ if anything in the rigs' forces has changed."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .anchors import found_bone
 
 
 def fingerprint(obj: bpy.types.Object) -> tuple:
-    """Everything that the rigs' pushes depend on, as far as it can be told cheaply; () for an object without rigs.
+    """Returns everything that the rigs' forces depend on, as far as it is cheap to read; () for an object without rigs.
 
-    For each rig what it hangs on, then its numbers.
+    Each rig has an attachment, then its numbers.
     """
     rigs = obj.thew.rigs
     if not len(rigs):
@@ -40,22 +40,22 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
 
 
 def steady(numbers: tuple) -> tuple | str:
-    """The same, but equal to itself: as text where something is not a number."""
+    """Returns a tuple that is equal to itself: as text if it contains a NaN."""
     return numbers if finite(numbers) else repr(numbers)
 
 
 def attachments(prints: tuple) -> tuple:
-    """Of a fingerprint, what the rigs hang on."""
+    """Returns the attachments in a fingerprint."""
     return tuple(attachment for attachment, _ in prints)
 
 
 def essences(prints: tuple) -> tuple:
-    """Of a fingerprint, what the native rigs are made from: all but where controls stand."""
+    """Returns the inputs of the native rigs in a fingerprint: all but the values of controls."""
     return tuple((attachment, numbers[:2] if isinstance(numbers, tuple) else numbers) for attachment, numbers in prints)
 
 
 def finite(numbers: tuple) -> bool:
-    """Whether all numbers in nested tuples are finite; names and nothings are."""
+    """Returns whether all numbers in nested tuples are finite. Strings and `None` count as finite."""
     return all(
         finite(each) if isinstance(each, tuple) else not isinstance(each, float) or math.isfinite(each)
         for each in numbers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a rig's strength is kept by, a distance or a force: from one to the other with everything as strong as it was."""
+"""The measure of a rig's strength, a yield or a force: converts it without changing the rig's effect."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from . import rigging
 
 
 def measure(obj: bpy.types.Object, flesh, rig: ThewRig, by: str) -> None:
-    """Keep the strengths of `rig`, on the flesh as it is, `by` YIELD or FORCE; refused where flesh does not yield to it."""
+    """Converts the strengths of `rig` to the measure `by`, YIELD or FORCE, on the present flesh.
+
+    Raises a `Refusal` if the flesh does not yield to the rig.
+    """
     unit = flesh.place.metres_per_unit
 
     def amount_of(native, row: tuple[float, ...]) -> float:
-        """The strength of some slider values as it is measured from now on."""
+        """Returns the strength of some slider values in the new measure."""
         strength = row[SLIDERS.index("strength")]
         if not strength:
             return 0.0

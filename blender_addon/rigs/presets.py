@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs that many characters want: a breathing torso, a biceps that bulges with the elbow, a swallowing throat.
+"""Rigs for many characters: a breathing torso, a biceps that bulges with the elbow, a swallowing throat.
 
-Sizes are parts of the *girth* at the place, the distance from the bone to the skin, so that a preset suits any body; how
-far the skin moves is measured, and the strength set to it.
+Sizes are parts of the *girth* at the place, the distance from the bone to the skin, so that a preset suits any body.
+The strength is set by measuring how far the skin moves.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Piece:
     template: str
     along: float
     sizes: dict[str, float]  # parts of the girth
-    moves: float  # how far the skin goes at full strength, a part of the girth
+    moves: float  # displacement of the skin at full strength, a part of the girth
     out: float = 0.0  # a part of the girth
     angle: float = 0.0  # 0 is the front
     tilt: float = 0.0
@@ -33,7 +33,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Preset:
-    """What one press makes."""
+    """A ready rig: one piece and the motion of its control."""
 
     label: str
     description: str
@@ -82,10 +82,10 @@ PRESETS = {
 
 
 def key_frames(preset: Preset, start: int, end: int, fps: float) -> list[tuple[float, float]]:
-    """(frame, value) of the control's keys in a scene of frames `start` to `end`.
+    """Returns (frame, value) of the control's keys in a scene of frames `start` to `end`.
 
-    A loop takes a whole number of rounds in the range, so that the scene's own loop has no seam; what is longer than the
-    range is done in it.
+    A loop takes a whole number of rounds in the range, so that the scene's own loop is seamless. A motion longer than
+    the range is shortened to it.
     """
     span = float(max(end - start, 1))
     length = preset.seconds * fps

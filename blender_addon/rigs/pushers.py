@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The native rigs that push a body: as strong as its flesh wants them to be, and never so strong that it folds."""
+"""The native rigs that push a body: as strong as their yields require, but never so strong that the flesh folds."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ..saved.samples import NEAR
 from . import rigging
 from .rigging import Resolved, blamed, parameters_now
 
-#: Shares of what is set above this are not worth a word. They round to 100 %.
+#: Share of the set strength above which no reduction is reported: it rounds to 100 %.
 NEARLY = 0.995
 
 
 @dataclass(frozen=True)
 class Pushers:
-    """What became of the rigs of an object on one body, by index."""
+    """The native rigs of an object on one body, by rig index."""
 
-    natives: dict[int, Any] = field(default_factory=dict)  # those that push
-    faults: dict[int, str] = field(default_factory=dict)  # why others that are switched on and resolved do not
-    notes: dict[int, str] = field(default_factory=dict)  # why some do less than they are set to
+    natives: dict[int, Any] = field(default_factory=dict)  # rigs that push
+    faults: dict[int, str] = field(default_factory=dict)  # why other rigs, enabled and resolved, do not push
+    notes: dict[int, str] = field(default_factory=dict)  # why rigs do less than they are set to
     body: Any = None
-    made: dict[tuple, tuple] = field(default_factory=dict)  # what was found, by what it was made from
+    made: dict[tuple, tuple] = field(default_factory=dict)  # cached results by their inputs
 
     @staticmethod
     def of(rigs: tuple[Resolved, ...], body: Any, place: Place, before: Pushers | None = None) -> Pushers:
-        """Those of `rigs` on `body`; what `before` found for it already is kept."""
+        """Builds the native rigs of `rigs` on `body`. Results that `before` has for it are reused."""
         known = before.made if before is not None and before.body is body else {}
         found = Pushers(body=body)
         for rig in rigs:
@@ -50,14 +50,14 @@ class Pushers:
 
 
 def tell(obj: bpy.types.Object, flesh) -> None:
-    """Let every rig of `obj` say why it does not push its flesh, or does less than it is set to."""
+    """Sets at every rig of `obj` why it does not push its flesh, or does less than it is set to."""
     found = rigging.resolve(obj, flesh.character, flesh.bind_pose, flesh.place)
     pushing = Pushers.of(found, flesh.body, flesh.place)
     rigging.tell_problems(obj, {**pushing.faults, **rigging.problems(found)}, pushing.notes)
 
 
 def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:
-    """(native rig or None, why it does not push, why it does less than it is set to)."""
+    """Returns (native rig or `None`, why it does not push, why it does less than it is set to)."""
     thew = core()
     try:
         native = rig.native(thew, place.metres_per_unit, body)
@@ -71,7 +71,7 @@ def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:
 
 
 def held_back(name: str, native: Any, kept: Any) -> str:
-    """How much a rig does of what it is set to, where flesh would fold; "" where it does all."""
+    """Returns the note that a rig is weakened because flesh would fold; "" if it is not."""
     share = 1.0
     for control, wanted in native.samples or [(None, native.parameters())]:
         if wanted["strength"]:
@@ -82,26 +82,26 @@ def held_back(name: str, native: Any, kept: Any) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in words."""
+    """Returns a share in words."""
     return f"{100.0 * share:.0f} %" if share >= 0.01 else "less than 1 %"
 
 
 def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> Any:
-    """The generalised forces [dofs, 3] of a rig at a control value, a draft heeded where there is one."""
+    """Returns the generalised forces [dofs, 3] of a rig at a control value, with its draft if there is one."""
     if rig.draft and abs(rig.at - control) <= NEAR:
         return native.forces(body, parameters=draft(rig, native, control, body, metres_per_unit))
     return native.forces(body, gamma=control)
 
 
 def native_now(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
-    """The native parameters, strength in N/m3, of what the artist sees at a control value."""
+    """Returns the native parameters, strength in N/m³, that are displayed at a control value."""
     if rig.draft and abs(rig.at - control) <= NEAR:
         return draft(rig, native, control, body, metres_per_unit)
     return native.parameters(control)
 
 
 def draft(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> dict[str, float]:
-    """The native parameters of what the sliders show, no stronger than flesh bears."""
+    """Returns the native parameters of the sliders, with a strength that flesh bears."""
     parameters = parameters_now(rig, control, metres_per_unit)
     if rig.strength_by == "YIELD" and parameters["strength"]:
         per_strength = native.compliance(body, parameters={**parameters, "strength": 1.0})
@@ -113,7 +113,7 @@ def draft(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit:
 
 
 def amount(rig: ThewRig, native: Any, parameters: dict[str, float], body: Any) -> float:
-    """What the strength of native parameters is as the rig measures it: N/m3, or how far flesh yields, metres."""
+    """Returns the strength of native parameters as the rig measures it: N/m³, or how far flesh yields, metres."""
     if rig.strength_by == "FORCE":
         return parameters["strength"]
     return parameters["strength"] * native.compliance(body, parameters=parameters)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From saved rigs to native ones: what they hang on, in which units, and where their controls stand.
+"""Converts saved rigs to native ones: resolves their attachments, units and controls.
 
-What cannot be resolved leaves its rig with a sentence, switched off but kept; it comes back when the cause is gone.
+A rig that cannot be resolved gets a sentence that says why. It is switched off but kept, and works again when the cause is gone.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from ..scene.reading import armature_of
 from ..scene.rig_controls import animated, broken_drivers, rig_of_path
 from .anchors import Faces, anchor_bone, anchor_face, found_bone, found_face, unmark
 
-#: Stronger fields than this, in N/m3, only tear the flesh apart. Over a millimetre it presses with 10 MPa, 500 times the stiffness of flesh
-#: of 20 kPa.
+#: Largest strength of a field, N/m³. Stronger ones only tear the flesh apart: over a millimetre it presses with 10 MPa,
+#: 500 times the stiffness of flesh of 20 kPa.
 STRONGEST = 1e10
 
 # resolved rigs --------------------------------------------------------------------------------------------------------
@@ -36,7 +36,7 @@ STRONGEST = 1e10
 
 @dataclass(frozen=True)
 class Attachment:
-    """A template and what it hangs on, as numbers: everything of a rig but its parameters."""
+    """A template and its attachment as numbers: everything of a rig but its parameters."""
 
     template: str
     guide: str
@@ -47,11 +47,11 @@ class Attachment:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The native parameters, in order."""
+        """The names of the native parameters, in order."""
         return TEMPLATE_SLIDERS[self.template] + GUIDE_SLIDERS[self.guide]
 
     def native(self, thew: Any, parameters: dict[str, float], samples=(), name: str = "Rig") -> Any:
-        """A `thew.Rig` that hangs here, with native parameters; samples are (control, parameters)."""
+        """Returns a `thew.Rig` at this attachment, with native parameters. `samples`: (control, parameters) each."""
         given = {key: parameters[key] for key in TEMPLATE_SLIDERS[self.template]}
         template = thew.Template(self.template.lower(), **given)
         place = {key: parameters[key] for key in GUIDE_SLIDERS[self.guide]}
@@ -66,25 +66,25 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A rig with what it hangs on found; or with the sentence that says why it cannot push."""
+    """A rig with its attachment found, or with a sentence that says why it cannot push."""
 
     index: int  # in `Object.thew.rigs`
     name: str
-    on: bool  # switched on, solo heeded
+    on: bool  # enabled, with regard to solo
     attachment: Attachment | None
     samples: tuple[tuple[float, tuple[float, ...]], ...]  # control and all `SLIDERS`, Blender's units
     values: tuple[float, ...]  # all `SLIDERS` of a rig without samples
-    control: float | None  # None: keyed or driven
+    control: float | None  # `None`: keyed or driven
     problem: str = ""
-    by_yield: bool = False  # the strengths say how far flesh yields
+    by_yield: bool = False  # strengths are yields
 
     @property
     def essence(self) -> tuple:
-        """What its native rig is made from."""
+        """All that the native rig depends on."""
         return self.index, self.name, self.attachment, self.samples, self.values, self.problem, self.by_yield
 
     def native(self, thew: Any, metres_per_unit: float, body: Any) -> Any:
-        """The `thew.Rig`, as strong as the flesh of `body` wants it to be where strengths say how far it yields.
+        """Returns the `thew.Rig`. If strengths are yields, they are converted to forces on the flesh of `body`.
 
         Raises the native error that says what is wrong with its numbers.
         """
@@ -107,7 +107,7 @@ class Resolved:
 
 
 def resolve(obj: bpy.types.Object, character, bind_pose, place: Place) -> tuple[Resolved, ...]:
-    """Every rig of `obj`; notes new names of bones and new indices of faces at the rigs."""
+    """Resolves every rig of `obj`. Stores new names of bones and new indices of faces in the rigs."""
     if not len(obj.thew.rigs):
         return ()
     broken, moved, faces = broken_drivers(obj), animated(obj), Faces(obj.data)
@@ -122,7 +122,7 @@ def resolve(obj: bpy.types.Object, character, bind_pose, place: Place) -> tuple[
 def resolved(
     obj, character, bind_pose, place, rig, index=0, on=True, control=None, problem="", faces: Faces | None = None
 ) -> Resolved:
-    """One rig of `obj`."""
+    """Resolves one rig of `obj`."""
     samples = recorded(rig)
     values = slider_values(rig)
     attachment = None
@@ -140,7 +140,7 @@ def resolved(
 
 
 def check_numbers(rig: ThewRig, samples, values) -> None:
-    """Refuse numbers that make no field."""
+    """Refuses numbers that do not make a field."""
     name = f"The rig “{rig.name}”"
     used = sliders_of(rig)
     for control, row in samples or ((rig.control, values),):
@@ -167,7 +167,7 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
 
 
 def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None = None) -> Attachment:
-    """What `rig` hangs on; a `Refusal` when that is gone."""
+    """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
     armature = armature_of(obj)
     if armature is None:
         raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
@@ -201,7 +201,7 @@ def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces |
         if not np.isfinite(shares).all() or abs(shares.sum() - 1.0) > 1e-3:
             raise Refusal(f"The place of the rig “{rig.name}” in its face is not a number: place the rig anew")
         if mirrors(bind_pose.mesh_matrix):
-            shares = shares[::-1]  # as the triangles themselves: see `building.enclose`
+            shares = shares[::-1]  # reversed like the triangles themselves: see `building.enclose`
         return Attachment(rig.template, "SKIN", triangle=triangle, barycentric=tuple((shares / shares.sum()).tolist()))
     matrix = np.array(rig.matrix, dtype=np.float64).reshape(4, 4)
     turn = matrix[:3, :3]
@@ -215,7 +215,7 @@ def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces |
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
-    """The native rig of one of `obj`, on the flesh as it was built; a `Refusal` or native error says why there is none."""
+    """Returns the native rig of one of `obj`, on the flesh as it was built. Raises a `Refusal` or native error if that fails."""
     found = resolved(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
     if found.problem:
         raise Refusal(found.problem)
@@ -223,17 +223,17 @@ def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:
 
 
 def problems(rigs: tuple[Resolved, ...]) -> dict[int, str]:
-    """By index, why rigs cannot push, as far as it is known without the flesh."""
+    """Returns, by index, why rigs cannot push, as far as that is known without the flesh."""
     return {rig.index: rig.problem for rig in rigs if rig.problem}
 
 
 def were_read(rigs: tuple[Resolved, ...], motion) -> bool:
-    """Whether the motion holds the control of every rig that is keyed or driven."""
+    """Returns whether the motion holds the control of every rig that is keyed or driven."""
     return all(rig.control is not None or rig.index < motion.controls.shape[1] for rig in rigs)
 
 
 def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
-    """By index, the rigs whose keyed or driven control is not a number at some frame."""
+    """Returns, by index, sentences about rigs whose keyed or driven control is not a number at some frame."""
     sentences = {}
     for rig in rigs:
         if rig.on and rig.control is None:
@@ -247,12 +247,12 @@ def lost_controls(rigs: tuple[Resolved, ...], motion) -> dict[int, str]:
 
 
 def blamed(name: str, text: str) -> str:
-    """A native sentence about a rig, with its name."""
+    """Returns a native sentence about a rig, with its name."""
     return sentence(text if name in text else f"The rig “{name}” cannot push: {text}")
 
 
 def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.ndarray) -> np.ndarray:
-    """The controls of the rigs at `indices` over all frames, [f, r]: as `read` [f, all] where they are animated."""
+    """Returns the controls of the rigs at `indices` over all frames, [f, r]. Animated ones are taken from `read` [f, all]."""
     by_index = {rig.index: rig for rig in rigs}
     columns = np.empty((len(read), len(indices)))
     for column, index in enumerate(indices):
@@ -262,7 +262,7 @@ def controls_of(rigs: tuple[Resolved, ...], indices: tuple[int, ...], read: np.n
 
 
 def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
-    """A rig as it goes into a file: its bone by name, whether or not it is there; a `Refusal` when its face is gone."""
+    """Returns a rig for a file, with its bone by name even if that is gone. Raises a `Refusal` if its face is gone."""
     samples, values = recorded(rig), slider_values(rig)
     check_numbers(rig, samples, values)
     if rig.guide == "BONE":
@@ -276,11 +276,11 @@ def portable(obj: bpy.types.Object, flesh, rig: ThewRig) -> Resolved:
 
 
 def hang(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> None:
-    """Hang a saved rig on what an attachment to its flesh names."""
+    """Attaches a saved rig to the bone, face or frame of an attachment."""
     if attachment.guide == "BONE":
         anchor_bone(obj, rig, flesh.character.bones[attachment.bone])
     elif attachment.guide == "SKIN":
-        # The surface of a mirrored object has its triangles turned about: see `building.enclose`.
+        # The triangles of a mirrored object's surface are reversed: see `building.enclose`.
         shares = attachment.barycentric
         shares = shares[::-1] if mirrors(flesh.bind_pose.mesh_matrix) else shares
         anchor_face(obj, rig, attachment.triangle, shares, flesh.character.rest)
@@ -290,14 +290,14 @@ def hang(obj: bpy.types.Object, flesh, rig: ThewRig, attachment: Attachment) -> 
 
 
 def world_matrix(flesh, matrix: tuple[float, ...]) -> list[float]:
-    """The frame of a free guide by rows, in Blender's world at rest instead of in metres."""
+    """Converts the frame of a free guide from metres to Blender's world at rest, by rows."""
     frame = np.array(matrix).reshape(4, 4)
     frame[:3, 3] = flesh.place.world(frame[:3, 3])
     return frame.ravel().tolist()
 
 
 def clear(obj: bpy.types.Object) -> None:
-    """Take all rigs away, with their keys, drivers and marks."""
+    """Removes all rigs, with their keys, drivers and marks."""
     data = obj.animation_data
     if data is not None:
         for curves in (data.drivers, animation.curves_in(data)):
@@ -309,7 +309,7 @@ def clear(obj: bpy.types.Object) -> None:
 
 
 def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[int, str] | None = None) -> None:
-    """Let every rig say why it does not push, and, where that is known too, why it does less than it is set to."""
+    """Sets at every rig why it does not push and, if `notes` is given, why it does less than it is set to."""
     for index, rig in enumerate(obj.thew.rigs):
         if rig.problem != problems.get(index, ""):
             rig.problem = problems.get(index, "")
@@ -318,7 +318,7 @@ def tell_problems(obj: bpy.types.Object, problems: dict[int, str], notes: dict[i
 
 
 def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
-    """Show what came of an edit by an operator: at once where flesh is settled, soon where it moves."""
+    """Displays the result of an operator's edit: at once where flesh is settled, soon where it moves."""
     for call in on_rig:
         call(obj)
 
@@ -327,12 +327,12 @@ def shown(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 
 
 def parameters_now(rig: ThewRig, control: float, metres_per_unit: float) -> dict[str, float]:
-    """The parameters that the artist sees at a control value, the strength as it is set: a draft where there is one."""
+    """Returns the native parameters displayed at a control value, with a draft if it exists and the strength as it is set."""
     return native_parameters(sliders_of(rig), values_now(rig, control), metres_per_unit, rig.strength_by == "YIELD")
 
 
 def follow_controls(obj: bpy.types.Object) -> None:
-    """Let the sliders follow controls that keys or drivers have moved; drafts elsewhere end, as poses without a key do."""
+    """Updates sliders after keys or drivers moved their controls. Drafts at other control values are lost, as unkeyed poses are."""
     for rig, moved in zip(obj.thew.rigs, animated(obj), strict=True):
         if moved and abs(rig.control - rig.at) > NEAR:
             show_sliders(rig)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Panels and what is drawn into the 3D view."""
+"""Panels and overlays of the 3D view."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Bake: its range and space, showing and finishing a bake, and what an export would do wrong."""
+"""The foldout Bake: range and space, buttons to show and finish a bake, and warnings about exports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .layouts import draw_text
 
 
 def draw_bake(layout, context, obj, width: int) -> None:
-    """The range, and shape keys from it."""
+    """Draws the frame range, the bake buttons and the remarks."""
     settings = obj.thew
     column = layout.column()
     column.prop(settings, "use_scene_range")
@@ -26,7 +26,7 @@ def draw_bake(layout, context, obj, width: int) -> None:
 
 
 def draw_keys(layout, obj):
-    """The space, and the buttons that make a bake, show it and finish it; gives their column."""
+    """Draws the space, and the buttons that make, show and finish a bake. Returns their column."""
     made = obj.thew.made
     layout.column().prop(obj.thew, "bake_space")
     column = layout.column(align=True)
@@ -42,7 +42,7 @@ def draw_keys(layout, obj):
 
 
 def draw_remarks(layout, obj, scene, width: int) -> None:
-    """What bake there is, what of the scene it leaves out, how near it came, and what an export would do wrong now."""
+    """Draws the present bake: its frames, what it leaves out, its error, and warnings about an export."""
     made = obj.thew.made
     if not made.baked_keys:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the flesh that is shown touches, in the 3D view: points by force, and the cells that bones alone hold folded."""
+"""Overlay of contacts: points coloured by force, and the cells that bones alone hold folded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..logic.contact import held_at, levels
 from ..logic.wires import lattice_wires
 from . import viewing
 
-#: From a contact that hardly presses to the one that presses hardest, and how large each is drawn.
+#: Colours of contacts from the weakest to the strongest, and the sizes of their points in pixels.
 COLOURS = (
     (1.0, 0.97, 0.75, 0.9),
     (1.0, 0.85, 0.4, 0.95),
@@ -27,18 +27,18 @@ HELD = (0.75, 0.35, 1.0, 0.9)
 
 _drawn: viewing.Drawn | None = None
 
-#: Points [m, 3] or lines [m, 2, 3] in Blender's world, their colour and width.
+#: (points [m, 3] or lines [m, 2, 3] in Blender's world, colour, width in pixels).
 Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
 
 
 def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
-    """What to draw for `obj` at the scene's `frame`."""
+    """Returns the drawings for `obj` at the scene's `frame`."""
     flesh = fleshes.known(obj)
     if flesh is None or flesh.build_settings is None or flesh.build_settings.touches is None:
         return []
     resting = flesh.rests(obj.thew.settled)
     if not (obj.thew.settled if resting else flesh.condition.showable):
-        return []  # a pose under the hand, which contact has not seen; or a clip of another mesh
+        return []  # a pose being edited, which contact has not seen, or a clip of another mesh
     contacts = flesh.contacts(frame, resting)
     found = []
     if contacts is not None and len(contacts):
@@ -54,7 +54,7 @@ def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
 
 
 def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
-    """The edges of the cells that bones alone hold folded, as many as the core counts, Blender's world [m, 2, 3]."""
+    """Returns the edges of the cells that bones alone hold folded, Blender's world [m, 2, 3]. The core counts these cells."""
     if flesh.clip is None:
         return np.empty((0, 2, 3))
     index = flesh.index_at(frame)
@@ -69,7 +69,7 @@ def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
 
 
 def drawings_now() -> list[Drawing]:
-    """Of all objects of the scene whose contacts are to be seen, in a view that shows overlays."""
+    """Returns the drawings of all objects that show their contacts, if the view shows overlays."""
     context = bpy.context
     space = context.space_data
     if space is not None and not space.overlay.show_overlays:

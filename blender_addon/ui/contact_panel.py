@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Contact: whether the flesh touches itself, other flesh and other things, how, what is left out of it, and what touched."""
+"""The foldout Contact: its switch, the collision partners, exclusions, and what touched in the last simulation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .layouts import draw_text
 
 
 def draw_switch(layout, obj) -> None:
-    """The switch in the foldout's header."""
+    """Draws the switch in the foldout's header."""
     row = layout.row()
     row.active = obj.thew.method in contact.METHODS
     row.prop(obj.thew, "use_contact", text="")
 
 
 def draw_contact(layout, context, obj, width: int) -> None:
-    """How flesh touches; grey where it does not, or cannot. What there is to say stands below the settings, which never move."""
+    """Draws the contact settings, greyed out where the method has no contact. Messages stand below the settings, which never move."""
     settings = obj.thew
     can = settings.method in contact.METHODS
     parted = settings.method == contact.PARTED
@@ -63,7 +63,7 @@ def draw_contact(layout, context, obj, width: int) -> None:
 
 
 def draw_touched(column, context, obj, flesh, width: int) -> None:
-    """What touched in the clip that there is; what was changed since is not in it."""
+    """Draws what touched in the present clip. Later changes of the settings are not part of it."""
     notes = live_contact.touched(flesh)
     if notes and not obj.thew.made.shows_bake and validity.outdated(obj, context.scene, flesh):
         draw_text(column, "As of the last simulation; something was changed since:", width, icon="INFO")
@@ -72,7 +72,7 @@ def draw_touched(column, context, obj, flesh, width: int) -> None:
 
 
 def tell_colliders(column, context, obj, width: int) -> None:
-    """With which objects the flesh collides."""
+    """Lists the objects with which the flesh collides."""
     if not obj.thew.use_colliders:
         return
     asked, flesh = colliders.asked(obj, context.scene), fleshes.known(obj)
@@ -89,7 +89,7 @@ def tell_colliders(column, context, obj, width: int) -> None:
 
 
 def nothing(obj, scene) -> str:
-    """That the flesh collides with nothing, and why not."""
+    """Returns the sentence that the flesh collides with nothing, and why."""
     where = "Nothing in the scene" if obj.thew.collider_collection is None else "Nothing in this collection"
     why = colliders.idle(obj, scene)
     if not why:
@@ -99,7 +99,7 @@ def nothing(obj, scene) -> str:
 
 
 def tell_others(column, context, obj, width: int) -> None:
-    """With which objects the flesh is simulated."""
+    """Lists the objects with which the flesh is simulated."""
     settings = obj.thew
     if not settings.use_other_flesh:
         return
@@ -109,6 +109,6 @@ def tell_others(column, context, obj, width: int) -> None:
 
 
 def named(names: list[str]) -> str:
-    """The first of them by name, and how many more there are."""
+    """Returns the first `NAMED` names in quotes, and the number of the others."""
     more = [plural(len(names) - NAMED, "other")] if len(names) > NAMED else []
     return listed([*(f"“{name}”" for name in names[:NAMED]), *more])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Warnings where exports begin: beside the settings of every exporter, and in the menu File > Export."""
+"""Warnings before exports: beside the settings of every exporter, and in the menu File > Export."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..bake import export_check
 from ..logic.errors import sentence
 from .layouts import draw_text, letters
 
-#: Exporters of whole characters, by the operator that the file browser works for.
+#: Prefixes of the operators that export whole characters.
 EXPORTERS = (
     "EXPORT_SCENE_OT_",  # glTF, FBX
     "WM_OT_fbx_export",
@@ -19,12 +19,12 @@ EXPORTERS = (
 )
 
 
-#: Letters in a line of the menu. Lines of 45 to 75 are read best.
+#: Characters in a line of the menu. Lines of 45 to 75 are read best.
 MENU = 60
 
 
 def exporter_of(context) -> str:
-    """The exporter that the file browser works for; empty if it works for something else."""
+    """Returns the exporter that the file browser works for, or ""."""
     operator = getattr(context.space_data, "active_operator", None)
     return operator.bl_idname if operator is not None and operator.bl_idname.startswith(EXPORTERS) else ""
 
@@ -32,7 +32,7 @@ def exporter_of(context) -> str:
 class THEW_PT_export(bpy.types.Panel):
     bl_label = "Thew: Before You Export"
     bl_space_type = "FILE_BROWSER"
-    bl_region_type = "TOOLS"  # where the settings stand, they are longer than the window
+    bl_region_type = "TOOLS"  # where the settings stand, which are longer than the window
     bl_category = "Bookmarks"
 
     @classmethod
@@ -47,7 +47,7 @@ class THEW_PT_export(bpy.types.Panel):
 
 
 def draw_menu(self, context):
-    """The first thing that would go wrong, in File > Export; all of them stand beside the exporter's settings."""
+    """Draws the first warning in File > Export. All of them stand beside the exporter's settings."""
     sentences = export_check.check_all(context.scene.objects)
     if sentences:
         self.layout.separator()

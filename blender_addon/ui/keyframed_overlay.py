@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keyframed flesh in the 3D view: velocities at keys as arrows, and curves along the leading directions of the keys.
+"""Overlay of keyframed flesh: velocities at keys as arrows, and the motion as curves along the leading directions of the keys.
 
-The curves stand in the lower left corner: the motion solid, plain splines through the same keys dashed, faint upright lines
-where keys are reached, a bright one at the frame that is shown.
+The curves stand in the lower left corner: the motion solid, plain splines through the same keys dashed, faint vertical
+lines at the keys, and a bright one at the current frame.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from ..scene.mesh import key_positions
 from . import viewing
 
 ARRIVES, LEAVES = (0.3, 0.8, 1.0, 1.0), (1.0, 0.6, 0.2, 1.0)
-#: Of the leading directions, the first first.
+#: Colours of the leading directions, in order.
 COLOURS = ((0.95, 0.35, 0.3, 1.0), (0.4, 0.85, 0.4, 1.0), (0.4, 0.6, 1.0, 1.0), (0.95, 0.8, 0.3, 1.0))
 AXES, KEYS, NOW = (1.0, 1.0, 1.0, 0.35), (1.0, 1.0, 1.0, 0.15), (1.0, 1.0, 1.0, 0.9)
-#: What the curves stand on, so that grid and mesh do not run through them.
+#: Background of the curves, so that grid and mesh do not run through them.
 GROUND = (0.08, 0.08, 0.08, 0.7)
-#: An arrow is as long as the way of so many seconds. A quarter: of who walks at 1.4 m/s a third of a metre, which fits beside him.
+#: Seconds of motion that an arrow's length shows. At a walk of 1.4 m/s a quarter of a second is a third of a metre,
+#: which fits beside the walker.
 SHOWN = 0.25
-#: Where the curves stand, pixels: left, bottom, width, height.
+#: Box of the curves, pixels: left, bottom, width, height.
 BOX = (70.0, 40.0, 380.0, 150.0)
 
 _drawn: viewing.Drawn | None = None
 _handle = None
-#: The curves that were drawn last, by the object's session id, and what they were made from.
+#: Curves drawn last, by the object's session id: (motion, plan, curves).
 _curves: dict[int, tuple] = {}
 
 # arrows ---------------------------------------------------------------------------------------------------------------
 
 
 def arrows(obj: bpy.types.Object) -> list[tuple]:
-    """What to draw of the velocities of the chosen key, as `viewing.draw_all` takes it; Blender's world."""
+    """Returns the velocities of the chosen key as arrows for `viewing.draw_all`, Blender's world."""
     key = saved.active(obj)
     block = keyframe_shapes.block_of(obj, key) if key is not None else None
     if block is None:
@@ -55,7 +56,7 @@ def arrows(obj: bpy.types.Object) -> list[tuple]:
 
 
 def arrows_now() -> list[tuple]:
-    """Of the active object, in a view that shows overlays."""
+    """Returns the arrows of the active object, if the view shows overlays."""
     context = bpy.context
     obj, space = context.view_layer.objects.active, context.space_data
     if space is not None and not space.overlay.show_overlays:
@@ -69,7 +70,7 @@ def arrows_now() -> list[tuple]:
 
 
 def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple, float]]:
-    """Lines [m, 2, 2] in pixels, their colour and width; none where nothing is built."""
+    """Returns the curves as (lines [m, 2, 2] in pixels, colour, width). Empty where no motion is built."""
     known = keyframed.register.known(obj)
     if known.motion is None:
         return []
@@ -103,7 +104,7 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
 
 
 def draw_curves() -> None:
-    """Draw those of the active object."""
+    """Draws the curves of the active object."""
     context = bpy.context
     obj, space = context.view_layer.objects.active, context.space_data
     if space is not None and not space.overlay.show_overlays:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel Keyframed Flesh: shape keys with times, the physics between them, and what was found."""
+"""The panel Keyframed Flesh: shape keys with times, the physics between them, and the notes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KIND_ICONS = {"EXACT": "KEYFRAME_HLT", "NEAR": "KEYFRAME", "GROUP": "GROUP_VERTE
 
 
 class THEW_UL_keyframes(bpy.types.UIList):
-    """A key: its shape key, when it is reached, whether the motion breaks there."""
+    """A row of the list of keys: shape key, frame, and whether the motion breaks there."""
 
     def draw_item(self, _context, layout, group, key, _icon, _active, _property, index=0, _filter=0):
         obj = group.id_data
@@ -38,7 +38,7 @@ class THEW_UL_keyframes(bpy.types.UIList):
 
 
 def draw_start(layout, obj, width: int) -> None:
-    """What there is to see before keyframed flesh was added."""
+    """Draws the panel of a mesh that has no keyframed flesh yet."""
     layout.operator("thew.keyframed_add", icon="ADD")
     keys = obj.data.shape_keys
     count = len(keys.key_blocks) - 1 if keys is not None else 0
@@ -51,7 +51,7 @@ def draw_start(layout, obj, width: int) -> None:
 
 
 def draw_list(layout, obj) -> None:
-    """All keys, with the buttons beside them."""
+    """Draws the list of keys and its buttons."""
     group = obj.thew.keyframed
     row = layout.row()
     row.template_list("THEW_UL_keyframes", "", group, "keyframes", group, "active", rows=4)
@@ -66,7 +66,7 @@ def draw_list(layout, obj) -> None:
 
 
 def draw_velocity(column, key, kind: str, arrow: str, leaving: bool, text: str) -> None:
-    """One velocity of a key."""
+    """Draws one velocity of a key."""
     row = column.row(align=True)
     row.prop(key, kind, text=text)
     row.operator("thew.keyframed_arrow", text="", icon="GREASEPENCIL").leaving = leaving
@@ -76,7 +76,7 @@ def draw_velocity(column, key, kind: str, arrow: str, leaving: bool, text: str) 
 
 
 def draw_key(layout, obj, key) -> None:
-    """One key: its shape, how nearly it is reached, how fast, whether the motion breaks there."""
+    """Draws one key: its shape, its frame, how closely it is reached, its velocity, and the cut."""
     column = layout.column(align=True)
     if obj.data.shape_keys is not None:
         column.prop_search(key, "shape", obj.data.shape_keys, "key_blocks")
@@ -101,7 +101,7 @@ def draw_key(layout, obj, key) -> None:
 
 
 def draw_dials(layout, obj) -> None:
-    """How the flesh between the keys is."""
+    """Draws the physics of the motion between the keys."""
     group = obj.thew.keyframed
     column = layout.column(align=True)
     for name in ("stiffness", "slow_damping", "fast_damping"):
@@ -115,13 +115,13 @@ def draw_dials(layout, obj) -> None:
 
 
 def closed(obj) -> bool:
-    """Whether the motion ends with what it begins with."""
+    """Returns whether the motion ends with the shape key that it begins with."""
     found, keys = keyframe_times.points(obj), obj.thew.keyframed.keyframes
     return len(found) > 1 and keys[found[0][1]].shape == keys[found[-1][1]].shape
 
 
 def draw_state(layout, obj, width: int) -> None:
-    """How the motion is, in one line; the bar while it is computed."""
+    """Draws the state of the motion in one line, or the progress bar while it is computed."""
     known, column = keyframed.register.known(obj), layout.column(align=True)
     stepper = keyframed_events.builds.stepper
     if work.running:
@@ -134,13 +134,13 @@ def draw_state(layout, obj, width: int) -> None:
         level, text = health(obj, known)
         column.alert = level == "ERROR"
         draw_text(column, text, width, icon=HEALTH_ICONS[level])
-        # Under the words that ask for it: they push what was under the switch out of sight.
+        # Below the sentence that recommends it: the sentence pushes anything under the switch out of sight.
         if obj.thew.keyframed.cyclic and not closed(obj):
             layout.operator("thew.keyframed_close", icon="FILE_REFRESH")
 
 
 def health(obj, known) -> tuple[str, str]:
-    """How the motion is: a level and a sentence."""
+    """Returns the state of the motion: a level and a sentence."""
     made = obj.thew.made
     if not obj.thew.enabled:
         return "OFF", "Off: the shape keys as they are"
@@ -168,7 +168,7 @@ def health(obj, known) -> tuple[str, str]:
 
 
 class Panel:
-    """What both places show."""
+    """Contents of the keyframed panels in the sidebar and among the physics properties."""
 
     bl_label = "Keyframed Flesh"
 
@@ -207,7 +207,7 @@ class Panel:
 
 
 def draw_foldouts(layout, context, obj, width: int) -> None:
-    """What is rarer: finer dials, the bake, what was found."""
+    """Draws the foldouts Advanced, Bake and Details."""
     header, body = layout.panel("THEW_keyframed_advanced", default_closed=True)
     header.label(text="Advanced")
     if body is not None:
@@ -226,7 +226,7 @@ def draw_foldouts(layout, context, obj, width: int) -> None:
 
 
 def draw_bake(layout, context, obj, width: int) -> None:
-    """The range, and shape keys from it."""
+    """Draws the frame range, the bake buttons and the remarks."""
     settings, made = obj.thew, obj.thew.made
     layout.prop(settings, "use_scene_range")
     pair = layout.column(align=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Text in panels: as many lines as the width allows, and the icons that say how grave it is."""
+"""Text in panels: wrapped to the width of the panel, with an icon for its severity."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ HEALTH_ICONS = {
 
 
 def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
-    """`text` in as many lines as it needs, the icon before the first."""
+    """Draws `text`, wrapped to `width` characters, with the icon before the first line."""
     for i, line in enumerate(wrapped(text, width)):
         column.label(text=line, icon=icon if i == 0 else "BLANK1")
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """`text` in lines of at most `width` characters, where words allow."""
+    """Returns `text` in lines of at most `width` characters, broken between words."""
     lines = [""]
     for word in text.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
@@ -32,5 +32,5 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def letters(context) -> int:
-    """How many letters a line of the panel holds."""
+    """Returns the number of characters that fit on a line of the panel."""
     return max(20, int((context.region.width / context.preferences.system.ui_scale - 60) / 6.5))

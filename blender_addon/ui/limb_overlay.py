@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Limbs in the 3D view: hubs, spokes and the boundary that they imply, following the pose."""
+"""Overlay of limbs: hubs, spokes and the implied boundary, following the pose."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SPOKES = (0.95, 0.95, 0.95, 0.55)
 AXIS = (1.0, 0.55, 0.1, 1.0)
 
 _handle = None
-#: Models by their text, and lines by text and pose.
+#: Parsed models by their text, and lines by text and pose.
 _models: dict[str, object] = {}
 _lines: dict[tuple[str, bytes], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = {}
 
 
 def draw() -> None:
-    """Draw the limbs of the active mesh, or of that which the active armature moves."""
+    """Draws the limbs of the target mesh."""
     space = bpy.context.space_data
     if space is not None and not space.overlay.show_overlays:
         return
@@ -39,7 +39,8 @@ def draw() -> None:
 
 
 def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
-    """(boundary points, their edges, spokes as pairs of points, hubs) in the world, as the character stands; None of a damaged limb."""
+    """Returns (boundary points, their edges, spokes as pairs of points, hubs) in the world at the present pose. `None`
+    if the limb is damaged."""
     try:
         maps = pose_maps(obj, chain(obj, limb))
         key = (limb.model, maps.tobytes())
@@ -58,7 +59,7 @@ def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def edges(triangles: np.ndarray) -> np.ndarray:
-    """The sides of the quads that triangles come in pairs of, each once, [e, 2]."""
+    """Returns the edges of a triangle mesh, each once, [e, 2]."""
     pairs = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
     return np.unique(pairs, axis=0).astype(np.int32)
 
@@ -73,7 +74,7 @@ def draw_lines(points, sides, spokes, hubs) -> None:
     gpu.state.depth_test_set("LESS_EQUAL")
     shader.uniform_float("color", BOUNDARY)
     batch_for_shader(shader, "LINES", {"pos": points.astype(np.float32)}, indices=sides).draw(shader)
-    gpu.state.depth_test_set("NONE")  # what lies inside the body is shown through it
+    gpu.state.depth_test_set("NONE")  # lines inside the body are shown through it
     shader.uniform_float("color", SPOKES)
     batch_for_shader(shader, "LINES", {"pos": spokes.astype(np.float32)}).draw(shader)
     gpu.state.line_width_set(3.0)

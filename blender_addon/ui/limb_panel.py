@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The foldout Limbs: which limbs have coordinates, and what is done with them."""
+"""The foldout Limbs: the limbs that have coordinates, and their tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .layouts import draw_text, letters
 
 
 class THEW_UL_limbs(bpy.types.UIList):
-    """A limb: its name, and whether it is drawn."""
+    """A row of the list of limbs: name, and whether it is drawn."""
 
     def draw_item(self, _context, layout, _data, limb, _icon, _active, _property, _index=0, _filter=0):
         row = layout.row(align=True)
@@ -21,7 +21,7 @@ class THEW_UL_limbs(bpy.types.UIList):
 
 
 class Panel:
-    """Limbs of the mesh meant."""
+    """Contents of the limb panels in the sidebar and among the physics properties."""
 
     bl_label = "Limbs"
 

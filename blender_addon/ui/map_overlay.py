@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where flesh is soft, as colours on the character in the 3D view, and the legend to them."""
+"""The flesh map as colours on the character in the 3D view, and the legend."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..logic import flesh_map as maps
 from ..logic.spaces import diagonal
 from ..scene import flesh_map
 
-#: The legend's bar in pixels at a scale of 1, and how far it is from the view's lower edge.
+#: Width and height of the legend's bar and its distance from the view's lower edge, pixels at a UI scale of 1.
 WIDTH, HEIGHT, EDGE = 180, 12, 42
 
-#: What the two ends of a map mean.
+#: Labels of the two ends of each map.
 ENDS = {flesh_map.FLESH: ("skin as it is", "soft"), flesh_map.STIFFNESS: ("a quarter", "4 times as stiff")}
 
 _handles: list = []
-#: The values of the meshes drawn last, by the object's session id: what they are of, and what they are [n].
+#: Map values of the meshes drawn last, by the object's session id: (cache key, values [n]).
 _values: dict[int, tuple[tuple, np.ndarray]] = {}
 
 
 def shown_map(obj: bpy.types.Object) -> str:
-    """The name of the map to explain for an object: the one that is painted, or Flesh where the overlay is on; else ""."""
+    """Returns the name of the map to explain: the painted one, or Flesh where the overlay is on; else ""."""
     if obj.mode == "WEIGHT_PAINT":
         active = obj.vertex_groups.active
         return active.name if active is not None and active.name in ENDS else ""
@@ -32,7 +32,7 @@ def shown_map(obj: bpy.types.Object) -> str:
 
 
 def draw_surfaces() -> None:
-    """Colour the characters whose overlay is on; while weights are painted Blender does it."""
+    """Colours the characters whose overlay is on. During weight painting Blender does it."""
     context = bpy.context
     space = context.space_data
     if space is not None and not space.overlay.show_overlays:
@@ -44,7 +44,7 @@ def draw_surfaces() -> None:
 
 
 def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) -> None:
-    """One character as it is evaluated, coloured by its map and lit from the eye."""
+    """Draws one evaluated character, coloured by its map and lit from the eye."""
     import gpu
     from gpu_extras.batch import batch_for_shader
 
@@ -61,9 +61,10 @@ def draw_surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, view) ->
 
 
 def coloured(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """(world points float32[n, 3], colours float32[n, 4], triangles int32[t, 3]) of a character as it is evaluated.
+    """Returns the coloured surface of an evaluated character, or `None` if it has no map.
 
-    The points are lifted a little off the skin, so that they hide it; None where there is no map to show.
+    The surface is (world points float32[n, 3], colours float32[n, 4], triangles int32[t, 3]). The points are lifted off
+    the skin a little, so that they hide it.
     """
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.data
@@ -87,18 +88,18 @@ def coloured(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def triangle_count(mesh) -> int:
-    """How many triangles an evaluated mesh has; makes them where they are not there yet."""
+    """Triangulates an evaluated mesh if necessary and returns the number of its triangles."""
     mesh.calc_loop_triangles()
     return len(mesh.loop_triangles)
 
 
 def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
-    """The map Flesh of an evaluated mesh, [n]; read again when its group or the number of its vertices has changed."""
+    """Returns the map Flesh of an evaluated mesh, [n]. It is read again when the group, the vertex count or the flesh has changed."""
     group = obj.vertex_groups.get(flesh_map.FLESH)
     if group is None:
         return None
     flesh = fleshes.known(obj)
-    # While nothing is built nobody notices strokes: then it is read each time.
+    # Strokes are only noticed once flesh is built: until then the map is read each time.
     state = None if flesh is None or flesh.character is None else (flesh.touches, obj.thew.made.flesh_map)
     key = (state, flesh, group.index, len(mesh.vertices))
     known = _values.get(obj.session_uid)
@@ -110,7 +111,7 @@ def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
 
 
 def legend_bar(left: float, low: float, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The bar of colours: (points [2 m, 2], colours [2 m, 4], triangles [t, 3])."""
+    """Returns the legend's bar: (points [2 m, 2], colours [2 m, 4], triangles [t, 3])."""
     parts = np.linspace(0.0, 1.0, 33)
     x, height = left + WIDTH * scale * parts, HEIGHT * scale
     points = np.concatenate([np.stack([x, np.full_like(x, y)], axis=1) for y in (low, low + height)])
@@ -123,7 +124,7 @@ def legend_bar(left: float, low: float, scale: float) -> tuple[np.ndarray, np.nd
 
 
 def draw_legend() -> None:
-    """The bar of colours at the view's lower edge with a word at each end, while a map is shown or painted."""
+    """Draws the legend at the view's lower edge while a map is shown or painted: a bar with a word at each end."""
     import blf
     import gpu
     from gpu_extras.batch import batch_for_shader
@@ -155,7 +156,7 @@ def draw_legend() -> None:
 
 
 def shown_objects(context) -> list[bpy.types.Object]:
-    """The characters with flesh, the one meant first."""
+    """Returns the visible characters with flesh, the active one first."""
     meant = target.of(context)
     found = [obj for obj in fleshes.objects(context.scene) if obj.visible_get()]
     return sorted(found, key=lambda obj: obj != meant)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The control lattice in the 3D view: thin lines, the bones' edges in colour, deforming with the frame."""
+"""Overlay of the control lattice, deformed with the frame: thin lines, and the bones' edges in colour."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CELL_COLOUR = (0.35, 0.75, 1.0, 0.35)
 BONE_COLOUR = (1.0, 0.55, 0.1, 1.0)
 
 _handle = None
-#: The wires of the lattices that were drawn, by the lattice's identity.
+#: Wires of the lattices drawn, by the lattice's identity: (lattice, cell edges, bone edges).
 _wires: dict[int, tuple[object, np.ndarray, np.ndarray]] = {}
 
 
 def draw() -> None:
-    """Draw the lattices of the scene's objects whose overlay is on."""
+    """Draws the lattices of the scene's objects whose overlay is on."""
     scene = bpy.context.scene
     space = bpy.context.space_data
     if space is not None and not space.overlay.show_overlays:
@@ -33,7 +33,7 @@ def draw() -> None:
 
 
 def draw_lattice(flesh: Flesh, frame: float | None) -> None:
-    """Draw one lattice as it is at `frame`, or at rest."""
+    """Draws one lattice as it is at `frame`, or at rest."""
     import gpu
     from gpu_extras.batch import batch_for_shader
 
@@ -57,14 +57,14 @@ def draw_lattice(flesh: Flesh, frame: float | None) -> None:
 
 
 def lattice_shape(flesh: Flesh, frame: float | None) -> np.ndarray:
-    """The lattice vertices in Blender's world, [k, 3]."""
+    """Returns the lattice vertices in Blender's world, [k, 3]."""
     if frame is not None and flesh.clip is not None:
         return flesh.lattice_positions(frame)[: len(flesh.lattice.vertices)]
     return flesh.place.world(flesh.lattice.vertices)
 
 
 def wires_of(lattice) -> tuple[np.ndarray, np.ndarray]:
-    """The lattice's lines, remembered for the next drawing."""
+    """Returns the lattice's (cell edges, bone edges), cached for the next drawing."""
     known = _wires.get(id(lattice))
     if known is None or known[0] is not lattice:
         _wires.clear() if len(_wires) > 32 else None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panels, once in the sidebar of the 3D view and once among the physics properties.
+"""The main panels, once in the sidebar of the 3D view and once among the physics properties.
 
-The main one holds what every session needs: the mesh meant, on and off, Softness, what and how large the character is, Contact,
-Paint, Bake, and how the flesh is, in as many rows whatever there is to say, of which the first turns into a bar while something is
-computed: no button moves. Everything else is in foldouts, where rows stand still too and what is told stands below them.
+The main panel holds what every session needs: target mesh, on and off, Softness, kind and height, Contact, Paint, Bake,
+and the state of the flesh. The state always takes the same number of rows, so that no button moves. Its first row turns
+into a progress bar while something is computed. Everything else is in foldouts, with messages below the settings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .riding_panel import draw_offer, draw_rider, draw_riders
 
 
 def draw_target(layout, context, obj) -> None:
-    """Which mesh the buttons work on, when an armature is active, or what it hangs on."""
+    """Draws which mesh the buttons work on, if an armature is active."""
     armature = target.armature_meant(context)
     if armature is None:
         return
@@ -39,7 +39,7 @@ def draw_target(layout, context, obj) -> None:
 
 
 def draw_start(layout, obj, width: int) -> None:
-    """What there is to see before flesh was added."""
+    """Draws the panel of a mesh that has no flesh yet."""
     settings = obj.thew
     if armature_modifier(obj) is None:
         draw_boneless(layout, obj, width)
@@ -56,14 +56,14 @@ def draw_start(layout, obj, width: int) -> None:
 
 
 def draw_boneless(layout, obj, width: int) -> None:
-    """What a mesh without bones needs first."""
+    """Draws the first step for a mesh without bones."""
     layout.operator("thew.suggest_bones", icon="ARMATURE_DATA")
     column = layout.column(align=True)
     draw_text(column, "Then parent the mesh to them: Ctrl+P, With Automatic Weights", width, icon="BLANK1")
 
 
 def unfleshed(obj) -> str:
-    """How a mesh without flesh is."""
+    """Returns a sentence about the state of a mesh without flesh."""
     keys = writing.baked_keys(obj)
     if keys:
         return f"{'Keeps' if all(key.mute for key in keys) else 'Plays'} {plural(len(keys), 'baked key')}"
@@ -71,7 +71,7 @@ def unfleshed(obj) -> str:
 
 
 def draw_flesh(layout, obj, frame: int, width: int) -> None:
-    """What every session needs once there is flesh."""
+    """Draws the controls that every session needs once flesh is added."""
     settings = obj.thew
     row = layout.row(align=True)
     row.use_property_split = False
@@ -102,7 +102,7 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
 
 
 def draw_height(column, settings) -> None:
-    """How large the character is, as told or as guessed."""
+    """Draws the height of the character, entered or guessed."""
     row = column.row(align=True)
     row.prop(settings, "height_shown", text="Real Height" if settings.real_height > 0.0 else "Guessed Height")
     part = row.row(align=True)
@@ -110,14 +110,14 @@ def draw_height(column, settings) -> None:
     part.operator("thew.guess_height", text="", icon="LOOP_BACK")
 
 
-#: Rows that are kept for how the flesh is, whatever there is to say: what does not fit stands in Details.
+#: Rows reserved for the state of the flesh. Longer texts are shortened and stand whole in Details.
 HEALTH_ROWS = 2
-#: A separator as high as a row: by itself it is 0.3 of one.
+#: Factor that makes a separator as high as a row: by default it is 0.3 of one.
 ROW = 1.0 / 0.3
 
 
 def draw_health(layout, obj, frame: int, width: int) -> None:
-    """How the flesh is, in `HEALTH_ROWS` rows; the first is the bar while something is computed."""
+    """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     flesh = fleshes.known(obj)
     found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.register.on(obj)), unseen.why(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
@@ -138,7 +138,7 @@ def draw_health(layout, obj, frame: int, width: int) -> None:
 
 
 def draw_progress(layout) -> bool:
-    """A bar while something is being computed; True when there was something."""
+    """Draws a progress bar while something is computed. Returns whether it did."""
     stepper = work.running[-1] if work.running else updates.state.stepper
     if stepper is None:
         return False
@@ -150,7 +150,7 @@ def draw_progress(layout) -> bool:
 
 
 def draw_look(layout, context, obj, width: int) -> None:
-    """How the flesh moves."""
+    """Draws the foldout Look: how the flesh moves."""
     settings = obj.thew
     layout.column().prop(settings, "cells_across")
     column = layout.column(align=True)
@@ -168,14 +168,14 @@ def draw_look(layout, context, obj, width: int) -> None:
 
 
 def draw_cost(column, settings, width: int) -> None:
-    """A warning where many cells take long."""
+    """Draws a warning if the number of cells makes simulations slow."""
     text = cost(settings.cells_across)
     if text:
         draw_text(column, text, width, icon="ERROR")
 
 
 def draw_regions(layout, _context, obj, width: int) -> None:
-    """Where the flesh is soft."""
+    """Draws the foldout Regions: which parts are soft or stiff."""
     settings = obj.thew
     painting = painted_map(obj)
     column = layout.column(align=True)
@@ -198,14 +198,14 @@ def draw_regions(layout, _context, obj, width: int) -> None:
 
 
 def painted_map(obj) -> str:
-    """The name of the map that is being painted on the object, or ""."""
+    """Returns the name of the map being painted on the object, or ""."""
     active = obj.vertex_groups.active
     named = active is not None and active.name in {flesh_map.FLESH, flesh_map.STIFFNESS}
     return active.name if obj.mode == "WEIGHT_PAINT" and named else ""
 
 
 def draw_advanced(layout, _context, obj, width: int) -> None:
-    """What is rarely touched."""
+    """Draws the foldout Advanced: settings that are rarely changed."""
     settings = obj.thew
     layout.column().prop(settings, "elastic_joints")
     column = layout.column()
@@ -231,7 +231,7 @@ def draw_advanced(layout, _context, obj, width: int) -> None:
 
 
 def draw_modal(box, obj, width: int) -> None:
-    """What only the method Modal has: its modes, what deforms the mesh, a mode to look at."""
+    """Draws the settings of the method Modal: its modes, the engine that deforms the mesh, and the preview of a mode."""
     settings, flesh = obj.thew, fleshes.known(obj)
     column = box.column()
     column.label(text="Modal", icon="MOD_WAVE")
@@ -253,7 +253,7 @@ def draw_modal(box, obj, width: int) -> None:
 
 
 def draw_details(layout, context, obj, width: int) -> None:
-    """The other meshes of the character, how the flesh is, and what was found while building, wrapped to the panel's width."""
+    """Draws the foldout Details: riders, the state of the flesh, and notes from its construction."""
     draw_riders(layout, context, obj, width)
     plain = [f"“{other.name}”" for other in whole.could_ride(obj, context.scene, context.view_layer)]
     left = obj.thew.made.left.splitlines()
@@ -277,7 +277,7 @@ def draw_details(layout, context, obj, width: int) -> None:
 
 
 class Main:
-    """What both places show at the top."""
+    """Contents of the main panel in both places."""
 
     @classmethod
     def poll(cls, context):
@@ -308,7 +308,7 @@ class Main:
 
 
 class Foldout:
-    """What both places show in a foldout once there is flesh."""
+    """Base of the foldouts in both places, shown once flesh is added."""
 
     contents = staticmethod(draw_details)
 
@@ -325,7 +325,7 @@ class Foldout:
 
 
 class Sidebar:
-    """The place in the 3D view."""
+    """Mix-in of panels in the sidebar of the 3D view."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
@@ -333,7 +333,7 @@ class Sidebar:
 
 
 class Physics:
-    """The place among the properties."""
+    """Mix-in of panels among the physics properties."""
 
     bl_space_type = "PROPERTIES"
     bl_region_type = "WINDOW"
@@ -349,7 +349,7 @@ class THEW_PT_physics(Main, Physics, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
 
-#: Label, contents, place among the foldouts, whether it is open at first, what its header has. Rigs (`rig_panel`) come fifth.
+#: (label, draw function, order, open at first, header's draw function). Rigs (`rig_panel`) come fifth.
 FOLDOUTS = (
     ("Details", draw_details, 0, False, None),
     ("Look", draw_look, 1, False, None),
@@ -361,7 +361,7 @@ FOLDOUTS = (
 
 
 def foldout(label: str, contents, order: int, opened: bool, header, place: type) -> type:
-    """The panel class of one foldout in one place."""
+    """Returns the panel class of one foldout in one place."""
     where = place.__name__.lower()
     members = {
         "bl_label": label,

@@ -7,7 +7,7 @@ from ..saved.restarts import frames
 
 
 def draw_restarts(layout, settings, scene) -> None:
-    """A button for the frame that is shown; below it a row for each frame that there is."""
+    """Draws a button for the current frame, and below it a row for each restart frame."""
     first, last = settings.frames(scene)
     column = layout.column(align=True)
     column.operator("thew.restart_here", icon="PLAY")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Riding in the panels: what a rider shows, what rides on a body, and the way there."""
+"""Riding in the panels: the panel of a rider, the list of a body's riders, and the offer to ride."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .layouts import HEALTH_ICONS, draw_text
 
 
 def draw_offer(layout, context, obj, width: int) -> None:
-    """Riding, for a mesh without flesh where the scene has a body to ride on: one is proposed until another is chosen."""
+    """Draws the offer to ride, for a mesh without flesh in a scene with a body. A body is proposed until another one is chosen."""
     if not fleshes.objects(context.scene):
         return
     column = layout.column(align=True)
@@ -26,7 +26,7 @@ def draw_offer(layout, context, obj, width: int) -> None:
 
 
 def draw_rider(layout, obj, scene, width: int) -> None:
-    """All there is to a rider: its body, on and off, a bake of its own."""
+    """Draws the panel of a rider: its body, on and off, and its own bake."""
     settings = obj.thew
     row = layout.row(align=True)
     row.use_property_split = False
@@ -40,7 +40,7 @@ def draw_rider(layout, obj, scene, width: int) -> None:
 
 
 def health(obj, frame: float) -> Health:
-    """The one line on how a rider is at the scene's `frame`."""
+    """Returns the state of a rider at the scene's `frame`."""
     settings, made = obj.thew, obj.thew.made
     if not settings.enabled:
         return Health("OFF", "Off: the plain skin")
@@ -57,7 +57,7 @@ def health(obj, frame: float) -> Health:
 
 
 def draw_riders(layout, context, obj, width: int) -> None:
-    """What rides on a body, each with a way off; what else of the character could, each with a way on; then what is to be said."""
+    """Draws the riders of a body, each with a button to remove it, and further candidates. Messages stand below."""
     riders, told = riding.register.on(obj), []
     column = layout.column(align=True)
     for rider in riders:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The active object's rigs in the 3D view, at their true size on the posed character; the active one brighter."""
+"""Overlay of the active object's rigs at their true size on the posed character; the active rig is brighter."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
 GHOST = (0.4, 1.0, 0.7, 0.95)
 
 _drawn: viewing.Drawn | None = None
-#: What `at_rest` gave, and the body that it was for.
+#: Results of `at_rest` by its arguments: (body, result).
 _rest: dict[tuple, tuple] = {}
 
-#: Lines in Blender's world [m, 2, 3], their colour and width.
+#: (lines [m, 2, 3] in Blender's world, colour, line width in pixels).
 Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
 
 
 def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Drawing]:
-    """What to draw for the rigs of `obj`: each one's outline, and a thin line to what it hangs on."""
+    """Returns the drawings of the rigs of `obj`: an outline each, and a thin line to its attachment."""
     flesh = fleshes.known(obj)
     if flesh is None or flesh.body is None or not len(obj.thew.rigs):
         return []
@@ -44,8 +44,8 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         try:
             attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
             lines, guide = rig_lines(flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
-        except (Refusal, core().ThewError, AttributeError):  # Blender lets a drawing note no new name of a bone
-            continue  # nothing to be seen of a rig that hangs on nothing: its line in the list says why
+        except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
+            continue  # a rig without an attachment is not drawn: its row in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
         found.append((lines, colour, 2.0 if chosen else 1.2))
         found.append((guide, colour[:3] + (0.6 * colour[3],), 1.0))
@@ -53,7 +53,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
 
 
 def known_attachments(obj, flesh: Flesh) -> dict[int, rigging.Attachment]:
-    """What the rigs hang on as it was found when the flesh was built, by index; none when that has changed since."""
+    """Returns the attachments found when the flesh was built, by rig index. Empty if they have changed since."""
     if fingerprints.attachments(fingerprints.fingerprint(obj)) != fingerprints.attachments(flesh.build_settings.rigs):
         return {}
     return {rig.index: rig.attachment for rig in flesh.rigs if rig.attachment is not None}
@@ -62,7 +62,7 @@ def known_attachments(obj, flesh: Flesh) -> dict[int, rigging.Attachment]:
 def rig_lines(
     flesh: Flesh, rig, attachment: rigging.Attachment, control: float, maps: np.ndarray, mesh
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world.
+    """Returns (outline [m, 2, 3], line to the bone or the skin [1 or 0, 2, 3]) of one rig, Blender's world.
 
     maps: T_b [b, 4, 4]; mesh: the evaluated object, on whose triangles rigs in the skin ride.
     """
@@ -89,7 +89,7 @@ def rig_lines(
 
 
 def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):
-    """(frame [4, 4], how much each bone carries its middle [b], what it hangs on) at rest; remembered for the next drawing."""
+    """Returns (frame [4, 4], bone weights of its middle [b], attachment point) at rest, cached for the next drawing."""
     key = (attachment, tuple(parameters.values()))
     known = _rest.get(key)
     if known is None or known[0] is not flesh.body:
@@ -102,7 +102,7 @@ def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, 
 
 
 def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarray) -> np.ndarray | None:
-    """The point of the bone, or of the skin, that a template at `middle` hangs on, metres at rest."""
+    """Returns the point of the bone or skin to which a template at `middle` is attached, metres at rest. `None` if free."""
     if attachment.guide == "BONE":
         head, tail = (np.asarray(ends)[attachment.bone] for ends in (flesh.skeleton.heads, flesh.skeleton.tails))
         bone = tail - head
@@ -116,7 +116,7 @@ def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarra
 
 
 def drawings_now() -> list[Drawing]:
-    """The rigs of the active object, or of the mesh that the active armature moves, in a view that shows overlays."""
+    """Returns the drawings of the target object's rigs, if the view shows overlays."""
     context = bpy.context
     space = context.space_data
     if space is not None and not space.overlay.show_overlays:
@@ -127,7 +127,7 @@ def drawings_now() -> list[Drawing]:
     try:
         return drawings(obj, context.view_layer.depsgraph)
     except Refusal:
-        return []  # the panel tells
+        return []  # the panel shows why
 
 
 def register() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The panel of rigs, a foldout of Thew's own."""
+"""The foldout Rigs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .layouts import draw_text, letters
 
 
 class THEW_UL_rigs(bpy.types.UIList):
-    """A rig: its name and control, whether it is on, alone, and well."""
+    """A row of the list of rigs: name, control, solo and enabled, and an icon if it has a problem."""
 
     def draw_item(self, _context, layout, _data, rig, _icon, _active, _property, _index=0, _filter=0):
         row = layout.row(align=True)
@@ -30,7 +30,7 @@ class THEW_UL_rigs(bpy.types.UIList):
 
 
 class THEW_UL_samples(bpy.types.UIList):
-    """A sample: the control value where it is."""
+    """A row of the list of samples: the control value of the sample."""
 
     def draw_item(self, _context, layout, rig, sample, _icon, _active, _property, _index=0, _filter=0):
         row = layout.row(align=True)
@@ -75,7 +75,7 @@ GUIDE_ICONS = {"BONE": "BONE_DATA", "SKIN": "SNAP_FACE", "FREE": "EMPTY_AXIS"}
 
 
 def draw_hand(layout, rig) -> None:
-    """What is done with the mouse, and ready rigs."""
+    """Draws the buttons of the mouse tools, and the presets."""
     row = layout.row(align=True)
     row.menu("THEW_MT_place", text="Place", icon="PIVOT_CURSOR")
     row.operator_menu_enum("thew.rig_preset", "preset", text="Presets", icon="PRESET")
@@ -85,7 +85,7 @@ def draw_hand(layout, rig) -> None:
 
 
 def draw_preferences(layout, rig) -> None:
-    """What pulling keeps to: each slider free, fixed, or near a preferred value as far as its weight goes."""
+    """Draws the constraints while pulling. Each slider is free, fixed, or drawn to a preferred value with a weight."""
     header, body = layout.panel("THEW_rig_wishes", default_closed=True)
     header.label(text="While Pulling")
     if body is None:
@@ -103,7 +103,7 @@ def draw_preferences(layout, rig) -> None:
 
 
 def draw_force(layout, obj, rig) -> None:
-    """What the strength is kept by, and the force that it comes to; in a foldout."""
+    """Draws the foldout Force: the measure that fixes the strength, and the resulting force."""
     header, body = layout.panel("THEW_rig_force", default_closed=True)
     header.label(text="Force")
     if body is None:
@@ -118,14 +118,14 @@ def draw_force(layout, obj, rig) -> None:
 
 
 def force_now(obj, rig) -> float | None:
-    """The largest force of the active rig at its control, N/m3; None while it does not push."""
+    """Returns the largest force of the active rig at its control, N/m³. `None` while it does not push."""
     flesh = fleshes.known(obj)
     native_rig = None if flesh is None else flesh.pushing.natives.get(obj.thew.active_rig)
     return None if native_rig is None else native_rig.parameters(rig.control)["strength"]
 
 
 def draw_state(layout, obj, width: int) -> None:
-    """Why what is seen may not be what the rigs do."""
+    """Draws the reason for which the view may not show what the rigs do."""
     flesh = fleshes.known(obj)
     if not obj.thew.made.flesh or not len(obj.thew.rigs):
         return
@@ -137,7 +137,7 @@ def draw_state(layout, obj, width: int) -> None:
 
 
 def draw_list(layout, obj) -> None:
-    """All rigs, with the buttons beside them."""
+    """Draws the list of rigs and its buttons."""
     settings = obj.thew
     row = layout.row()
     row.template_list("THEW_UL_rigs", "", settings, "rigs", settings, "active_rig", rows=4)
@@ -152,7 +152,7 @@ def draw_list(layout, obj) -> None:
 
 
 def draw_guide(layout, obj, rig) -> None:
-    """What the rig hangs on, in a foldout: mostly it is placed with the mouse."""
+    """Draws the foldout Place: the guide of the rig. It is mostly set with the mouse."""
     header, body = layout.panel("THEW_rig_guide", default_closed=True)
     header.label(text=f"Place: {rig.bone}" if rig.guide == "BONE" else "Place", icon=GUIDE_ICONS[rig.guide])
     if body is None:
@@ -168,7 +168,7 @@ def draw_guide(layout, obj, rig) -> None:
 
 
 def draw_samples(layout, rig) -> None:
-    """What was recorded, in a foldout."""
+    """Draws the foldout of the recorded samples."""
     if not len(rig.samples):
         return
     header, body = layout.panel("THEW_rig_samples", default_closed=True)
@@ -181,7 +181,7 @@ def draw_samples(layout, rig) -> None:
 
 
 def draw_rig(layout, obj, rig, width: int) -> None:
-    """One rig: its control, its field, what that hangs on, its samples."""
+    """Draws one rig: its control, template, guide and samples."""
     row = layout.row(align=True)
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
@@ -204,7 +204,7 @@ def draw_rig(layout, obj, rig, width: int) -> None:
 
 
 class Panel:
-    """What both places show."""
+    """Contents of the rig panels in the sidebar and among the physics properties."""
 
     bl_label = "Rigs"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The 3D view under the mouse: rays into it, points that follow the mouse, lines drawn into it."""
+"""The 3D view under the mouse: rays into it, points that follow the mouse, and lines drawn into it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 @dataclass
 class View:
-    """A 3D view and the mouse's place in it."""
+    """A 3D view and the mouse's position in it, pixels."""
 
     region: bpy.types.Region
     space: bpy.types.SpaceView3D
     mouse: tuple[float, float]
 
     def ray(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where the line under the mouse starts, and its direction; Blender's world."""
+        """Returns (origin, direction) of the ray under the mouse, Blender's world."""
         from bpy_extras import view3d_utils
 
         data = self.space.region_3d
@@ -29,7 +29,7 @@ class View:
         return origin, direction
 
     def beside(self, point: np.ndarray) -> np.ndarray:
-        """The point under the mouse as deep in the view as `point`."""
+        """Returns the point under the mouse at the depth of `point`."""
         from bpy_extras import view3d_utils
 
         return np.array(
@@ -37,7 +37,7 @@ class View:
         )
 
     def pixels(self, points: np.ndarray) -> np.ndarray:
-        """Where points [n, 3] are seen, [n, 2] from the view's corner as the mouse is; NaN behind the eye."""
+        """Projects points [n, 3] into the view: [n, 2] pixels from its corner, like the mouse; NaN behind the eye."""
         matrix = np.array(self.space.region_3d.perspective_matrix)
         seen = np.c_[points, np.ones(len(points))] @ matrix.T
         front = seen[:, 3] > 0.0
@@ -45,13 +45,13 @@ class View:
         return (seen[:, :2] / depth + 1.0) * 0.5 * np.array([self.region.width, self.region.height])
 
     def axes(self) -> np.ndarray:
-        """Towards the eye, and to the right, [2, 3]."""
+        """Returns the directions towards the eye and to the right, [2, 3]."""
         turn = np.array(self.space.region_3d.view_matrix.to_3x3())
         return np.stack([turn[2], turn[0]])
 
 
 def under(context: bpy.types.Context, event: bpy.types.Event) -> View | None:
-    """The 3D view under the mouse; None over anything else, its toolbars and sidebars included."""
+    """Returns the 3D view under the mouse. `None` over anything else, including its toolbars and sidebars."""
     x, y = event.mouse_x, event.mouse_y
     for area in context.window.screen.areas:
         if area.type != "VIEW_3D":
@@ -64,20 +64,20 @@ def under(context: bpy.types.Context, event: bpy.types.Event) -> View | None:
 
 
 class Drawn:
-    """Lines and points in the 3D views while a tool is in the hand; `lines` gives (segments, colour, width) each time."""
+    """Lines and points drawn into the 3D views while a tool is active. `lines()` is called at every redraw, see `draw_all`."""
 
     def __init__(self, lines):
         self._handle = bpy.types.SpaceView3D.draw_handler_add(draw_all, (lines,), "WINDOW", "POST_VIEW")
 
     def end(self) -> None:
-        """Draw them no more."""
+        """Stops drawing."""
         if self._handle is not None:
             bpy.types.SpaceView3D.draw_handler_remove(self._handle, "WINDOW")
             self._handle = None
 
 
 def draw_all(lines) -> None:
-    """Draw what `lines()` gives: (points [m, 2, 3] lines or [m, 3] dots, colour, width) each; through the body too."""
+    """Draws the entries of `lines()` on top of everything: (segments [m, 2, 3] or dots [m, 3], colour, width) each."""
     import gpu
     from gpu_extras.batch import batch_for_shader
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How flesh looks beside the plain skin: recorded motions, measures with bounds, tables and contact sheets."""
+"""The look of flesh relative to the plain skin: recorded motions, measures with bounds, tables and contact sheets."""

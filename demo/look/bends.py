@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Single joints of recorded characters, bent, and how the skin around them looks: volume, cross-sections, sharpness, overlap."""
+"""Single joints of recorded characters, bent, and the skin around them measured: volume, cross-sections, sharpness, overlap."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ KINDS = {
     "neck": (r"^neck_01|^Neck1?$|^neck$|Neck_04|spine_5|Neck2", -1, 40.0),
     "tail": (r"tail_2|tail\.2|Tail3$|Tail02", -1, 50.0),
 }
-"""Kinds of joints: the bones that are bent, to which side of the body where the limb is straight (1: back), and by how much."""
+"""Kinds of joints: (pattern of the bent bones' names, side to which straight limbs bend (1: back), angle in degrees)."""
 ANIMALS = {"knee": 70.0, "hip": 50.0, "elbow": 70.0, "shoulder": 45.0}
-"""The bends of legs that stand bent."""
+"""Angles for legs that are bent at rest, degrees."""
 HUMAN = re.compile(r"human|male|sintel|biped|RiggedFigure|kaykit|robot")
 STRAIGHT = np.cos(np.radians(6.0))
-"""Limbs straighter than this at rest do not tell which way they bend."""
+"""Cosine of the angle below which a limb at rest is too straight to show the direction of its bend."""
 AROUND = 1.6
-"""The joint is what is no farther from its head than so many times the limb is thick."""
+"""Radius of a joint about its head, in thicknesses of the limb."""
 LEAST = 24
-"""A joint has so many vertices."""
+"""Minimum number of vertices of a joint."""
 GRID = 40
-"""Points along each side of the boxes in which volumes and sections are counted."""
+"""Points along each side of the boxes in which volumes and sections are sampled."""
 X, Y, Z = np.eye(3)
 SECTIONS = np.linspace(-1.0, 1.0, 9)
-"""Places of sections along the joint, times the limb's thickness."""
+"""Positions of sections along the joint, in thicknesses of the limb."""
 LIMB = 0.3
-"""Sections smaller than this part of the largest at rest are past the limb's end."""
+"""Sections smaller than this part of the largest one at rest are beyond the limb's end."""
 WIDE = 2.5
-"""Volumes are told of flesh no farther from the head than so many times the limb is thick."""
+"""Radius about the head within which volumes are measured, in thicknesses of the limb."""
 
 
 @dataclass
@@ -65,26 +65,26 @@ class Bend:
     kind: str
     bone: int
     angle: float
-    """Radians."""
+    """Angle of the bend, radians."""
     axis: np.ndarray
     along: tuple[np.ndarray, np.ndarray]
-    """Directions at rest along the bone above and along the bent one."""
+    """Unit directions at rest along the bone above and along the bent one."""
     head: np.ndarray
     thick: float
     """Distance of the skin from the bones at the joint, metres."""
     maps: np.ndarray
-    """[b, 4, 4]."""
+    """Poses of all bones, [b, 4, 4]."""
 
 
 def turned(axis: np.ndarray, angle: float) -> np.ndarray:
-    """The rotation about a unit axis."""
+    """Returns the rotation [3, 3] about a unit axis; `angle` in radians."""
     x, y, z = axis
     k = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + np.sin(angle) * k + (1.0 - np.cos(angle)) * k @ k
 
 
 def bends(r: Recording) -> list[Bend]:
-    """The joints of a character that names tell, each bent alone."""
+    """Returns the joints of a character found by the names of bones, each bent alone."""
     thickness = measures.thickness(r.rest, r.heads, r.tails, r.weights)
     found = []
     for kind, (pattern, side, degrees) in KINDS.items():
@@ -141,14 +141,14 @@ def _bend(r: Recording, thickness, kind: str, bone: int, side: int, degrees: flo
 
 
 def linear(maps: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Linear blend skinning, [n, 3]."""
+    """Returns the linear blend skinning of `rest`, [n, 3]."""
     total = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
     blend = np.einsum("nb,bij->nij", total, maps)
     return np.einsum("nij,nj->ni", blend[:, :3, :3], rest) + blend[:, :3, 3]
 
 
 def dual_quaternions(maps: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Skinning by dual quaternions of rigid maps, [n, 3]."""
+    """Returns the dual quaternion skinning of `rest` by rigid maps, [n, 3]."""
     q = np.stack([_quaternion(m[:3, :3]) for m in maps])
     t = maps[:, :3, 3]
     dual = 0.5 * np.concatenate([-(t * q[:, 1:]).sum(axis=1)[:, None], t * q[:, :1] + np.cross(t, q[:, 1:])], axis=1)
@@ -178,20 +178,20 @@ def _quaternion(m: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Look:
-    """The look of one bent joint beside rest."""
+    """Measures of one bent joint relative to rest."""
 
     cover: float
-    """Volume over that at rest, what overlaps counted once."""
+    """Volume over that at rest, overlaps counted once."""
     cut: float
     """The smallest cross-section over that at rest."""
     outer: float
     """Reach of the outer side over that at rest."""
     sharp: float
-    """Change of the angle between faces outside of flesh, of all but a hundredth of the edges, degrees."""
+    """0.99 quantile of the change of the angle between faces outside of other flesh, degrees."""
     rough: float
-    """The root of its mean square, degrees."""
+    """RMS change of that angle, degrees."""
     over: float
-    """Vertices of the joint in other flesh, per cent."""
+    """Share of the joint's vertices in other flesh, per cent."""
 
 
 class Measured:
@@ -212,7 +212,7 @@ class Measured:
         self.angles = self._angles(r.rest)
 
     def _angles(self, places: np.ndarray) -> np.ndarray:
-        """Signed angles between the faces beside each edge, radians."""
+        """Returns the signed angles between the two faces at each edge, radians."""
         a, b, c = (places[self.shape.triangles[:, i]] for i in range(3))
         n = np.cross(b - a, c - a)
         n /= np.maximum(np.linalg.norm(n, axis=1, keepdims=True), 1e-300)
@@ -223,7 +223,7 @@ class Measured:
         return np.arctan2(sine, (one * other).sum(axis=1))
 
     def look(self, bend: Bend, places: np.ndarray) -> Look:
-        """Measures vertices [n, 3] at a bend."""
+        """Measures the vertices [n, 3] at a bend."""
         r, places = self.r, np.asarray(places, np.float64)
         used = np.zeros(len(r.rest), bool)
         used[np.unique(self.shape.triangles)] = True
@@ -245,7 +245,7 @@ class Measured:
         )
 
     def _volume(self, places: np.ndarray, middle: np.ndarray) -> float:
-        """Signed: what overlaps counts twice."""
+        """Returns the signed volume, in which overlaps count twice."""
         closed, groups = self.closed
         all_places = np.concatenate([places, [places[g].mean(axis=0) for g in groups]]) if groups else places
         a, b, c = (all_places[closed[:, i]] - middle for i in range(3))
@@ -267,7 +267,7 @@ class Measured:
         return near.winding_number(np.ascontiguousarray(points))
 
     def _sections(self, bend: Bend, places: np.ndarray) -> np.ndarray:
-        """Areas across the limb over those at rest, along the joint."""
+        """Returns the areas across the limb over those at rest, along the joint."""
         areas = []
         for p, angle in ((places, bend.angle), (self.r.rest, 0.0)):
             own = []
@@ -303,7 +303,7 @@ class Measured:
 
 
 def _between(a: np.ndarray, b: np.ndarray, s: float) -> np.ndarray:
-    """The direction a part of the way from one to another, along the arc."""
+    """Returns the direction at the part `s` of the arc from `a` to `b`."""
     angle = np.arccos(np.clip(a @ b, -1.0, 1.0))
     if angle < 1e-6:
         return a
@@ -312,7 +312,7 @@ def _between(a: np.ndarray, b: np.ndarray, s: float) -> np.ndarray:
 
 
 def _piece(inside: np.ndarray) -> np.ndarray:
-    """The connected piece of a raster that holds its middle, or what is nearest to that."""
+    """Returns the connected piece of a raster that contains its middle, or is nearest to it."""
     cells = np.argwhere(inside)
     if not len(cells):
         return inside
@@ -332,14 +332,17 @@ def _piece(inside: np.ndarray) -> np.ndarray:
 
 
 def _grid(middle: np.ndarray, half: float) -> tuple[float, np.ndarray]:
-    """The volume of a cell, and the points [p, 3] of a cube."""
+    """Returns the volume of a cell, and the points [p, 3] of a cubic grid."""
     steps = (np.arange(GRID) + 0.5) / GRID * 2.0 * half - half
     points = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
     return (2.0 * half / GRID) ** 3, points + middle
 
 
 def _closed(triangles: np.ndarray, count: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Triangles with fans over what is open, and the vertices of each opening; the middle of the k-th is vertex count + k."""
+    """Returns the triangles with fans over all openings, and the vertices of each opening.
+
+    The middle of the k-th opening is vertex count + k.
+    """
     directed = {(int(a), int(b)) for t in triangles for a, b in zip(t, np.roll(t, -1), strict=True)}
     open_edges = [(a, b) for a, b in directed if (b, a) not in directed]
     group = {v: v for e in open_edges for v in e}

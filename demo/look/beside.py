@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Pictures of one pose beside another of the same mesh: plain skin, flesh without contact, flesh with it."""
+"""Pictures of one pose of a mesh in three ways: plain skin, flesh without contact, flesh with contact."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from demo.look import overlap, raster
 from demo.look.sheet import FLESH, GREY
 
 THROUGH = np.array([214.0, 44.0, 40.0])
-"""What lies in other flesh."""
+"""Colour of vertices in other flesh."""
 TURNS, LIFTS = np.arange(12) * np.pi / 6.0, (-0.5, 0.2, 0.9)
-"""Where the viewer may stand."""
+"""Candidate view directions, radians."""
 NAMES = ("skin", "free", "contact")
 
 
 @dataclass
 class Frame:
-    """One frame of a clip in three ways, and what to look at."""
+    """One frame of a clip in three ways."""
 
     title: str
     ways: tuple[np.ndarray, np.ndarray, np.ndarray]
-    """Plain skin, free, with contact, [n, 3] each."""
+    """Plain skin, flesh without contact, flesh with contact, [n, 3] each."""
     at: np.ndarray
-    """Vertices to look at closely; none: the whole."""
+    """Indices of vertices for a close view; empty: the whole mesh."""
 
 
 def draw(frames: list[Frame], triangles: np.ndarray, size: float, file: Path, side: int = 240) -> None:
-    """Write a PNG, a row for each frame; close views show a tenth of the size and more around what they are about."""
+    """Writes a PNG with a row for each frame. Close views are at least 0.14 of the size wide."""
     raster.save(np.concatenate([row(frame, triangles, size, side) for frame in frames], axis=0), file)
 
 
 def row(frame: Frame, triangles: np.ndarray, size: float, side: int = 240) -> np.ndarray:
-    """The three ways of one frame from one place, what lies in other flesh red."""
+    """Returns the three ways of one frame from one view, with vertices in other flesh in red."""
     skin = frame.ways[0]
     if len(frame.at):
         near = frame.ways[2][frame.at]
@@ -58,7 +58,7 @@ def row(frame: Frame, triangles: np.ndarray, size: float, side: int = 240) -> np
 
 
 def _facing(frame: Frame, triangles: np.ndarray) -> raster.View:
-    """From where most of what is looked at shows its outside on the skin and with contact."""
+    """Returns the view in which most of the chosen vertices face the viewer, on the skin and with contact."""
     out = np.concatenate([overlap.normals(points, triangles)[frame.at] for points in (frame.ways[0], frame.ways[2])])
     views = [raster.View(turn, lift) for lift in LIFTS for turn in TURNS]
     return max(views, key=lambda view: float(np.clip(out @ view.axes()[2], 0.0, None).sum()))

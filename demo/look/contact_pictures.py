@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Flesh without and with contact, as pictures: shapes and characters of our own, the pictures of `docs/methods/contact.md`.
+"""Pictures of flesh without and with contact: shapes and our own characters, for `docs/methods/contact.md`.
 
     python -m demo.look.contact_pictures [--only squat|elbow|balls|hug ...] [--output FOLDER]
 
-With each picture the vertices in other flesh are printed, as `demo.look.overlap` finds them; red lies in other flesh, in a section
-what is covered twice. The characters move at the extension's defaults.
+For each picture the number of vertices in other flesh is printed, as found by `demo.look.overlap`. They are red;
+in a section, red is any area that is covered twice. The characters move at the extension's defaults.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 import shapes  # noqa: E402
 
 SECOND = np.array([160.0, 184.0, 206.0])
-"""The colour of a second body."""
+"""Colour of a second body."""
 ALONG_X, ALONG_Y, ALONG_Z = np.eye(3)
 STILL = (0.0, 0.0, 0.0)
 
 
 class Seen:
-    """Some bodies of which pictures are made, without what they have in other flesh at rest."""
+    """Bodies to be drawn, without their vertices in other flesh at rest."""
 
     def __init__(self, rest: list, tints: list[np.ndarray], cut: int | None = None) -> None:
-        """Of each vertices [n, 3] and triangles [t, 3]; cut: how many vertices come before eyes, which are in no section."""
+        """Welds bodies of vertices [n, 3] and triangles [t, 3]. `cut`: number of vertices before the eyes, which sections omit."""
         triangles = [overlap.welded(vertices, faces) for vertices, faces in rest]
         starts = np.cumsum([0, *(len(vertices) for vertices, _ in rest)])
         self.cut = [faces[(faces < (cut or len(v))).all(axis=1)] for faces, (v, _) in zip(triangles, rest, strict=True)]
@@ -49,24 +49,24 @@ class Seen:
         self.own = np.concatenate(own)
 
     def through(self, posed: list[np.ndarray]) -> np.ndarray:
-        """The vertices in other flesh, counted over all bodies."""
+        """Returns the vertices in other flesh, numbered over all bodies."""
         return np.setdiff1d(overlap.inside(np.concatenate(posed), self.triangles), self.own)
 
     def view(self, posed: list[np.ndarray], view: raster.View, middle, half: float, side: int) -> np.ndarray:
-        """From outside."""
+        """Draws the bodies from outside."""
         tints = np.concatenate([np.tile(tint, (len(p), 1)) for p, tint in zip(posed, self.tints, strict=True)])
         tints[self.through(posed)] = THROUGH
         points = np.concatenate(posed)
         return raster.draw(points, self.triangles, tints, view, np.asarray(middle), half, side)
 
     def section(self, posed: list[np.ndarray], right, up, middle, half: float, side: int) -> np.ndarray:
-        """Cut along the plane of two directions through `middle`; outlines dark."""
+        """Draws the section along the plane of two directions through `middle`, with dark outlines."""
         import thew
 
         fine = side * raster.FINER
         place = half * ((np.arange(fine) + 0.5) / fine * 2.0 - 1.0)
         x, y = np.meshgrid(place, -place, indexing="xy")
-        # A hair beside the plane: a mesh that is the same on both sides has vertices in it.
+        # Slightly beside the plane: a symmetric mesh has vertices in it.
         points = np.asarray(middle) + np.outer(x.ravel(), right) + np.outer(y.ravel(), up) + 1e-4 * np.cross(right, up)
         times = [
             np.rint(thew.Surface(np.ascontiguousarray(p, np.float64), faces).winding_number(points)).astype(int)
@@ -85,7 +85,7 @@ class Seen:
 
 
 def save(rows: list[list[np.ndarray]], file: Path) -> None:
-    """Pictures in rows, as a PNG of few colours."""
+    """Writes pictures in rows as a PNG of few colours."""
     for picture in (picture for row in rows for picture in row):
         picture[:, -1] = picture[-1, :] = (208, 212, 218)
     picture = np.concatenate([np.concatenate(row, axis=1) for row in rows])
@@ -94,7 +94,7 @@ def save(rows: list[list[np.ndarray]], file: Path) -> None:
 
 
 def skinned(poses: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """The plain skin in one pose [b, 4, 4], [n, 3]."""
+    """Returns the plain skin in one pose [b, 4, 4], [n, 3]."""
     each = np.einsum("nb,bij->nij", weights, poses)
     return np.einsum("nij,nj->ni", each[:, :3, :3], rest) + each[:, :3, 3]
 
@@ -103,7 +103,7 @@ def skinned(poses: np.ndarray, rest: np.ndarray, weights: np.ndarray) -> np.ndar
 
 
 def bodo() -> tuple[characters.Figure, characters.Skin, int, Character]:
-    """The fattest of our characters, how many of its vertices come before the eyes, and its flesh as the extension makes it."""
+    """Returns the fattest of our characters: (figure, skin, number of vertices before the eyes, flesh as the extension makes it)."""
     figure = characters.FIGURES["biped"]()
     skin = characters.skin(figure)
     names = [bone.name for bone in figure.bones]
@@ -116,12 +116,12 @@ def bodo() -> tuple[characters.Figure, characters.Skin, int, Character]:
 
 
 def maps(pose: Pose) -> np.ndarray:
-    """As the core takes them, [b, 4, 4]."""
+    """Returns the pose as the core takes it, [b, 4, 4]."""
     return np.array([pose.map(bone.name) for bone in pose.figure.bones])
 
 
 def aim(pose: Pose, bone: str, direction, part: float) -> None:
-    """Turn a bone the shortest way towards a direction, the figure facing -Y; a part of 0 leaves it as it hangs on its parent."""
+    """Turns a bone the shortest way towards a direction, the figure facing -Y. With `part` 0 the bone just follows its parent."""
     rest = pose.figure.bone(bone)
     now = pose.rotation(rest.parent) @ (np.array(rest.tail) - rest.head)
     now /= np.linalg.norm(now)
@@ -133,7 +133,7 @@ def aim(pose: Pose, bone: str, direction, part: float) -> None:
 
 
 def squatting(figure: characters.Figure, part: float) -> np.ndarray:
-    """From standing (0) to hips and knees bent by 110 degrees (1), the ankles where they stand."""
+    """Returns the pose between standing (`part` 0) and hips and knees bent by 110 degrees (1), with fixed ankles."""
 
     def posed(offset) -> Pose:
         pose = Pose(figure, offset, turn(30.0 * part))
@@ -173,7 +173,10 @@ def squat(output: Path, side: int = 280) -> None:
 
 
 def embracing(figure: characters.Figure, part: float, near: float) -> np.ndarray:
-    """Arms spread (0), then around another who stands `near` metres ahead (1): the left arm high, the right one low."""
+    """Returns the pose between spread arms (`part` 0) and a hug of another one `near` metres ahead (1).
+
+    The left arm is high, the right one low.
+    """
     pose = Pose(figure, np.array([0.0, 0.5 * (near + 0.5 * (1.0 - smooth(part))), 0.0]), np.eye(3))
     pose.turn("spine", 4.0 * part)
     pose.turn("head", 0.0, 0.0, -25.0 * part)
@@ -218,7 +221,7 @@ def hug(output: Path, near: float = 0.64, side: int = 300) -> None:
 
 
 def flesh(vertices: np.ndarray, triangles: np.ndarray, bones: tuple, weights: np.ndarray, cells: int):
-    """A thew.Body around bones: names, parents, heads, tails."""
+    """Returns a thew.Body around `bones`: (names, parents, heads, tails)."""
     import thew
 
     surface, skeleton = thew.Surface(vertices, triangles), thew.Skeleton(*bones)
@@ -227,7 +230,7 @@ def flesh(vertices: np.ndarray, triangles: np.ndarray, bones: tuple, weights: np
 
 
 def elbow(output: Path, side: int = 210) -> None:
-    """The capsule of `benches/python_creases.py`, by 4 degrees a frame and held."""
+    """Draws the capsule of `benches/python_creases.py`, bent by 4 degrees a frame and held."""
     import thew
 
     vertices, triangles = shapes.arm(segments=32, rings=100, radius=0.12)
@@ -251,7 +254,7 @@ def elbow(output: Path, side: int = 210) -> None:
 
 
 def balls(output: Path, side: int = 230) -> None:
-    """Two balls whose middles come nearer and are held: cut open, and from the side."""
+    """Draws two balls whose middles approach each other and are held: in section, and from the side."""
     import thew
 
     vertices, triangles = shapes.ball()
@@ -267,7 +270,7 @@ def balls(output: Path, side: int = 230) -> None:
         for x in [*np.linspace(apart, goal, 13)[1:], *[goal] * 12]:
             scene.advance([place(-x / 2), place(x / 2)], 1.0 / FPS)
         apart = goal
-        # Nothing acts on a ball alone: it goes with its bone.
+        # Without contact a ball follows its bone.
         free = [vertices + [x, 0.0, 0.0] for x in (-apart / 2, apart / 2)]
         touching = [scene.positions(of).astype(np.float64) for of in (0, 1)]
         for row, (name, posed) in enumerate((("alone", free), ("together", touching))):

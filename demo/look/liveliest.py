@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Characters for the measure of the look, and their liveliest clips: those whose skin accelerates most, whatever their names."""
+"""Characters for the measures of the look, and their liveliest clips: those whose skin accelerates most."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from demo import characters
 
 KINDS = (".glb", ".gltf", ".fbx", ".blend")
 MESHES = 3
-"""Only so many meshes of a character are looked at, the largest ones."""
+"""Number of meshes of a character that are used, the largest ones."""
 FRAMES = 60
-"""Only so many frames of a clip are looked at, its first ones."""
+"""Number of frames of a clip that are used, the first ones."""
 
 
 def sources(folder: Path | None) -> list[str]:
-    """Our own characters by name, then every file of the folder that Blender opens."""
+    """Returns our own characters by name, then every file of the folder that Blender opens."""
     files = sorted(folder.iterdir()) if folder else []
     return [*own.FIGURES, *[str(file) for file in files if file.suffix.lower() in KINDS]]
 
 
 def title(source: str) -> str:
-    """What a source is called: the name of its file, without the ending of glTF, the usual one."""
+    """Returns the name of a source: its file name without the ending of glTF, the usual one."""
     return Path(source).name.removesuffix(".glb").removesuffix(".gltf")
 
 
 def open_source(source: str) -> list[bpy.types.Object]:
-    """One of `sources` in an empty scene of 24 frames a second; its skinned meshes, largest first."""
+    """Opens one of `sources` in an empty scene of 24 frames a second. Returns its skinned meshes, largest first."""
     with contextlib.redirect_stdout(io.StringIO()):
         if source in own.FIGURES:
             characters.empty_scene()
@@ -44,7 +44,7 @@ def open_source(source: str) -> list[bpy.types.Object]:
 
 
 def play_clip(meshes: list[bpy.types.Object], clip: str, frames: int = FRAMES) -> range:
-    """Put the armatures on an action and the scene on its first frames, at least two.
+    """Sets the armatures to an action and the scene to its first frames, at least two.
 
     Bones that the action does not key are at rest, not where another action left them.
     """
@@ -58,12 +58,15 @@ def play_clip(meshes: list[bpy.types.Object], clip: str, frames: int = FRAMES) -
 
 
 def armatures(meshes: list[bpy.types.Object]) -> list[bpy.types.Object]:
-    """What moves the meshes, each once."""
+    """Returns the armatures of the meshes, each once."""
     return list({obj.name: obj for obj in map(characters.armature_of, meshes)}.values())
 
 
 def liveliest(meshes: list[bpy.types.Object], count: int = 3, frames: int = FRAMES) -> list[str]:
-    """The names of the `count` clips in whose first `frames` the largest mesh's skin accelerates most (rms over vertices and frames)."""
+    """Returns the names of the `count` clips in whose first `frames` the largest mesh's skin accelerates most.
+
+    The measure is the RMS over vertices and frames.
+    """
     lively = []
     for clip in characters.clips():
         played = play_clip(meshes, clip, frames)

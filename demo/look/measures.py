@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How flesh looks beside the plain skin of the same motion, as numbers with bounds.
+"""Measures of how flesh looks relative to the plain skin of the same motion, with bounds.
 
-Lengths are told as shares of the size, the diagonal of the box around the skin of the first frame; r is how far a
-vertex lies from the bones that carry it. Numbers that pass are no proof of a good picture: look at the sheets too.
+Lengths are shares of the size, the diagonal of the box around the skin of the first frame. r is a vertex's distance
+from the bones that carry it. Passing numbers do not prove a good picture: look at the sheets too.
 """
 
 from __future__ import annotations
@@ -13,72 +13,72 @@ from dataclasses import dataclass
 import numpy as np
 
 SNAP = 1.25
-"""What is shown accelerates at most this many times as hard as the skin does within a second."""
+"""Largest ratio of the acceleration of the shown flesh to that of its skin within a second."""
 SLACK = 0.01
-"""Share of the size a frame², at 24 frames a second, that is not counted as a snap: one per cent is nothing to see."""
+"""Acceleration that does not count as a snap, shares of the size per frame² at 24 frames/s: one per cent is invisible."""
 STANDSTILL = 0.001
-"""The skin counts as accelerating by at least this share of the size a frame², so that snap is a number for a still skin."""
+"""Lower bound of the skin's acceleration, shares of the size per frame², so that snap is defined for a still skin."""
 JUMP, JUMP_OF_STEP = 0.04, 1.6
 BURIED = 0.75
 TORN = 0.005
 FLIPPED = 0.003
 LIVELY = 5.0
-"""Root mean square of the skin's acceleration, m/s², were the character two metres large: from there on flesh must move."""
+"""RMS acceleration of the skin from which flesh must move, m/s², scaled to a character of two metres."""
 MOVES = 0.001
 FAVOUR, VARIED = 1.5, 2.0
-"""Thick flesh sways so many times as far as thin flesh where the one is so many times as thick as the other."""
+"""Thick flesh must sway at least FAVOUR times as far as thin flesh if it is more than VARIED times as thick."""
 
 HARD = 0.004
 """Largest sway of hard parts: skulls, shells, horns, hooves, shins."""
 SWINGING = 10.0
-"""As LIVELY: from there on soft parts must sway for all to see."""
+"""RMS acceleration of the skin from which soft parts must sway visibly; unit as for LIVELY."""
 SOFT, SOFTER = 0.005, 2.0
-"""Least sway of soft parts then, as a share of the size and beside the hard parts of the same character."""
+"""Least sway of soft parts then: a share of the size, and a multiple of the sway of the character's hard parts."""
 CALM = 1.25
-"""Longest time after the bones stop until the swing is a twentieth of its largest, s."""
+"""Longest time from a stop of the bones until the swing falls to a twentieth of its maximum, s."""
 
 CARRIES = 0.15
-"""A bone carries the vertices for which it has more than this weight."""
+"""Weight above which a bone carries a vertex."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """The measures of one motion."""
+    """Measures of one motion. Lengths are shares of the size."""
 
     jump: float
     """Largest change of a vertex's offset from its skin in 1/24 s."""
     step: float
-    """Largest way of a vertex of the skin in 1/24 s."""
+    """Largest displacement of a vertex of the skin in 1/24 s."""
     buried: float
-    """Offset over r (and half a per cent of the size more): the 0.995 quantile of the worst frame."""
+    """Offset divided by r plus half a per cent of the size: the 0.995 quantile of the worst frame."""
     torn: float
-    """Share of edges longer than twice, or shorter than half, of what they are on the skin, in the worst frame."""
+    """Share of edges longer than twice, or shorter than half, their length on the skin, in the worst frame."""
     flipped: float
-    """Share of triangles that look the other way than on the skin, in the worst frame."""
+    """Share of triangles whose normals point away from those on the skin, in the worst frame."""
     thick: float
     """0.9 quantile of the sway about the mean offset, over the quarter with the largest r."""
     thin: float
-    """The same over the quarter with the smallest r."""
+    """0.9 quantile of the sway over the quarter with the smallest r."""
     varied: float
-    """How many times as large r is in the middle of the one quarter than in the middle of the other."""
+    """Ratio of the median r of the thick quarter to that of the thin one."""
     acceleration: float
-    """Root mean square of the skin's acceleration, m/s², were the character two metres large."""
+    """RMS acceleration of the skin, m/s², scaled to a character of two metres."""
     snap: float = 0.0
-    """Largest acceleration of what is shown over the skin's largest within a second (`snap`)."""
+    """Largest acceleration of the shown flesh over the skin's largest within a second (`snap`)."""
     rides: bool = False
-    """It has no flesh of its own: it moves as what it rides on, much or little."""
+    """True for a mesh that rides on another one, without flesh of its own."""
     hard: float | None = None
-    """0.9 quantile of the sway of that hard part which sways most; None where none is named."""
+    """0.9 quantile of the sway of the hard part that sways most; `None` without hard parts."""
     soft: float | None = None
-    """0.9 quantile of the sway of that soft part which sways most."""
+    """0.9 quantile of the sway of the soft part that sways most; `None` without soft parts."""
     soft_acceleration: float | None = None
-    """Root mean square of the acceleration of all soft parts' skin, as `acceleration`."""
+    """RMS acceleration of the skin of all soft parts, scaled like `acceleration`."""
     calm: float | None = None
-    """Seconds from a stop of all bones until the swing stays below a twentieth of its largest; None: not measured."""
+    """Time from a stop of all bones until the swing stays below a twentieth of its maximum, s; `None`: not measured."""
     rigid: bool = False
-    """All of it is named hard: it should not move by itself."""
+    """True if all of the mesh is hard, so that it should not move by itself."""
     over_exact: float | None = None
-    """Sway of the soft parts (where none is named, of the thick quarter) over that of neo-Hookean flesh; None: not measured."""
+    """Sway of the soft parts (or else of the thick quarter) over that of neo-Hookean flesh; `None`: not measured."""
 
     @property
     def jump_bound(self) -> float:
@@ -86,7 +86,7 @@ class Look:
         return max(JUMP, JUMP_OF_STEP * self.step)
 
     def faults(self) -> list[str]:
-        """What fails, by the names of the measures; none: the motion passes. Numbers that are none fail."""
+        """Returns the names of the measures that fail; empty if the motion passes. NaN fails."""
         within = {
             "snap": self.snap <= SNAP,
             "jump": self.jump <= self.jump_bound,
@@ -111,7 +111,10 @@ class Look:
 
 
 def thickness(rest: np.ndarray, heads: np.ndarray, tails: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """r [n]: the distance of rest[n, 3] from the nearest bone (heads[b, 3] to tails[b, 3]) that carries it; inf if none does."""
+    """Returns r [n]: the distance of rest[n, 3] from the nearest bone (heads[b, 3] to tails[b, 3]) that carries it.
+
+    Infinite for a vertex that no bone carries.
+    """
     nearest = np.full(len(rest), np.inf)
     for bone, (head, tail) in enumerate(zip(heads, tails, strict=True)):
         carried = np.flatnonzero(weights[:, bone] > CARRIES)
@@ -133,13 +136,12 @@ def look(
     soft: Sequence[np.ndarray] = (),
     whole: float | None = None,
 ) -> Look:
-    """The measures of `shown` [f, n, 3] beside `skin` [f, n, 3], r[n] in their unit (`thickness`), edges[e, 2], triangles[t, 3].
+    """Measures `shown` [f, n, 3] relative to `skin` [f, n, 3], with r[n] (`thickness`), edges[e, 2] and triangles[t, 3].
 
-    `body`: the size of the body that the mesh rides on, of which lengths are shares then; `whole`: that of
-    the character, where its mesh is one of several. `hard`, `soft`: parts
-    that are known to be so, the vertices of each bool[n]; how many vertices a part has does not weigh.
-
-    Raises ValueError: shapes that differ, fewer than three frames, no vertex carried by a bone.
+    `body`: the size of the body that the mesh rides on, to which lengths are then relative. `whole`: the size of the
+    character, if its mesh is one of several. `hard`, `soft`: vertex masks bool[n] of parts known to be so; a part's
+    number of vertices has no influence. Raises ValueError for shapes that differ, fewer than three frames, or a mesh
+    that no bone carries.
     """
     skin, shown = np.asarray(skin, np.float64), np.asarray(shown, np.float64)
     held = np.isfinite(r)
@@ -179,16 +181,17 @@ def look(
 
 
 def sway(skin: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """How far each vertex swings about its mean offset from the skin, root mean square over the frames, [n]."""
+    """Returns the RMS distance of each vertex from its mean offset from the skin over the frames, [n]."""
     offsets = shown - skin
     return np.sqrt(np.square(offsets - offsets.mean(axis=0)).sum(axis=2).mean(axis=0))
 
 
 def snap(skin: np.ndarray, shown: np.ndarray, size: float, fps: float) -> float:
-    """How hard what is shown [f, n, 3] accelerates beside the skin [f, n, 3]: flesh filters the motion of its bones.
+    """Returns the ratio of the accelerations of the shown flesh [f, n, 3] and the skin [f, n, 3].
 
-    Of each frame the largest second difference of any shown vertex, less `SLACK`, over the largest of any vertex of the skin
-    within a second before or behind. A hard stop passes, a pop does not: what pops accelerates where nothing else did.
+    Flesh filters the motion of its bones. The largest second difference of any shown vertex in a frame, less `SLACK`,
+    is divided by the largest one of any vertex of the skin within a second before or after. A hard stop passes. A pop
+    fails, because it accelerates while the skin does not.
     """
     plain, moved = (_largest_bend(points) / size * (fps / 24.0) ** 2 for points in (skin, shown))
     second = max(1, round(fps))
@@ -197,10 +200,10 @@ def snap(skin: np.ndarray, shown: np.ndarray, size: float, fps: float) -> float:
 
 
 def calm(swing: np.ndarray, fps: float, share: float = 0.05) -> float:
-    """Seconds until a swing [f], whose bones stopped at its first frame, stays below a share of its largest; 0 without a swing.
+    """Returns the time until a swing [f], whose bones stopped at its first frame, stays below a share of its maximum, s.
 
-    Between frames the envelope, the largest value from a frame on, is taken as linear. A swing that is above to the end takes at least
-    the whole time.
+    The envelope (the largest value from a frame on) is linear between frames. A swing above the share to the end takes
+    at least the whole time; one that is zero takes 0.
     """
     envelope = np.maximum.accumulate(np.asarray(swing, np.float64)[::-1])[::-1]
     if not np.isfinite(envelope[0]):
@@ -220,12 +223,12 @@ def _farthest(swings: np.ndarray, parts: Sequence[np.ndarray]) -> float | None:
 
 
 def _largest_bend(points: np.ndarray) -> np.ndarray:
-    """Largest second difference of any vertex, [f - 2]."""
+    """Returns the largest second difference of any vertex, [f - 2]."""
     return np.linalg.norm(np.diff(points, n=2, axis=0), axis=2).max(axis=1)
 
 
 def acceleration(skin: np.ndarray, fps: float) -> float:
-    """Root mean square of the skin's acceleration over vertices and frames, in the skin's unit per second squared."""
+    """Returns the RMS acceleration of the skin over vertices and frames, in the skin's unit per second squared."""
     return float(np.sqrt(np.square(np.diff(skin, n=2, axis=0)).sum(axis=2).mean())) * fps**2
 
 
@@ -238,7 +241,10 @@ def _lengths(points: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def _torn(skin: np.ndarray, shown: np.ndarray, edges: np.ndarray, usual: np.ndarray, size: float) -> float:
-    """Of one frame; an edge that the skin itself collapses is no witness. `usual` [e]: the skin's median lengths."""
+    """Returns the share of torn edges in one frame. Edges that the skin itself collapses do not count.
+
+    `usual` [e]: the skin's median lengths.
+    """
     plain = _lengths(skin, edges)
     witness = (plain > 0.3 * usual) & (usual > 1e-4 * size)
     ratio = np.where(witness, _lengths(shown, edges) / np.maximum(plain, 1e-30), 1.0)
@@ -246,7 +252,7 @@ def _torn(skin: np.ndarray, shown: np.ndarray, edges: np.ndarray, usual: np.ndar
 
 
 def _flipped(skin: np.ndarray, shown: np.ndarray, triangles: np.ndarray) -> float:
-    """Of one frame; slivers of the skin look anywhere and do not count."""
+    """Returns the share of flipped triangles in one frame. Slivers of the skin do not count."""
     plain, moved = _normals(skin, triangles), _normals(shown, triangles)
     area = np.linalg.norm(plain, axis=1)
     counts = area > 0.1 * np.median(area)

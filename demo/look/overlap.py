@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Skin that lies in other flesh: which vertices, and how deep, told by the posed surface alone."""
+"""Vertices of the skin that lie in other flesh, and their depths, found from the posed surface alone."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from dataclasses import dataclass
 import numpy as np
 
 STEP = 1e-4
-"""A vertex is looked at so far outside of itself, as a share of the size: there it is in the open, or in other flesh."""
+"""Distance outside a vertex at which the winding number is evaluated, as a share of the size."""
 WELD = 1e-6
-"""Vertices nearer than about this share of the size at rest are one."""
+"""Distance at rest below which vertices are welded, approximately, as a share of the size."""
 ELSEWHERE = 1.5
-"""Skin that is this many times as far from a vertex at rest as it is now is other skin, not the far side of the same finger."""
+"""Ratio of rest to present distance from which skin is other skin, not the far side of the same finger."""
 SHALLOW = 0.15
-"""So is skin, and beside a crease, where the middle between the two at rest is no deeper in flesh than this part of their distance."""
+"""Skin beside a crease is other skin, too, if the midpoint at rest is no deeper than this part of the distance."""
 NEAREST = 8
-"""Around so many vertices the nearest point of other skin is looked for."""
+"""Number of nearest vertices around which the nearest point of other skin is sought."""
 STEPS = 24
-"""Along so many edges the way back out of other flesh is looked for."""
+"""Number of edges along which the way out of other flesh is sought."""
 ROWS = 256
-"""Vertices that are looked at together."""
+"""Number of vertices processed together."""
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """What lies in other flesh at one instant."""
+    """Vertices in other flesh at one instant."""
 
     vertices: np.ndarray
-    """int[p], rising."""
+    """Indices int[p], ascending."""
     depths: np.ndarray
-    """How far the skin that each came in through is, [p], in the vertices' unit; 0 where none is found."""
+    """Distance to the skin through which each vertex came in, [p], in the vertices' unit; 0 if it is not found."""
 
     def deepest(self, but: np.ndarray | None = None) -> tuple[int, float, int]:
-        """How many vertices there are without those of an int array; the depth of the deepest, and which it is (-1: none)."""
+        """Returns (number of vertices without those in `but`, largest depth, its vertex or -1)."""
         return self._deepest(~np.isin(self.vertices, but if but is not None else []))
 
     def of(self, chosen: np.ndarray) -> tuple[int, float, int]:
-        """The same of those in an int array alone."""
+        """Returns `deepest` for the vertices in an int array alone."""
         return self._deepest(np.isin(self.vertices, chosen))
 
     def _deepest(self, chosen: np.ndarray) -> tuple[int, float, int]:
@@ -46,7 +46,7 @@ class Overlap:
 
 
 def normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Of vertices, outward as the triangles are, [n, 3]; zero where there are no triangles."""
+    """Returns the outward normals of vertices, [n, 3]; zero for vertices without triangles."""
     a, b, c = (vertices[triangles[:, i]] for i in range(3))
     area = np.cross(b - a, c - a)
     found = np.zeros_like(vertices)
@@ -56,12 +56,12 @@ def normals(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def inside(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """The vertices of a welded surface that lie in other flesh, without depths."""
+    """Returns the vertices of a welded surface that lie in other flesh."""
     return _inside(vertices, triangles)[0]
 
 
 def welded(rest: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Triangles [t, 3] over the first of all vertices that are at one place at rest [n, 3], outward as most of them face."""
+    """Returns triangles [t, 3] over vertices welded by their positions at rest [n, 3], oriented outwards by majority."""
     grid = np.rint((rest - rest.min(axis=0)) / (WELD * np.linalg.norm(np.ptp(rest, axis=0)))).astype(np.int64)
     _, first, of = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     joined = first[of.reshape(-1)][triangles]
@@ -73,25 +73,25 @@ class Shape:
     """A surface at rest, whose poses are measured."""
 
     def __init__(self, rest: np.ndarray, triangles: np.ndarray) -> None:
-        """Of vertices rest [n, 3] and triangles [t, 3] as they come."""
+        """Welds and orients the surface of vertices rest [n, 3] and triangles [t, 3]."""
         import thew
 
         self.rest = np.ascontiguousarray(rest, np.float64)
         self.triangles = np.ascontiguousarray(welded(self.rest, np.asarray(triangles)))
-        """Welded, outward."""
+        """Welded and oriented outwards."""
         self.surface = thew.Surface(self.rest, self.triangles)
         edges = np.concatenate([self.triangles[:, [i, (i + 1) % 3]] for i in range(3)])
         self.edges = np.unique(np.sort(edges, axis=1), axis=0)
         self.corners = np.argsort(self.triangles, axis=None, kind="stable")
         self.starts = np.searchsorted(self.triangles.ravel()[self.corners], np.arange(len(self.rest) + 1))
         self.own = inside(self.rest, self.triangles)
-        """Vertices in other flesh as modelled: no pose has these."""
+        """Vertices in other flesh at rest: they do not count in poses."""
 
     def overlap(self, vertices: np.ndarray) -> Overlap:
-        """What of it in the pose of vertices [n, 3] lies in other flesh: where the winding number is above one half.
+        """Returns the vertices in other flesh in the pose `vertices` [n, 3]: their winding number is above one half.
 
-        A depth is the distance to the nearest skin that faces the vertex, has it behind itself, and is other skin at rest; or the way
-        along edges to a vertex in the open, if that is shorter: somewhere on it the other skin is passed.
+        A depth is the smaller of two distances. One is to the nearest skin that faces the vertex, has it behind itself,
+        and is other skin at rest. The other is along edges to a vertex outside of flesh: somewhere on the way the other skin is passed.
         """
         vertices = np.asarray(vertices, np.float64)
         found, out = _inside(vertices, self.triangles)
@@ -103,7 +103,7 @@ class Shape:
         return Overlap(found, np.where(np.isfinite(least), least, 0.0))
 
     def _ways_back(self, vertices: np.ndarray, covered: np.ndarray) -> np.ndarray:
-        """Along edges from each vertex to one that is not covered, [n]."""
+        """Returns the distance along edges from each vertex to one that is not covered, [n]."""
         ways = np.zeros(len(vertices))
         ways[covered] = np.inf
         one, other = self.edges[np.isin(self.edges, covered).any(axis=1)].T
@@ -114,7 +114,7 @@ class Shape:
         return ways
 
     def _depths(self, vertices: np.ndarray, out: np.ndarray, found: np.ndarray) -> np.ndarray:
-        """Of the vertices `found`, by the outward normals of all."""
+        """Returns the depths of the vertices `found`; `out`: the outward normals of all vertices."""
         import thew
 
         def square(points: np.ndarray) -> np.ndarray:
@@ -141,7 +141,7 @@ class Shape:
         return depths
 
     def _shallow(self, found: np.ndarray, near: np.ndarray) -> np.ndarray:
-        """Whether the middles at rest between vertices [p] and [p, k] are shallow, [p, k]."""
+        """Returns whether the midpoints at rest between vertices [p] and [p, k] are shallow, [p, k]."""
         a, b = self.rest[found][:, None], self.rest[near]
         middle = (0.5 * (a + b)).reshape(-1, 3)
         deep = np.where(self.surface.winding_number(middle) > 0.5, self.surface.closest_point(middle)[1], 0.0)
@@ -149,7 +149,7 @@ class Shape:
 
 
 def _inside(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The vertices in other flesh, and the normals of all."""
+    """Returns the vertices in other flesh, and the normals of all vertices."""
     import thew
 
     vertices = np.asarray(vertices, np.float64)

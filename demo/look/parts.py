@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Which vertices of the characters at hand are hard and which are soft, as people see them: the table in `parts.toml`.
+"""Hard and soft parts of the known characters, as people see them: the table in `parts.toml`.
 
-A part is what certain bones carry (`bones`, patterns of names), or what lies in a box at rest (`box`, shares of the box
-around the mesh: 0 to 1 from right to left, front to back, bottom to top as the world's axes go), or both at once; `meshes`, patterns
-too, where a character has several. Names and places of these very files: no product may read them, the automatic map least of all.
+A part is the vertices carried by certain bones (`bones`, patterns of names), or those in a box at rest (`box`, shares
+of the box around the mesh: 0 to 1 along the world's axes, right to left, front to back, bottom to top), or in both.
+`meshes`, patterns too, select meshes of a character. The names and places are those of these very files: no product may
+read them, least of all the automatic map.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 TABLE = Path(__file__).with_suffix(".toml")
 LEADS = 0.5
-"""Bones carry a vertex of a part with more than this share of all its weight."""
+"""Share of its weight from which a vertex belongs to a part's bones."""
 AXES = "xyz"
 
 
@@ -30,21 +31,21 @@ class Parts:
     soft: dict[str, np.ndarray]
 
     def together(self, kind: str) -> np.ndarray | None:
-        """All vertices of the hard or the soft parts; None where none is named."""
+        """Returns all vertices of the hard or the soft parts; `None` if the mesh has no such parts."""
         masks = list(getattr(self, kind).values())
         return np.logical_or.reduce(masks) if masks else None
 
 
 @cache
 def table() -> dict[str, dict[str, dict[str, dict]]]:
-    """What `parts.toml` says: {character: {"hard" or "soft": {part: rule}}}."""
+    """Returns the contents of `parts.toml`: {character: {"hard" or "soft": {part: rule}}}."""
     return tomllib.loads(TABLE.read_text())
 
 
 def parts_of(character: str, mesh: str, rest: np.ndarray, names: list[str], weights: np.ndarray) -> Parts:
-    """The parts of a mesh, rest[n, 3] in any unit, weights[n, b] of bones by names; none for a character without a row.
+    """Returns the parts of a mesh, rest[n, 3] in any unit, weights[n, b] of the named bones. Empty without a row in the table.
 
-    Raises ValueError: a part without vertices, a vertex in a hard and a soft part, a rule with words that mean nothing.
+    Raises ValueError for a part without vertices, a vertex in a hard and a soft part, or a rule with unknown words.
     """
     kinds: dict[str, dict[str, np.ndarray]] = {"hard": {}, "soft": {}}
     row = table().get(character.removesuffix(".fbx"), {})

@@ -15,11 +15,11 @@ import numpy as np
 
 PAPER = (244, 246, 248)
 INSIDE = np.array([178.0, 58.0, 52.0])
-"""The colour of a triangle that shows its back."""
+"""Colour of triangles seen from behind."""
 LIGHT = np.array([-0.35, 0.55, 0.76])
-"""Where the light comes from: right, up, and towards the viewer."""
+"""Direction towards the light: right, up, and towards the viewer."""
 FINER = 2
-"""Pictures are drawn so many times as fine in both directions, and averaged."""
+"""Oversampling in both directions; the samples are averaged."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +27,12 @@ class View:
     """A parallel view of a world whose third axis points up."""
 
     turn: float
-    """How far round from the front (against the second axis) the viewer stands, radians, towards the first axis."""
+    """Azimuth of the viewer from the front (against the second axis) towards the first axis, radians."""
     lift: float
-    """How far the viewer looks down, radians."""
+    """Angle by which the viewer looks down, radians."""
 
     def axes(self) -> np.ndarray:
-        """Rows: right, up, towards the viewer."""
+        """Returns the directions right, up and towards the viewer as rows."""
         back = np.array(
             [np.sin(self.turn) * np.cos(self.lift), -np.cos(self.turn) * np.cos(self.lift), np.sin(self.lift)]
         )
@@ -43,7 +43,10 @@ class View:
 def draw(
     points: np.ndarray, triangles: np.ndarray, tints: np.ndarray, view: View, centre: np.ndarray, half: float, side: int
 ) -> np.ndarray:
-    """The picture [side, side, 3] of points [n, 3] in `tints` [n, 3] (0 to 255): `half` the width that is seen about `centre`."""
+    """Draws points [n, 3] in `tints` [n, 3] (0 to 255) as a picture [side, side, 3].
+
+    `half`: half the visible width about `centre`.
+    """
     fine = side * FINER
     axes = view.axes()
     seen = (points - centre) @ axes.T / half
@@ -64,7 +67,7 @@ def draw(
 
 
 def _nearest(x: np.ndarray, y: np.ndarray, depth: np.ndarray, triangles: np.ndarray, fine: int) -> np.ndarray:
-    """The triangle that is seen at each pixel, int[fine * fine], -1 for none."""
+    """Returns the triangle visible at each pixel, int[fine * fine], -1 for the background."""
     owner = np.full(fine * fine, -1, np.int64)
     tx, ty, tz = x[triangles], y[triangles], depth[triangles]
     low_x, high_x, low_y, high_y = (
@@ -102,12 +105,12 @@ def _nearest(x: np.ndarray, y: np.ndarray, depth: np.ndarray, triangles: np.ndar
 
 
 def save(picture: np.ndarray, file: Path) -> None:
-    """Write a picture as PNG."""
+    """Writes a picture as PNG."""
     _write_chunks(file, [_header(picture), _chunk(b"IDAT", _packed(picture))])
 
 
 def save_film(pictures: list[np.ndarray], file: Path, fps: float) -> None:
-    """Write pictures of one size as an animated PNG that begins anew for ever."""
+    """Writes pictures of one size as an animated PNG that repeats for ever."""
     height, width, _ = pictures[0].shape
     pictures = [picture & 0xF8 for picture in pictures]  # few colours pack well
     chunks, number = [_header(pictures[0]), _chunk(b"acTL", struct.pack(">II", len(pictures), 0))], 0
@@ -115,7 +118,7 @@ def save_film(pictures: list[np.ndarray], file: Path, fps: float) -> None:
         lasts = round(1e4 / fps), 10_000
         chunks.append(_chunk(b"fcTL", struct.pack(">IIIIIHHBB", number, width, height, 0, 0, *lasts, 0, 0)))
         number += 1
-        if picture is pictures[0]:  # shown by what knows still pictures only
+        if picture is pictures[0]:  # shown by programs without animated PNG
             chunks.append(_chunk(b"IDAT", _packed(picture)))
             continue
         chunks.append(_chunk(b"fdAT", struct.pack(">I", number) + _packed(picture)))
@@ -156,7 +159,7 @@ GLYPHS = dict(zip(LETTERS, SHAPES.split(), strict=True))
 
 
 def lettering(text: str, size: int = 2) -> np.ndarray:
-    """The text as a mask bool[5 size, 4 size per letter]; what has no glyph is left blank."""
+    """Returns the text as a mask bool[5 size, 4 size per letter]. Letters without a glyph are left blank."""
     columns = []
     for letter in text.upper():
         rows = GLYPHS.get(letter, "00000")
@@ -167,6 +170,6 @@ def lettering(text: str, size: int = 2) -> np.ndarray:
 
 
 def write(picture: np.ndarray, text: str, row: int, column: int, size: int = 2) -> None:
-    """Write text into a picture, in place; what does not fit is cut off."""
+    """Writes text into a picture, in place. Text beyond its edge is cut off."""
     mask = lettering(text, size)[: picture.shape[0] - row, : picture.shape[1] - column]
     picture[row : row + mask.shape[0], column : column + mask.shape[1]][mask] = (40, 44, 52)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Recordings made in Blender with the extension's own readers, so that they hold what the core would be told."""
+"""Recordings made in Blender with the extension's own readers, so that they hold the core's real inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from demo.look.recording import Clip, Recording
 
 
 def record(character: str, meshes: list[bpy.types.Object], clips: list[str], frames: int = FRAMES) -> list[Recording]:
-    """Every mesh (without flesh) over the first `frames` of every clip; where a mesh stands in the first clip is its rest."""
+    """Records every mesh (without flesh) over the first `frames` of every clip. Its rest is where it stands in the first clip."""
     play_clip(meshes, clips[0], frames)
     readers = [Reader(character, obj) for obj in meshes]
     if len(readers) > 1:
@@ -33,8 +33,10 @@ def record(character: str, meshes: list[bpy.types.Object], clips: list[str], fra
 def fleshed(
     meshes: list[bpy.types.Object], clips: list[str], recordings: list[Recording], frames: int = FRAMES
 ) -> Iterator[tuple[Recording, Clip, np.ndarray, float]]:
-    """The same meshes, given flesh by the extension's buttons at its defaults and played: (recording, clip, shown [f - 1, n, 3]
-    in the recording's metres, seconds of the buttons) of every clip and mesh."""
+    """Adds flesh to the meshes with the extension's buttons at its defaults, and plays them.
+
+    Yields (recording, clip, shown [f - 1, n, 3] in the recording's metres, seconds of the buttons) of every clip and mesh.
+    """
     play_clip(meshes, clips[0], frames)
     places = {obj.name: Reader("", obj).place for obj in meshes}
     sizes = {recording.mesh: recording.size / places[recording.mesh].metres_per_unit for recording in recordings}
@@ -58,7 +60,7 @@ def fleshed(
 
 
 class Reader:
-    """Records one mesh."""
+    """A reader that records one mesh."""
 
     def __init__(self, character: str, obj: bpy.types.Object) -> None:
         scene, view_layer, spaces = bpy.context.scene, bpy.context.view_layer, addon("logic.spaces")
@@ -91,7 +93,7 @@ class Reader:
         )  # fmt: skip
 
     def add(self, clip: str, frames: range) -> None:
-        """Record the frames that the scene is set to, and the pose after them."""
+        """Records the frames that the scene is set to, and the pose after them."""
         scene, view_layer = bpy.context.scene, bpy.context.view_layer
         parts = self.found, self.recording.names, self.bind_pose.mesh_matrix, scene, view_layer
         motion = addon("logic.tasks").finish(addon("scene.poses").read_motion(*parts, frames.start, frames.stop - 1))

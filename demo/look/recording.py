@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A character's meshes and clips as arrays in one file: what the extension tells the core, and the skin that Blender shows.
+"""A character's meshes and clips as arrays in one file: the extension's inputs to the core, and the skin that Blender shows.
 
-So the look can be measured and drawn again and again without Blender.
+With it the look can be measured and drawn repeatedly without Blender.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from demo.look import measures, parts
 
 @dataclass
 class Clip:
-    """One range of frames of one mesh; the last pose only lets the motion look ahead and is not shown."""
+    """One range of frames of one mesh. The last pose is only used for look-ahead and is not shown."""
 
     name: str
     maps: np.ndarray  # [f, b, 4, 4] poses, metres
@@ -46,7 +46,7 @@ class Recording:
     fps: float
     clips: list[Clip] = field(default_factory=list)
     elsewhere: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))  # [o] as of thew.Skeleton
-    whole: float | None = None  # size of the character, where the mesh is one of several
+    whole: float | None = None  # size of the character, if the mesh is one of several
     body: float | None = None  # size of the body that it rides on, in the same metres
 
     @property
@@ -55,7 +55,7 @@ class Recording:
         return float(np.linalg.norm(np.ptp(self.rest, axis=0)))
 
     def look(self, clip: Clip, shown: np.ndarray) -> measures.Look:
-        """How `shown` [f - 1, n, 3] looks beside the skin of one of the clips."""
+        """Measures `shown` [f - 1, n, 3] relative to the skin of one of the clips."""
         r = measures.thickness(self.rest, self.heads, self.tails, self.weights)
         hard, soft = (list(parts.values()) for parts in (self.parts.hard, self.parts.soft))
         return measures.look(
@@ -64,11 +64,11 @@ class Recording:
 
     @cached_property
     def parts(self) -> parts.Parts:
-        """Which vertices people call hard, and which soft."""
+        """The hard and the soft parts of the mesh."""
         return parts.parts_of(self.character, self.mesh, self.rest, self.names, self.weights)
 
     def save(self, folder: Path) -> Path:
-        """Write it into the folder as CHARACTER__MESH.npz."""
+        """Writes it into the folder as CHARACTER__MESH.npz."""
         names = ("rest", "triangles", "edges", "names", "parents", "heads", "tails", "weights", "elsewhere", "fps")
         parts = {name: np.asarray(getattr(self, name)) for name in names}
         if self.whole is not None:
@@ -82,7 +82,7 @@ class Recording:
 
     @staticmethod
     def load(file: Path) -> Recording:
-        """Read what `save` wrote."""
+        """Reads a file written by `save`."""
         with np.load(file) as parts:
             count = sum(key.startswith("maps_") for key in parts.files)
             clips = [Clip(str(parts[f"name_{i}"]), parts[f"maps_{i}"], parts[f"skin_{i}"]) for i in range(count)]

@@ -13,20 +13,20 @@ from demo.look import raster
 
 FRONT = raster.View(turn=0.55, lift=0.2)
 FRAMES = 7
-"""Frames of a clip on a sheet; close views come behind them."""
+"""Number of frames of a clip on a sheet, before the close views."""
 GREY, FLESH, FAR = np.array([196.0, 200.0, 206.0]), np.array([232.0, 196.0, 172.0]), np.array([52.0, 96.0, 214.0])
 BLUE_AT = 0.05
-"""Flesh that is so far from its skin, as a share of the size, is drawn bluest."""
+"""Distance of flesh from its skin that is drawn bluest, as a share of the size."""
 
 CLOSE = {
     "hand": re.compile(r"hand|wrist|palm|finger|thumb|index|claw", re.IGNORECASE),
     "foot": re.compile(r"foot|feet|toe|ankle|paw|hoof|heel", re.IGNORECASE),
     "head": re.compile(r"head|skull|jaw", re.IGNORECASE),
 }
-"""What is looked at closely, by the names of bones."""
+"""Parts with close views: patterns of the names of their bones."""
 
 Bones = tuple[list[str], np.ndarray]
-"""Names, and parents int32[b] (-1: none)."""
+"""(names, parents int32[b], -1 for roots)."""
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Strip:
 def draw_sheet(
     strips: list[Strip], triangles: np.ndarray, bones: Bones, weights: np.ndarray, file: Path, side: int = 160
 ) -> None:
-    """Write the clips of one mesh into a PNG: two rows a clip, the plain skin above the flesh."""
+    """Writes the clips of one mesh into a PNG: two rows a clip, the plain skin above the flesh."""
     rows = []
     for strip in strips:
         frames = chosen_frames(strip.skin, strip.shown)
@@ -67,7 +67,7 @@ def draw_sheet(
 
 
 def draw_film(strip: Strip, triangles: np.ndarray, file: Path, fps: float, side: int = 240) -> None:
-    """Write the first second of one clip as an animated PNG: the plain skin on the left, the flesh on the right."""
+    """Writes the first second of one clip as an animated PNG: the plain skin on the left, the flesh on the right."""
     pictures = []
     for frame in range(min(len(strip.skin), round(fps))):
         both = [_whole(strip, points, frame, triangles, side) for points in (strip.skin, strip.shown)]
@@ -76,7 +76,7 @@ def draw_film(strip: Strip, triangles: np.ndarray, file: Path, fps: float, side:
 
 
 def chosen_frames(skin: np.ndarray, shown: np.ndarray, count: int = FRAMES) -> list[int]:
-    """Frames at even distances and, in place of their neighbours, those where the flesh is farthest and leaps most."""
+    """Returns evenly spaced frames, two of them replaced by those with the largest offset and the largest leap of the flesh."""
     offsets = np.nan_to_num(shown - skin)
     even = np.unique(np.linspace(0, len(skin) - 1, count).round().astype(int))
     leaps = np.linalg.norm(np.diff(offsets, axis=0), axis=2).max(axis=1)
@@ -87,11 +87,11 @@ def chosen_frames(skin: np.ndarray, shown: np.ndarray, count: int = FRAMES) -> l
 
 
 def close_parts(bones: Bones, weights: np.ndarray) -> dict[str, list[np.ndarray]]:
-    """The vertices of every hand, foot and head, by the names of the bones that carry them and of those that hang on those."""
+    """Returns the vertices of every hand, foot and head, by the names of the bones that carry them, and their descendants."""
     names, parents = bones
     parts: dict[str, list[np.ndarray]] = {}
     for part, pattern in CLOSE.items():
-        limb: dict[int, list[int]] = {}  # bones by the first of them, up the skeleton, that has such a name
+        limb: dict[int, list[int]] = {}  # bones by their topmost ancestor with such a name
         for bone, name in enumerate(names):
             first, above = (bone, parents[bone]) if pattern.search(name) else (-1, -1)
             while above >= 0:
@@ -106,13 +106,13 @@ def close_parts(bones: Bones, weights: np.ndarray) -> dict[str, list[np.ndarray]
 
 
 def _far(strip: Strip, vertices: np.ndarray) -> np.ndarray:
-    """How far the farthest of these vertices is from its skin in every frame, [f]."""
+    """Returns the largest distance of these vertices from their skin in every frame, [f]."""
     offsets = np.nan_to_num((strip.shown - strip.skin)[:, vertices])
     return np.linalg.norm(offsets, axis=2).max(axis=1)
 
 
 def _whole(strip: Strip, points: np.ndarray, frame: int, triangles: np.ndarray, side: int) -> np.ndarray:
-    """One frame, the camera following the skin; all frames of a clip are drawn to one scale."""
+    """Draws one frame with the camera following the skin. All frames of a clip have one scale."""
     axes = FRONT.axes()
     seen = strip.skin @ axes.T
     low, high = seen.min(axis=1), seen.max(axis=1)
@@ -121,7 +121,7 @@ def _whole(strip: Strip, points: np.ndarray, frame: int, triangles: np.ndarray, 
 
 
 def _close(strip: Strip, points, frame: int, vertices: np.ndarray, triangles: np.ndarray, side: int) -> np.ndarray:
-    """What lies about some vertices."""
+    """Draws the surroundings of some vertices."""
     near = strip.skin[frame][vertices]
     low, high = near.min(axis=0), near.max(axis=0)
     middle, half = 0.5 * (low + high), 0.6 * float(np.linalg.norm(high - low))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A recorded mesh with flesh at the extension's defaults, by the Python package alone."""
+"""A recorded mesh with flesh at the extension's defaults, simulated with the Python package alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from demo.look.recording import Clip, Recording
 
 
 def _logic(name: str):
-    """A module of the extension's that needs no Blender, without the rest of it, which does."""
+    """Imports a module of the extension's `logic`, which needs no Blender, without the rest of the extension."""
     package = types.ModuleType("thew_extension_logic")
     package.__path__ = [str(Path(__file__).resolve().parents[2] / "blender_addon" / "logic")]
     sys.modules.setdefault(package.__name__, package)
@@ -37,21 +37,21 @@ MOTION = {
     "max_offset": 0.15,
     "elastic_joints": 0.0,
 }
-"""The extension's own defaults; a test in Blender holds them together."""
+"""The extension's own defaults; a test in Blender compares them."""
 
 WALKING = 1.4
-"""How fast people walk, m/s; a character of another size goes as much faster or slower as legs of its length would swing."""
+"""Walking speed of people, m/s. It is scaled by the root of the character's size, like the swing of its legs."""
 WALKED, WATCHED, FINE = 0.5, 3.0, 60.0
-"""Seconds of a walk, seconds that are watched after its stop, frames a second of both."""
+"""Duration of the walk, s; time observed after its stop, s; frames per second of both."""
 FARTHEST = 0.1
-"""The share of the skin whose swing tells when a character is calm: what swings farthest."""
+"""Share of the skin, the farthest swinging one, whose swing decides when a character is calm."""
 
 
 class Character:
     """Lattice and body of one recording, made as the extension makes them."""
 
     def __init__(self, recording: Recording, settings: dict | None = None) -> None:
-        """`settings` overrule the defaults, by their names."""
+        """Builds them. `settings` override the defaults by their names."""
         import thew
 
         chosen = {"cells_across": CELLS_ACROSS, **MATERIAL, **BODY, **MOTION, **(settings or {})}
@@ -61,23 +61,23 @@ class Character:
         cells, material = chosen.pop("cells_across"), {name: chosen.pop(name) for name in MATERIAL}
         r = recording
         self.surface = thew.Surface(np.ascontiguousarray(r.rest), np.ascontiguousarray(r.triangles))
-        beside = {"elsewhere": r.elsewhere} if len(r.elsewhere) else {}  # former wheels know none
+        beside = {"elsewhere": r.elsewhere} if len(r.elsewhere) else {}  # older wheels do not have it
         skeleton = thew.Skeleton(r.names, r.parents, r.heads, r.tails, **beside)
         self.skeleton = skeleton.refit_tails(self.surface, r.weights)
         self.lattice = thew.Lattice.enclose(self.surface, self.skeleton, r.weights, cells_across=cells)
         parts = self.surface, self.skeleton, self.lattice, thew.Material(**material)
         self.body = thew.Body(*parts, region_weights=r.weights, **chosen)
         self.offsets = hasattr(thew.Clip, "offsets")
-        if not self.offsets:  # bends as the lattice has them are all there is
+        if not self.offsets:  # such wheels only have bends as the lattice makes them
             del self.motion["elastic_joints"]
 
     def shown(self, clip: Clip) -> np.ndarray:
-        """What is shown of one clip, metres, [f - 1, n, 3]: the skin and what the flesh adds to it."""
+        """Returns the shown vertices of one clip, metres, [f - 1, n, 3]: the skin plus the offsets of the flesh."""
         return self.simulated(clip)[1]
 
     @cached_property
     def calm(self) -> float:
-        """Seconds until the flesh is calm after the whole character, in its rest pose, went sideways and stopped dead."""
+        """Time until the flesh is calm after the character, in its rest pose, moved sideways and stopped dead, s."""
         import thew
 
         frame = np.arange(round((WALKED + WATCHED) * FINE) + 1)
@@ -89,13 +89,14 @@ class Character:
         away = np.linalg.norm(offsets - offsets[-1], axis=2)
         peaks = away.max(axis=0)
         swing = np.sqrt(np.mean(away[:, peaks >= np.quantile(peaks, 1.0 - FARTHEST)] ** 2, axis=1))
-        # A hundred thousandth of the size is no swing.
+        # A hundred thousandth of the size does not count as a swing.
         return measures.calm(swing, FINE) if swing.max() > 1e-5 * self.recording.size else 0.0
 
     def over_exact(self, clip: Clip, shown: np.ndarray) -> float | None:
-        """The sway of `shown` over that of neo-Hookean flesh in the same body at the same poses; None where that fails or is still.
+        """Returns the sway of `shown` over that of neo-Hookean flesh in the same body at the same poses.
 
-        Of the soft parts, or of the thickest quarter where none is named: the 0.9 quantile, as in `measures.look`.
+        The sway is the 0.9 quantile over the soft parts, or else over the thickest quarter, as in `measures.look`.
+        `None` if the simulation fails or does not move.
         """
         import thew
 
@@ -117,7 +118,7 @@ class Character:
         return made.positions(frame) - (self.recording.rest @ pose[0, :3, :3].T + pose[0, :3, 3])
 
     def simulated(self, clip: Clip, **options):
-        """One clip with further settings: the thew.Clip, what is shown, and which frame of the thew.Clip each frame shows."""
+        """Simulates one clip with further settings. Returns the thew.Clip, the shown vertices, and the thew.Clip's frame for each."""
         import thew
 
         fps, size = self.recording.fps, self.surface.size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Measures of many clips as a table, with what fails and the totals."""
+"""Measures of many clips as a table, with failures and totals."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ HEAD = (
 
 
 def heading() -> str:
-    """The first two lines."""
+    """Returns the first two lines of the table."""
     return f"{HEAD}\n{'|---' * (HEAD.count('|') - 1)}|"
 
 
 def line(character: str, mesh: str, clip: str, look: Look, seconds: float) -> str:
-    """One clip."""
+    """Returns the row of one clip."""
     numbers = (
         f"{look.acceleration:.1f}",
         f"{look.snap:.2f}",
@@ -53,9 +53,9 @@ SUMMARY = (
 
 
 def summary(looks: Iterable[tuple[str, str, Look]]) -> str:
-    """A line for each mesh: the largest values over its clips, from least to largest where more is better; the table of `docs/look.md`.
+    """Returns a table with a row for each mesh: the largest values over its clips, and ranges where more is better.
 
-    The jump is the one nearest to its bound.
+    It is the table of `docs/look.md`. The jump is the one nearest to its bound.
     """
     meshes: dict[tuple[str, str], list[Look]] = {}
     for character, mesh, look in looks:
@@ -92,7 +92,7 @@ def _range(values: list[float], times: float = 1.0) -> str:
 
 
 def part_lines(recording: Recording, clip: Clip, shown: np.ndarray) -> list[str]:
-    """A line for each hard and each soft part of one clip: its vertices, and the 0.9 quantile of their sway."""
+    """Returns a line for each hard and each soft part of one clip: its number of vertices, and the 0.9 quantile of their sway."""
     size = recording.body or float(np.linalg.norm(np.ptp(clip.shown[0], axis=0)))
     swings = measures.sway(clip.shown, shown) / size
     return [
@@ -107,7 +107,7 @@ def _maybe(value: float | None, times: float = 1.0) -> str:
 
 
 def totals(looks: Iterable[tuple[str, Look]]) -> str:
-    """How many clips and characters pass, and what fails how often; characters by name."""
+    """Returns a sentence on how many clips and characters pass, and how often each measure fails."""
     looks = list(looks)
     failed = [(name, fault) for name, look in looks for fault in look.faults()]
     clips = sum(not look.faults() for _, look in looks)

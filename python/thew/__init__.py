@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Thew: physically based rigging and secondary motion for skinned characters.
 
-Numpy in, numpy out: a surface and a skeleton are enclosed in a control lattice, the lattice carries a body,
-the body moves with the poses of its skeleton.
+Numpy in, numpy out. A control lattice encloses a surface and a skeleton, a body is built on the lattice, and the body
+moves with the poses of its skeleton.
 
     surface = thew.Surface(vertices, triangles)
     skeleton = thew.Skeleton(names, parents, heads, tails)
@@ -10,8 +10,8 @@ the body moves with the poses of its skeleton.
     body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=skin_weights)
     frames = numpy.asarray(thew.simulate(body, poses, fps=24))
 
-Units are SI (metres, kilograms, seconds); positions are world positions; arrays are C-contiguous. Everything
-long takes ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
+Units are SI (metres, kilograms, seconds); positions are world positions; arrays are C-contiguous. Long computations
+take ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
 """
 
 from . import _pickling as _pickling

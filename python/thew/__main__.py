@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""`python -m thew simulate SHOT -o CLIP`: what a machine without Blender does of a character's motion.
+"""`python -m thew simulate SHOT -o CLIP`: simulates a character's motion on a machine without Blender.
 
-It needs this package and nothing else. A shot holds all that a simulation asks for; the clip that is written plays anywhere. Several
-shots make as many clips in a folder: each by itself, or `--together`, so that their flesh touches.
+It needs this package and nothing else. A shot holds all inputs of a simulation; the clip that is written plays
+anywhere. Several shots make as many clips in a folder: each by itself, or `--together`, so that their flesh touches.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ _Progress = Callable[[float, str], "bool | None"]
 
 
 def simulate(shot: Path, out: Path, progress: _Progress | None = None) -> Clip:
-    """Simulate the shot in one file and write its clip to another, which is whole or as it was before.
+    """Simulates the shot in one file and writes its clip to another one, which is never left incomplete.
 
-    What would keep the clip from being written is looked for before the work. Raises StorageError, and what `Shot.simulate`
-    raises.
+    The output place is checked before the work. Raises StorageError, and what `Shot.simulate` raises.
     """
     check_place(out, shot)
     clip = Shot.load(shot).simulate(progress)
@@ -41,11 +40,11 @@ def simulate_all(
     progress: _Progress | None = None,
     done: Callable[[Job], object] | None = None,
 ) -> list[Job]:
-    """Simulate the shots in several files, by themselves or `together`, and write their clips into a folder.
+    """Simulates the shots in several files, by themselves or `together`, and writes their clips into a folder.
 
-    A clip is called like its shot, "clip" in place of "shot". What would keep clips from being written is looked for before the
-    work. By themselves each is written as soon as it is simulated, `done(job)` hears of it, and one that fails lets the others go on:
-    its job says why. Together nothing is written before all are simulated. Raises as `simulate`, where nothing was done.
+    A clip is called like its shot, with "clip" in place of "shot". The output places are checked before the work. By
+    themselves, each clip is written as soon as it is simulated, `done(job)` is called, and if one fails the others go
+    on: its job says why. Together, nothing is written before all are simulated. Raises like `simulate`, if nothing was done.
     """
     jobs = [Job(shot, place) for shot, place in zip(shots, places(shots, folder), strict=True)]
     if together:
@@ -76,7 +75,7 @@ def simulate_all(
 
 
 def places(shots: Sequence[Path], folder: Path) -> list[Path]:
-    """The files in a folder that the clips of shots are written to. Raises StorageError where that cannot be."""
+    """Returns the files in a folder for the clips of shots. Raises StorageError if they cannot be written."""
     if not folder.exists():
         raise StorageError(f"there is no folder {folder} for the clips of several shots: make it first")
     if not folder.is_dir():
@@ -88,14 +87,14 @@ def places(shots: Sequence[Path], folder: Path) -> list[Path]:
             raise StorageError(f"{found[out]} and {shot} would both be written to {out}: give one of them another name")
         check_place(out, shot)
         if not shot.exists():
-            Shot.load(shot)  # raises: it says so
+            Shot.load(shot)  # raises the error
         found[out] = shot
     return list(found)
 
 
 @dataclass
 class Job:
-    """One shot, the file that its clip goes to, and what came of it."""
+    """One shot, the file of its clip, and the result."""
 
     shot: Path
     out: Path
@@ -103,16 +102,16 @@ class Job:
     bytes: int = 0
     seconds: float = 0.0
     warnings: list[str] = field(default_factory=list)
-    error: str = ""  # why there is no clip; empty where there is one
+    error: str = ""  # why there is no clip; empty on success
 
     def take(self, clip: Clip, began: float) -> None:
-        """Note what became of it, `began` seconds by `time.perf_counter`."""
+        """Records the result. `began`: start time by `time.perf_counter`, s."""
         self.frames, self.bytes, self.seconds = len(clip), self.out.stat().st_size, time.perf_counter() - began
         self.warnings = [f"{warning}." for warning in clip.warnings]
         self.warnings += [f"{self.out.name}, {note}." for note in clip.contact_notes()]
 
     def as_json(self) -> str:
-        """All of it on one line."""
+        """Returns the job as one line of JSON."""
         return json.dumps({**asdict(self), "shot": str(self.shot), "out": str(self.out)}, ensure_ascii=False)
 
     def __str__(self) -> str:
@@ -120,7 +119,7 @@ class Job:
 
 
 def check_place(out: Path, shot: Path) -> None:
-    """Refuse a file that the clip of a shot cannot be written to."""
+    """Raises StorageError for a file that the clip of a shot cannot be written to."""
     if out.is_dir() or not out.parent.is_dir() or not os.access(out.parent, os.W_OK):
         raise StorageError(f"{out} cannot be written: choose a file in a folder that can be written to")
     if out.exists() and shot.exists() and out.samefile(shot):
@@ -128,18 +127,18 @@ def check_place(out: Path, shot: Path) -> None:
 
 
 def clip_name(shot: str) -> str:
-    """What the clip of a shot is called: `hero.Body.clip.thew` of `hero.Body.shot.thew`."""
+    """Returns the file name of a shot's clip: `hero.Body.clip.thew` for `hero.Body.shot.thew`."""
     name = shot.removesuffix(".thew")
     return f"{name.removesuffix('.shot')}.clip.thew"
 
 
 def part(progress: _Progress | None, k: int, count: int) -> _Progress | None:
-    """The progress of one of `count` simulations as a part of all."""
+    """Returns the progress function of the `k`-th of `count` simulations, as a part of the whole."""
     return None if progress is None else lambda fraction, stage: progress((k + fraction) / count, stage)
 
 
 class Bar:
-    """Progress on the standard error: a line that is written over in a terminal, a line for every tenth elsewhere."""
+    """Progress on the standard error: one line that is overwritten in a terminal, a line for every tenth elsewhere."""
 
     def __init__(self) -> None:
         self.terminal, self.said = sys.stderr.isatty(), -1
@@ -152,14 +151,14 @@ class Bar:
                   end="" if self.terminal else "\n", file=sys.stderr, flush=True)  # fmt: skip
 
     def close(self) -> None:
-        """Leave the line that was written over."""
+        """Ends the line that was overwritten."""
         if self.terminal and self.said >= 0:
             print(file=sys.stderr)
         self.said = -1 if self.terminal else self.said
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command's arguments."""
+    """Returns the command's argument parser."""
     top = argparse.ArgumentParser(prog="python -m thew", description="Thew without Blender.")
     top.add_argument("--version", action="version", version=f"thew {__version__}")
     commands = top.add_subparsers(dest="command", required=True)
@@ -185,7 +184,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def threads(word: str) -> int:
-    """A number of threads."""
+    """Parses a number of threads."""
     number = int(word)
     if not 1 <= number <= 1024:
         raise argparse.ArgumentTypeError(f"{number} threads: let it be 1 to 1024")
@@ -193,11 +192,13 @@ def threads(word: str) -> int:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run the command with its words (None: those of the process); the exit status: 0 where all shots were simulated, 1 where none
-    was, 3 where some failed."""
+    """Runs the command with its words (`None`: those of the process).
+
+    Returns the exit status: 0 if all shots were simulated, 1 if all failed, 3 if some failed, 130 if it was interrupted.
+    """
     given = parser().parse_args(words)
     if given.threads is not None:
-        os.environ["RAYON_NUM_THREADS"] = str(given.threads)  # asked when the first work is shared out
+        os.environ["RAYON_NUM_THREADS"] = str(given.threads)  # read when the first parallel work starts
     bar = None if given.quiet or given.json else Bar()
 
     told: list[Job] = []

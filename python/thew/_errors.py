@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""What can go wrong; each error is also the builtin that fits, and its text is one sentence."""
+"""The exceptions. Each is also the builtin that fits, and its text is one sentence."""
 
 
 class ThewError(Exception):
-    """Any error of Thew."""
+    """Base of all errors of Thew."""
 
 
 class InputError(ThewError, ValueError):
-    """An argument that cannot be used: which one, what is wrong with it."""
+    """An argument that cannot be used. The text says which one and what is wrong with it."""
 
 
 class ModalError(InputError):
-    """Modes that cannot be had, or used as asked."""
+    """Modes that cannot be computed or used."""
 
 
 class NotBuilt(InputError):
-    """A method or option that this version does not have; the text lists those it has."""
+    """A method or option that this version does not have. The text lists those it has."""
 
 
 class StorageError(ThewError, OSError):
@@ -23,23 +23,23 @@ class StorageError(ThewError, OSError):
 
 
 class RigError(InputError):
-    """A rig that makes no force field, or whose guide does not fit the body: what is wrong with it."""
+    """A rig that makes no force field, or whose guide does not fit the body. The text says what is wrong with it."""
 
 
 class OutsideError(RigError):
-    """A rig whose template lies wholly outside the flesh: there is nothing that it could push."""
+    """A rig whose template lies wholly outside the flesh, so that it cannot push anything."""
 
 
 class RigFileError(RigError, StorageError):
-    """A file of rigs that says what it must not: which line, which key."""
+    """A malformed file of rigs. The text names the line and the key."""
 
 
 class MRepError(InputError):
-    """A medial model that is none, or that cannot be fitted or used as asked: which atom, what is wrong with it."""
+    """A medial model that is invalid, or that cannot be fitted or used. The text names the atom and the problem."""
 
 
 class MRepFileError(MRepError, StorageError):
-    """A file of medial models that says what it must not: which line, which key."""
+    """A malformed file of medial models. The text names the line and the key."""
 
 
 class TetError(InputError):
@@ -47,15 +47,15 @@ class TetError(InputError):
 
 
 class TetFileError(TetError, StorageError):
-    """A file of a tetrahedral mesh that is malformed: which line, what is wrong with it."""
+    """A malformed file of a tetrahedral mesh. The text names the line and the problem."""
 
 
 class MotionError(ThewError, RuntimeError):
-    """A computation that did not come to a finite result."""
+    """A computation without a finite result."""
 
 
 class Cancelled(ThewError, RuntimeError):
-    """The progress callable asked to stop."""
+    """A computation that the progress callable stopped."""
 
 
 class InternalError(ThewError, RuntimeError):

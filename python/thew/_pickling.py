@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""Sentences of what is not pickled: they say what to do instead, to `pickle` and to `copy`."""
+"""Errors for objects that cannot be pickled: they say, to `pickle` and to `copy`, what to do instead."""
 
 import copyreg
 import importlib
