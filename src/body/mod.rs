@@ -290,18 +290,6 @@ impl Body {
         )
     }
 
-    /// Calls [`nodes`](Self::nodes), the new name.
-    #[deprecated(note = "renamed to nodes")]
-    pub fn dofs(&self) -> usize {
-        self.nodes()
-    }
-
-    /// Calls [`free_dofs`](Self::free_dofs), the new name.
-    #[deprecated(note = "renamed to free_dofs")]
-    pub fn freedom(&self) -> usize {
-        self.free_dofs()
-    }
-
     /// Returns the number of nodes: the lattice's vertices, with three degrees of freedom each.
     pub fn nodes(&self) -> usize {
         self.bone_of_vertex.len()

@@ -56,12 +56,6 @@ impl Body {
         (embedding, skin)
     }
 
-    /// Calls [`embed_surface`](Self::embed_surface), the new name.
-    #[deprecated(note = "renamed to embed_surface")]
-    pub fn hang(&self, surface: &Surface) -> (Embedding, SkinWeights) {
-        self.embed_surface(surface)
-    }
-
     /// Returns the skin weights of embedded points: those of the lattice around them.
     pub fn skin_around(&self, embedding: &Embedding) -> SkinWeights {
         skin_of(embedding, &self.region_weights, None)

@@ -116,15 +116,6 @@ impl Clip {
         frame.instant(self.settings.simulation.max_offset)
     }
 
-    /// Returns [`max_skin_deviations`](Self::max_skin_deviations), by its former name.
-    ///
-    /// # Errors
-    /// As there.
-    #[deprecated(note = "renamed to max_skin_deviations")]
-    pub fn strays(&self) -> Result<Vec<f32>, ClipError> {
-        self.max_skin_deviations()
-    }
-
     /// Returns the largest distance in each frame between the flesh of the body's own surface and its skin, before the limit on the display, as a
     /// part of the body's size.
     ///

@@ -120,18 +120,6 @@ impl Modes {
 }
 
 impl Modes {
-    /// Former name of [`embed_surface`](Self::embed_surface).
-    #[deprecated(note = "renamed to embed_surface")]
-    pub fn hang(&self, surface: &Surface) -> (Embedding, Option<SkinWeights>) {
-        self.embed_surface(surface)
-    }
-
-    /// Former name of [`embed_points`](Self::embed_points).
-    #[deprecated(note = "renamed to embed_points")]
-    pub fn hang_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
-        self.embed_points(points)
-    }
-
     /// Embeds points as [`embed_surface`](Self::embed_surface) does vertices, without triangles between them.
     pub fn embed_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
         let embedding = self.lattice().embed(points);

@@ -58,18 +58,6 @@ pub use rig_forces::RigForces;
 pub use samples::Sample;
 pub use template::{Derivatives, Template, TemplateKind};
 
-/// Former name of [`RigForces`].
-#[deprecated(note = "renamed to RigForces")]
-pub type Led = RigForces;
-
-/// Former name of [`GuideFrame`].
-#[deprecated(note = "renamed to GuideFrame")]
-pub type Frame = GuideFrame;
-
-/// Former name of [`FitOptions`].
-#[deprecated(note = "renamed to FitOptions")]
-pub type Wishes = FitOptions;
-
 use crate::Vec3;
 use crate::body::Body;
 use crate::range::is_sound;

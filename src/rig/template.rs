@@ -146,12 +146,6 @@ impl Template {
         self.values[self.parameters().len() - 1]
     }
 
-    /// Calls [`support_radius`](Self::support_radius), the new name.
-    #[deprecated(note = "renamed to support_radius")]
-    pub fn reach(&self) -> f64 {
-        self.support_radius()
-    }
-
     /// Returns the distance from the frame's origin beyond which the force is zero, metres.
     pub fn support_radius(&self) -> f64 {
         match self.kind {

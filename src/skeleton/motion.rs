@@ -42,10 +42,6 @@ impl FrameMotion {
     /// Number of poses before and after a frame on which its motion depends.
     pub const STENCIL: usize = 2;
 
-    /// Former name of [`STENCIL`](Self::STENCIL).
-    #[deprecated(note = "renamed to STENCIL")]
-    pub const REACH: usize = Self::STENCIL;
-
     /// Builds the motion from pose `i` to the next of a series of poses at equal time steps, as part of the motion
     /// through all.
     ///
@@ -53,7 +49,6 @@ impl FrameMotion {
     ///
     /// # Errors
     /// Fails if a pose has another number of bones, or if pose `i + 1` does not exist.
-    /// A pose of another number of bones; no pose `i + 1`.
     pub fn through(skeleton: &Skeleton, poses: &[Pose], i: usize) -> Result<Self, SkeletonError> {
         let first = i.saturating_sub(Self::STENCIL);
         let last = (i + 2 + Self::STENCIL).min(poses.len());

@@ -43,10 +43,6 @@ pub use gpu::GpuWarp;
 pub use gpu::{Adapter, gpu_adapters};
 pub use model::{Bones, Form, Shown, WarpInput, WarpModel};
 
-/// Former name of [`WarpInput`].
-#[deprecated(note = "renamed to WarpInput")]
-pub type Frame<'a> = WarpInput<'a>;
-
 use super::KernelError;
 use crate::progress::{Progress, Silent};
 use std::sync::Arc;
