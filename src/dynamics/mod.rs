@@ -45,7 +45,6 @@ mod error;
 mod flesh;
 mod forces;
 mod hyperelastic;
-mod legacy;
 mod lifts;
 mod lockstep;
 mod method;

@@ -3,7 +3,7 @@
 
 use super::sections::{Kind, MAGIC, Sections, Writer};
 use super::simulation::PoseHistory;
-use super::{Simulation, SimulationError, legacy};
+use super::{Simulation, SimulationError};
 use crate::Mat3;
 use crate::skeleton::{Affine, Pose};
 
@@ -45,7 +45,7 @@ impl Simulation {
         state.finish()
     }
 
-    /// Restores a [`state`](Self::state) of this body, including those of versions without sections.
+    /// Restores a [`state`](Self::state) of this body.
     ///
     /// # Errors
     /// [`SimulationError::State`] and its like; the present state stays.
@@ -54,7 +54,7 @@ impl Simulation {
         let mut state = match bytes.get(..MAGIC.len()) {
             None => return Err(SimulationError::State("it is too short")),
             Some(magic) if magic == MAGIC => Sections::read(bytes)?,
-            Some(_) => legacy::read(bytes, nodes)?,
+            Some(_) => return Err(SimulationError::State("it is of another kind or version")),
         };
         let history = match state.numbers(POSES)? {
             Some(numbers) => Some(read_history(&numbers, self.body.skeleton().len())?),

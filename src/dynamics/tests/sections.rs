@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The sections of saved states, and what is made of those that lie, that are of later versions, or that have none.
+//! The sections of saved states, and what is made of those that lie, or that are of later versions.
 
 use super::*;
 
@@ -48,92 +48,6 @@ fn alike(mut a: Simulation, mut b: Simulation, next: &Pose) {
     assert!(a.state() == b.state());
 }
 
-/// The layout before sections: see the module `legacy`.
-fn old_layout(sim: &Simulation, modal: bool, rest_forces: bool) -> Vec<u8> {
-    let history = sim.history.as_ref();
-    let state = sim.state();
-    let section = |name: &str| {
-        let at = state.windows(name.len()).position(|w| w == name.as_bytes());
-        let at = at.unwrap();
-        let length = u64::from_le_bytes(state[at + 24..at + 32].try_into().unwrap());
-        state[at + 32..][..length as usize].to_vec()
-    };
-    let (magic, count, first) = match modal {
-        true => {
-            let amplitudes = section("modal amplitudes");
-            (b"thewsm01", amplitudes.len() / 16, amplitudes)
-        }
-        false => (b"thewst01", sim.body.nodes(), section("positions")),
-    };
-    let second = section(if modal {
-        "skin velocities"
-    } else {
-        "velocities"
-    });
-    let mut bytes = magic.to_vec();
-    bytes.extend((count as u64).to_le_bytes());
-    bytes.extend(
-        history
-            .map_or(0, |h| h.pose.maps().len() as u64)
-            .to_le_bytes(),
-    );
-    bytes.extend(history.map_or(1.0, |h| h.duration).to_le_bytes());
-    bytes.extend(first);
-    bytes.extend(second);
-    for pose in history.iter().flat_map(|h| [&h.before, &h.pose]) {
-        for map in pose.maps() {
-            bytes.extend(map.linear.iter().flat_map(|x| x.to_le_bytes()));
-            bytes.extend(map.translation.iter().flat_map(|x| x.to_le_bytes()));
-        }
-    }
-    if rest_forces {
-        bytes.extend(bytes_of(sim.external.rest()));
-    }
-    bytes
-}
-
-#[test]
-fn states_of_before_there_were_sections_are_read_exactly() {
-    for method in [Method::Warped, Method::Hyperelastic, Method::Modal] {
-        let (mut sim, body, next) = moving(method);
-        // The rate of the joints' own shape was not kept then.
-        sim.bending.set_rate(None);
-        let old = old_layout(&sim, method == Method::Modal, true);
-        let fresh = || Simulation::new(body.clone(), method, settings()).unwrap();
-        let mut other = fresh();
-        other.restore(&old).unwrap();
-        assert!(other.state() == sim.state());
-        let before = other.state();
-        // Every length and every count is looked at.
-        let mut counts = Vec::new();
-        for at in [8, 16] {
-            for count in [0u64, 1, 3, 1 << 40, u64::MAX / 24 + 1, u64::MAX] {
-                let mut bad = old.clone();
-                bad[at..at + 8].copy_from_slice(&count.to_le_bytes());
-                counts.push(bad);
-            }
-        }
-        let cuts = (0..old.len()).step_by(131).map(|n| old[..n].to_vec());
-        for bad in counts.into_iter().chain(cuts) {
-            // Without the forces at its end a state is one of flesh that nothing pushes.
-            if bad.len() != old.len() - 24 * body.nodes() {
-                assert!(other.restore(&bad).is_err());
-                assert!(other.state() == before);
-            }
-        }
-        let mut nan = old.clone();
-        nan[24..32].copy_from_slice(&f64::NAN.to_le_bytes());
-        assert!(other.restore(&nan).is_err());
-        alike(sim, other, &next);
-        // Without forces, and before the first reset.
-        let mut start = fresh();
-        let never = old_layout(&start, method == Method::Modal, false);
-        let state = start.state();
-        start.restore(&never).unwrap();
-        assert!(start.state() == state);
-    }
-}
-
 #[test]
 fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
     let (sim, body, next) = moving(Method::Warped);
@@ -163,7 +77,10 @@ fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
     let error = other.restore(&written(&[("velocities", 1, 1, &positions)]));
     let error = error.unwrap_err().to_string();
     assert!(error.contains("no positions"), "{error}");
+    // A layout from before sections.
+    let old = [b"thewst01", &state[8..]].concat();
     for bad in [
+        old,
         with(("positions", 1, 1, &positions)),
         with(("", 1, 0, b"")),
         with(("a\nb", 1, 0, b"")),
