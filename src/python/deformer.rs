@@ -25,9 +25,8 @@ use std::sync::Arc;
 /// - `precision`: of the stored modes, "f32" or "f16".
 /// - `device`: a part of the graphics device's name, or its number in `gpu_adapters`.
 /// - `skin_weights[n,b]`: weights of the vertices, on a Body only. None: the body's own.
-/// - `max_offset`: largest distance of the shown flesh from its skin in `positions`, as a part of the body's size, on a Body only.
-///
-/// Raises InputError, ModalError, NotBuilt.
+/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size, on a Body only. `reach`
+///   is its former name.
 #[pyclass(name = "Deformer", module = "thew", frozen)]
 pub(super) struct PyDeformer {
     deformer: Deformer,
