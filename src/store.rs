@@ -25,8 +25,8 @@
 //! | 4 | CRC-32 of all other bytes |
 //! | … | content: serde through bincode 2 |
 //!
-//! A file is written whole or not at all. What is read is checked before it is decoded; beyond 256 MiB both happen as it streams
-//! by, so that no file takes more memory than what it really holds. A cache of another version is to be made again.
+//! A file is written whole or not at all. It is checked before it is decoded. Content beyond 256 MiB is checked and decoded as it streams
+//! by, so that no file takes more memory than its content. A cache of another version has to be made again.
 
 mod header;
 mod text;
@@ -45,86 +45,86 @@ use std::path::{Path, PathBuf};
 /// Version of the format and of everything that is stored in it; raised with every change.
 pub const VERSION: u32 = 13;
 
-/// Longest content that is read, bytes; also bounds what decoding may allocate.
+/// Longest content that is read, bytes. It also bounds what decoding may allocate.
 const LONGEST: usize = 1 << 32;
-/// Content up to this length is decoded from memory, which is a quarter quicker.
+/// Longest content that is decoded from memory, bytes, which is a quarter quicker.
 const AT_ONCE: u64 = 1 << 28;
-/// How much of a file is read at once otherwise, bytes.
+/// Size of the pieces in which longer files are read, bytes.
 const BUFFER: usize = 1 << 16;
 
-/// Why a file could not be written or read.
+/// Errors of files that could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Something else, or not written to the end of its header.
+    /// A file that is not Thew's, or one not written to the end of its header.
     #[error("{path} is not a Thew file")]
     NotThew {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Made by another version of Thew.
+    /// A file made by another version of Thew.
     #[error(
         "{path} has format version {found}, but this Thew reads version {VERSION}: make it again"
     )]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its version.
+        /// Version of its format.
         found: u32,
     },
     /// A Thew file of another kind.
     #[error("{path} holds a {found}, not a {wanted}")]
     Kind {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it holds.
+        /// Kind that it holds.
         found: String,
-        /// What was asked for.
+        /// Kind that was expected.
         wanted: String,
     },
-    /// The end is missing, or there is more than there should be.
+    /// A file whose end is missing, or which is longer than it should be.
     #[error(
         "{path} should hold {expected} bytes of content but holds {found}: it was cut off or overwritten"
     )]
     Length {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Bytes by its header.
+        /// Length of the content by its header, bytes.
         expected: u64,
-        /// Bytes there are.
+        /// Length of the content in the file, bytes.
         found: u64,
     },
-    /// The content is not what was written.
+    /// A file whose content is not what was written.
     #[error("{path} is damaged: {what}")]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// In which way.
+        /// Description of the damage.
         what: String,
     },
-    /// The value cannot be written.
+    /// A value that cannot be written.
     #[error("{path} cannot be written: {what}")]
     Unwritable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         what: String,
     },
-    /// The disk refuses.
+    /// A file that the disk refuses.
     #[error("{path} cannot be {action}: {}", crate::disk::reason(source))]
     Disk {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Read or written.
+        /// Refused action: "read" or "written".
         action: &'static str,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// Writes a value; `kind` (1 to 16 ASCII characters) says what it is.
+/// Writes a value of a kind, a name of 1 to 16 ASCII characters.
 ///
 /// # Errors
-/// [`StoreError::Disk`], [`StoreError::Unwritable`]; what was at `path` before then stays.
+/// [`StoreError::Disk`], [`StoreError::Unwritable`]; the file at `path` then stays as it was.
 pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), StoreError> {
     let unwritable = |what: String| StoreError::Unwritable {
         path: path.to_owned(),
@@ -150,7 +150,8 @@ pub fn save<T: Serialize>(path: &Path, kind: &str, value: &T) -> Result<(), Stor
 /// Reads a value of a kind.
 ///
 /// # Errors
-/// Not a Thew file, another version or kind, cut off or damaged, refused by the disk.
+/// [`StoreError::NotThew`], [`StoreError::Version`], [`StoreError::Kind`], [`StoreError::Length`], [`StoreError::Damaged`],
+/// [`StoreError::Disk`].
 pub fn load<T: DeserializeOwned>(path: &Path, kind: &str) -> Result<T, StoreError> {
     let disk = |e| unread(path, e);
     let (header, mut content) = content(path)?;
@@ -182,14 +183,14 @@ fn at_once(mut content: Take<File>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The value that is the whole of some bytes, or what is wrong with them.
+/// Decodes a value from bytes and checks that it uses all of them; returns what is wrong with them otherwise.
 fn from_memory<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let config = bincode::config::standard().with_limit::<LONGEST>();
     let (value, used) = bincode::serde::decode_from_slice(bytes, config).map_err(words)?;
     whole(value, used == bytes.len())
 }
 
-/// The same of what is read as it is decoded.
+/// Decodes a value from a stream and checks that it uses all of it; returns what is wrong with it otherwise.
 fn streamed<T: DeserializeOwned>(mut content: impl BufRead) -> Result<T, String> {
     let config = bincode::config::standard().with_limit::<LONGEST>();
     let value = bincode::serde::decode_from_std_read(&mut content, config).map_err(words)?;
@@ -197,7 +198,7 @@ fn streamed<T: DeserializeOwned>(mut content: impl BufRead) -> Result<T, String>
     whole(value, left.is_empty())
 }
 
-/// What a decoder complains of, without its own names for it.
+/// Returns a decoder's complaint in a sentence, without its internal names.
 fn words(error: DecodeError) -> String {
     match error {
         DecodeError::OtherString(what) => what,
@@ -216,14 +217,14 @@ fn whole<T>(value: T, all: bool) -> Result<T, String> {
     }
 }
 
-/// A value as bytes that only the same version of the format reads.
+/// Encodes a value as bytes that only the same version of the format reads.
 pub(crate) fn pack<T: Serialize>(value: &T) -> Option<Vec<u8>> {
     let mut bytes = VERSION.to_le_bytes().to_vec();
     bytes.extend(bincode::serde::encode_to_vec(value, bincode::config::standard()).ok()?);
     Some(bytes)
 }
 
-/// What [`pack`] made bytes of; none for any other bytes.
+/// Decodes bytes of [`pack`]; `None` for any other bytes.
 pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let (version, content) = bytes.split_first_chunk()?;
     if u32::from_le_bytes(*version) != VERSION {
@@ -240,7 +241,7 @@ fn unread(path: &Path, source: io::Error) -> StoreError {
     }
 }
 
-/// The header of a file of this version, and the content from its beginning, of the length that the header says.
+/// Opens a file of this version: its header, and its content from the beginning, of the length in the header.
 fn content(path: &Path) -> Result<(Header, Take<File>), StoreError> {
     let disk = |source| unread(path, source);
     let not_thew = || StoreError::NotThew {
