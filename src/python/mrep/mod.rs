@@ -614,8 +614,8 @@ impl PyMRep {
         )
     }
 
-    /// Fits the model to a Surface or a Volume, this one being the template, and returns the most probable model [oguz2005, slides 9 to
-    /// 14].
+    /// Returns the fit of the most probable model to a Surface or a Volume, this one being the template
+    /// [oguz2005, slides 9 to 14].
     ///
     /// Several figures are fitted to a surface as one model: all as one, each as one, then atoms and boundaries, with ties where they meet
     /// in the template.
