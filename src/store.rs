@@ -183,14 +183,14 @@ fn at_once(mut content: Take<File>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Decodes a value from bytes and checks that it uses all of them; returns what is wrong with them otherwise.
+/// Decodes a value from bytes, all of which it must use; the error is a sentence.
 fn from_memory<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
     let config = bincode::config::standard().with_limit::<LONGEST>();
     let (value, used) = bincode::serde::decode_from_slice(bytes, config).map_err(words)?;
     whole(value, used == bytes.len())
 }
 
-/// Decodes a value from a stream and checks that it uses all of it; returns what is wrong with it otherwise.
+/// Decodes a value from a stream, all of which it must use; the error is a sentence.
 fn streamed<T: DeserializeOwned>(mut content: impl BufRead) -> Result<T, String> {
     let config = bincode::config::standard().with_limit::<LONGEST>();
     let value = bincode::serde::decode_from_std_read(&mut content, config).map_err(words)?;

@@ -340,8 +340,8 @@ impl PyClip {
         all.map(|b| (b.bone, b.other, b.partner, b.depth)).collect()
     }
 
-    /// Returns how much more of the joints' elastic shape is shown at a frame where the skin lies in itself, float32 [dofs], one number
-    /// from 0 to 1 per lattice vertex.
+    /// Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [dofs]. It
+    /// has one number from 0 to 1 per lattice vertex.
     fn folds<'py>(
         &self,
         py: Python<'py>,

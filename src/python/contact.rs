@@ -244,7 +244,7 @@ impl PyContacts {
         format!(
             "<thew.Contacts: {} points, deepest {:.2} mm>",
             self.0.len(),
-            // Never −0.
+            // The subtraction never gives −0.
             0.0 - 1e3 * deepest
         )
     }

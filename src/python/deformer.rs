@@ -228,7 +228,7 @@ impl PyDeformer {
         self.deformer.model().pose(pose, limit)
     }
 
-    /// Gives the warnings that were not given before, each once.
+    /// Issues the warnings that are new, each once.
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
         for warning in self.deformer.take_warnings() {
             warn(py, &warning)?;

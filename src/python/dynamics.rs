@@ -161,7 +161,7 @@ impl PySimulation {
     }
 }
 
-/// Returns (mass_damping, stiffness_damping) as given, and the body's own for those that are not.
+/// Returns (mass_damping, stiffness_damping): the arguments, or the body's own in place of those that are `None`.
 pub(super) fn damping(
     py: Python<'_>,
     body: &Arc<Body>,
@@ -177,8 +177,8 @@ pub(super) fn damping(
 }
 
 /// Returns (mass_damping 1/s, stiffness_damping s), the damping that simulations take by default. With it the slowest swing of the body's
-/// flesh falls to a twentieth within about a second and a quarter, or within five of its own periods if these are shorter. This holds at
-/// any size and softness. Raises MotionError.
+/// flesh falls to a twentieth within about a second and a quarter. Where five of its own periods are shorter, it falls within these. This
+/// holds at any size and softness. Raises MotionError.
 #[pyfunction]
 pub(super) fn default_damping(py: Python<'_>, body: &PyBody) -> PyResult<(f64, f64)> {
     damping(py, &body.0, (None, None))

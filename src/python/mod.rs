@@ -4,7 +4,7 @@
 //! Arguments may be anything that numpy can make an array of; results are new C-contiguous arrays. Long calls release the interpreter; a
 //! panic becomes `thew.InternalError`. The docs here are the docstrings of the wheel, and by `tools/stub.py` of the typed stub.
 
-// The docs of Python's names are for Python: shapes in brackets and arrows, no links.
+// The docs of Python's names are its docstrings: brackets in them are shapes, not links.
 #![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
 
 mod arrays;

@@ -274,7 +274,7 @@ impl PyModalSimulation {
             s.advance(forces.as_deref())?;
             Ok((before, s.held().clone()))
         })?;
-        // Once as it begins, not in every step.
+        // The warning comes when this begins, not in every step.
         if let (
             false,
             Held {

@@ -20,7 +20,7 @@ pub(super) fn target(to: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
         return Ok(Target::WORLD);
     };
     let matrix = match to.cast::<PyArray2<f64>>() {
-        // Asked for at every frame of a playback: what fits already takes no detour through numpy.
+        // This runs at every frame of a playback: a matrix that fits is read without numpy.
         Ok(array) if array.shape() == [4, 4] => {
             let numbers = array.try_readonly().ok();
             numbers.map(|n| Mat4::from_fn(|r, c| n.as_array()[(r, c)]))

@@ -45,7 +45,7 @@ fn on_own_threads(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult
     pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
             work();
-            // Whoever waits below is there until this arrives.
+            // The receiver below waits until this arrives.
             let _ = done.send(());
         });
         while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(PATIENCE) {
@@ -64,7 +64,7 @@ fn pool() -> Result<&'static ThreadPool, String> {
         return Ok(pool);
     }
     let pool = ThreadPoolBuilder::new().build();
-    // Never dropped: a child of this process would ask threads to end that it does not have.
+    // Never dropped: a child of this process would end threads that it does not have.
     let pool: &'static ThreadPool = Box::leak(Box::new(pool.map_err(|e| e.to_string())?));
     pools.push((me, pool));
     Ok(pool)

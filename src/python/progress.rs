@@ -36,7 +36,7 @@ impl Progress for Reporter {
                 match &self.callable {
                     Some(f) => {
                         let answer = f.bind(py).call1((fraction, stage))?;
-                        // A callable that only shows something gives None back and means no stop.
+                        // A callable that only displays progress returns None, which does not stop the work.
                         Ok(answer.is_none() || answer.is_truthy()?)
                     }
                     None => Ok(true),

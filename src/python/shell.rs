@@ -33,7 +33,7 @@ fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
     let Some(object) = object else {
         return Ok(1.0.into());
     };
-    // Arrays of one number would pass for one.
+    // `extract` alone would take an array of one number, too.
     if object.len().is_err()
         && let Ok(number) = object.extract::<f64>()
     {

@@ -51,7 +51,7 @@ pub(super) struct PySpacetime {
 type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
 pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    // Arrays of one number would pass for one.
+    // `real` alone would take an array of one number, too.
     let times = match t.len() {
         Ok(_) => floats(t, "t", &[None])?.data,
         Err(_) => vec![super::arrays::real(t)?],

@@ -46,8 +46,10 @@ impl PyMRepFamily {
         self.statistics.deviations().to_vec().into_pyarray(py)
     }
 
-    /// Modes of unit length, float64 [k,u]. For each atom they hold displacement of the hub over r in its axes (3), log r, turn in its axes
-    /// (3, radians), object angle, log of the end factor where the boundary closes, and logs of the relative lengths.
+    /// Modes of unit length, float64 [k,u].
+    ///
+    /// For each atom they hold: displacement of the hub over r in its axes (3), log r, turn in its axes (3, radians), object angle, log of
+    /// the end factor where the boundary closes, and logs of the relative lengths.
     #[getter]
     fn modes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         let modes: Vec<Vec<f64>> = (0..self.statistics.deviations().len())
