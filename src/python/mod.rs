@@ -2,7 +2,8 @@
 //! The Python interface: PyO3 bindings and nothing else, one file per module of the crate.
 //!
 //! Arguments may be anything that numpy can make an array of; results are new C-contiguous arrays. Long calls release the interpreter; a
-//! panic becomes `thew.InternalError`. The docs here are the docstrings of the wheel, and by `tools/stub.py` of the typed stub.
+//! panic becomes `thew.InternalError`. The docs of the Python items are the docstrings of the wheel, which `tools/stub.py` copies into
+//! the typed stub.
 
 // The docs of Python's names are its docstrings: brackets in them are shapes, not links.
 #![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
