@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arrays across the language boundary: anything numpy can make an array of comes in, new arrays go out.
+//! Arrays across the language boundary. Arguments may be anything that numpy can make an array of; results are new arrays.
 
 use super::errors::{IntoPy, input};
 use crate::range::{LARGEST, is_sound};
@@ -14,13 +14,13 @@ use pyo3::exceptions::{PyException, PyOverflowError, PyUnicodeError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyString};
 
-/// Numbers and the shape they came in.
+/// Numbers and the shape of their array.
 pub(super) struct Numbers {
     pub data: Vec<f64>,
     pub shape: Vec<usize>,
 }
 
-/// Returns what numpy makes of an object as an array, or a sentence with the argument's name; Ctrl-C comes through.
+/// Converts an object by numpy to an array, or fails with a sentence that names the argument. Ctrl-C comes through.
 pub(super) fn as_array<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
     PyModule::import(py, "numpy")?
@@ -28,7 +28,7 @@ pub(super) fn as_array<'py>(object: &Bound<'py, PyAny>, name: &str) -> PyResult<
         .map_err(|e| no_array(py, name, e))
 }
 
-/// Turns an error of numpy into a sentence with the argument's name.
+/// Turns an error of numpy into a sentence that names the argument.
 pub(super) fn no_array(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     if !error.is_instance_of::<PyException>(py) {
         return error;
@@ -39,12 +39,12 @@ pub(super) fn no_array(py: Python<'_>, name: &str, error: PyErr) -> PyErr {
     ))
 }
 
-/// Returns the kind of an array's numbers, numpy's letter.
+/// Returns the kind of an array's numbers, as numpy's letter.
 pub(super) fn kind_of(array: &Bound<'_, PyAny>) -> PyResult<String> {
     array.getattr("dtype")?.getattr("kind")?.extract()
 }
 
-/// A contiguous array of a type, or a sentence with the argument's name.
+/// Returns a contiguous array of a type, or fails with a sentence that names the argument.
 fn contiguous<'py, T: numpy::Element>(
     object: &Bound<'py, PyAny>,
     name: &str,
@@ -78,7 +78,7 @@ fn describe(shape: &[usize]) -> String {
     )
 }
 
-/// Floats of a shape; `None` in `wanted` is any size.
+/// Reads floats of a shape; `None` in `wanted` is any size.
 pub(super) fn floats(
     object: &Bound<'_, PyAny>,
     name: &str,
@@ -108,7 +108,7 @@ pub(super) fn floats(
     })
 }
 
-/// Refuses NaN and infinity by index.
+/// Refuses NaN, infinity and numbers that are too large, by index.
 pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
     match numbers.data.iter().position(|x| !is_sound(*x)) {
         None => Ok(()),
@@ -122,7 +122,7 @@ pub(super) fn finite(numbers: &Numbers, name: &str) -> PyResult<()> {
     }
 }
 
-/// Points (n, 3).
+/// Reads points (n, 3).
 pub(super) fn points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
     let numbers = floats(object, name, &[None, Some(3)])?;
     Ok(numbers
@@ -132,7 +132,7 @@ pub(super) fn points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3
         .collect())
 }
 
-/// Points (n, 3) that must be finite.
+/// Reads points (n, 3) that must be finite.
 pub(super) fn finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Vec3>> {
     let numbers = floats(object, name, &[None, Some(3)])?;
     finite(&numbers, name)?;
@@ -143,13 +143,13 @@ pub(super) fn finite_points(object: &Bound<'_, PyAny>, name: &str) -> PyResult<V
         .collect())
 }
 
-/// One vector (3,).
+/// Reads one vector (3,).
 pub(super) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec3> {
     let numbers = floats(object, name, &[Some(3)])?;
     Ok(Vec3::new(numbers.data[0], numbers.data[1], numbers.data[2]))
 }
 
-/// Finite points, one per lattice vertex.
+/// Reads finite points, one per lattice vertex.
 pub(super) fn dofs(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<Vec3>> {
     let numbers = floats(object, name, &[Some(count), Some(3)])?;
     finite(&numbers, name)?;
@@ -157,7 +157,7 @@ pub(super) fn dofs(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyRes
     Ok(numbers.data.chunks_exact(3).map(vector).collect())
 }
 
-/// Optional numbers (n,).
+/// Reads optional numbers (n,).
 pub(super) fn optional(
     object: Option<&Bound<'_, PyAny>>,
     name: &str,
@@ -167,7 +167,7 @@ pub(super) fn optional(
         .transpose()
 }
 
-/// Whole numbers of any shape; floats are refused rather than cut.
+/// Reads whole numbers of any shape; floats are refused rather than cut.
 pub(super) fn integers(object: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<i64>, Vec<usize>)> {
     let array = as_array(object, name)?;
     let kind = kind_of(&array)?;
@@ -204,8 +204,8 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Whole {
     }
 }
 
-/// Reads an argument of any type. What Python can make no number or text of, for its size or its letters, is refused like
-/// anything else that makes no sense; Python says itself what is of another type.
+/// Reads an argument of any type. A number too large or text with half a character is refused like other unusable values; for another type
+/// Python's own error is raised.
 pub(super) fn read<'a, 'py, T: FromPyObject<'a, 'py>>(
     object: &'a Bound<'py, PyAny>,
 ) -> PyResult<T> {
@@ -239,9 +239,9 @@ pub(super) fn optional_text<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<Option
     read(object)
 }
 
-/// Turns an error of reading into a sentence where Python's own speaks of its insides: a number out of range, half a character.
+/// Replaces Python's error by a sentence if that speaks of internals: a number out of range, half a character.
 fn readable(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
-    /// Letters of a text that are shown.
+    /// Largest number of letters of a text that are shown.
     const SHOWN: usize = 60;
     let py = object.py();
     if error.is_instance_of::<PyOverflowError>(py) {
@@ -257,7 +257,7 @@ fn readable(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
     error
 }
 
-/// A list: whatever can be iterated over. How long it says it is counts for nothing, for that may be a lie.
+/// A list: anything that can be iterated over. The length that it reports is not used, as it may be wrong.
 pub(super) struct List<T>(pub Vec<T>);
 
 impl<T> Default for List<T> {
@@ -270,7 +270,7 @@ impl<'a, 'py, T: FromPyObjectOwned<'py>> FromPyObject<'a, 'py> for List<T> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
-        /// Longer ones have no end, as likely as not.
+        /// Longest list that is read; longer ones are most likely endless.
         const MOST: usize = 1 << 22;
         if object.is_instance_of::<PyString>() {
             return Err(input(format!(
@@ -289,7 +289,7 @@ impl<'a, 'py, T: FromPyObjectOwned<'py>> FromPyObject<'a, 'py> for List<T> {
     }
 }
 
-/// A count by its name.
+/// Reads a count; the error names it.
 pub(super) fn whole(number: i64, name: &str) -> PyResult<usize> {
     usize::try_from(number).map_err(|_| {
         input(format!(
@@ -299,13 +299,13 @@ pub(super) fn whole(number: i64, name: &str) -> PyResult<usize> {
 }
 
 impl Whole {
-    /// As an index; what 32 bits cannot hold becomes one that is out of range.
+    /// Returns it as an index; a number beyond 32 bits becomes one that is out of range.
     pub(super) fn index(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
 }
 
-/// Triangles (t, 3). An index that u32 cannot hold becomes one that is out of range.
+/// Reads triangles (t, 3). An index beyond 32 bits becomes one that is out of range.
 pub(super) fn triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[u32; 3]>> {
     let (data, shape) = integers(object, name)?;
     if !(shape.len() == 2 && shape[1] == 3 || data.is_empty()) {
@@ -328,7 +328,7 @@ pub(super) fn triangles(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<[
         .collect())
 }
 
-/// Skin weights (n, b).
+/// Reads skin weights (n, b).
 pub(super) fn weights(
     object: &Bound<'_, PyAny>,
     name: &str,
@@ -344,12 +344,12 @@ fn matrices(data: &[f64]) -> PyResult<Pose> {
     Pose::from_matrices(&maps).map_err(IntoPy::into_py)
 }
 
-/// A pose (b, 4, 4).
+/// Reads a pose (b, 4, 4).
 pub(super) fn pose(object: &Bound<'_, PyAny>) -> PyResult<Pose> {
     matrices(&floats(object, "pose", &[None, Some(4), Some(4)])?.data)
 }
 
-/// Poses (f, b, 4, 4).
+/// Reads poses (f, b, 4, 4).
 pub(super) fn poses(object: &Bound<'_, PyAny>, bones: usize) -> PyResult<Vec<Pose>> {
     let n = floats(object, "poses", &[None, Some(bones), Some(4), Some(4)])?;
     n.data
@@ -362,24 +362,24 @@ pub(super) fn poses(object: &Bound<'_, PyAny>, bones: usize) -> PyResult<Vec<Pos
         .collect()
 }
 
-/// Points as a new array (n, 3).
+/// Returns points as a new array (n, 3).
 pub(super) fn from_points<'py>(py: Python<'py>, points: &[Vec3]) -> Bound<'py, PyArray2<f64>> {
     Array2::from_shape_fn((points.len(), 3), |(i, k)| points[i][k]).into_pyarray(py)
 }
 
-/// Indices as a new array.
+/// Returns indices as a new array.
 pub(super) fn from_indices<'py>(py: Python<'py>, v: &[u32]) -> Bound<'py, PyArray1<i32>> {
     Array1::from_iter(v.iter().map(|&i| i as i32)).into_pyarray(py)
 }
 
-/// f32 positions as a new array (n, 3).
+/// Returns f32 positions as a new array (n, 3).
 pub(super) fn from_f32(py: Python<'_>, data: Vec<f32>) -> PyResult<Bound<'_, PyArray2<f32>>> {
     let n = data.len() / 3;
     let array = Array2::from_shape_vec((n, 3), data).map_err(|e| input(e.to_string()))?;
     Ok(array.into_pyarray(py))
 }
 
-/// Frames float32[t,n,3] that `write` fills, in numpy's own memory: it asks for large pages, and says when there is none.
+/// Returns frames, float32 (t, n, 3), that `write` fills, in numpy's own memory. Numpy requests large pages and reports a lack of memory.
 pub(super) fn filled_frames<'py>(
     py: Python<'py>,
     (frames, nodes): (usize, usize),
@@ -392,7 +392,7 @@ pub(super) fn filled_frames<'py>(
     Ok(array)
 }
 
-/// f32 frames as a new array (f, n, 3).
+/// Returns f32 frames as a new array (f, n, 3).
 pub(super) fn from_frames(
     py: Python<'_>,
     shape: (usize, usize),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Material` and `thew.Body`.
+//! Bindings of `thew.Material` and `thew.Body`.
 
 use super::arrays::{
     Whole, dofs, from_indices, from_points, integer, optional, optional_real, read, real, text,
@@ -27,7 +27,10 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Isotropic flesh: young (Pa), poisson (-), density (kg/m³).
+/// Isotropic flesh.
+///
+/// Material(young=20000.0, poisson=0.4, density=1000.0): Young's modulus (Pa), Poisson's ratio, density (kg/m³). Raises InputError for
+/// impossible values.
 #[pyclass(name = "Material", module = "thew", frozen)]
 pub(super) struct PyMaterial(pub Material);
 
@@ -86,34 +89,46 @@ impl PyMaterial {
     }
 }
 
-/// From an insect to a giant, metres: other sizes are mostly another unit.
+/// Usual sizes, metres, from an insect to a giant. A size outside mostly means another unit.
 const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 
 /// Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 ///
-/// region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by
-/// distance); flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by the body's
-/// anatomy, where there are region_weights); kind: what that is told of the character, "automatic", "human", "animal", "toon",
-/// "insect" or "robot"; hard[n]: which part of the skin at each vertex is of something hard, 0 to 1, as materials tell it; softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted;
-/// stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴),
-/// twist_radius (m): [b], by default E/r² of the flesh around each bone, paint included, and half its distance to the skin; rest_includes_gravity: the modelled shape already sags; level: subdivisions for
-/// the integrals, 0 to 3.
+/// Body(surface, skeleton, lattice, material, ...):
+///
+/// - `region_weights[n,b]`: the bones whose frames each piece of flesh follows, painted on the surface. None: by distance.
+/// - `stiffness`, `density`, `poisson`: factors [n] painted on surface vertices.
+/// - `twist_stiffness` (N/m⁴), `twist_radius` (m): one per bone, [b]. By default E/r² of the flesh around each bone, paint included, and
+///   half its distance to the skin.
+/// - `rest_includes_gravity`: True if the modelled shape already sags.
+/// - `level`: subdivisions for the integrals, 0 to 3.
+/// - `basis_levels`: only 0 is built.
+/// - `flesh[n]`: painted on surface vertices, from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if there are
+///   `region_weights`; without them flesh is the same everywhere.
+/// - `softness`: a dial, 0 to 1, that overrules the material's `young`. It acts as `with_softness` of the same body unpainted, so that
+///   paint on one place leaves all others as they are.
+/// - `kind`: kind of character, "automatic", "human", "animal", "toon", "insect" or "robot". It decides which parts the anatomy lets be
+///   soft.
+/// - `hard[n]`: share of the skin at each vertex that is of something hard, 0 to 1, by its materials. The anatomy leaves such skin
+///   correspondingly less flesh.
+///
+/// Raises InputError, NotBuilt, Cancelled.
 #[pyclass(name = "Body", module = "thew", frozen)]
 pub(super) struct PyBody(pub Arc<Body>, CarriedSurfaces);
 
 impl PyBody {
-    /// A body with all that it carries.
+    /// Wraps a body with all surfaces that it carries.
     pub(super) fn carrying(surfaces: impl Into<CarriedSurfaces>) -> Self {
         let surfaces = surfaces.into();
         Self(surfaces.body().clone(), surfaces)
     }
 
-    /// The same flesh, softer or firmer: it carries what this one does.
+    /// Wraps softer or firmer flesh of this body, which carries the same surfaces.
     fn like(&self, body: Body) -> Self {
         Self::carrying(self.1.carried_by(Arc::new(body)))
     }
 
-    /// What it carries, shared with all that shows it.
+    /// Borrows the carried surfaces, shared with everything that shows them.
     pub(super) fn surfaces(&self) -> &CarriedSurfaces {
         &self.1
     }
@@ -200,7 +215,7 @@ impl PyBody {
         Ok(Self::carrying(body))
     }
 
-    /// Number of degrees of freedom, three numbers each: the lattice vertices.
+    /// Number of lattice vertices, which have three degrees of freedom each.
     #[getter]
     fn dofs(&self) -> usize {
         self.0.nodes()
@@ -212,15 +227,15 @@ impl PyBody {
         from_indices(py, &self.0.bone_vertices().collect::<Vec<_>>())
     }
 
-    /// Lattice vertices whose motion the pose prescribes, int32: `bone_vertices`, and those of loose parts that follow
-    /// their skin weights. All others are free.
+    /// Lattice vertices whose motion the pose prescribes, int32 [h]: `bone_vertices`, and those of loose parts that follow their skin
+    /// weights. All others are free.
     #[getter]
     fn held_vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let held: Vec<u32> = self.0.held_vertices().collect();
         from_indices(py, &held)
     }
 
-    /// The one bone that drives each of `bone_vertices`, int32 [j].
+    /// Bone that drives each of `bone_vertices`, int32 [j].
     #[getter]
     fn bone_of_vertex<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let bone = |v: u32| self.0.bone_of_vertex()[v as usize];
@@ -228,7 +243,7 @@ impl PyBody {
         from_indices(py, &bones)
     }
 
-    /// Which bones each lattice vertex follows, float64 [k,b], rows summing to one.
+    /// Weights of the bones that each lattice vertex follows, float64 [k,b]; rows sum to one.
     #[getter]
     fn region_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let w = self.0.region_weights();
@@ -241,17 +256,17 @@ impl PyBody {
         Ok(dense.into_pyarray(py))
     }
 
-    /// How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
-    /// beyond a few hundredths lively clips need stiffer flesh.
+    /// Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
+    /// hundredths lively clips need stiffer flesh.
     fn softness(&self, py: Python<'_>) -> PyResult<f64> {
         detached(py, || {
             crate::dynamics::softness(&self.0).map_err(IntoPy::into_py)
         })
     }
 
-    /// The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g sideways
-    /// moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that, but by less than half
-    /// of how thick its trunk is. Raises InputError.
+    /// Returns the same body, as soft as a dial says, 0 (firm) to 1 (soft), whatever its size. In the middle one g sideways moves its
+    /// softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that. The motion stays below half of the
+    /// thickness of its trunk. Raises InputError.
     fn with_softness(
         &self,
         py: Python<'_>,
@@ -263,7 +278,7 @@ impl PyBody {
         Ok(self.like(body))
     }
 
-    /// The map of flesh at the surface's vertices, float64 [n]: 0 the skin as it is, 1 as soft as it gets.
+    /// Map of flesh at the surface's vertices, float64 [n]: 0 is the skin as it is, 1 as soft as it gets.
     #[getter]
     fn flesh<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let n = self.0.surface().vertices().len();
@@ -271,9 +286,10 @@ impl PyBody {
         map.unwrap_or_else(|| vec![1.0; n]).into_pyarray(py)
     }
 
-    /// Where parts of the body are, found by shape and rig alone: name -> (patches float64 [k,4], share float64 [n]). A patch is a
-    /// centre and a radius, metres, two of them where there are two; share is how much each vertex of the surface belongs to
-    /// the part, 0 to 1. Names: "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; what cannot be told is
+    /// Returns the parts of the body found by shape and rig alone: name -> (patches float64 [k,4], share float64 [n]).
+    ///
+    /// A patch is a centre and a radius, metres; a paired part has two. `share` is how much each vertex of the surface belongs to the part,
+    /// 0 to 1. Names are "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; parts that cannot be recognised are
     /// missing.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = detached(py, || Ok(self.0.anatomy().parts()))?;
@@ -292,9 +308,9 @@ impl PyBody {
         Ok(dict)
     }
 
-    /// Thickness of the flesh at the surface's vertices, float64 [n], metres: the distance at rest to the bones that carry
-    /// the vertex, past the ends of last bones too, smoothed over the skin. Infinite where no bone does, and everywhere on
-    /// a body that was made without region_weights.
+    /// Thickness of the flesh at the surface's vertices, float64 [n], metres: the distance at rest to the bones that carry the vertex, past
+    /// the ends of last bones too, smoothed over the skin. It is infinite where no bone carries the vertex, and everywhere on a body that
+    /// was made without `region_weights`.
     #[getter]
     fn thickness<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let n = self.0.surface().vertices().len();
@@ -303,7 +319,7 @@ impl PyBody {
             .into_pyarray(py)
     }
 
-    /// The same body of flesh that is stiffer by a factor.
+    /// Returns the same body with flesh that is stiffer by `factor`.
     fn stiffened(
         &self,
         py: Python<'_>,
@@ -313,25 +329,25 @@ impl PyBody {
         Ok(self.like(body))
     }
 
-    /// The body's own surface.
+    /// Surface of the body itself.
     #[getter]
     fn surface(&self) -> PySurface {
         PySurface(self.0.surface().clone())
     }
 
-    /// The skeleton that moves it.
+    /// Skeleton that moves the body.
     #[getter]
     fn skeleton(&self) -> PySkeleton {
         PySkeleton(self.0.skeleton().clone())
     }
 
-    /// The lattice around both.
+    /// Lattice around surface and skeleton.
     #[getter]
     fn lattice(&self) -> PyLattice {
         PyLattice(self.0.lattice().clone())
     }
 
-    /// The material before paint.
+    /// Material before paint.
     #[getter]
     fn material(&self) -> PyMaterial {
         PyMaterial(self.0.material())
@@ -343,7 +359,7 @@ impl PyBody {
         self.0.volume()
     }
 
-    /// Parts with flesh that no bone holds, one sentence each: they follow one bone rigidly, or their skin weights.
+    /// Parts with flesh that no bone holds, one sentence each. They follow one bone rigidly, or their skin weights.
     #[getter]
     fn loose_parts(&self) -> Vec<String> {
         self.0
@@ -353,20 +369,23 @@ impl PyBody {
             .collect()
     }
 
-    /// Mass matrix, kg, 3·dofs square, xyz interleaved -> (data, indices, indptr) for scipy.sparse.csr_matrix.
+    /// Returns the mass matrix, kg, 3·dofs square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
+    /// are included [capell2002, §3.3].
     fn mass<'py>(&self, py: Python<'py>) -> PyResult<Csr<'py>> {
         scipy(py, detached(py, || Ok(self.0.mass()))?)
     }
 
-    /// Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr); with the
-    /// twist's Hessian when asked for.
+    /// Returns the stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
+    /// twist energy.
     #[pyo3(signature = (twist=false))]
     fn stiffness<'py>(&self, py: Python<'py>, twist: bool) -> PyResult<Csr<'py>> {
         scipy(py, detached(py, || Ok(self.0.stiffness(twist)))?)
     }
 
-    /// Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk"
-    /// (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back).
+    /// Returns the elastic energy (J) at displacements `q[dofs,3]` (m) from rest, without twist and gravity.
+    ///
+    /// Models are "linear", "stvk" (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back) and "yeoh" (the
+    /// same, stiffening with stretch). Raises NotBuilt for others.
     #[pyo3(signature = (q, model="stvk"))]
     fn energy(
         &self,
@@ -376,7 +395,7 @@ impl PyBody {
         elasticity::energy(self.0.elements(), q, model)
     }
 
-    /// Derivative of `energy` with respect to q, N, float64 [dofs,3].
+    /// Returns the derivative of `energy` with respect to `q`, N, float64 [dofs,3].
     #[pyo3(signature = (q, model="stvk"))]
     fn gradient<'py>(
         &self,
@@ -388,7 +407,7 @@ impl PyBody {
         Ok(from_points(py, &forces))
     }
 
-    /// Hessian of `energy`, N/m, 3·dofs square, xyz interleaved -> (data, indices, indptr).
+    /// Returns the Hessian of `energy`, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr).
     #[pyo3(signature = (q, model="stvk"))]
     fn hessian<'py>(
         &self,
@@ -399,15 +418,17 @@ impl PyBody {
         scipy(py, elasticity::hessian(self.0.elements(), q, model)?)
     }
 
-    /// Makes the body carry another surface (clothes, eyes) -> its id for `positions`.
+    /// Makes the body carry another surface (clothes, eyes) and returns its id for `positions`. A `max_offset` limits its motion around a
+    /// skin blended with the weights of the lattice around it.
     fn embed_surface(&self, py: Python<'_>, surface: &PySurface) -> PyResult<usize> {
         detached(py, || Ok(self.1.carry(&surface.0).number()))
     }
 
-    /// A surface (None: the body's own) at displacements q[dofs,3] -> float32 [n,3]. With a pose[b,4,4] it is as
-    /// `Simulation` and `simulate` show the default method there: by how much flesh there is, and within max_offset, a part
-    /// of the body's size.
-    /// elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`.
+    /// Returns a surface (None: the body's own) at displacements `q[dofs,3]` (m), float32 [n,3], metres.
+    ///
+    /// With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
+    /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`. `reach`
+    /// is the former name of `max_offset`.
     #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None, *, reach=None))]
     #[allow(clippy::too_many_arguments)]
     fn shown<'py>(
@@ -471,20 +492,21 @@ impl PyBody {
         )
     }
 
-    /// Number of inverted cells with the lattice vertices at positions[dofs,3].
+    /// Returns the number of inverted cells with the lattice vertices at `positions[dofs,3]`.
     fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
         let positions = dofs(positions, "positions", self.0.nodes())?;
         detached(py, || Ok(self.0.inverted_cells(&positions)))
     }
 
-    /// Writes the body to a file: versioned, checksummed. Raises StorageError.
+    /// Writes the body to a file: versioned, checksummed, whole or not at all. Raises StorageError.
     fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         detached(py, || {
             store::save(&path, KIND, &self.1).map_err(IntoPy::into_py)
         })
     }
 
-    /// Reads a body that `save` wrote. Raises StorageError.
+    /// Reads a body that `save` wrote. Raises StorageError for a file that is not Thew's, of another version, damaged or refused by the
+    /// disk.
     #[staticmethod]
     fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
         let surfaces = detached(py, || {
@@ -510,10 +532,10 @@ impl PyBody {
     }
 }
 
-/// What the file says it is.
+/// Kind in the header of a body's file.
 const KIND: &str = "body";
 
-/// The kind of character that a name means.
+/// Returns the kind of character of a name.
 fn kind_named(name: &str) -> PyResult<Kind> {
     Kind::named(name).ok_or_else(|| {
         let names = Kind::ALL

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Clip`.
+//! Bindings of `thew.Clip`.
 
 use super::arrays::{Whole, floats, from_frames, from_points, integer, no_array, poses, read};
 use super::body::PyBody;
@@ -25,7 +25,7 @@ use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The rigs of a list; what is none is refused by index.
+/// Reads a list of rigs; an item of another type is refused by its index.
 pub(super) fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
     let rig = |(i, rig): (usize, Bound<'_, PyAny>)| match rig.cast::<PyRig>() {
         Ok(rig) => Ok(rig.get().0.clone()),
@@ -34,7 +34,7 @@ pub(super) fn rigs(list: Vec<Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Rig>>> {
     list.into_iter().enumerate().map(rig).collect()
 }
 
-/// controls[f,r], by frames.
+/// Reads `controls[f,r]`, a row for each frame.
 pub(super) fn controls(
     given: Option<&Bound<'_, PyAny>>,
     frames: usize,
@@ -51,7 +51,7 @@ pub(super) fn controls(
     Ok(read.transpose()?.map(|c| c.data))
 }
 
-/// The rigs' forces at frames of a clip; none without rigs.
+/// Returns the forces of rigs at the frames of a clip; `None` without rigs.
 fn led(
     py: Python<'_>,
     body: &Arc<Body>,
@@ -84,13 +84,13 @@ impl PyClip {
     }
 }
 
-/// A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
-/// thread. `numpy.asarray(clip)` is float32 [f,n,3].
+/// A simulated clip: the kept states of a run of frames, any of which can be shown in any order, from any thread. `numpy.asarray(clip)` is
+/// float32 [f,n,3].
 #[pyclass(name = "Clip", module = "thew", frozen)]
 pub(super) struct PyClip {
     clip: Arc<Clip>,
     rigs: Vec<Arc<Rig>>,
-    /// About the rigs.
+    /// Warnings about the rigs.
     warnings: Vec<String>,
 }
 
@@ -107,7 +107,7 @@ impl PyClip {
         &self.clip
     }
 
-    /// Poses that follow, and the forces of its rigs at them.
+    /// Returns the poses that follow, and the forces of its rigs at them.
     pub(super) fn motion(
         &self,
         py: Python<'_>,
@@ -119,7 +119,7 @@ impl PyClip {
         Ok((poses, led))
     }
 
-    /// An array of what the clip tells of a surface, without the interpreter's lock.
+    /// Returns an array of what the clip shows of a surface, computed without the interpreter's lock.
     fn shown<'py>(
         &self,
         py: Python<'py>,
@@ -140,8 +140,8 @@ impl PyClip {
 
 #[pymethods]
 impl PyClip {
-    /// Positions of the vertices of a carried surface (None: the body's own) at a frame, float32 [n,3], metres, world axes;
-    /// before the first and after the last frame those frames hold. to, onto: as of `offsets`.
+    /// Returns the positions of the vertices of a carried surface (None: the body's own) at a frame, float32 [n,3], metres, world axes.
+    /// Frames before the first and after the last show these. `to` and `onto` are as in `offsets`.
     #[pyo3(signature = (frame, surface=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
@@ -157,11 +157,15 @@ impl PyClip {
         })
     }
 
-    /// What the flesh adds to the artist's own skin at a frame, float32 [n,3], world axes, metres: the skin, however it was made,
-    /// plus this is what is shown.
+    /// Returns the offsets that the flesh adds to the artist's own skin at a frame, float32 [n,3], metres, world axes. The skin, however it
+    /// was made, plus the offsets is the shown surface.
     ///
-    /// to[4,4]: into another space, an affine map of the world's metres that may flatten or mirror; vectors take its linear
-    /// part (None: the world's metres). onto: a C-contiguous float32[n,3] to which the result is added, and which is given back.
+    /// - `to[4,4]`: map into another space, an affine map of the world's metres that may flatten or mirror. Positions take all of it,
+    ///   vectors its linear part. None: the world's metres.
+    /// - `onto[n,3]`: array to which the result is added, and which is returned. None: a new one.
+    ///
+    /// Raises InputError for a map that is not affine, not finite or beyond 1e12, and for an array that is not float32, C-contiguous and of
+    /// that shape.
     #[pyo3(signature = (frame, surface=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,
@@ -177,8 +181,8 @@ impl PyClip {
         })
     }
 
-    /// How fast what `positions` shows moves at a frame, float32 [n,3], m/s, world axes: from the frame before to the one after,
-    /// at the ends from or to the end itself. to, onto: as of `offsets`.
+    /// Returns the velocities of the positions that `positions` shows at a frame, float32 [n,3], m/s, world axes. They are differences
+    /// between the frame before and the one after, at the ends to or from the end itself. `to` and `onto` are as in `offsets`.
     #[pyo3(signature = (frame, surface=None, to=None, onto=None))]
     fn velocities<'py>(
         &self,
@@ -194,7 +198,7 @@ impl PyClip {
         })
     }
 
-    /// Positions of the lattice vertices at a frame, float64 [dofs,3].
+    /// Returns the positions of the lattice vertices at a frame, float64 [dofs,3], metres.
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
@@ -235,10 +239,13 @@ impl PyClip {
         }
     }
 
-    /// Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
-    /// go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses (None:
-    /// each at its last sample). restart: the flesh begins anew there, as a clip of its own, after a cut; nothing is made again then. Cyclic clips cannot be extended, those of a scene by
-    /// `extend_scene`.
+    /// Extends the clip by `poses[f,b,4,4]` after the last frame. That frame is made again, as the bones' way from there is now known: a
+    /// clip made in parts equals the clip made at once.
+    ///
+    /// - `controls[f,r]`: controls of the clip's rigs at those poses. None: each at its last sample.
+    /// - `restart`: True begins the flesh anew there, as a clip of its own, after a cut; nothing is made again then.
+    ///
+    /// Cyclic clips cannot be extended, those of a scene by `extend_scene`.
     #[pyo3(signature = (poses, controls=None, progress=None, restart=false))]
     fn extend(
         &self,
@@ -257,13 +264,14 @@ impl PyClip {
         })
     }
 
-    /// Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. Raises StorageError.
+    /// Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. It takes about 24 bytes per
+    /// lattice vertex and 64 per bone of every frame, in addition to the body. Raises StorageError.
     fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         detached(py, || self.clip.save(&path).map_err(IntoPy::into_py))
     }
 
-    /// Reads a clip that `save` wrote: it shows and goes on as that one did, without being simulated again. Raises
-    /// StorageError: no Thew file, another version or kind, damaged, refused.
+    /// Reads a clip that `save` wrote. It shows every frame and goes on with the same bits as the saved one, without being simulated again.
+    /// Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by the disk.
     #[staticmethod]
     fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
         detached(py, || {
@@ -278,33 +286,32 @@ impl PyClip {
         })
     }
 
-    /// The body that moves.
+    /// Body that moves.
     #[getter]
     fn body(&self) -> PyBody {
         PyBody::carrying(self.clip.surfaces().clone())
     }
 
-    /// What the bodies are called that `contacts` count, by their numbers; those of its scene, or its own alone. Empty where nobody named
-    /// them.
+    /// Names of the bodies that `contacts` count, by their numbers: those of its scene, or its own alone. Empty if they have no names.
     #[getter]
     fn body_names(&self) -> Vec<String> {
         self.clip.body_names().to_vec()
     }
 
-    /// Which of them it is of.
+    /// Index of the clip's own body in `body_names`.
     #[getter]
     fn body_index(&self) -> usize {
         self.clip.body_index()
     }
 
-    /// Texts that travel with the clip, by name: those of its shot.
+    /// Texts that travel with the clip, by name: those of its `Shot`.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         notes(py, self.clip.texts())
     }
 
-    /// What touches at a frame; nothing in clips without contact. Of the method 'modal' what was parted on the surface, without
-    /// forces.
+    /// Returns the contacts at a frame; empty in clips without contact. With the method "modal" these are the overlaps parted on the
+    /// surface, without forces.
     fn contacts(
         &self,
         py: Python<'_>,
@@ -316,14 +323,14 @@ impl PyClip {
         })
     }
 
-    /// What contact cannot part in the clip, a sentence each for a person to read: which bones lie in what, or fold what they alone hold,
-    /// and in which frames, counted from 0. Nothing in clips without contact.
+    /// Returns what contact cannot part in the clip, one sentence each, to be read: which bones lie in what, or fold flesh that they alone
+    /// hold, and in which frames, counted from 0. Empty in clips without contact.
     fn contact_notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         detached(py, || Ok(self.clip.contact_notes()))
     }
 
-    /// Bones that lie in other flesh or in colliders at a frame, which contact moves out of nothing: a bone, what it lies in (as
-    /// `Contacts.others`), the bone there (0 of colliders), how deep (m).
+    /// Returns the bones that lie in other flesh or in colliders at a frame, from which contact cannot move them. Each is (bone, index of
+    /// the other as in `Contacts.others`, bone there (0 of colliders), depth in metres).
     fn buried_bones(
         &self,
         #[pyo3(from_py_with = integer)] frame: i64,
@@ -333,8 +340,8 @@ impl PyClip {
         all.map(|b| (b.bone, b.other, b.partner, b.depth)).collect()
     }
 
-    /// How much more of the joints' elastic shape is shown at a frame where the skin lies in itself, of each lattice vertex, 0 to 1,
-    /// float32 [dofs].
+    /// Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [dofs]. It
+    /// has one number from 0 to 1 per lattice vertex.
     fn folds<'py>(
         &self,
         py: Python<'py>,
@@ -345,7 +352,7 @@ impl PyClip {
         folds.unwrap_or_else(none).into_pyarray(py)
     }
 
-    /// Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f].
+    /// Number of cells near inversion in each frame whose vertices all hang on bones, int32 [f]. Contact cannot help them.
     #[getter]
     fn held_cells<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let frames = 0..self.clip.len() as i64;
@@ -364,8 +371,8 @@ impl PyClip {
             .into_pyarray(py)
     }
 
-    /// Number of cells that the bones alone invert in each frame, int32 [f], which nothing that the flesh does undoes; None with
-    /// methods that do not part sway from what the bones do.
+    /// Number of cells that the bones alone invert in each frame, int32 [f]. No motion of the flesh undoes them. None with methods that do
+    /// not part sway from the motion of the bones.
     #[getter]
     fn folded_cells<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<i32>>> {
         let counts = self.clip.folded_cells()?;
@@ -373,8 +380,8 @@ impl PyClip {
         Some(counts.into_pyarray(py))
     }
 
-    /// Number of steps in each frame, of the method "hyperelastic", that ended short of their tolerance, int32 [f]: the flesh went on
-    /// from the best point that was found.
+    /// Number of steps of the method "hyperelastic" in each frame that ended short of their tolerance, int32 [f]. The flesh went on from
+    /// the best point found.
     #[getter]
     fn unconverged_steps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let counts = self.clip.unconverged_steps();
@@ -382,8 +389,7 @@ impl PyClip {
         counts.into_pyarray(py)
     }
 
-    /// How far the flesh is from its skin before `max_offset` limits it: the largest distance in each frame as a part of
-    /// the body's size, float32 [f].
+    /// Largest distance of the flesh from its skin in each frame before `max_offset` limits it, as a part of the body's size, float32 [f].
     #[getter]
     fn max_skin_deviations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
         let farthest = detached(py, || {
@@ -399,7 +405,7 @@ impl PyClip {
         self.max_skin_deviations(py)
     }
 
-    /// Amplitudes of the method 'modal', float64 [f,m]; None with other methods.
+    /// Amplitudes of the method "modal", float64 [f,m]; None with other methods.
     #[getter]
     fn amplitudes<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray2<f64>>> {
         let m = self.clip.modes()?.len();
@@ -410,13 +416,13 @@ impl PyClip {
         Some(Array2::from_shape_fn((rows.len(), m), |(f, i)| rows[f][i]).into_pyarray(py))
     }
 
-    /// Where the method 'modal' shows the body's own surface: "CPU, 2 threads", "GPU NAME"; None with other methods.
+    /// Engine on which the method "modal" shows the body's own surface: "CPU, 2 threads", "GPU NAME"; None with other methods.
     #[getter]
     fn engine(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.shown_by(py, |d| d.engine())
     }
 
-    /// What each engine that was tried was measured to cost, line by line.
+    /// Measured cost of each engine that was tried, line by line.
     #[getter]
     fn engine_report(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let lines = self.shown_by(py, |d| {
@@ -425,14 +431,14 @@ impl PyClip {
         Ok(lines.unwrap_or_default())
     }
 
-    /// What a person should know: rigs that push nothing, requests about the engine that could not be met.
+    /// Warnings: rigs that push nothing, requests about the engine that could not be met.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let shown = self.shown_by(py, |d| d.warnings())?.unwrap_or_default();
         Ok([self.warnings.clone(), shown].concat())
     }
 
-    /// Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None.
+    /// Largest distance of a lattice vertex between the end of a cycle and its beginning, metres; None for other clips.
     #[getter]
     fn loop_gap(&self) -> Option<f64> {
         self.clip.loop_gap()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Collider`.
+//! Bindings of `thew.Collider`.
 
 use super::arrays::{List, finite, floats, optional_real, real, vector};
 use super::contact::PyContact;
@@ -12,10 +12,18 @@ use nalgebra::Matrix4;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Something that flesh collides with: a mesh, still, carried by motion[f,4,4] (maps of its vertices) or deforming,
-/// motion[f,n,3] (m), one entry per pose, the last for good. Which way its triangles face does not matter: what encloses something is
-/// solid, other triangles are sheets, which flesh touches on the side where it is. friction: Coulomb's coefficient, of which and
-/// the flesh's the geometric mean counts (None: the flesh's); thickness (m): kept besides the flesh's own. Raises InputError.
+/// An object that flesh collides with: a mesh, or a `plane`.
+///
+/// Collider(surface, motion=None, friction=None, thickness=0.0):
+///
+/// - `surface`: the mesh. The facing of its triangles does not matter: what encloses a volume is solid; other triangles are sheets, which
+///   flesh touches on the side where it is.
+/// - `motion`: `[f,4,4]`, maps that carry its vertices, or `[f,n,3]` (m), positions of a deforming mesh. There is one entry per pose; the
+///   last one stays for good. None: the mesh is still.
+/// - `friction`: Coulomb's coefficient; the geometric mean with the flesh's counts. None: the flesh's.
+/// - `thickness`: distance kept in addition to the flesh's own, metres.
+///
+/// Raises InputError.
 #[pyclass(name = "Collider", module = "thew", frozen)]
 pub(super) struct PyCollider(pub Arc<Collider>);
 
@@ -38,7 +46,7 @@ impl PyCollider {
         })
     }
 
-    /// A plane through point[3] (m), solid on the side that normal[3], of any length, points away from.
+    /// Builds a plane through `point[3]` (m), solid on the side that `normal[3]`, of any length, points away from. Raises InputError.
     #[staticmethod]
     #[pyo3(signature = (point, normal, friction=None, thickness=0.0))]
     fn plane(
@@ -52,25 +60,25 @@ impl PyCollider {
         made.map(|c| Self(Arc::new(c))).map_err(IntoPy::into_py)
     }
 
-    /// The mesh; None of a plane.
+    /// Mesh of the collider; None for a plane.
     #[getter]
     fn surface(&self) -> Option<PySurface> {
         self.0.surface().map(|s| PySurface(s.clone()))
     }
 
-    /// Coulomb's coefficient; None: that of the flesh.
+    /// Coulomb's coefficient of friction; None: that of the flesh.
     #[getter]
     fn friction(&self) -> Option<f64> {
         self.0.friction()
     }
 
-    /// What is kept besides the thickness of the flesh, metres.
+    /// Distance kept in addition to the thickness of the flesh, metres.
     #[getter]
     fn thickness(&self) -> f64 {
         self.0.thickness()
     }
 
-    /// Entries of its motion; None: it is still.
+    /// Number of entries of its motion; None: it is still.
     #[getter]
     fn entries(&self) -> Option<usize> {
         self.0.entries()
@@ -121,7 +129,7 @@ fn motion(object: &Bound<'_, PyAny>) -> PyResult<ColliderMotion> {
     }
 }
 
-/// The colliders of a list; what is none is refused by index.
+/// Reads a list of colliders; an item of another type is refused by its index.
 pub(super) fn list(colliders: Option<List<Bound<'_, PyAny>>>) -> PyResult<Vec<Arc<Collider>>> {
     let list = colliders.map_or_else(Vec::new, |list| list.0);
     let collider = |(i, c): (usize, Bound<'_, PyAny>)| match c.cast::<PyCollider>() {
@@ -131,7 +139,7 @@ pub(super) fn list(colliders: Option<List<Bound<'_, PyAny>>>) -> PyResult<Vec<Ar
     list.into_iter().enumerate().map(collider).collect()
 }
 
-/// What is asked of contact: with colliders alone the flesh touches these and passes through itself.
+/// Returns the contact settings of a call. Colliders without a `Contact` mean that flesh touches these and passes through itself.
 pub(super) fn asked(
     contact: Option<&PyContact>,
     colliders: Option<List<Bound<'_, PyAny>>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Composite`, `thew.composite`.
+//! Bindings of `thew.Composite` and `thew.composite`.
 
 use super::arrays::filled_frames;
 use super::errors::{IntoPy, detached, input};
@@ -17,8 +17,8 @@ pub(super) struct PyComposite {
     nodes: usize,
 }
 
-/// Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each. What is
-/// changed in a motion later shows. Raises InputError naming the segment that does not follow in time or in shape.
+/// Joins motions of one body, each beginning when the one before ends, with other fixed parts and velocities in each. Later changes of a
+/// motion show in the composite. Raises InputError naming the segment that does not follow in time or in shape.
 #[pyfunction]
 pub(super) fn composite(py: Python<'_>, motions: &Bound<'_, PyAny>) -> PyResult<PyComposite> {
     let mut segments = Vec::new();
@@ -65,7 +65,7 @@ impl PyComposite {
 
 #[pymethods]
 impl PyComposite {
-    /// The motion at times t -> float32 [len(t),n,3]; where two segments meet the later one shows.
+    /// Returns the motion at times `t`, float32 [t,n,3]. At a time where two segments meet the later one shows.
     fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
         filled_frames(t.py(), (times.len(), self.nodes), |out| {
@@ -73,7 +73,7 @@ impl PyComposite {
         })
     }
 
-    /// Cubic splines through the same keyframes -> float32 [len(t),n,3].
+    /// Returns cubic splines through the same keyframes at times `t`, float32 [t,n,3].
     fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
         filled_frames(t.py(), (times.len(), self.nodes), |out| {
@@ -81,7 +81,7 @@ impl PyComposite {
         })
     }
 
-    /// When segments begin, and when the last ends, float64 [s+1].
+    /// Times at which segments begin, and the end of the last one, float64 [s+1], s.
     #[getter]
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self

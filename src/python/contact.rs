@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Contact`, and what is reported of contacts.
+//! Bindings of `thew.Contact` and of the contacts that are reported.
 
 use super::arrays::{floats, from_points, real, text};
 use super::errors::{IntoPy, input};
@@ -9,11 +9,22 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance, how far
-/// contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, 0 touches
-/// nothing, or a mask; None: all may touch. response: "complementarity", or for comparison "creases" [capell2006, §3.4] as printed and
-/// "released_creases", which begin at `Simulation.find_crease_seeds`. With the method 'modal' what overlaps is parted on the surface
-/// that is shown, without forces: friction and compliance mean nothing then. Raises InputError.
+/// Settings of the contact of flesh with itself and with others.
+///
+/// Contact(self_contact=True, thickness=0.0, friction=0.3, regions=None, compliance=0.03, response="complementarity"):
+///
+/// - `self_contact`: True if a body touches itself.
+/// - `thickness`: distance kept between skins, metres.
+/// - `friction`: Coulomb's coefficient.
+/// - `regions[n]`: one number per vertex of the mesh, of which 0 touches nothing, or a mask, True where skin may touch. None: all may
+///   touch.
+/// - `compliance`: how far contacts give, as a part of what the flesh itself gives there.
+/// - `response`: "complementarity" (contacts push and never pull). For comparison also "creases" [capell2006, §3.4] as printed, and
+///   "released_creases" without its pulling forces; both begin at `Simulation.find_crease_seeds` and ignore thickness, friction and
+///   compliance.
+///
+/// With the method "modal" overlaps are parted on the shown surface, frame by frame, without forces; friction and compliance mean nothing
+/// then. Raises InputError.
 #[pyclass(name = "Contact", module = "thew", frozen)]
 pub(super) struct PyContact(pub Contact);
 
@@ -47,31 +58,31 @@ impl PyContact {
         }))
     }
 
-    /// Whether a body touches itself.
+    /// True if a body touches itself.
     #[getter]
     fn self_contact(&self) -> bool {
         self.0.options.self_contact
     }
 
-    /// What is kept between skins, metres.
+    /// Distance kept between skins, metres.
     #[getter]
     fn thickness(&self) -> f64 {
         self.0.options.thickness
     }
 
-    /// Coulomb's coefficient.
+    /// Coulomb's coefficient of friction.
     #[getter]
     fn friction(&self) -> f64 {
         self.0.options.friction
     }
 
-    /// How far contacts give.
+    /// Give of contacts, as a part of what the flesh itself gives there.
     #[getter]
     fn compliance(&self) -> f64 {
         self.0.options.compliance
     }
 
-    /// What keeps flesh from passing through itself.
+    /// Method that keeps flesh from passing through itself: "complementarity", "creases" or "released_creases".
     #[getter]
     fn response(&self) -> &'static str {
         self.0.options.response.name()
@@ -85,7 +96,7 @@ impl PyContact {
         me
     }
 
-    /// Arguments of the constructor.
+    /// Returns the arguments of the constructor.
     #[allow(clippy::type_complexity)]
     fn __getnewargs__<'py>(
         &self,
@@ -121,7 +132,7 @@ impl PyContact {
     }
 }
 
-/// One number per vertex, or whether it may touch: a mask.
+/// Reads one number per vertex, or a mask of the vertices that may touch.
 fn regions(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     let numbers = floats(
         given,
@@ -139,9 +150,10 @@ fn regions(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
     })
 }
 
-/// What touches at one instant: points[c,3], normals[c,3] (outward of what is touched), gaps[c] (m, negative: overlap),
-/// forces[c,3] (N, on bodies[c] at vertices[c]), what is touched others[c] (bodies, after them
-/// colliders) and its vertices partners[c]; held[c]: bones alone hold both sides, which no force parts.
+/// Contacts at one instant; `len()` is their number c.
+///
+/// Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `others[c]` near its vertex
+/// `partners[c]`.
 #[pyclass(name = "Contacts", module = "thew", frozen)]
 pub(super) struct PyContacts(pub Arc<[ContactPoint]>);
 
@@ -171,56 +183,56 @@ impl PyContacts {
         self.0.len()
     }
 
-    /// Where, metres, world axes.
+    /// Points of contact, float64 [c,3], metres, world axes.
     #[getter]
     fn points<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         self.vectors(py, |c| c.point)
     }
 
-    /// Outward normals of what is touched.
+    /// Outward normals of the touched skins and colliders, float64 [c,3].
     #[getter]
     fn normals<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         self.vectors(py, |c| c.normal)
     }
 
-    /// Metres; negative: overlap.
+    /// Gaps, float64 [c], metres; negative: overlap.
     #[getter]
     fn gaps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         let gaps: Vec<f64> = self.0.iter().map(|c| c.gap).collect();
         gaps.into_pyarray(py)
     }
 
-    /// N, on the vertices.
+    /// Forces on the vertices that touch, float64 [c,3], N.
     #[getter]
     fn forces<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         self.vectors(py, |c| c.force)
     }
 
-    /// Bodies whose vertices touch.
+    /// Bodies whose vertices touch, int32 [c].
     #[getter]
     fn bodies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.indices(py, |c| c.body)
     }
 
-    /// Vertices that touch.
+    /// Vertices that touch, int32 [c].
     #[getter]
     fn vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.indices(py, |c| c.vertex)
     }
 
-    /// Bodies that are touched.
+    /// Bodies that are touched, int32 [c]; colliders are counted after them.
     #[getter]
     fn others<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.indices(py, |c| c.other)
     }
 
-    /// Vertices near which they are touched.
+    /// Vertices near which `others` are touched, int32 [c].
     #[getter]
     fn partners<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.indices(py, |c| c.partner)
     }
 
-    /// Whether bones alone hold both sides, or what touches a collider, so that no force parts them.
+    /// Contacts that no force parts, bool [c]: bones alone hold both sides, or the side that touches a collider.
     #[getter]
     fn held<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         let held: Vec<bool> = self.0.iter().map(|c| c.held).collect();
@@ -232,7 +244,7 @@ impl PyContacts {
         format!(
             "<thew.Contacts: {} points, deepest {:.2} mm>",
             self.0.len(),
-            // Never −0.
+            // The subtraction never gives −0.
             0.0 - 1e3 * deepest
         )
     }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Sparse matrices on their way to scipy.
+//! Conversion of sparse matrices for scipy.
 
 use super::errors::input;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use sprs::CsMatI;
 
-/// `(data, indices, indptr)` of `scipy.sparse.csr_array`.
+/// Arrays `(data, indices, indptr)` of `scipy.sparse.csr_array`.
 pub(super) type Csr<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<i32>>,
     Bound<'py, PyArray1<i32>>,
 );
 
-/// The arrays of a matrix in compressed rows; its numbers are handed over, not copied.
+/// Returns the arrays of a matrix in compressed rows; its numbers are moved, not copied.
 pub(super) fn scipy(py: Python<'_>, matrix: CsMatI<f64, u32>) -> PyResult<Csr<'_>> {
     let (starts, columns, data) = matrix.into_raw_storage();
     Ok((

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Deformer` and `thew.gpu_adapters`.
+//! Bindings of `thew.Deformer` and `thew.gpu_adapters`.
 
 use super::arrays::{self, optional_real, optional_text, text, weights};
 use super::errors::{IntoPy, detached, input, warn};
@@ -16,12 +16,17 @@ use std::sync::Arc;
 
 /// A surface under amplitudes, in real time: `u = R̃(Ψq) Φq` for each vertex [choi2003, §4.2].
 ///
-/// Deformer(modes, surface | points[n,3]): the vertices are embedded in the body's nodes. form: "vertex" warps each vertex
-/// (six numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
-/// quickest), "cpu", "gpu" (device: a part of its name or its number in `gpu_adapters`); a device that cannot be used is
-/// replaced by the processor with one warning. precision: of the stored modes, "f32" or "f16". On a Body: skin_weights[n,b]
-/// (None: the body's own), max_offset: the farthest that `positions` shows flesh from its skin, as a part of the body's
-/// size.
+/// Deformer(modes, surface | points, form="vertex", engine="auto", precision="f32", device=None, skin_weights=None, max_offset=None):
+///
+/// - `surface` or `points[n,3]`: the vertices, embedded in the body's nodes.
+/// - `form`: "vertex" warps each vertex, reading six numbers a mode for it; "embedded" warps the nodes that carry it.
+/// - `engine`: "auto" (the one measured to be quickest), "cpu" or "gpu". A device that cannot be used is replaced by the processor with one
+///   warning.
+/// - `precision`: of the stored modes, "f32" or "f16".
+/// - `device`: a part of the graphics device's name, or its number in `gpu_adapters`.
+/// - `skin_weights[n,b]`: weights of the vertices, on a Body only. None: the body's own.
+/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size, on a Body only. `reach`
+///   is its former name.
 #[pyclass(name = "Deformer", module = "thew", frozen)]
 pub(super) struct PyDeformer {
     deformer: Deformer,
@@ -95,7 +100,7 @@ impl PyDeformer {
         Ok(made)
     }
 
-    /// Displacements at amplitudes[m], float32 [n,3], metres, in rest axes; to, onto: as of `Clip.offsets`.
+    /// Returns the displacements at `amplitudes[m]`, float32 [n,3], metres, in rest axes. `to` and `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, to=None, onto=None))]
     fn displacements<'py>(
         &self,
@@ -108,8 +113,8 @@ impl PyDeformer {
         self.shown(py, amplitudes, None, asked, |_| Shown::Displacements)
     }
 
-    /// Positions at amplitudes[m], float32 [n,3], metres, world axes: at rest, or on a Body under pose[b,4,4]; to, onto: as of
-    /// `Clip.offsets`.
+    /// Returns the positions at `amplitudes[m]`, float32 [n,3], metres, world axes: at rest, or on a Body under `pose[b,4,4]`. `to` and
+    /// `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
@@ -125,8 +130,8 @@ impl PyDeformer {
         })
     }
 
-    /// What amplitudes[m] add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude, at rest or
-    /// on a Body under pose[b,4,4]; to, onto: as of `Clip.offsets`.
+    /// Returns the offsets that `amplitudes[m]` add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude,
+    /// at rest or on a Body under `pose[b,4,4]`. `to` and `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (amplitudes, pose=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,
@@ -142,26 +147,26 @@ impl PyDeformer {
         })
     }
 
-    /// Where it runs now: "CPU, 2 threads", "GPU NAME".
+    /// Engine that runs it now: "CPU, 2 threads", "GPU NAME".
     #[getter]
     fn engine(&self) -> String {
         self.deformer.engine()
     }
 
-    /// What a frame was measured to cost on each engine that was tried, {engine: seconds}.
+    /// Measured cost of a frame on each engine that was tried, {engine: seconds}.
     #[getter]
     fn measured(&self) -> std::collections::BTreeMap<String, f64> {
         let tried = self.deformer.measured().into_iter();
         tried.map(|m| (m.engine, m.seconds)).collect()
     }
 
-    /// What was measured and chosen, in one line.
+    /// Measurement and choice of the engine, in one line.
     #[getter]
     fn report(&self) -> String {
         self.deformer.report()
     }
 
-    /// What a person should know: requests that could not be met.
+    /// Warnings: requests that could not be met.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.deformer.warnings()
@@ -183,7 +188,7 @@ impl PyDeformer {
 }
 
 impl PyDeformer {
-    /// An array of one frame.
+    /// Returns the array of one frame.
     fn shown<'py>(
         &self,
         py: Python<'py>,
@@ -223,7 +228,7 @@ impl PyDeformer {
         self.deformer.model().pose(pose, limit)
     }
 
-    /// Warnings that were not given before, each once.
+    /// Issues the warnings that are new, each once.
     fn warn(&self, py: Python<'_>) -> PyResult<()> {
         for warning in self.deformer.take_warnings() {
             warn(py, &warning)?;
@@ -232,7 +237,7 @@ impl PyDeformer {
     }
 }
 
-/// Names of the graphics devices that could be used, the best first; software ones say so.
+/// Returns the names of the graphics devices that could be used, the best first; names of software ones say so.
 #[pyfunction]
 pub(super) fn gpu_adapters(py: Python<'_>) -> PyResult<Vec<String>> {
     detached(py, || Ok(crate::kernel::gpu_adapters()))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Simulation`.
+//! Bindings of `thew.Simulation`.
 
 use super::arrays::{
     List, Whole, finite_points, from_indices, from_points, integers, optional_real, optional_text,
@@ -24,7 +24,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
-/// Earth's, m/s².
+/// Reads gravity, m/s². Default: earth's.
 pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
     object.map_or(Ok(Settings::default().gravity), |g| vector(g, "gravity"))
 }
@@ -33,7 +33,7 @@ pub(super) fn method(name: &str) -> PyResult<Method> {
     name.parse().map_err(IntoPy::into_py)
 }
 
-/// The one integrator that is built.
+/// Refuses all integrators but "backward_euler", the one that is built.
 pub(super) fn integrator(name: Option<&str>) -> PyResult<()> {
     match name {
         None | Some("backward_euler") => Ok(()),
@@ -50,13 +50,13 @@ pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     }
 }
 
-/// The modes that the modal method is to use.
+/// Modes for the modal method.
 pub(super) enum ModeSelection {
-    /// Some that were made before.
+    /// Modes that were computed before.
     These(Arc<Modes>),
-    /// The lowest ones.
+    /// This number of lowest modes.
     Lowest(usize),
-    /// The usual number of lowest ones, or as many as there are.
+    /// The usual number of lowest modes, or as many as there are.
     Usual,
 }
 
@@ -81,14 +81,27 @@ pub(super) fn modes_for(
 
 /// A body in motion.
 ///
-/// rate: steps per second at least, within 1 %; gravity (m/s²); mass_damping (1/s) and stiffness_damping (s) act
-/// relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin, as a part
-/// of the body's size (None: no limit); elastic_joints (0 to 1): which part of the joints' own shape is shown in place of the
-/// plain skin (0: the skin as it is, plus sway; 1: with hyperelastic joints that are round and keep their volume, with others the flesh that bones bend). Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small
-/// motion, and sound for any), "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form), "linear", "modal" [choi2003]
-/// with modes (a Modes of this body, which say how stiff it is, or how many, default 32), and by Newton's method "nonlinear" (St. Venant-Kirchhoff)
-/// and "neohookean". contact: how the flesh touches itself (None: it passes through itself); colliders:
-/// `Collider`s that it touches besides, at their first entry after a reset and on by one with every advance. solver: how hyperelastic and warped steps are solved: "direct", "cg", or by what is quicker for the body "auto".
+/// Simulation(body, method="hyperelastic", rate=240.0, ...):
+///
+/// - `method`: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any), "warped"
+///   [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003], and by Newton's method
+///   "nonlinear" (St. Venant-Kirchhoff) and "neohookean" (stable for inverted flesh).
+/// - `rate`: steps per second at least, within 1 %. A frame holds a whole number of steps.
+/// - `gravity[3]`: m/s². None: earth's, along -z.
+/// - `mass_damping` (1/s), `stiffness_damping` (s): act relative to the skinned motion. None: those of `default_damping`.
+/// - `integrator`: only "backward_euler" is built. `adapt`: not built, None.
+/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size. None: no limit. `reach`
+///   is its former name.
+/// - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32). `engine`, `device`, `form` and
+///   `precision` show them as in `Deformer`.
+/// - `solver`: solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one.
+/// - `elastic_joints`: part of the joints' own shape that is shown in place of the plain skin, 0 to 1. At 0 it is the skin as it is, plus
+///   sway. At 1 hyperelastic joints are round and keep their volume; other methods show the flesh that bones bend.
+/// - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex" and "linear"; with "modal" the
+///   surface alone is parted. None: flesh passes through itself.
+/// - `colliders`: `Collider`s that it also touches. They are at their first entry after a reset, and one entry on with every advance.
+///
+/// Methods by Newton raise MotionError if a step does not converge, and keep the state before it. Raises InputError, NotBuilt.
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
     simulation: Exclusive<Simulation>,
@@ -104,7 +117,7 @@ impl PySimulation {
         locked(py, &self.simulation, work)
     }
 
-    /// An array of what a presenter makes of the present state.
+    /// Returns the array that a presenter makes of the present state.
     fn shown<'py>(
         &self,
         py: Python<'py>,
@@ -148,7 +161,7 @@ impl PySimulation {
     }
 }
 
-/// Returns (mass_damping, stiffness_damping): those that are given, else the body's own.
+/// Returns (mass_damping, stiffness_damping): the arguments, or the body's own in place of those that are `None`.
 pub(super) fn damping(
     py: Python<'_>,
     body: &Arc<Body>,
@@ -163,9 +176,9 @@ pub(super) fn damping(
     Ok((mass.unwrap_or(usual.0), stiffness.unwrap_or(usual.1)))
 }
 
-/// default_damping(body) -> (mass_damping 1/s, stiffness_damping s): at which the slowest swing of its flesh falls to a twentieth
-/// within about a second and a quarter, or within five of its own periods where these are shorter, at any size and softness. What
-/// simulations take where none is given.
+/// Returns (mass_damping 1/s, stiffness_damping s), the damping that simulations take by default. With it the slowest swing of the body's
+/// flesh falls to a twentieth within about a second and a quarter. Where five of its own periods are shorter, it falls within these. This
+/// holds at any size and softness. Raises MotionError.
 #[pyfunction]
 pub(super) fn default_damping(py: Python<'_>, body: &PyBody) -> PyResult<(f64, f64)> {
     damping(py, &body.0, (None, None))
@@ -244,9 +257,9 @@ impl PySimulation {
         })
     }
 
-    /// Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has
-    /// the velocity that its bones turn out to have when the first advance tells it. rest_forces[dofs,3]: generalised
-    /// forces, N, in rest axes, that turn with the flesh.
+    /// Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
+    /// bones, known at the first advance. `rest_forces[dofs,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
+    /// InputError, MotionError.
     #[pyo3(signature = (pose, settled=true, rest_forces=None))]
     fn reset(
         &self,
@@ -263,9 +276,13 @@ impl PySimulation {
         })
     }
 
-    /// Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
-    /// world axes, constant over dt; rest_forces[dofs,3]: in rest axes at the end of dt, where they go linearly from
-    /// those of the call before (None: none), and turned with the flesh. When a step fails the state before it is kept.
+    /// Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
+    ///
+    /// - `forces[dofs,3]`: generalised forces, N, world axes, constant over `dt`.
+    /// - `rest_forces[dofs,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
+    ///   those of the call before. None: zero.
+    ///
+    /// Raises MotionError when the motion is no longer finite or a step fails; the state before that step is kept.
     #[pyo3(signature = (pose, dt, forces=None, rest_forces=None))]
     fn advance(
         &self,
@@ -284,8 +301,8 @@ impl PySimulation {
         })
     }
 
-    /// Positions of the vertices of a carried surface (None: the body's own), float32 [n,3], metres, world axes; to, onto: as of
-    /// `Clip.offsets`.
+    /// Returns the positions of the vertices of a carried surface (None: the body's own), float32 [n,3], metres, world axes. `to` and
+    /// `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (surface=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
@@ -300,8 +317,8 @@ impl PySimulation {
         })
     }
 
-    /// What the flesh adds to the artist's own skin, float32 [n,3], world axes, metres: `positions` less the skin. to, onto: as
-    /// of `Clip.offsets`.
+    /// Returns the offsets that the flesh adds to the artist's own skin, float32 [n,3], metres, world axes: `positions` less the skin. `to`
+    /// and `onto` are as in `Clip.offsets`.
     #[pyo3(signature = (surface=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,
@@ -316,26 +333,26 @@ impl PySimulation {
         })
     }
 
-    /// Positions of the lattice vertices, float64 [dofs,3].
+    /// Returns the positions of the lattice vertices, float64 [dofs,3], metres.
     fn lattice_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let positions = self.look(py, |s| s.lattice_positions().to_vec())?;
         Ok(from_points(py, &positions))
     }
 
-    /// Velocities of the lattice vertices, float64 [dofs,3], m/s.
+    /// Returns the velocities of the lattice vertices, float64 [dofs,3], m/s.
     fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let velocities = self.look(py, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))
     }
 
-    /// Amplitudes of the method 'modal', float64 [m]; None with other methods.
+    /// Amplitudes of the method "modal", float64 [m]; None with other methods.
     #[getter]
     fn amplitudes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
         let q = self.look(py, |s| s.amplitudes().map(<[f64]>::to_vec))?;
         Ok(q.map(|q| q.into_pyarray(py)))
     }
 
-    /// What touches at present; of the method 'modal' what was parted on the surface, without forces.
+    /// Returns the present contacts and their forces. With the method "modal" these are the overlaps parted on the surface, without forces.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
         self.with(py, |s| {
             let parted = s.parted(&self.presenter)?;
@@ -344,8 +361,11 @@ impl PySimulation {
         })
     }
 
-    /// Finds where creases begin, in slow motion from rest to each of poses[p,b,4,4], seconds each, and looks there from now on,
-    /// in place of where it did: pairs of vertices int32[s,2]. For contacts of a crease response [capell2006, §3.4.1].
+    /// Finds where creases begin, in slow motion from rest to each of `poses[p,b,4,4]` in `seconds` each, and returns these pairs of
+    /// vertices, int32 [s,2].
+    ///
+    /// From now on creases are looked for at them, in place of the former pairs; the present state stays. It is for contacts of a crease
+    /// response [capell2006, §3.4.1]. Raises InputError, MotionError.
     #[pyo3(signature = (poses, seconds=4.0))]
     fn find_crease_seeds<'py>(
         &self,
@@ -361,7 +381,7 @@ impl PySimulation {
         self.crease_seeds(py)
     }
 
-    /// Looks for creases at pairs[s,2] of vertices from now on, in place of where it did.
+    /// Looks for creases at `pairs[s,2]` of vertices from now on, in place of the former pairs. Raises InputError.
     fn set_crease_seeds(&self, py: Python<'_>, pairs: &Bound<'_, PyAny>) -> PyResult<()> {
         let (numbers, shape) = integers(pairs, "pairs")?;
         if !numbers.is_empty() && (shape.len() != 2 || shape[1] != 2) {
@@ -375,7 +395,7 @@ impl PySimulation {
         self.with(py, |s| s.set_crease_seeds(&pairs))
     }
 
-    /// Pairs of vertices at which creases are looked for, int32[s,2].
+    /// Pairs of vertices at which creases are looked for, int32 [s,2]; they do not belong to a state.
     #[getter]
     fn crease_seeds<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i32>>> {
         let seeds = self.look(py, |s| s.crease_seeds().concat())?;
@@ -383,25 +403,24 @@ impl PySimulation {
         from_indices(py, &seeds).reshape([count, 2])
     }
 
-    /// Steps so far, of the hyperelastic method, whose minimisation stopped short of its tolerance: the flesh goes on from the best
-    /// point that was found.
+    /// Number of steps of the hyperelastic method whose minimisation stopped short of its tolerance; the flesh went on from the best point
+    /// found.
     #[getter]
     fn unconverged_steps(&self, py: Python<'_>) -> PyResult<usize> {
         self.look(py, Simulation::unconverged_steps)
     }
 
-    /// Number of inverted cells at present.
+    /// Returns the present number of inverted cells.
     fn inverted_cells(&self, py: Python<'_>) -> PyResult<usize> {
         self.look(py, Simulation::inverted_cells)
     }
 
-    /// The state, exactly, in a few kilobytes: to be given back to `restore`.
+    /// Returns the state, exactly, in a few kilobytes, for `restore`.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.look(py, Simulation::state)?))
     }
 
-    /// Takes back a state of the same body. Raises InputError for bytes that are none; the present state then
-    /// stays.
+    /// Restores a state of the same body. Raises InputError for other bytes; the present state stays then.
     fn restore(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
         self.with(py, |s| s.restore(state))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Elastic energies of whatever is made of elements: bodies of flesh and tetrahedral ones.
+//! Elastic energies of anything made of elements: bodies of flesh and tetrahedral meshes.
 
 use super::arrays::dofs;
 use super::errors::{IntoPy, detached, input};
@@ -17,7 +17,7 @@ fn ready(q: &Bound<'_, PyAny>, model: &str, nodes: usize) -> PyResult<(Model, Ve
     ))
 }
 
-/// The energy, J, at displacements `q`.
+/// Returns the energy, J, at displacements `q`.
 pub(super) fn energy(elements: &Elements, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
     let (model, given) = ready(q, model, elements.nodes())?;
     let energy = detached(q.py(), || Ok(elements.energy(model, &given)))?;
@@ -25,7 +25,7 @@ pub(super) fn energy(elements: &Elements, q: &Bound<'_, PyAny>, model: &str) -> 
     Ok(energy)
 }
 
-/// Its derivative, N.
+/// Returns the derivative of the energy, N.
 pub(super) fn gradient(
     elements: &Elements,
     q: &Bound<'_, PyAny>,
@@ -41,7 +41,7 @@ pub(super) fn gradient(
     Ok(forces)
 }
 
-/// Its second derivative, N/m, with the pattern of the linear stiffness.
+/// Returns the Hessian of the energy, N/m, with the sparsity pattern of the linear stiffness.
 pub(super) fn hessian(
     elements: &Elements,
     q: &Bound<'_, PyAny>,

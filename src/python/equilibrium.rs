@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Equilibrium`, and `thew.equilibrium` and its inverse for once.
+//! Bindings of `thew.Equilibrium`, and of `thew.equilibrium` and its inverse for single calls.
 
 use super::arrays::{List, Whole, finite_points, from_points, pose, text};
 use super::body::PyBody;
@@ -19,11 +19,16 @@ use numpy::ndarray::Array3;
 use numpy::{IntoPyArray, PyArray2, PyArray3};
 use pyo3::prelude::*;
 
-/// The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for all
-/// forces [capell2006, §4, eq. 13].
+/// Balances of a body at one pose after another, at first its rest pose. The system of a pose is factored once for all forces [capell2006,
+/// §3.3, eq. 10].
 ///
-/// method: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean"; contact: how the flesh touches
-/// itself (None: it passes through itself), without friction; `adjoint` and `forces` know nothing of it.
+/// Equilibrium(body, method="warped", contact=None, colliders=None):
+///
+/// - `method`: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
+/// - `contact`: contact of the flesh with itself, without friction. None: it passes through itself. `adjoint` and `forces` ignore it.
+/// - `colliders`: `Collider`s that it also touches.
+///
+/// Raises InputError, NotBuilt.
 #[pyclass(name = "Equilibrium", module = "thew", frozen)]
 pub(super) struct PyEquilibrium(Exclusive<State>, Presenter);
 
@@ -72,7 +77,7 @@ impl PyEquilibrium {
         Ok(Self(state, presenter))
     }
 
-    /// Takes pose[b,4,4]. Raises InputError; the pose before then stays.
+    /// Sets the pose to `pose[b,4,4]`. Raises InputError; the pose before then stays.
     fn set_pose(&self, py: Python<'_>, pose: &Bound<'_, PyAny>) -> PyResult<()> {
         let pose = self::pose(pose)?;
         self.with(py, |s| {
@@ -82,8 +87,13 @@ impl PyEquilibrium {
         })
     }
 
-    /// Displacements q[dofs,3] (m) at which the flesh is in balance under gravity, forces[dofs,3] (N, world axes) and
-    /// rest_forces[dofs,3] (N, rest axes, turned by `turns`).
+    /// Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance.
+    ///
+    /// - `forces[dofs,3]`: N, world axes.
+    /// - `rest_forces[dofs,3]`: N, rest axes, turned by `turns`.
+    /// - `gravity[3]`: m/s². None: earth's, along -z.
+    ///
+    /// Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
     #[pyo3(signature = (forces=None, rest_forces=None, gravity=None))]
     fn solve<'py>(
         &self,
@@ -105,15 +115,15 @@ impl PyEquilibrium {
         Ok(from_points(py, &q))
     }
 
-    /// What touched in the last balance.
+    /// Returns the contacts in the last balance.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
         self.with(py, |s| {
             Ok::<_, SimulationError>(PyContacts(s.balance.contacts().into()))
         })
     }
 
-    /// A⁻ᵀ g[dofs,3], zero rows at held vertices: the derivative by `forces` of a function of the balance whose derivative
-    /// by q is g; by `rest_forces` it is R_iᵀ times that. Raises InputError for nonlinear methods.
+    /// Returns A⁻ᵀ g, float64 [dofs,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
+    /// whose derivative by q is `g[dofs,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
     fn adjoint<'py>(
         &self,
         py: Python<'py>,
@@ -124,8 +134,8 @@ impl PyEquilibrium {
         Ok(from_points(py, &adjoint))
     }
 
-    /// The generalised forces [dofs,3] (N, world axes; zero rows at held vertices) that hold the flesh at q[dofs,3]: the
-    /// inverse of `solve`.
+    /// Returns the generalised forces that hold the flesh at `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at held vertices.
+    /// It is the inverse of `solve`.
     #[pyo3(signature = (q, gravity=None))]
     fn forces<'py>(
         &self,
@@ -138,7 +148,7 @@ impl PyEquilibrium {
         Ok(from_points(py, &forces))
     }
 
-    /// R_i, how the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [dofs,3,3].
+    /// Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [dofs,3,3].
     #[getter]
     fn turns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let turns: Vec<Mat3> =
@@ -147,8 +157,8 @@ impl PyEquilibrium {
         Ok(Array3::from_shape_fn((turns.len(), 3, 3), at).into_pyarray(py))
     }
 
-    /// Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, float32
-    /// [n,3], metres, world axes, as the lattice has them (`Body.shown` draws them as a clip does); to, onto: as of
+    /// Returns the positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, float32 [n,3],
+    /// metres, world axes. They are as the lattice has them; `Body.shown` draws them as a clip does. `to` and `onto` are as in
     /// `Clip.offsets`. Raises InputError before the first solve at a pose.
     #[pyo3(signature = (surface=None, to=None, onto=None))]
     fn positions<'py>(
@@ -178,7 +188,7 @@ impl PyEquilibrium {
     }
 }
 
-/// An array of a snapshot's positions.
+/// Returns the array of a snapshot's positions.
 pub(super) fn as_it_is<'py>(
     py: Python<'py>,
     presenter: &Presenter,
@@ -197,7 +207,7 @@ pub(super) fn as_it_is<'py>(
     )
 }
 
-/// Forces in world axes and in rest axes.
+/// Reads forces in world axes and in rest axes.
 fn both(
     forces: Option<&Bound<'_, PyAny>>,
     rest_forces: Option<&Bound<'_, PyAny>>,
@@ -207,9 +217,14 @@ fn both(
     Ok([forces.transpose()?, rest.transpose()?])
 }
 
-/// Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity,
-/// forces[dofs,3] (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned with the flesh)
-/// [capell2006, §4, eq. 13].
+/// Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
+///
+/// - `forces[dofs,3]`: N, world axes. `rest_forces[dofs,3]`: N, rest axes, turned with the flesh.
+/// - `gravity[3]`: m/s². None: earth's, along -z.
+/// - `method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
+///   "hyperelastic" by default; `method="hyperelastic"` gives the balance at which that comes to rest.
+///
+/// Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
 #[pyfunction]
 #[pyo3(signature = (body, pose, forces=None, gravity=None, method="warped", rest_forces=None))]
 pub(super) fn equilibrium<'py>(
@@ -236,8 +251,8 @@ pub(super) fn equilibrium<'py>(
     Ok(from_points(py, &q))
 }
 
-/// Warns of cells that are inside out where the balance is a minimum of energy that Newton's method found: that flesh bears no more
-/// than so much. Cells that bones alone turn over count as well.
+/// Warns of inverted cells in a balance that Newton's method found as a minimum of energy: the load is then more than the flesh bears.
+/// Cells that bones alone turn over count as well.
 fn warn_of_inverted(py: Python<'_>, body: &Body, method: Method, q: &[Vec3]) -> PyResult<()> {
     if !matches!(method, Method::Nonlinear | Method::NeoHookean) {
         return Ok(());
@@ -250,8 +265,8 @@ fn warn_of_inverted(py: Python<'_>, body: &Body, method: Method, q: &[Vec3]) -> 
     }
 }
 
-/// The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
-/// q[dofs,3]: the inverse of `equilibrium`.
+/// Returns the generalised forces that hold the flesh at displacements `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at
+/// bones. It is the inverse of `equilibrium`.
 #[pyfunction]
 #[pyo3(signature = (body, pose, q, gravity=None, method="warped"))]
 pub(super) fn equilibrium_forces<'py>(

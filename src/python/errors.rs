@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Errors of the modules as Python exceptions. The classes live in `thew._errors`: they have two bases each.
+//! Errors of the modules as Python exceptions. The classes live in `thew._errors`, as each has two bases.
 
 use super::process;
 use crate::body::BodyError;
@@ -29,7 +29,7 @@ use pyo3::types::PyType;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The exception classes by name.
+/// Returns an exception class by its name.
 fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyType>> {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let module = MODULE.get_or_try_init(py, || {
@@ -45,12 +45,12 @@ fn raise(name: &str, message: String) -> PyErr {
     })
 }
 
-/// An argument that cannot be used.
+/// Makes the error for an argument that cannot be used.
 pub(super) fn input(message: impl Into<String>) -> PyErr {
     raise("InputError", message.into())
 }
 
-/// Warns of what a person should know, though it works.
+/// Warns the user of a result that may not be the intended one.
 pub(super) fn warn(py: Python<'_>, message: &str) -> PyResult<()> {
     let kind = py.get_type::<pyo3::exceptions::PyRuntimeWarning>();
     py.import("warnings")?
@@ -69,12 +69,12 @@ pub(super) fn warn_inverted(py: Python<'_>, count: usize, what: &str) -> PyResul
     )
 }
 
-/// Something this version does not have.
+/// Makes the error for a method or option that this version does not have.
 pub(super) fn not_built(message: impl Into<String>) -> PyErr {
     raise("NotBuilt", message.into())
 }
 
-/// Errors of a module, as exceptions.
+/// Conversion of a module's errors to exceptions.
 pub(super) trait IntoPy {
     fn into_py(self) -> PyErr;
 }
@@ -293,7 +293,7 @@ fn panicked(cause: &(dyn Any + Send)) -> PyErr {
     internal(text.to_owned())
 }
 
-/// A mistake in Thew itself.
+/// Makes the error for a mistake in Thew itself.
 pub(super) fn internal(cause: String) -> PyErr {
     raise(
         "InternalError",
@@ -301,7 +301,7 @@ pub(super) fn internal(cause: String) -> PyErr {
     )
 }
 
-/// Long work without the interpreter, guarded.
+/// Runs long work without the interpreter, guarded.
 pub(super) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> PyResult<T> + Send,
@@ -309,8 +309,8 @@ pub(super) fn detached<T: Send>(
     py.detach(|| process::run(|| guard(work), || ()))
 }
 
-/// Long work on what a lock guards, without the interpreter. The lock is released before an error asks for the interpreter
-/// again: a thread that held it while waiting for the lock would wait for ever.
+/// Runs long work on the content of a lock, without the interpreter. The lock is released before an error takes the interpreter again; a
+/// thread that held it while waiting for the lock would wait for ever.
 pub(super) fn locked<S: Send, T: Send, E: IntoPy + Send>(
     py: Python<'_>,
     state: &Exclusive<S>,

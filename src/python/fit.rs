@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.RigFit`, and `thew.fit_rig` and `thew.fit_gradient` for once.
+//! Bindings of `thew.RigFit`, and of `thew.fit_rig` and `thew.fit_gradient` for single calls.
 
 use super::arrays::{List, Whole, finite_points, pose, text, vector};
 use super::body::PyBody;
@@ -18,10 +18,16 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Fits one rig of a body at a pose, again and again: what the pose and the points need is solved once
-/// [capell2006, §4.2, eqs 17 to 20].
+/// Repeated fits of one rig of a body at a pose. The systems of the pose and the points are solved once [capell2006, §4.2, eqs 17 to 20].
 ///
-/// gravity (m/s²); method: "warped", "warped_vertex" or "linear"; rest_forces[dofs,3] (N, rest axes): of other rigs.
+/// RigFit(body, rig, pose, gravity=None, method="warped", rest_forces=None):
+///
+/// - `pose[b,4,4]`: the pose.
+/// - `gravity[3]`: m/s². None: earth's, along -z.
+/// - `method`: "warped", "warped_vertex" or "linear".
+/// - `rest_forces[dofs,3]`: forces of other rigs, N, rest axes.
+///
+/// Raises InputError, NotBuilt.
 #[pyclass(name = "RigFit", module = "thew", frozen)]
 pub(super) struct PyRigFit {
     fit: Exclusive<Fit>,
@@ -78,13 +84,18 @@ impl PyRigFit {
         })
     }
 
-    /// All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest to their
-    /// targets in equilibrium; what cannot be reached is approached, and no flesh is pressed flatter than 0.3 of its volume:
-    /// `reached` and `folding` tell how far that came. start and preferred: {parameter: value} (None: the rig's
-    /// last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those preferred); bounds:
-    /// {parameter: (lower, upper)}, None for no bound.
-    /// evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update goes on
-    /// (None: as many as it takes, within some seconds of work: then the best so far). Raises Cancelled.
+    /// Fits the rig to `points` [(vertex of the body's own surface, world target[3]), ...] and returns all its parameters, {name: value}.
+    ///
+    /// They bring the points nearest to their targets in equilibrium. A target out of reach is approached, and no flesh is pressed flatter
+    /// than 0.3 of its volume; `reached` and `folding` report how far that came.
+    ///
+    /// - `start`, `preferred`: {parameter: value}. None: the rig's last sample.
+    /// - `weights`: {parameter: ξ}, m² per unit². None: zero, but a gentle one for preferred parameters.
+    /// - `bounds`: {parameter: (lower, upper)}, None for no bound, in place of the usual ones.
+    /// - `evaluations`: largest number of evaluations, for an update while the mouse moves. The result is the best so far, from which the
+    ///   next update goes on. None: as many as needed, within some seconds of work, and then the best so far.
+    ///
+    /// Raises InputError, RigError, OutsideError, Cancelled.
     #[pyo3(signature = (points, start=None, preferred=None, weights=None, bounds=None, evaluations=None, progress=None))]
     #[allow(clippy::too_many_arguments)]
     fn fit<'py>(
@@ -109,14 +120,14 @@ impl PyRigFit {
         named
     }
 
-    /// Of the last `fit`: how much of the way from where its start has the points to their targets it came, 0 to 1, by the
-    /// root of the sum of squares; None before one.
+    /// Share of the way from the points at the start to their targets that the last `fit` came, 0 to 1, by the root of the sum of squares;
+    /// None before one.
     #[getter]
     fn reached(&self) -> Option<f64> {
         self.of_last(|fitted| fitted.reached)
     }
 
-    /// Of the last `fit`: whether more strength would fold flesh there; None before one.
+    /// True if more strength would fold flesh at the result of the last `fit`; None before one.
     #[getter]
     fn folding(&self) -> Option<bool> {
         self.of_last(|fitted| fitted.folding)
@@ -128,7 +139,8 @@ impl PyRigFit {
         self.of_last(|fitted| fitted.evaluations)
     }
 
-    /// The cost (m²) that `fit` minimises and its derivative by every parameter, at parameters (None: the rig's last sample).
+    /// Returns the cost (m²) that `fit` minimises, and its derivative by every parameter, {name: derivative}. `parameters` that are not
+    /// named are those of the rig's last sample. None: all.
     #[pyo3(signature = (points, parameters=None, preferred=None, weights=None))]
     fn gradient<'py>(
         &self,
@@ -144,8 +156,9 @@ impl PyRigFit {
         Ok((cost, named_dict(py, &self.rig, &slopes)?))
     }
 
-    /// Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None: its last
-    /// sample), as the lattice has them, float32 [n,3], metres, world axes; to, onto: as of `Clip.offsets`.
+    /// Returns the positions of the vertices of the body's own surface in equilibrium with the rig, as the lattice has them, float32 [n,3],
+    /// metres, world axes. `parameters` that are not named are those of the rig's last sample. None: all. `to` and `onto` are as in
+    /// `Clip.offsets`.
     #[pyo3(signature = (parameters=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
@@ -169,8 +182,8 @@ impl PyRigFit {
     }
 }
 
-/// `RigFit(...).fit(...)` for once: all parameters of the rig that bring points [(vertex of the body's own surface, world
-/// target[3]), ...] nearest to their targets in equilibrium at pose[b,4,4] [capell2006, §4.2].
+/// Calls `RigFit(...).fit(...)` once and returns all parameters of the rig. They bring `points` [(vertex of the body's own surface, world
+/// target[3]), ...] nearest to their targets in equilibrium at `pose[b,4,4]` [capell2006, §4.2].
 #[pyfunction]
 #[pyo3(signature = (body, rig, pose, points, preferred=None, weights=None, start=None, bounds=None,
     gravity=None, method="warped", rest_forces=None, progress=None))]
@@ -196,7 +209,7 @@ pub(super) fn fit_rig<'py>(
     )
 }
 
-/// `RigFit(...).gradient(...)` for once: the cost (m²) of points [(vertex, world target[3]), ...] at parameters (None: the
+/// Calls `RigFit(...).gradient(...)` once and returns the cost (m²) of `points` [(vertex, world target[3]), ...] at `parameters` (None: the
 /// rig's last sample), and its derivative by every parameter [capell2006, §4.2, eq. 20].
 #[pyfunction]
 #[pyo3(signature = (body, rig, pose, points, parameters=None, preferred=None, weights=None,
@@ -219,7 +232,7 @@ pub(super) fn fit_gradient<'py>(
     fit.gradient(py, points, parameters, preferred, weights)
 }
 
-/// [(vertex, target[3]), ...].
+/// Reads points and their targets, [(vertex, target[3]), ...].
 fn targets(object: &Bound<'_, PyAny>) -> PyResult<Vec<Target>> {
     let refused = |_| input("points: expected a list of (vertex, target[3])");
     let List(each) = object.extract().map_err(refused)?;
@@ -255,7 +268,7 @@ fn options(
     })
 }
 
-/// {parameter: (lower, upper)}, either None where there is none.
+/// Reads {parameter: (lower, upper)}, either `None` for no bound.
 fn limits(object: Option<&Bound<'_, PyAny>>) -> PyResult<BTreeMap<String, (f64, f64)>> {
     type Limits = BTreeMap<String, (Option<f64>, Option<f64>)>;
     let Some(object) = object else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.BoneGuide`, `thew.SkinGuide` and `thew.FreeGuide`.
+//! Bindings of `thew.BoneGuide`, `thew.SkinGuide` and `thew.FreeGuide`.
 
 use super::arrays::{Whole, floats, real, text};
 use super::errors::IntoPy;
@@ -9,8 +9,17 @@ use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-/// A frame beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world −Y,
-/// or +Z for bones along Y), distance from it (m), tilt of the template's Z from outward (0) to head→tail (π/2).
+/// A frame beside a bone.
+///
+/// BoneGuide(bone, along=0.5, angle=0.0, distance=0.0, tilt=0.0):
+///
+/// - `bone`: the bone's name, or its number.
+/// - `along`: place along the bone, 0 head, 1 tail.
+/// - `angle`: around the bone, radians; 0 towards world −Y, or +Z for bones along Y.
+/// - `distance`: from the bone, metres.
+/// - `tilt`: of the template's Z from outward (0) to head→tail (π/2), radians.
+///
+/// Raises RigError.
 #[pyclass(name = "BoneGuide", module = "thew", frozen)]
 pub(super) struct PyBoneGuide(pub Guide);
 
@@ -34,7 +43,7 @@ impl PyBoneGuide {
             .map_err(IntoPy::into_py)
     }
 
-    /// The bone's name, or its number.
+    /// Name of the bone, or its number.
     #[getter]
     fn bone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.0 {
@@ -43,7 +52,7 @@ impl PyBoneGuide {
         }
     }
 
-    /// The continuous parameters by name.
+    /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         by_name(py, self.0.parameter_names(), self.0.values())
@@ -86,8 +95,16 @@ impl PyBoneGuide {
     }
 }
 
-/// A frame under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below it
-/// (m), roll about its normal (radians; 0: X along the face's first edge), tilt of Z from outward (0) to X (π/2).
+/// A frame under the body's own surface as given.
+///
+/// SkinGuide(face, barycentric=None, depth=0.0, roll=0.0, tilt=0.0):
+///
+/// - `face`: index of a face. `barycentric[3]`: weights of its corners. None: its middle.
+/// - `depth`: below the face, metres.
+/// - `roll`: about the face's normal, radians; 0: X along the face's first edge.
+/// - `tilt`: of Z from outward (0) to X (π/2), radians.
+///
+/// Raises RigError.
 #[pyclass(name = "SkinGuide", module = "thew", frozen)]
 pub(super) struct PySkinGuide(pub Guide);
 
@@ -114,7 +131,7 @@ impl PySkinGuide {
             .map_err(IntoPy::into_py)
     }
 
-    /// The face.
+    /// Index of the face.
     #[getter]
     fn face(&self) -> u32 {
         match &self.0 {
@@ -123,7 +140,7 @@ impl PySkinGuide {
         }
     }
 
-    /// The weights of the face's corners.
+    /// Weights of the face's corners.
     #[getter]
     fn barycentric(&self) -> (f64, f64, f64) {
         match &self.0 {
@@ -132,7 +149,7 @@ impl PySkinGuide {
         }
     }
 
-    /// The continuous parameters by name.
+    /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         by_name(py, self.0.parameter_names(), self.0.values())
@@ -168,8 +185,11 @@ impl PySkinGuide {
     }
 }
 
-/// A frame anywhere: matrix[4,4] in rest space, a position and a rotation (a uniform scale is taken out); its parameters x,
-/// y, z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
+/// A frame anywhere.
+///
+/// FreeGuide(matrix, x=0.0, y=0.0, z=0.0, rx=0.0, ry=0.0, rz=0.0): `matrix[4,4]` in rest space is a position and a rotation; a uniform
+/// scale is taken out. The parameters x, y, z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero by default. Raises
+/// RigError.
 #[pyclass(name = "FreeGuide", module = "thew", frozen)]
 pub(super) struct PyFreeGuide(pub Guide);
 
@@ -193,7 +213,7 @@ impl PyFreeGuide {
             .map_err(IntoPy::into_py)
     }
 
-    /// The frame where all parameters are zero, [4,4].
+    /// Frame with all parameters zero, float64 [4,4].
     #[getter]
     fn matrix<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         let frame = match &self.0 {
@@ -203,7 +223,7 @@ impl PyFreeGuide {
         from_matrix(py, &frame.matrix())
     }
 
-    /// The continuous parameters by name.
+    /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         by_name(py, self.0.parameter_names(), self.0.values())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Settings of a motion through keyframes, read from Python's objects: velocities, masks, shapes, choices.
+//! Readers of the settings of a motion through keyframes: velocities, masks, shapes, choices.
 
 use super::arrays::{Whole, as_array, finite, finite_points, floats, integers, kind_of, text};
 use super::errors::input;
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use std::collections::BTreeMap;
 
-/// Velocities as a number, [3] or [n,3].
+/// Reads velocities given as a number, [3] or [n,3].
 pub(super) fn velocity(object: &Bound<'_, PyAny>, name: &str, nodes: usize) -> PyResult<Vec<Vec3>> {
     if object.len().is_err()
         && let Ok(number) = object.extract::<f64>()
@@ -37,7 +37,7 @@ pub(super) fn optional_velocity(
     }
 }
 
-/// {keyframe: velocity | (before, behind) | None}.
+/// Reads {keyframe: velocity | (before, behind) | None}.
 pub(super) fn velocities(
     object: &Bound<'_, PyAny>,
     nodes: usize,

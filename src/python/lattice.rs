@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Lattice`.
+//! Bindings of `thew.Lattice`.
 
 use super::arrays::{List, Whole, finite_points, from_indices, from_points, points, real, weights};
 use super::csr::{Csr, scipy};
@@ -18,20 +18,24 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
-/// A control lattice: tetrahedra, prisms and hexahedra around a body, bones on its edges
-/// [capell2002, §3.1].
+/// A control lattice: tetrahedra, prisms and hexahedra around a body, bones on its edges [capell2002, §3.1].
 ///
-/// Lattice(vertices[k,3], cells): cells as lists of 4, 6 or 8 vertices; tetrahedra positively oriented,
-/// prisms bottom triangle then top, hexahedra in the order i + 2j + 4k. used_bones, bone_edges, tip_bones: as the
-/// properties of these names. bone_of_vertex[k], copies: as the properties of these names; without the first a
-/// vertex on several chains follows the bone that it is the head of, before one that it is inside, at the tail or
-/// at the tip of. A lattice given back with all of them makes the same body. `Lattice.enclose` builds one.
+/// `Lattice.enclose` builds one. Lattice(vertices, cells, used_bones=None, bone_edges=None, tip_bones=None, bone_of_vertex=None,
+/// copies=None):
+///
+/// - `vertices[k,3]`: metres.
+/// - `cells`: lists of 4, 6 or 8 vertices. Tetrahedra are positively oriented; prisms list the bottom triangle, then the top; hexahedra
+///   have the order i + 2j + 4k.
+/// - `used_bones`, `bone_edges`, `tip_bones`, `bone_of_vertex[k]`, `copies`: as the properties of these names. Without `bone_of_vertex` a
+///   vertex on several chains follows the bone whose head it is, before one that it is inside, at the tail or at the tip of.
+///
+/// A lattice built from all of another's properties makes the same body. Raises InputError.
 #[pyclass(name = "Lattice", module = "thew", frozen)]
 pub(super) struct PyLattice(pub Arc<Lattice>);
 
 type Arrays<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray2<f64>>);
 
-/// Rows as wide as the longest, at least eight; -1 and 0 where one is shorter.
+/// Returns an embedding as arrays: rows as wide as the longest, at least eight; shorter ones end in -1 and 0.
 fn embedding(py: Python<'_>, e: Embedding) -> Arrays<'_> {
     let width = (0..e.len()).map(|i| e.row(i).len()).max().unwrap_or(0);
     let shape = (e.len(), width.max(8));
@@ -44,7 +48,7 @@ fn embedding(py: Python<'_>, e: Embedding) -> Arrays<'_> {
     (indices.into_pyarray(py), weights.into_pyarray(py))
 }
 
-/// The bones on a lattice that is given.
+/// Builds the bone chains of a lattice constructed from arrays.
 fn chains(
     vertices: usize,
     used_bones: Vec<u32>,
@@ -86,7 +90,7 @@ fn chains(
     Ok(bones)
 }
 
-/// A lattice built around a surface and a skeleton with the weights of its vertices.
+/// Builds a lattice around a surface and a skeleton, with the skin weights of the surface's vertices.
 pub(super) fn enclosed(
     py: Python<'_>,
     (surface, skeleton): (&PySurface, &PySkeleton),
@@ -182,9 +186,12 @@ impl PyLattice {
 
     /// Builds a lattice around a surface and a skeleton.
     ///
-    /// skin_weights[n,b] choose the bones, their virtual tips and the parts; as everywhere, each row counts by its shares and need
-    /// not sum to one. cells_across is the number of cells along the diagonal of the body's box, 2 to 64. Deterministic; built
-    /// along the character's own axes, so turned about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
+    /// - `skin_weights[n,b]`: choose the bones, their virtual tips and the parts. As everywhere, each row counts by its shares and need not
+    ///   sum to one.
+    /// - `cells_across`: number of cells along the diagonal of the body's box, 2 to 64.
+    ///
+    /// The result is deterministic. It is built along the character's own axes, so a character turned about z gets the same lattice turned.
+    /// Raises Cancelled, InputError, MotionError.
     #[staticmethod]
     #[pyo3(signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None))]
     fn enclose(
@@ -212,9 +219,8 @@ impl PyLattice {
         )
     }
 
-    /// The same lattice with those of a skeleton's bones that are found on its edges: a chain of vertices, each as
-    /// near to the bone as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton
-    /// and are not found.
+    /// Returns the same lattice with those bones of `skeleton` that are found on its edges. A bone is found as a chain of vertices from
+    /// head to tail, each as near to the bone as joints are welded. Virtual tips belong to no skeleton and are not found.
     fn with_bones_of(&self, py: Python<'_>, skeleton: &PySkeleton) -> PyResult<Self> {
         let lattice = detached(py, || {
             let (vertices, cells) = (self.0.vertices().to_vec(), self.0.cells().to_vec());
@@ -246,13 +252,13 @@ impl PyLattice {
             .collect()
     }
 
-    /// Indices of the bones that the lattice follows, int32.
+    /// Indices of the bones that the lattice follows, int32 [u].
     #[getter]
     fn used_bones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_indices(py, &self.0.bones().used_bones)
     }
 
-    /// Chains of vertices head to tail: one per used bone, then one per virtual tip.
+    /// Chains of vertices from head to tail, int32 arrays: one per used bone, then one per virtual tip.
     #[getter]
     fn bone_edges<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyArray1<i32>>> {
         self.0
@@ -263,13 +269,13 @@ impl PyLattice {
             .collect()
     }
 
-    /// For each virtual tip chain, the bone that drives it, int32.
+    /// Bone that drives each virtual tip chain, int32 [v].
     #[getter]
     fn tip_bones<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_indices(py, &self.0.bones().tip_bones)
     }
 
-    /// For each vertex the bone that drives it, -1 where none does, int32 [k].
+    /// Bone that drives each vertex, int32 [k]; -1: none.
     #[getter]
     fn bone_of_vertex<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         let bones = self.0.bones().bone_of_vertex.iter();
@@ -277,20 +283,20 @@ impl PyLattice {
         bones.into_pyarray(py)
     }
 
-    /// Whose flesh is whose where parts of the body share the place of a cell, for the construction from arrays;
-    /// None where nobody knows. It belongs to the place, the scale and the cells of this lattice.
+    /// Record of whose flesh is whose where parts of the body share the place of a cell, for the construction from arrays. It belongs to
+    /// the place, the scale and the cells of this lattice. None: not known.
     #[getter]
     fn copies<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
         Some(PyBytes::new(py, &self.0.copies()?))
     }
 
-    /// What the construction has to say, one sentence each.
+    /// Remarks of the construction, one sentence each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes().to_vec()
     }
 
-    /// Violations of the four conditions [capell2002, §3.1], named; empty when they hold.
+    /// Returns the violations of the four conditions [capell2002, §3.1], named; empty if they hold.
     fn check(
         &self,
         py: Python<'_>,
@@ -303,16 +309,17 @@ impl PyLattice {
         })
     }
 
-    /// Points[p,3] as weighted means of lattice vertices -> (indices int32 [p,8], weights [p,8]), -1 and 0
-    /// where a cell has fewer than eight corners: the first containing cell in index order; outside, the
-    /// nearest cell, extrapolated.
+    /// Returns `points[p,3]` as weighted means of lattice vertices: (indices int32 [p,8], weights float64 [p,8]).
+    ///
+    /// Entries are -1 and 0 where a cell has fewer than eight corners. A point belongs to the first containing cell in index order;
+    /// outside, it is extrapolated from the nearest cell.
     fn embed<'py>(&self, py: Python<'py>, points: &Bound<'py, PyAny>) -> PyResult<Arrays<'py>> {
         let points = finite_points(points, "points")?;
         Ok(embedding(py, detached(py, || Ok(self.0.embed(&points)))?))
     }
 
-    /// The embedding of a surface's vertices or of points[p,3] as a sparse matrix [p,k] -> (data, indices, indptr) for
-    /// scipy.sparse.csr_array: times what the lattice's k vertices have, it is what the points have.
+    /// Returns the embedding of a surface's vertices (as `embed_surface`) or of `points[p,3]` (as `embed`) as a sparse matrix [p,k]: (data,
+    /// indices, indptr) for scipy.sparse.csr_array. Its product with values at the lattice's k vertices gives the values at the points.
     fn embedding_matrix<'py>(
         &self,
         py: Python<'py>,
@@ -329,8 +336,8 @@ impl PyLattice {
         scipy(py, embedding.into_matrix())
     }
 
-    /// Like `embed` for a surface's vertices; where virtual copies of a cell overlap, each vertex goes with
-    /// the copy that holds its own flesh.
+    /// Returns the embedding of a surface's vertices, (indices int32 [n,8], weights float64 [n,8]), as `embed` does. Where virtual copies
+    /// of a cell overlap, each vertex goes with the copy that holds its own flesh.
     fn embed_surface<'py>(&self, py: Python<'py>, surface: &PySurface) -> PyResult<Arrays<'py>> {
         Ok(embedding(
             py,

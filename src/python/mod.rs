@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The Python interface: PyO3 bindings and nothing else, one file per module of the crate.
 //!
-//! Arrays come in as anything numpy can make an array of, and go out as new C-contiguous arrays. Long calls
-//! release the interpreter; a panic becomes `thew.InternalError`.
+//! Arguments may be anything that numpy can make an array of; results are new C-contiguous arrays. Long calls release the interpreter; a
+//! panic becomes `thew.InternalError`. The docs of the Python items are the docstrings of the wheel, which `tools/stub.py` copies into
+//! the typed stub.
 
-// The docs of Python's names are for Python: shapes in brackets and arrows, no links.
+// The docs of Python's names are its docstrings: brackets in them are shapes, not links.
 #![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
 
 mod arrays;
@@ -46,10 +47,10 @@ mod tets;
 
 use pyo3::prelude::*;
 
-/// Puts all names into the module.
+/// Adds all names to the module.
 ///
 /// # Errors
-/// What Python says.
+/// Errors of Python's own.
 pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     process::at_home();
     m.add("__version__", env!("CARGO_PKG_VERSION"))?;

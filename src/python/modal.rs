@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.modes`, `thew.Modes` and `thew.ModalSimulation`.
+//! Bindings of `thew.modes`, `thew.Modes` and `thew.ModalSimulation`.
 
 use super::arrays::{
     Whole, as_array, finite_points, floats, from_points, integers, kind_of, optional_real, real,
@@ -26,11 +26,14 @@ use std::sync::Arc;
 #[pyclass(name = "Modes", module = "thew", frozen)]
 pub(super) struct PyModes(pub Arc<Modes>);
 
-/// The `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ`.
+/// Computes the `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ` [choi2003, §3.2].
 ///
-/// fixed: nodes that stand still, indices or a mask [k]; of a body the vertices that bones hold are always fixed.
-/// material: that of a TetMesh (a Body has its own). mass: "consistent" or "lumped". tolerance: largest residual
-/// relative to λ ‖M φ‖ (default 1e-9, or what rounding allows). Raises ModalError, Cancelled.
+/// - `material`: that of a TetMesh; a Body has its own.
+/// - `fixed`: nodes that stand still, indices or a mask [k]. Vertices of a Body that bones hold are always fixed.
+/// - `mass`: "consistent" or "lumped".
+/// - `tolerance`: largest residual relative to λ ‖M φ‖. None: 1e-9, or what rounding allows.
+///
+/// Raises ModalError, Cancelled.
 #[pyfunction]
 #[pyo3(signature = (body, count, material=None, fixed=None, mass="consistent", tolerance=None, progress=None))]
 #[allow(clippy::too_many_arguments)]
@@ -79,7 +82,7 @@ pub(super) fn modes(
     Ok(PyModes(Arc::new(modes)))
 }
 
-/// Nodes by index or by mask.
+/// Reads nodes by index or by mask.
 pub(super) fn nodes(
     object: Option<&Bound<'_, PyAny>>,
     name: &str,
@@ -114,7 +117,7 @@ pub(super) fn nodes(
 
 #[pymethods]
 impl PyModes {
-    /// Λ, 1/s², ascending, float64 [m].
+    /// Eigenvalues Λ, 1/s², ascending, float64 [m].
     #[getter]
     fn eigenvalues<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.0.eigenvalues().to_vec().into_pyarray(py)
@@ -126,25 +129,25 @@ impl PyModes {
         self.0.frequencies().into_pyarray(py)
     }
 
-    /// Φ, 1/√kg, float64 [m,k,3]; zero at fixed nodes.
+    /// Mode shapes Φ, 1/√kg, float64 [m,k,3]; zero at fixed nodes.
     #[getter]
     fn shapes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
         stacked(py, self.0.shapes(), self.0.nodes())
     }
 
-    /// Ψ, rotation vectors of the nodes, 1/(m √kg), float64 [m,k,3].
+    /// Modal rotations Ψ, rotation vectors of the nodes, 1/(m √kg), float64 [m,k,3].
     #[getter]
     fn rotations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
         stacked(py, self.0.rotations(), self.0.nodes())
     }
 
-    /// Which nodes are fixed, bool [k].
+    /// Mask of the fixed nodes, bool [k].
     #[getter]
     fn fixed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         self.0.fixed().to_vec().into_pyarray(py)
     }
 
-    /// Displacements of the nodes at amplitudes[m], float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with warp=False.
+    /// Returns the displacements of the nodes at `amplitudes[m]`, float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with `warp=False`.
     #[pyo3(signature = (amplitudes, warp=true))]
     fn displacements<'py>(
         &self,
@@ -157,19 +160,20 @@ impl PyModes {
         Ok(from_points(py, &u))
     }
 
-    /// The modes of the same flesh made stiffer by a factor: eigenvalues grow by it, shapes stay.
+    /// Returns the modes of the same flesh made stiffer by `factor`: eigenvalues grow by it, shapes stay. Raises ModalError for a factor
+    /// that is not positive, or with which an eigenvalue exceeds 1e100.
     fn scaled(&self, #[pyo3(from_py_with = real)] factor: f64) -> PyResult<Self> {
         let scaled = self.0.scaled(factor).map_err(IntoPy::into_py)?;
         Ok(Self(Arc::new(scaled)))
     }
 
-    /// The first `count` of these modes.
+    /// Returns the first `count` of these modes.
     fn first(&self, count: Whole) -> PyResult<Self> {
         let first = self.0.first(count.0).map_err(IntoPy::into_py)?;
         Ok(Self(Arc::new(first)))
     }
 
-    /// Whether a count of the eigenvalues below a bound agrees with those found: no mode is missing.
+    /// True if a count of the eigenvalues below a bound agrees with those found, so that no mode is missing.
     #[getter]
     fn verified(&self) -> bool {
         self.0.verified()
@@ -197,7 +201,7 @@ impl PyModes {
     }
 }
 
-/// One finite number per mode.
+/// Reads one finite number per mode.
 pub(super) fn amplitudes(
     object: &Bound<'_, PyAny>,
     name: &'static str,
@@ -215,9 +219,15 @@ fn stacked<'py>(py: Python<'py>, columns: &[Vec<Vec3>], nodes: usize) -> Bound<'
 
 /// Modes in motion on a support that stands still [choi2003, §4, §5].
 ///
-/// step: seconds; integrator: "exact" (for forces linear over the step) or "semi_implicit" (the paper's eq. 18);
-/// warp=False: linear modal analysis; gravity (m/s²); damping: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient
-/// (1/s) per mode, [m].
+/// ModalSimulation(modes, step, integrator="exact", warp=True, gravity=None, damping=None):
+///
+/// - `step`: seconds.
+/// - `integrator`: "exact" (for forces that are linear over the step) or "semi_implicit" (the paper's eq. 18).
+/// - `warp`: False is linear modal analysis.
+/// - `gravity[3]`: m/s². None: zero.
+/// - `damping`: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. None: zero.
+///
+/// Raises ModalError.
 #[pyclass(name = "ModalSimulation", module = "thew", frozen)]
 pub(super) struct PyModalSimulation(Exclusive<ModalSimulation>);
 
@@ -254,7 +264,7 @@ impl PyModalSimulation {
         Ok(Self(Exclusive::new(simulation.map_err(IntoPy::into_py)?)))
     }
 
-    /// One step; forces[k,3]: N at the nodes, world axes, constant over the step, besides gravity. When it fails the
+    /// Advances by one step. `forces[k,3]`: N at the nodes, world axes, constant over the step, in addition to gravity. If it fails the
     /// state before it is kept. Constraints that cannot hold together are held in least squares, with a warning.
     #[pyo3(signature = (forces=None))]
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
@@ -264,7 +274,7 @@ impl PyModalSimulation {
             s.advance(forces.as_deref())?;
             Ok((before, s.held().clone()))
         })?;
-        // Once as it begins, not in every step.
+        // The warning comes when this begins, not in every step.
         if let (
             false,
             Held {
@@ -284,15 +294,14 @@ impl PyModalSimulation {
         Ok(())
     }
 
-    /// Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest; constraints are not
-    /// asked.
+    /// Sets the state to the balance of elasticity with gravity and constant `forces[k,3]`, at rest; constraints are ignored.
     #[pyo3(signature = (forces=None))]
     fn settle(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let forces = forces.map(|f| finite_points(f, "forces")).transpose()?;
         self.with(py, |s| s.settle(forces.as_deref()))
     }
 
-    /// Back to rest; constraints stay.
+    /// Resets the state to rest; constraints stay.
     fn reset(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |s| {
             s.reset();
@@ -300,7 +309,7 @@ impl PyModalSimulation {
         })
     }
 
-    /// q, float64 [m]; can be set.
+    /// Amplitudes q, float64 [m]; can be set.
     #[getter]
     fn amplitudes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let q = self.with(py, |s| Ok(s.amplitudes().to_vec()))?;
@@ -313,7 +322,7 @@ impl PyModalSimulation {
         self.with(py, |s| s.set_amplitudes(&numbers))
     }
 
-    /// q̇, 1/s, float64 [m]; can be set.
+    /// Velocities q̇, 1/s, float64 [m]; can be set.
     #[getter]
     fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let v = self.with(py, |s| Ok(s.velocities().to_vec()))?;
@@ -326,13 +335,13 @@ impl PyModalSimulation {
         self.with(py, |s| s.set_velocities(&numbers))
     }
 
-    /// Displacements of the nodes, float64 [k,3], metres.
+    /// Returns the displacements of the nodes, float64 [k,3], metres.
     fn displacements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let u = self.with(py, |s| Ok(s.displacements()))?;
         Ok(from_points(py, &u))
     }
 
-    /// Rotation vectors Ψq of the nodes, float64 [k,3].
+    /// Returns the rotation vectors Ψq of the nodes, float64 [k,3].
     fn rotations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let w = self.with(py, |s| {
             let (modes, q) = (s.modes(), s.amplitudes());
@@ -343,9 +352,10 @@ impl PyModalSimulation {
         Ok(from_points(py, &w))
     }
 
-    /// Replaces all constraints: positions {node: displacement from rest[3]}, orientations {node: rotation
-    /// vector[3]}, either or both; without any, nothing is held. exercised: nodes at which the forces act; by default the
-    /// constrained ones and, for orientations, their neighbours.
+    /// Replaces all constraints.
+    ///
+    /// - `positions`: {node: displacement from rest[3]}. `orientations`: {node: rotation vector[3]}. Without either, no node is held.
+    /// - `exercised`: nodes at which the forces act. By default these are the constrained ones and, for orientations, their neighbours.
     #[pyo3(signature = (positions=None, orientations=None, exercised=None))]
     fn constrain(
         &self,
@@ -369,9 +379,12 @@ impl PyModalSimulation {
         self.with(py, |s| s.constrain(&holds, exercised.as_deref()))
     }
 
-    /// How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined", "slowed" (motion was,
-    /// or the constraints would have pumped energy in), "stopped" (the body was brought to rest: no forces within the step could
-    /// hold them but by hurling it about), "forces": {node: N[3] in the node's own frame}}.
+    /// Report of how the constraints held in the last step, a dict:
+    ///
+    /// - "distance": m. "angle": rad. "passes". "overdetermined".
+    /// - "slowed": the motion was slowed, or the constraints would have pumped energy in.
+    /// - "stopped": the body was brought to rest, as no forces within the step could hold them without hurling it about.
+    /// - "forces": {node: N[3] in the node's own frame}.
     #[getter]
     fn constraints_held<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let held = self.with(py, |s| Ok(s.held().clone()))?;
@@ -390,13 +403,13 @@ impl PyModalSimulation {
         Ok(report)
     }
 
-    /// The modes.
+    /// Modes that move.
     #[getter]
     fn modes(&self, py: Python<'_>) -> PyResult<PyModes> {
         self.with(py, |s| Ok(PyModes(s.modes().clone())))
     }
 
-    /// Seconds.
+    /// Length of a step, seconds.
     #[getter]
     fn step(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |s| Ok(s.settings().step))
@@ -420,7 +433,7 @@ fn read_holds(
     Ok(())
 }
 
-/// (ξ, ζ), or one number per mode; none: no damping.
+/// Reads (ξ, ζ), or one number per mode. Default: no damping.
 fn damping(object: Option<&Bound<'_, PyAny>>, modes: usize) -> PyResult<Damping> {
     let proportional = |mass, stiffness| Damping::Proportional { mass, stiffness };
     let Some(object) = object else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
+//! Bindings of `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
 use super::arrays::{dofs, from_points, real, text, vector};
 use super::body::PyMaterial;
@@ -20,10 +20,15 @@ use numpy::PyArray2;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by Newton's
-/// method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones are
-/// moved to. model: "stvk" (St. Venant-Kirchhoff), "neohookean" or "linear". Warns (RuntimeWarning) of tetrahedra that are inverted in
-/// the balance. Raises InputError, MotionError, Cancelled.
+/// Returns the displacements, float64 [k,3] (m), at which elastic forces balance `forces[k,3]` (N at the nodes, world axes, constant).
+///
+/// The solver is Newton's method with line search.
+///
+/// - `fixed`: nodes that stay, indices or a mask [k].
+/// - `model`: "stvk" (St. Venant-Kirchhoff), "neohookean", "yeoh" or "linear".
+/// - `prescribed[k,3]`: displacements to which the fixed nodes are moved.
+///
+/// Warns (RuntimeWarning) of tetrahedra that are inverted in the balance. Raises InputError, MotionError, Cancelled.
 #[pyfunction]
 #[pyo3(signature = (tets, material, fixed, forces, model="stvk", prescribed=None, progress=None))]
 #[allow(clippy::too_many_arguments)]
@@ -64,10 +69,19 @@ fn mask(fixed: &Bound<'_, PyAny>, count: usize) -> PyResult<Vec<bool>> {
     modal::mask(count, &named).map_err(IntoPy::into_py)
 }
 
-/// A tetrahedral body in fully nonlinear motion, every step a minimisation by Newton's method.
+/// A tetrahedral body in fully nonlinear motion. Every step is a minimisation by Newton's method.
 ///
-/// step: seconds; integrator: "backward_euler" or "midpoint" (second order, undamped); gravity (m/s²); damping:
-/// (α 1/s, β s), None: none; model: "stvk", "neohookean" or "linear".
+/// NonlinearSimulation(tets, material, fixed, step, integrator="backward_euler", gravity=None, damping=None, model="stvk",
+/// mass="consistent"):
+///
+/// - `fixed`: nodes that stay, indices or a mask [k].
+/// - `step`: seconds.
+/// - `integrator`: "backward_euler" or "midpoint" (second order, undamped).
+/// - `gravity[3]`: m/s². None: zero.
+/// - `damping`: (α 1/s, β s). None: zero.
+/// - `model`: as in `nonlinear_equilibrium`. `mass`: "consistent" or "lumped".
+///
+/// Raises InputError, MotionError.
 #[pyclass(name = "NonlinearSimulation", module = "thew", frozen)]
 pub(super) struct PyNonlinearSimulation {
     simulation: Exclusive<NonlinearSimulation>,
@@ -124,7 +138,7 @@ impl PyNonlinearSimulation {
         })
     }
 
-    /// One step; forces[k,3]: N at the nodes, besides gravity. When it fails the state before it is kept.
+    /// Advances by one step. `forces[k,3]`: N at the nodes, in addition to gravity. If it fails the state before it is kept.
     #[pyo3(signature = (forces=None))]
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let zero = || Ok(vec![Vec3::zeros(); self.nodes]);
@@ -134,19 +148,19 @@ impl PyNonlinearSimulation {
         })
     }
 
-    /// Displacements of the nodes, float64 [k,3], metres.
+    /// Returns the displacements of the nodes, float64 [k,3], metres.
     fn displacements<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let u = self.look(py, |s| s.displacements().to_vec())?;
         Ok(from_points(py, &u))
     }
 
-    /// Velocities of the nodes, float64 [k,3], m/s.
+    /// Returns the velocities of the nodes, float64 [k,3], m/s.
     fn velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let v = self.look(py, |s| s.velocities().to_vec())?;
         Ok(from_points(py, &v))
     }
 
-    /// Takes another state: displacements[k,3] (m) and velocities[k,3] (m/s).
+    /// Sets another state: `displacements[k,3]` (m) and `velocities[k,3]` (m/s).
     fn set_state(
         &self,
         py: Python<'_>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! What is shown, across the language boundary: which surface, in which space, into which array.
+//! Arguments of calls that show a surface: which one, in which space, into which array.
 
 use super::arrays::{Whole, floats, from_f32};
 use super::errors::{IntoPy, input};
@@ -9,18 +9,18 @@ use crate::skeleton::Affine;
 use numpy::{PyArray2, PyArrayMethods, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-/// A surface by its number; none: the body's own.
+/// Returns the id of a surface from its number. Default: the body's own.
 pub(super) fn surface(number: Option<Whole>) -> SurfaceId {
     number.map_or(SurfaceId::OWN, |n| SurfaceId::new(n.0))
 }
 
-/// Where results are wanted: to[4,4], from the world's metres; none: those themselves.
+/// Reads the space of results from `to[4,4]`, a map of the world's metres. Default: the world's metres.
 pub(super) fn target(to: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
     let Some(to) = to else {
         return Ok(Target::WORLD);
     };
     let matrix = match to.cast::<PyArray2<f64>>() {
-        // Asked for at every frame of a playback: what fits already takes no detour through numpy.
+        // This runs at every frame of a playback: a matrix that fits is read without numpy.
         Ok(array) if array.shape() == [4, 4] => {
             let numbers = array.try_readonly().ok();
             numbers.map(|n| Mat4::from_fn(|r, c| n.as_array()[(r, c)]))
@@ -39,7 +39,7 @@ pub(super) fn target(to: Option<&Bound<'_, PyAny>>) -> PyResult<Target> {
     Target::new(affine).map_err(IntoPy::into_py)
 }
 
-/// What a call was asked for besides the instant.
+/// Arguments of a call in addition to the instant.
 pub(super) struct Asked<'py> {
     pub surface: SurfaceId,
     target: Target,
@@ -63,7 +63,7 @@ impl<'py> Asked<'py> {
         })
     }
 
-    /// The array that `show` fills, of so many vertices: a new one, or the one that results are added onto.
+    /// Returns the array that `show` fills: a new one, or the one that results are added onto.
     pub fn array<E: IntoPy>(
         self,
         py: Python<'py>,

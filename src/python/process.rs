@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Work in processes that were forked.
 //!
-//! A fork copies one thread. The threads that share work in the parent are not there in the child, which would wait for them
-//! for ever: so a child's work runs on threads of its own, while the thread that called waits and looks out for signals.
+//! A fork copies one thread. The threads that share work in the parent do not exist in the child, which would wait for them for ever. A
+//! child's work therefore runs on threads of its own, while the calling thread waits and looks out for signals.
 
 use super::errors::internal;
 use pyo3::prelude::*;
@@ -13,10 +13,10 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often signals are looked out for.
+/// Interval at which signals are looked out for.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// The process that loaded the module; zero before.
+/// Id of the process that loaded the module; zero before.
 static HOME: AtomicU32 = AtomicU32::new(0);
 
 /// Notes the process in which the module was loaded.
@@ -38,14 +38,14 @@ pub(super) fn run<T: Send>(
     result.unwrap_or_else(|| Err(internal("a thread ended without a result".into())))
 }
 
-/// One copy of it for all kinds of work.
+/// Runs work on the process's own threads. It is not generic, so that one compiled copy serves all kinds of work.
 fn on_own_threads(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult<()> {
     let pool = pool().map_err(internal)?;
     let (done, waiting) = sync_channel(1);
     pool.in_place_scope(|scope| {
         scope.spawn(move |_| {
             work();
-            // Whoever waits below is there until this arrives.
+            // The receiver below waits until this arrives.
             let _ = done.send(());
         });
         while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(PATIENCE) {
@@ -55,7 +55,7 @@ fn on_own_threads(work: &mut (dyn FnMut() + Send), watch: &dyn Fn()) -> PyResult
     Ok(())
 }
 
-/// The threads of this process.
+/// Returns the threads of this process.
 fn pool() -> Result<&'static ThreadPool, String> {
     static POOLS: Mutex<Vec<(u32, &'static ThreadPool)>> = Mutex::new(Vec::new());
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,7 +64,7 @@ fn pool() -> Result<&'static ThreadPool, String> {
         return Ok(pool);
     }
     let pool = ThreadPoolBuilder::new().build();
-    // Never dropped: a child of this process would ask threads to end that it does not have.
+    // Never dropped: a child of this process would end threads that it does not have.
     let pool: &'static ThreadPool = Box::leak(Box::new(pool.map_err(|e| e.to_string())?));
     pools.push((me, pool));
     Ok(pool)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! A Python callable as progress; an exception in it (or Ctrl-C) stops the work and comes out unchanged.
+//! A Python callable as progress. An exception in it, or Ctrl-C, stops the work and comes out unchanged.
 
 use super::errors::{IntoPy, guard};
 use super::process;
@@ -36,7 +36,7 @@ impl Progress for Reporter {
                 match &self.callable {
                     Some(f) => {
                         let answer = f.bind(py).call1((fraction, stage))?;
-                        // A callable that only shows something gives None back and means no stop.
+                        // A callable that only displays progress returns None, which does not stop the work.
                         Ok(answer.is_none() || answer.is_truthy()?)
                     }
                     None => Ok(true),
@@ -76,7 +76,7 @@ pub(super) fn with_progress<T: Send>(
     }
 }
 
-/// Long work on what one thread at a time may use, without the interpreter; Ctrl-C stops it.
+/// Runs long work on a state that one thread at a time may use, without the interpreter; Ctrl-C stops it.
 pub(super) fn watched<S: Send, T: Send, E: IntoPy + Send>(
     py: Python<'_>,
     state: &Exclusive<S>,
@@ -85,7 +85,7 @@ pub(super) fn watched<S: Send, T: Send, E: IntoPy + Send>(
     reporting(py, None, state, work)
 }
 
-/// As [`watched`], reporting to `callable`.
+/// Runs work as [`watched`], reporting to `callable`.
 pub(super) fn reporting<S: Send, T: Send, E: IntoPy + Send>(
     py: Python<'_>,
     callable: Option<Py<PyAny>>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Former names: they work, and Python warns of each once wherever one is used.
+//! Former names: they work, and Python warns of each once wherever it is used.
 
 use super::errors::input;
 use pyo3::exceptions::PyDeprecationWarning;
@@ -13,7 +13,7 @@ pub(super) fn warn(py: Python<'_>, old: &str, name: &str) -> PyResult<()> {
     PyErr::warn(py, &category, &text, 1)
 }
 
-/// The argument `max_offset`, which was called `reach`.
+/// Returns the argument `max_offset`, formerly `reach`.
 pub(super) fn max_offset(now: Option<f64>, former: Option<f64>) -> PyResult<Option<f64>> {
     if former.is_none() {
         return Ok(now);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Rig` and its files.
+//! Bindings of `thew.Rig` and its files.
 
 use super::arrays::{List, dofs, from_points, optional_real, read, text};
 use super::body::PyBody;
@@ -14,17 +14,21 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A template on a guide, driven by one control [capell2006, §4]:
-/// Rig(template, guide, samples=[(gamma, {parameter: value})]).
+/// A template on a guide, driven by one control [capell2006, §4].
 ///
-/// Parameters are those of the template and of the guide; a sample holds all of them, those that it does not name as in
-/// the template and the guide. Samples may come in any order. Between them parameters are linear in gamma, outside
-/// constant; without samples the rig is the same at every gamma. Raises RigError naming the sample or the parameter.
+/// Rig(template, guide, samples=[(gamma, {parameter: value})], name="Rig"):
+///
+/// - Parameters are those of the template and of the guide. A sample holds all of them; those that it does not name are as in the template
+///   and the guide.
+/// - `samples` may come in any order. Between them parameters are linear in gamma, outside constant. Without samples the rig is the same at
+///   every gamma.
+///
+/// Raises RigError naming the sample or the parameter.
 #[pyclass(name = "Rig", module = "thew", frozen)]
 pub(super) struct PyRig(pub Arc<Rig>);
 
 impl PyRig {
-    /// η at a control (none: the last sample), some of them replaced by name.
+    /// Returns η at a control (`None`: the last sample), some of its parameters replaced by name.
     pub(super) fn eta(
         &self,
         gamma: Option<f64>,
@@ -57,7 +61,7 @@ impl PyRig {
         })
     }
 
-    /// η by name.
+    /// Returns η by name.
     pub(super) fn by_name<'py>(
         &self,
         py: Python<'py>,
@@ -115,19 +119,19 @@ impl PyRig {
             .map_err(IntoPy::into_py)
     }
 
-    /// What the artist calls it.
+    /// Name that the artist gave it.
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// The template with its own parameters.
+    /// Template with its own parameters.
     #[getter]
     fn template(&self) -> PyTemplate {
         PyTemplate(*self.0.template())
     }
 
-    /// The guide with its own parameters.
+    /// Guide with its own parameters.
     #[getter]
     fn guide<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let guide = self.0.guide().clone();
@@ -138,7 +142,7 @@ impl PyRig {
         })
     }
 
-    /// What was recorded: (gamma, {parameter: value}) by ascending gamma.
+    /// Recorded samples, [(gamma, {parameter: value})], by ascending gamma.
     #[getter]
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let samples = self.0.samples().iter();
@@ -154,13 +158,13 @@ impl PyRig {
         PyTuple::new(py, self.0.parameter_names())
     }
 
-    /// The unit of each parameter.
+    /// Unit of each parameter, {name: unit}.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         units_of(py, self.0.parameter_names(), self.0.parameter_kinds())
     }
 
-    /// All parameters at gamma -> {name: value}; None: the last sample's.
+    /// Returns all parameters at `gamma`, {name: value}. None: the last sample's.
     #[pyo3(signature = (gamma=None))]
     fn parameters<'py>(
         &self,
@@ -170,9 +174,12 @@ impl PyRig {
         self.by_name(py, &self.eta(gamma, None)?)
     }
 
-    /// Generalised forces on a body -> float64 [dofs,3], N, rest axes, before the turn with the flesh. gamma None: the last
-    /// sample; parameters: some of them replaced by name. Raises OutsideError where the template lies wholly outside the
-    /// flesh, RigError where the guide's bone or face is missing.
+    /// Returns the generalised forces on a body, float64 [dofs,3], N, rest axes, before the turn with the flesh.
+    ///
+    /// - `gamma`: value of the control. None: the last sample.
+    /// - `parameters`: some of them replaced by name.
+    ///
+    /// Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face is missing.
     #[pyo3(signature = (body, gamma=None, parameters=None))]
     fn forces<'py>(
         &self,
@@ -186,7 +193,7 @@ impl PyRig {
         Ok(from_points(py, &forces))
     }
 
-    /// Derivatives of the sum of field[dofs,3] times `forces` by every parameter -> {name: derivative}.
+    /// Returns the derivatives of the sum of `field[dofs,3]` times `forces` by every parameter, {name: derivative}.
     #[pyo3(signature = (body, field, gamma=None, parameters=None))]
     fn pull_back<'py>(
         &self,
@@ -205,7 +212,7 @@ impl PyRig {
         self.by_name(py, &derivatives)
     }
 
-    /// The template's frame in rest space, columns X Y Z origin -> float64 [4,4].
+    /// Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4].
     #[pyo3(signature = (body, gamma=None, parameters=None))]
     fn frame<'py>(
         &self,
@@ -219,8 +226,9 @@ impl PyRig {
         Ok(from_matrix(py, &frame.matrix()))
     }
 
-    /// How far flesh yields to the rig: metres that the skin of a body at rest moves at most, per N/m³ of strength, to first
-    /// order; zero where bones hold all the flesh in reach. gamma, parameters: as in `forces`. Raises OutsideError, RigError.
+    /// Returns how far flesh yields to the rig: the most that the skin of a body at rest moves, metres per N/m³ of strength, to first
+    /// order. It is zero where bones hold all the flesh in reach. `gamma` and `parameters` are as in `forces`. Raises OutsideError,
+    /// RigError.
     #[pyo3(signature = (body, gamma=None, parameters=None))]
     fn compliance<'py>(
         &self,
@@ -233,8 +241,8 @@ impl PyRig {
         Ok(compliance.per_strength)
     }
 
-    /// The strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its
-    /// volume; infinite without end. gamma, parameters: as in `forces`. Raises OutsideError, RigError.
+    /// Returns the strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its volume;
+    /// infinite without a limit. `gamma` and `parameters` are as in `forces`. Raises OutsideError, RigError.
     #[pyo3(signature = (body, gamma=None, parameters=None))]
     fn strength_range<'py>(
         &self,
@@ -247,8 +255,8 @@ impl PyRig {
         Ok(compliance.strengths)
     }
 
-    /// How far the skin of a body at rest yields to each sample at most -> float64 [s], metres, negative where the strength
-    /// is; of a rig without samples [1]. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
+    /// Returns how far the skin of a body at rest yields to each sample at most, float64 [s], metres, negative where the strength is; [1]
+    /// for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
     fn yields<'py>(&self, py: Python<'py>, body: &PyBody) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let yields = with_progress(py, None, |progress| {
             let yields = self.0.yields(&body.0, progress);
@@ -257,9 +265,9 @@ impl PyRig {
         Ok(yields.into_pyarray(py))
     }
 
-    /// The rig with the strengths at which the skin of a body yields to its samples by `yields` [s], metres (None in it: that
-    /// strength stays): rig.with_yields(other, rig.yields(body)) does to another body what the rig does to this one. Raises
-    /// OutsideError, RigError where bones hold all the flesh in reach.
+    /// Returns the rig with the strengths at which the skin of a body yields to its samples by `yields[s]`, metres. None in it: that
+    /// strength stays. `rig.with_yields(other, rig.yields(body))` does to another body what the rig does to this one. Raises OutsideError,
+    /// and RigError where bones hold all the flesh in reach.
     fn with_yields(
         &self,
         py: Python<'_>,
@@ -275,8 +283,8 @@ impl PyRig {
         Ok(Self(Arc::new(made)))
     }
 
-    /// The rig with strengths lowered to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its
-    /// volume: what `simulate` pushes with. Raises RigError.
+    /// Returns the rig with strengths lowered until, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
+    /// `simulate` pushes with these. Raises RigError.
     fn unfolding(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
         let (made, _) = with_progress(py, None, |progress| {
             let made = self.0.unfolding(&body.0, progress);
@@ -285,7 +293,7 @@ impl PyRig {
         Ok(Self(Arc::new(made)))
     }
 
-    /// What keeps the rig from pushing this body, one sentence each; empty when nothing does.
+    /// Returns what keeps the rig from pushing this body, one sentence each; empty if nothing does.
     fn check(&self, py: Python<'_>, body: &PyBody) -> PyResult<Vec<String>> {
         detached(py, || Ok(self.0.check(&body.0)))
     }
@@ -318,8 +326,8 @@ impl PyRig {
     }
 }
 
-/// Writes rigs to a small text file (TOML); it is whole or as it was before. body: beside strengths also how far its flesh
-/// yields to them, so that another body may be read for. Raises StorageError.
+/// Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's yields are written beside the strengths,
+/// so that the file may be read for another body. Raises StorageError.
 #[pyfunction]
 #[pyo3(signature = (path, rigs, body=None))]
 pub(super) fn save_rigs(
@@ -335,8 +343,8 @@ pub(super) fn save_rigs(
     })
 }
 
-/// Reads rigs that `save_rigs` or a person wrote. body: with the strengths at which its flesh yields as far as the file says;
-/// None: with the strengths in the file. Raises RigFileError naming line and key, StorageError.
+/// Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh yields as far as the file says. None:
+/// strengths are those in the file. Raises RigFileError naming line and key, StorageError.
 #[pyfunction]
 #[pyo3(signature = (path, body=None))]
 pub(super) fn load_rigs(

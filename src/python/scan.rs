@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.cast_rays`, `thew.closest_points`, and what is found on a surface as arrays.
+//! Bindings of `thew.cast_rays` and `thew.closest_points`, and points found on a surface as arrays.
 
 use super::arrays::{finite_points, from_points, points, real};
 use super::errors::{detached, input};
@@ -9,7 +9,7 @@ use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 
-/// (points, distances, triangles)
+/// Arrays (points, distances, triangles).
 pub(super) type Places<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -18,7 +18,7 @@ pub(super) type Places<'py> = (
 
 pub(super) type Ray = (Vec3, Vec3);
 
-/// A point of a triangle; none where a query has no answer.
+/// A point of a triangle, or the placeholders of a query without an answer.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub point: Vec3,
@@ -58,7 +58,7 @@ impl From<Closest> for Found {
     }
 }
 
-/// (points, distances, triangles, barycentric)
+/// Arrays (points, distances, triangles, barycentric).
 pub(super) type FoundArrays<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -93,7 +93,7 @@ pub(super) fn rays(
     Ok(origins.into_iter().zip(directions).collect())
 }
 
-/// Vertices as they are, finite or not, and triangles that name only these.
+/// Reads vertices, finite or not, and triangles; fails if a triangle names a vertex that does not exist.
 fn shape(
     vertices: &Bound<'_, PyAny>,
     triangles: &Bound<'_, PyAny>,
@@ -110,8 +110,12 @@ fn shape(
     }
 }
 
-/// First places, front or back, where rays meet triangles farther than min_distance away; for a shape that is asked only a few
-/// times (`Surface.cast_rays` builds a hierarchy first). A ray does not slip through an edge [woop2013].
+/// Returns the first points, front or back, where rays meet triangles farther than `min_distance` away.
+///
+/// No hierarchy is built, which suits a shape with few queries; `Surface.cast_rays` builds one first. Takes `vertices[n,3]`,
+/// `triangles[t,3]`, `origins[p,3]`, `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64 [p], triangles
+/// int32 [p], barycentric float64 [p,3]); a ray that meets nothing has NaN, infinity, -1 and NaN. No ray meets a triangle with a corner
+/// that is not finite. A ray does not slip through an edge [woop2013]. Raises InputError.
 #[pyfunction]
 #[pyo3(signature = (vertices, triangles, origins, directions, min_distance=0.0))]
 pub(super) fn cast_rays<'py>(
@@ -135,7 +139,11 @@ pub(super) fn cast_rays<'py>(
     Ok(into_arrays(py, &found))
 }
 
-/// Nearest points of triangles; for a shape that is asked only a few times (`Surface.closest_point` builds a hierarchy first).
+/// Returns the nearest points of triangles to `points[p,3]`.
+///
+/// No hierarchy is built, which suits a shape with few queries; `Surface.closest_point` builds one first. Takes `vertices[n,3]`,
+/// `triangles[t,3]`. The result is (points float64 [p,3], distances float64 [p], triangles int32 [p], barycentric float64 [p,3]); a point
+/// without an answer has NaN, infinity, -1 and NaN. Raises InputError.
 #[pyfunction]
 pub(super) fn closest_points<'py>(
     py: Python<'py>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Scene`: bodies that touch each other; and how lists for the bodies of a scene are read.
+//! Bindings of `thew.Scene`, and readers of lists with an item for each body of a scene.
 
 use super::arrays::{List, Whole, finite_points, from_points, optional_real, pose, real, text};
 use super::body::PyBody;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Arc;
 
-/// The bodies of a list; what is none is refused by index.
+/// Reads a list of bodies; an item of another type is refused by its index.
 pub(super) fn bodies<'py>(list: List<Bound<'py, PyAny>>) -> PyResult<Vec<PyRef<'py, PyBody>>> {
     let body = |(i, body): (usize, Bound<'py, PyAny>)| match body.cast::<PyBody>() {
         Ok(body) => Ok(body.borrow()),
@@ -38,7 +38,7 @@ pub(super) fn bodies<'py>(list: List<Bound<'py, PyAny>>) -> PyResult<Vec<PyRef<'
     }
 }
 
-/// How each of so many bodies touches: one way for all, one each, or (none) only the others.
+/// Reads the contact of each of `count` bodies: one for all or one each. Default: each touches only the others.
 pub(super) fn contacts(given: Option<&Bound<'_, PyAny>>, count: usize) -> PyResult<Vec<Contact>> {
     let with_others = Contact::with_others;
     let Some(given) = given else {
@@ -77,7 +77,7 @@ pub(super) fn counted<T>(name: &str, list: &[T], count: usize) -> PyResult<()> {
     }
 }
 
-/// Something for each body, read by `read`; none: nothing for any.
+/// Reads an item for each body by `read`. Default: `None` for each.
 pub(super) fn each<'py, T>(
     name: &str,
     given: Option<List<Option<Bound<'py, PyAny>>>>,
@@ -97,10 +97,15 @@ pub(super) fn each<'py, T>(
 
 /// Bodies in motion that touch each other.
 ///
-/// contact: how each touches, itself included, one `Contact` for all or a list of one for each (None: the others, not
-/// itself); colliders: `Collider`s that all of them touch, at their first entry after a reset and on by one with every advance.
-/// Between two bodies friction is the geometric mean, thickness the mean of both sides', compliance the largest of all. Settings: those of
-/// `Simulation`. A body alone moves by the same bits as its `Simulation`. Raises InputError, naming the body.
+/// Scene(bodies, contact=None, colliders=None, ...):
+///
+/// - `contact`: contact of each body, itself included: one `Contact` for all, or a list of one (or None) for each. None: with the others,
+///   not with itself.
+/// - `colliders`: `Collider`s that all bodies touch. They are at their first entry after a reset, and one entry on with every advance.
+/// - Further settings: those of `Simulation`.
+///
+/// Between two bodies friction is the geometric mean, thickness the mean of both sides', and compliance the largest of all. A body alone
+/// moves by the same bits as its `Simulation`. Raises InputError naming the body.
 #[pyclass(name = "Scene", module = "thew", frozen)]
 pub(super) struct PyScene {
     scene: Exclusive<Scene>,
@@ -112,7 +117,7 @@ impl PyScene {
         locked(py, &self.scene, |s| Ok::<T, SimulationError>(work(s)))
     }
 
-    /// The index of a body.
+    /// Returns the index of a body, or refuses it.
     fn index(&self, body: Whole) -> PyResult<usize> {
         match self.presenters.len() {
             count if body.0 < count => Ok(body.0),
@@ -123,7 +128,7 @@ impl PyScene {
         }
     }
 
-    /// What is read of one body.
+    /// Returns what `work` reads of one body.
     fn of<T: Send>(
         &self,
         py: Python<'_>,
@@ -134,7 +139,7 @@ impl PyScene {
         self.look(py, |s| work(&s.bodies()[body]))
     }
 
-    /// An array of what the presenter of a body makes of the present state.
+    /// Returns the array that the presenter of a body makes of the present state.
     fn shown<'py>(
         &self,
         py: Python<'py>,
@@ -228,8 +233,9 @@ impl PyScene {
         })
     }
 
-    /// Starts at poses, pose[b,4,4] of each body: each in balance by itself, then with the others, without friction, or
-    /// (settled=False) in the skinned shape. rest_forces: of each body (or None), [dofs,3], N, as of `Simulation.reset`.
+    /// Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
+    /// (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[dofs,3]`, N, as in `Simulation.reset`.
+    /// Raises InputError, MotionError naming the body.
     #[pyo3(signature = (poses, settled=true, rest_forces=None))]
     fn reset(
         &self,
@@ -247,8 +253,9 @@ impl PyScene {
         })
     }
 
-    /// Advances to poses, pose[b,4,4] of each body, over dt seconds in ceil(dt·rate) equal steps; forces and rest_forces: of each
-    /// body (or None), [dofs,3], N, as of `Simulation.advance`. When a step fails the state before the call is kept.
+    /// Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
+    /// each body (or None), `[dofs,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
+    /// call is kept.
     #[pyo3(signature = (poses, dt, forces=None, rest_forces=None))]
     fn advance(
         &self,
@@ -269,8 +276,8 @@ impl PyScene {
         })
     }
 
-    /// Positions of the vertices of a body's surface (None: its own), float32 [n,3], metres, world axes; to, onto: as of
-    /// `Clip.offsets`.
+    /// Returns the positions of the vertices of a body's surface (None: its own), float32 [n,3], metres, world axes. `to` and `onto` are as
+    /// in `Clip.offsets`.
     #[pyo3(signature = (body, surface=None, to=None, onto=None))]
     fn positions<'py>(
         &self,
@@ -286,7 +293,8 @@ impl PyScene {
         })
     }
 
-    /// What the flesh of a body adds to the artist's own skin, float32 [n,3], world axes, metres. to, onto: as of `Clip.offsets`.
+    /// Returns the offsets that the flesh of a body adds to the artist's own skin, float32 [n,3], metres, world axes. `to` and `onto` are
+    /// as in `Clip.offsets`.
     #[pyo3(signature = (body, surface=None, to=None, onto=None))]
     fn offsets<'py>(
         &self,
@@ -302,7 +310,7 @@ impl PyScene {
         })
     }
 
-    /// Positions of a body's lattice vertices, float64 [dofs,3].
+    /// Returns the positions of a body's lattice vertices, float64 [dofs,3], metres.
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
@@ -312,7 +320,7 @@ impl PyScene {
         Ok(from_points(py, &positions))
     }
 
-    /// Velocities of a body's lattice vertices, float64 [dofs,3], m/s.
+    /// Returns the velocities of a body's lattice vertices, float64 [dofs,3], m/s.
     fn lattice_velocities<'py>(
         &self,
         py: Python<'py>,
@@ -322,13 +330,13 @@ impl PyScene {
         Ok(from_points(py, &velocities))
     }
 
-    /// What touches at present: what two bodies do to each other for both of them, equal and opposite.
+    /// Returns the present contacts. Those between two bodies are listed for both, with equal and opposite forces.
     fn contacts(&self, py: Python<'_>) -> PyResult<PyContacts> {
         self.look(py, |s| PyContacts(s.contacts().into()))
     }
 
-    /// What pushed a body's lattice vertices in the last step, contacts and cells near inversion, float64 [dofs,3], N, world
-    /// axes; 0 at those that hang on bones.
+    /// Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [dofs,3], N,
+    /// world axes; 0 at vertices that hang on bones.
     fn contact_forces<'py>(
         &self,
         py: Python<'py>,
@@ -339,17 +347,17 @@ impl PyScene {
         Ok(from_points(py, &forces))
     }
 
-    /// Number of a body's cells that are inverted at present.
+    /// Returns the present number of inverted cells of a body.
     fn inverted_cells(&self, py: Python<'_>, body: Whole) -> PyResult<usize> {
         self.of(py, body, Simulation::inverted_cells)
     }
 
-    /// The state of all bodies, exactly: to be given back to `restore`.
+    /// Returns the state of all bodies, exactly, for `restore`.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(py, &self.look(py, Scene::state)?))
     }
 
-    /// Takes back a state of the same bodies. Raises InputError for bytes that are none; the present state then stays.
+    /// Restores a state of the same bodies. Raises InputError for other bytes; the present state stays then.
     fn restore(&self, py: Python<'_>, state: &[u8]) -> PyResult<()> {
         locked(py, &self.scene, |s| s.restore(state))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.simulate_scene`, `thew.simulate_shots` and `thew.extend_scene`: clips of bodies that touch each other.
+//! Bindings of `thew.simulate_scene`, `thew.simulate_shots` and `thew.extend_scene`: clips of bodies that touch each other.
 
 use super::arrays::{List, integer, optional_real, real, text};
 use super::clip::PyClip;
@@ -13,12 +13,19 @@ use crate::contact::Contact;
 use crate::shot::Shot;
 use pyo3::prelude::*;
 
-/// Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each. Contacts
-/// of a clip count the bodies of the scene, and after them colliders. contact: how each touches, itself included, one `Contact` for all
-/// or a list of one for each (None: the others, not itself); colliders: `Collider`s that all of them touch. rigs, controls: of
-/// each body a list of `Rig`s and controls[f,r], or None; preroll, cyclic, restarts and further settings: those of `simulate`. In a loop all bodies
-/// end in their first poses, moved alike, or none does. names: of each body, for `Clip.body_names`. Clips of a scene go on together:
-/// `extend_scene`. Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
+/// Simulates bodies that touch each other, at `fps` frames per second, and returns a Clip of each.
+///
+/// - `poses`: of each body `poses[f,b,4,4]`.
+/// - `contact`: contact of each body, itself included: one `Contact` for all, or a list of one (or None) for each. None: with the others,
+///   not with itself.
+/// - `colliders`: `Collider`s that all bodies touch.
+/// - `rigs`, `controls`: of each body a list of `Rig`s and `controls[f,r]`, or None.
+/// - `preroll`, `cyclic`, `restarts` and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike,
+///   or none does.
+/// - `names`: name of each body, for `Clip.body_names`.
+///
+/// Contacts of a clip count the bodies of the scene, and after them colliders. Clips of a scene are extended together, by `extend_scene`.
+/// Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
 #[pyfunction]
 #[pyo3(signature = (bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None, max_offset=None,
@@ -109,9 +116,11 @@ pub(super) fn simulate_scene(
     together(py, &shots.iter().collect::<Vec<_>>(), progress)
 }
 
-/// Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
-/// contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
-/// is that of all; all are cyclic, or none, and begin anew in the same frames. Colliders that several have alike are one. Raises as `simulate_scene`.
+/// Simulates shots together and returns a Clip of each. Their bodies touch each other, and the colliders of all of them.
+///
+/// A shot without contact touches the others, but not itself. All shots have the same number of poses, frames and steps per second. The
+/// longest run-in is that of all. All are cyclic or none, and all begin anew in the same frames. Equal colliders of several shots are one.
+/// Raises as `simulate_scene`.
 #[pyfunction]
 #[pyo3(signature = (shots, progress=None))]
 pub(super) fn simulate_shots(
@@ -142,9 +151,13 @@ fn together(py: Python<'_>, shots: &[&Shot], progress: Option<Py<PyAny>>) -> PyR
     Ok(all.map(clip).collect())
 }
 
-/// Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend` does with
-/// one alone: clips made in parts are those made at once. controls: of each clip controls[f,r] of its rigs at those poses, or None.
-/// Clips of cycles cannot be extended. restart: they begin anew there, each as a clip of its own. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
+/// Extends all clips of a scene, in its order, by `poses[f,b,4,4]` of each after the last frame, as `Clip.extend` does with one alone.
+/// Clips made in parts equal those made at once.
+///
+/// - `controls`: of each clip `controls[f,r]` of its rigs at those poses, or None.
+/// - `restart`: True begins all clips anew there, each as a clip of its own.
+///
+/// Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
 #[pyfunction]
 #[pyo3(signature = (clips, poses, controls=None, progress=None, restart=false))]
 pub(super) fn extend_scene(
@@ -187,7 +200,7 @@ pub(super) fn extend_scene(
     })
 }
 
-/// The same error of one body of a scene.
+/// Returns the same error with the body of a scene named in front.
 fn named(py: Python<'_>, body: usize, error: PyErr) -> PyErr {
     let text = format!("body {body} of the scene: {}", error.value(py));
     match error.get_type(py).call1((text,)) {

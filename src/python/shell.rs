@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Shell`.
+//! Bindings of `thew.Shell`.
 
 use super::arrays::{dofs, floats, from_points, optional_real, points, real, triangles};
 use super::csr::{Csr, scipy};
@@ -15,20 +15,25 @@ use std::sync::Arc;
 
 /// A triangle mesh with an elastic energy: discrete shells [grinspun2003; hildebrandt2012, §5].
 ///
-/// Shell(vertices[n,3], triangles[t,3]): at rest where its vertices are; any mesh, with borders, fins, loose parts. stretching, area,
-/// bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area, kg/m². Each is a number
-/// or a map on the vertices, [n]. Positions are metres. unit: length in metres that counts as one where the weights are meant; None takes a
-/// tenth of the diameter of the mesh, so that a body and its enlarged copy move alike; 1 gives the printed energy of the coordinates as
-/// they are. Raises InputError naming the first vertex or triangle that makes no shell.
+/// Shell(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0, unit=None):
+///
+/// - `vertices[n,3]`, `triangles[t,3]`: the mesh at rest, metres. Any mesh will do, with borders, fins or loose parts.
+/// - `stretching`, `area`, `bending`: resistance of lengths of edges, areas of triangles and angles between triangles. Each is a number or
+///   a map on the vertices, [n].
+/// - `density`: mass per area, kg/m², a number or a map [n].
+/// - `unit`: length in metres that counts as one for the weights. None takes a tenth of the diameter of the mesh, so that a body and its
+///   enlarged copy move alike; 1 gives the printed energy of the coordinates as they are.
+///
+/// Raises InputError naming the first vertex or triangle that makes no shell.
 #[pyclass(name = "Shell", module = "thew", frozen)]
 pub(super) struct PyShell(pub Arc<Shell>);
 
-/// A number, or one per vertex; 1 where nothing is given.
+/// Reads a number or one per vertex. Default: 1.
 fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
     let Some(object) = object else {
         return Ok(1.0.into());
     };
-    // Arrays of one number would pass for one.
+    // `extract` alone would take an array of one number, too.
     if object.len().is_err()
         && let Ok(number) = object.extract::<f64>()
     {
@@ -38,7 +43,7 @@ fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
 }
 
 impl PyShell {
-    /// Positions of all vertices that can be computed with.
+    /// Reads the positions of all vertices; fails unless the energy can be computed at them.
     fn places(&self, x: &Bound<'_, PyAny>) -> PyResult<Vec<Vec3>> {
         let x = dofs(x, "x", self.0.nodes())?;
         self.0.check(&x, "x").map_err(IntoPy::into_py)?;
@@ -79,7 +84,7 @@ impl PyShell {
         Ok(Self(Arc::new(shell)))
     }
 
-    /// Vertices at rest, float64 [n,3].
+    /// Vertices at rest, float64 [n,3], metres.
     #[getter]
     fn vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         from_points(py, self.0.rest())
@@ -92,25 +97,25 @@ impl PyShell {
         Array2::from_shape_fn((t.len(), 3), |(i, k)| t[i][k] as i32).into_pyarray(py)
     }
 
-    /// Mass of each vertex, float64 [n], above zero: density times a third of the area of each triangle around it.
+    /// Mass of each vertex, kg, float64 [n], above zero: density times a third of the area of each triangle around it.
     #[getter]
     fn mass<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.0.masses().to_vec().into_pyarray(py)
     }
 
-    /// Length that counts as one in the energy, m: as given, or a tenth of the diameter of the mesh.
+    /// Length that counts as one in the energy, metres: as given, or a tenth of the diameter of the mesh.
     #[getter]
     fn unit(&self) -> f64 {
         self.0.unit()
     }
 
-    /// Elastic energy where the vertices are at x[n,3].
+    /// Returns the elastic energy with the vertices at `x[n,3]`.
     fn energy(&self, py: Python<'_>, x: &Bound<'_, PyAny>) -> PyResult<f64> {
         let x = self.places(x)?;
         detached(py, || Ok(self.0.energy(&x)))
     }
 
-    /// Derivative of `energy` with respect to x, float64 [n,3].
+    /// Returns the derivative of `energy` with respect to `x`, float64 [n,3].
     fn gradient<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let places = self.places(x)?;
         let forces = detached(x.py(), || {
@@ -121,15 +126,16 @@ impl PyShell {
         Ok(from_points(x.py(), &forces))
     }
 
-    /// Hessian of `energy`, 3·n square, xyz interleaved -> (data, indices, indptr); of one structure wherever x is.
+    /// Returns the Hessian of `energy`, 3·n square, xyz interleaved: (data, indices, indptr). Its structure is the same for every `x`.
     fn hessian<'py>(&self, x: &Bound<'py, PyAny>) -> PyResult<Csr<'py>> {
         let places = self.places(x)?;
         let matrix = detached(x.py(), || Ok(self.0.hessian(&places).expand()))?;
         scipy(x.py(), matrix)
     }
 
-    /// Where the energy plus weight · Σ mass |y − x|² is lowest near x[n,3] -> y[n,3]: a sculpt with less strain in it [hildebrandt2012,
-    /// §6]. The larger the weight, the less it moves; vertices that are fixed[n] (True or False) stay. Raises InputError, Cancelled.
+    /// Returns the positions `y[n,3]` near `x[n,3]` at which the energy plus weight · Σ mass |y − x|² is lowest: a sculpt with less strain
+    /// in it [hildebrandt2012, §6]. The larger `weight`, the less the vertices move; those marked in `fixed[n]` (True or False) stay.
+    /// Raises InputError, Cancelled.
     #[pyo3(signature = (x, weight, fixed=None, progress=None))]
     fn relax<'py>(
         &self,
@@ -147,7 +153,7 @@ impl PyShell {
         Ok(from_points(x.py(), &relaxed.positions))
     }
 
-    /// What was found in the mesh, a sentence each: slivers, edges of more than two triangles, loose parts.
+    /// Returns the findings about the mesh, one sentence each: slivers, edges of more than two triangles, loose parts.
     fn report(&self) -> Vec<String> {
         self.0.report()
     }
@@ -167,7 +173,7 @@ impl PyShell {
 }
 
 impl PyShell {
-    /// True or False for each vertex; numbers of vertices would be taken for that by mistake.
+    /// Reads True or False for each vertex; refuses other numbers, as vertex indices might be given by mistake.
     fn held(&self, fixed: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
         let numbers = floats(fixed, "fixed", &[Some(self.0.nodes())])?;
         if let Some(at) = numbers.data.iter().position(|&x| x != 0.0 && x != 1.0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Shot`.
+//! Bindings of `thew.Shot`.
 
 use super::arrays::{List, integer, optional_real, optional_text, poses, read, real, text, whole};
 use super::body::PyBody;
@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// Arguments of the constructor, each a property.
+/// Arguments of the constructor, each of which is a property.
 const SETTINGS: [&str; 24] = [
     "body",
     "poses",
@@ -51,10 +51,15 @@ const SETTINGS: [&str; 24] = [
     "restarts",
 ];
 
-/// All that `simulate` needs, to be written to one file and simulated elsewhere: arguments as there.
+/// Everything that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits.
 ///
-/// notes: texts by name, for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken). name: of the body, for
-/// `Clip.body_names`.
+/// Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and settings as in
+/// `simulate`. In addition:
+///
+/// - `notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
+/// - `name`: name of the body, for `Clip.body_names`.
+///
+/// Raises InputError, NotBuilt.
 #[pyclass(name = "Shot", module = "thew", frozen)]
 pub(super) struct PyShot(pub Shot);
 
@@ -159,7 +164,7 @@ impl PyShot {
         Ok(Self(shot))
     }
 
-    /// The clip, as `simulate` makes it. Raises as that does.
+    /// Simulates the shot as `simulate` does and returns the clip. Raises Cancelled, InputError (poses and rigs by name), MotionError.
     #[pyo3(signature = (progress=None))]
     pub(super) fn simulate(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<PyClip> {
         let (clip, warnings) = with_progress(py, progress, |progress| {
@@ -168,24 +173,26 @@ impl PyShot {
         Ok(PyClip::new(clip, self.0.rigs.clone(), warnings))
     }
 
-    /// Writes the shot with its body to a file: versioned, checksummed, whole or not at all. Raises StorageError.
+    /// Writes the shot with its body to a file: versioned, checksummed, whole or not at all. It takes 96 bytes per bone of every pose, in
+    /// addition to the body. Raises StorageError.
     fn save(&self, py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<()> {
         detached(py, || self.0.save(&path).map_err(IntoPy::into_py))
     }
 
-    /// Reads a shot that `save` wrote. Raises StorageError: no Thew file, another version or kind, damaged, refused.
+    /// Reads a shot that `save` wrote. Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by
+    /// the disk.
     #[staticmethod]
     fn load(py: Python<'_>, #[pyo3(from_py_with = read)] path: PathBuf) -> PyResult<Self> {
         detached(py, || Shot::load(&path).map(Self).map_err(IntoPy::into_py))
     }
 
-    /// The body that is to move.
+    /// Body that is to move.
     #[getter]
     fn body(&self) -> PyBody {
         PyBody::carrying(self.0.surfaces.clone())
     }
 
-    /// What the body is called.
+    /// Name of the body.
     #[getter]
     fn name(&self) -> String {
         self.0.name.clone()
@@ -197,7 +204,7 @@ impl PyShot {
         self.0.settings.fps
     }
 
-    /// The method of motion.
+    /// Method of motion.
     #[getter]
     fn method(&self) -> &'static str {
         self.0.settings.method.name()
@@ -233,13 +240,13 @@ impl PyShot {
         .into_pyarray(py)
     }
 
-    /// The rigs that push it.
+    /// Rigs that push the flesh.
     #[getter]
     fn rigs(&self) -> Vec<PyRig> {
         self.0.rigs.iter().cloned().map(PyRig).collect()
     }
 
-    /// Controls of the rigs, float64 [f,r]; None: each at its last sample.
+    /// Controls of the rigs, float64 [f,r]. None: each at its last sample.
     #[getter]
     fn controls<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
         let Some(controls) = &self.0.controls else {
@@ -258,7 +265,7 @@ impl PyShot {
         self.0.settings.preroll
     }
 
-    /// Tells whether the poses repeat.
+    /// True if the poses repeat.
     #[getter]
     fn cyclic(&self) -> bool {
         self.0.settings.cyclic
@@ -270,7 +277,7 @@ impl PyShot {
         self.0.settings.simulation.rate
     }
 
-    /// Gravity [3], m/s².
+    /// Gravity, float64 [3], m/s².
     #[getter]
     fn gravity<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_iter(py, self.0.settings.simulation.gravity.iter().copied())
@@ -288,7 +295,7 @@ impl PyShot {
         self.0.settings.simulation.stiffness_damping
     }
 
-    /// The farthest that flesh is shown from its skin, as a part of the body's size; None: no limit.
+    /// Largest distance from its skin at which flesh is shown, as a part of the body's size. None: no limit.
     #[getter]
     fn max_offset(&self) -> Option<f64> {
         self.0.settings.simulation.max_offset
@@ -306,7 +313,7 @@ impl PyShot {
         self.0.settings.simulation.solver.name()
     }
 
-    /// Modes of the method 'modal', or how many of the lowest; None: the usual number.
+    /// Modes of the method "modal", or the number of lowest ones. None: the usual number.
     #[getter]
     fn modes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(match &self.0.modes {
@@ -316,7 +323,7 @@ impl PyShot {
         })
     }
 
-    /// Engine that shows the method 'modal': "auto", "cpu", "gpu" or "gpu:NAME".
+    /// Engine that shows the method "modal": "auto", "cpu", "gpu" or "gpu:NAME".
     #[getter]
     fn engine(&self) -> String {
         match &self.0.show.engine {
@@ -339,7 +346,7 @@ impl PyShot {
         self.0.show.precision.name()
     }
 
-    /// Contact of the flesh; None: it passes through itself.
+    /// Contact of the flesh. None: it passes through itself.
     #[getter]
     fn contact(&self) -> Option<PyContact> {
         let contact = self.0.contact.as_ref()?;
@@ -349,7 +356,7 @@ impl PyShot {
         }))
     }
 
-    /// Things that it touches besides flesh.
+    /// Colliders that the flesh also touches.
     #[getter]
     fn colliders(&self) -> Vec<PyCollider> {
         let contact = self.0.contact.iter();
@@ -357,8 +364,9 @@ impl PyShot {
         all.map(PyCollider).collect()
     }
 
-    /// Returns another shot with some arguments of `Shot` changed: shot.replace(poses=poses, rate=480.0). The others are as read
-    /// back here: damping stays what it came to, also for another body. Raises as `Shot` does.
+    /// Returns another shot with some arguments of `Shot` changed: `shot.replace(poses=poses, rate=480.0)`. All others are as their
+    /// properties here: damping stays the number that it had become, also for another body. `copy.replace` does the same from Python 3.13
+    /// on. Raises as `Shot` does.
     #[pyo3(signature = (**changes))]
     fn replace<'py>(
         slf: &Bound<'py, Self>,
@@ -379,7 +387,7 @@ impl PyShot {
         py.get_type::<Self>().call((), Some(&given))
     }
 
-    /// `copy.replace` of Python 3.13.
+    /// Implements `copy.replace` of Python 3.13.
     #[pyo3(signature = (**changes))]
     fn __replace__<'py>(
         slf: &Bound<'py, Self>,
@@ -388,14 +396,14 @@ impl PyShot {
         Self::replace(slf, changes)
     }
 
-    /// Names of the rigs that push it.
+    /// Names of the rigs that push the flesh.
     #[getter]
     fn rig_names(&self) -> Vec<String> {
         let rigs = self.0.rigs.iter();
         rigs.map(|rig| rig.name().to_owned()).collect()
     }
 
-    /// Texts that travel with it, by name.
+    /// Texts that travel with the shot, by name.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self::notes(py, &self.0.texts)
@@ -423,7 +431,7 @@ impl PyShot {
     }
 }
 
-/// Numbers of frames: none, or whole numbers that are not negative.
+/// Reads numbers of frames: whole numbers that are not negative. Default: empty.
 fn frames(given: Option<&Bound<'_, PyAny>>, what: &'static str) -> PyResult<Vec<usize>> {
     let Some(given) = given else {
         return Ok(Vec::new());
@@ -433,7 +441,7 @@ fn frames(given: Option<&Bound<'_, PyAny>>, what: &'static str) -> PyResult<Vec<
     each.iter().map(frame).collect()
 }
 
-/// Texts but those that a clip says itself.
+/// Returns the texts without those that a clip writes itself.
 pub(super) fn notes<'py>(py: Python<'py>, texts: &Texts) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, text) in texts {

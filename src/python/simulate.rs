@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.simulate`.
+//! Bindings of `thew.simulate`.
 
 use super::arrays::{List, integer, optional_real, optional_text, real, text};
 use super::body::PyBody;
@@ -9,15 +9,17 @@ use super::renamed;
 use super::shot::PyShot;
 use pyo3::prelude::*;
 
-/// Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as
-/// its bones move.
+/// Simulates `poses[f,b,4,4]` at `fps` frames per second and returns a Clip. Frame 0 is the settled first pose, moving as its bones move.
 ///
-/// rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between (None:
-/// every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the joints come from a standstill;
-/// cyclic: the poses are a cycle (which may travel), run until its state repeats; restarts: frames above 0, ascending, in which the
-/// flesh begins anew, after cuts; contact: how the flesh touches itself; colliders: `Collider`s that it touches
-/// besides. Further settings: those of `Simulation`;
-/// for the method 'modal' engine, device, form and precision of `Deformer`.
+/// - `rigs`: `Rig`s that push the flesh. `controls[f,r]`: value of each rig's control at every frame, linear between frames. None: every
+///   rig at its last sample throughout.
+/// - `preroll`: frames of run-in before frame 0, in which the joints come from a standstill.
+/// - `cyclic`: True if the poses are a cycle, which may travel; it is run until its state repeats.
+/// - `restarts`: frames above 0, ascending, in which the flesh begins anew as in frame 0. They are cuts, after which the character is
+///   elsewhere.
+/// - `contact`, `colliders` and further settings: those of `Simulation`; with the method "modal" also `engine`, `device`, `form` and
+///   `precision` of `Deformer`.
+///
 /// Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Skeleton`.
+//! Bindings of `thew.Skeleton`.
 
 use super::arrays::{List, finite_points, from_points, integers, points, pose, text, weights};
 use super::errors::{IntoPy, detached, input, not_built};
@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
 
-/// The bones on which others hang, from indices with -1 for none.
+/// Reads the index of the bone above each bone, -1 for a root.
 fn bones_above(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Option<u32>>> {
     let (numbers, shape) = integers(given, name)?;
     if shape.len() != 1 {
@@ -28,7 +28,7 @@ fn bones_above(given: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<Option<u32>
     Ok(numbers.iter().map(above).collect())
 }
 
-/// Bones on which others hang, as indices with -1 for none.
+/// Converts the index of the bone above each bone to int32, -1 for a root.
 fn from_bones_above<'py>(py: Python<'py>, above: &[Option<u32>]) -> Bound<'py, PyArray1<i32>> {
     let indices = above.iter().map(|p| p.map_or(-1, |p| p as i32));
     indices.collect::<Vec<_>>().into_pyarray(py)
@@ -36,9 +36,15 @@ fn from_bones_above<'py>(py: Python<'py>, above: &[Option<u32>]) -> Bound<'py, P
 
 /// Bones at rest in world space.
 ///
-/// Skeleton(names, parents[b] (-1 = root), heads[b,3], tails[b,3], elsewhere[o]=None). elsewhere: for each bone of the
-/// character that carries other meshes only, the nearest of these above it (-1 = none). Parents need not come before their
-/// children; several roots, bones of no length and equal names are allowed.
+/// Skeleton(names, parents, heads, tails, elsewhere=None):
+///
+/// - `names`: names of the bones. Equal names are allowed.
+/// - `parents[b]`: index of each bone's parent, -1 for a root. Parents need not come before their children; several roots are allowed.
+/// - `heads[b,3]`, `tails[b,3]`: ends of the bones, metres. Bones of no length are allowed.
+/// - `elsewhere[o]`: for each bone of the character that carries other meshes only, the nearest of these bones above it (-1: none). It
+///   tells which part of the character a mesh is.
+///
+/// Raises InputError naming the bone.
 #[pyclass(name = "Skeleton", module = "thew", frozen)]
 pub(super) struct PySkeleton(pub Arc<Skeleton>);
 
@@ -78,7 +84,7 @@ impl PySkeleton {
         from_bones_above(py, self.0.parents())
     }
 
-    /// Nearest of these bones above each bone of the character that carries other meshes only, int32 [o]; -1 for none.
+    /// Nearest of these bones above each bone of the character that carries other meshes only, int32 [o]; -1: none.
     #[getter]
     fn elsewhere<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         from_bones_above(py, self.0.elsewhere())
@@ -96,8 +102,9 @@ impl PySkeleton {
         from_points(py, self.0.tails())
     }
 
-    /// A skeleton whose arbitrary tails (glTF and FBX know joints only) point where the flesh is: at the
-    /// child with most skin, or, for a leaf that sticks out, towards the middle of its skin.
+    /// Returns a skeleton whose arbitrary tails point where the flesh is; glTF and FBX know joints only. A tail points at the child with
+    /// most skin, or, for a leaf that sticks out, towards the middle of its skin. `skin_weights[n,b]`: weights of the surface's vertices.
+    /// Raises Cancelled, InputError.
     #[pyo3(signature = (surface, skin_weights, progress=None))]
     fn refit_tails(
         &self,
@@ -115,10 +122,12 @@ impl PySkeleton {
         Ok(Self(Arc::new(skeleton)))
     }
 
-    /// Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
+    /// Returns the positions to which a pose carries rest points `points[p,3]`, float64 [p,3], metres.
     ///
-    /// blend: "dual" (rotations and translations as dual quaternions, stretch linearly: what the flesh is measured
-    /// against) or "linear" (Blender's Armature modifier without Preserve Volume).
+    /// - `skin_weights[p,b]`: weights of the points; a point whose row has no weight stays in place.
+    /// - `pose[b,4,4]`: maps of the bones from rest to posed.
+    /// - `blend`: "dual" blends rotations and translations as dual quaternions and stretch linearly; the flesh is measured against it.
+    ///   "linear" is Blender's Armature modifier without Preserve Volume.
     #[pyo3(signature = (points, skin_weights, pose, blend="dual"))]
     fn skin<'py>(
         &self,

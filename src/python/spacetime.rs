@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Spacetime`.
+//! Bindings of `thew.Spacetime`.
 
 use super::arrays::{
     Whole, filled_frames, finite_points, floats, from_points, integers, optional_real, read, real,
@@ -24,14 +24,23 @@ use std::sync::Arc;
 
 /// A motion through keyframes with the least acting force [hildebrandt2012].
 ///
-/// Spacetime(body, keyframes[m+1,n,3], times[m+1]): body is a Shell, a TetMesh or a Body (n: its lattice vertices); positions are metres;
-/// times rise, in seconds. material: that of a TetMesh, Material() where None; the others have their own. stiffness: factor of the elastic
-/// energy; damping: (alpha, beta), of mass and stiffness; gravity: an acceleration, m/s²; modes: lowest modes of each keyframe, beyond the rigid ones. start_velocity, end_velocity: None for natural ends (no
-/// force acts), or a number, [3] or [n,3]. velocities: {keyframe: velocity}, {keyframe: (before, behind)} for a cut, None in place of
-/// one that is free. fixed: vertices that stay, a mask [n] or numbers. cyclic: the last keyframe is the first again. ghosts: further
-/// shapes to linearise around and to be drawn to, "auto" or [(time, shape)]. rigid: whether the best rigid motion is taken out first, True or False; "auto": where nothing is fixed. Its rotation is a minimiser about one axis
-/// alone, and puts no centrifugal and no Coriolis forces on what deforms.
-/// rest: where forces vanish, at the "body"'s own rest or at the "keyframes". Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
+/// Spacetime(body, keyframes, times, ...):
+///
+/// - `body`: a Shell, a TetMesh or a Body (n: its lattice vertices).
+/// - `keyframes[m+1,n,3]`: positions, metres. `times[m+1]`: rising, seconds.
+/// - `stiffness`: factor of the elastic energy. `damping`: (alpha, beta), of mass and stiffness. `gravity[3]`: an acceleration, m/s².
+/// - `modes`: number of lowest modes of each keyframe, beyond the rigid ones.
+/// - `start_velocity`, `end_velocity`: a number, [3] or [n,3]. None: natural ends, at which no force acts.
+/// - `velocities`: {keyframe: velocity}, or {keyframe: (before, behind)} for a cut, None in place of one that is free.
+/// - `fixed`: vertices that stay, a mask [n] or numbers.
+/// - `cyclic`: True if the last keyframe is the first again.
+/// - `ghosts`: further shapes to linearise around and to be drawn to, "auto" or [(time, shape)].
+/// - `rigid`: True if the best rigid motion is taken out first, else False. "auto": if nothing is fixed. Its rotation is a minimiser about
+///   one axis alone, and puts no centrifugal and no Coriolis forces on what deforms.
+/// - `rest`: where forces vanish, at the "body"'s own rest (keyframes are strains) or at the "keyframes" (poses).
+/// - `material`: that of a TetMesh, Material() by default; a Shell and a Body have their own.
+///
+/// Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
 #[pyclass(name = "Spacetime", module = "thew", frozen)]
 pub(super) struct PySpacetime {
     pub(super) motion: Arc<Exclusive<Spacetime>>,
@@ -42,7 +51,7 @@ pub(super) struct PySpacetime {
 type Pair<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray2<f64>>);
 
 pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    // Arrays of one number would pass for one.
+    // `real` alone would take an array of one number, too.
     let times = match t.len() {
         Ok(_) => floats(t, "t", &[None])?.data,
         Err(_) => vec![super::arrays::real(t)?],
@@ -143,7 +152,7 @@ impl PySpacetime {
         })
     }
 
-    /// The motion at times t -> float32 [len(t),n,3]. Beyond the ends the end keyframes are held; cycles repeat.
+    /// Returns the motion at times `t`, float32 [t,n,3]. Beyond the ends the end keyframes are held; cycles repeat.
     fn __call__<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
         filled_frames(t.py(), (times.len(), self.nodes), |out| {
@@ -154,7 +163,7 @@ impl PySpacetime {
         })
     }
 
-    /// Cubic splines through the same keyframes with the same prescribed velocities -> float32 [len(t),n,3].
+    /// Returns cubic splines through the same keyframes with the same prescribed velocities at times `t`, float32 [t,n,3].
     fn plain<'py>(&self, t: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let times = times_of(t)?;
         filled_frames(t.py(), (times.len(), self.nodes), |out| {
@@ -165,8 +174,8 @@ impl PySpacetime {
         })
     }
 
-    /// Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,
-    /// [len(t),count] each (fewer columns where there are fewer directions).
+    /// Returns coordinates along the leading directions in which the keyframes differ, of the motion and of plain cubic splines: float64
+    /// [t,k] each. k is at most `count`, and smaller if there are fewer directions.
     fn curves<'py>(&self, t: &Bound<'py, PyAny>, count: Whole) -> PyResult<Pair<'py>> {
         let times = times_of(t)?;
         let (ours, plain) = self.with(t.py(), |motion| Ok(motion.curves(&times, count.0)))?;
@@ -193,27 +202,28 @@ impl PySpacetime {
             .into_pyarray(py))
     }
 
-    /// The squared acting force per mass, integrated: the mean over the linearisations of what deforms the body, and where rigid motion is
-    /// taken out the shares of the centre and of the rotation; kg·m²/s³.
+    /// Squared acting force per mass, integrated, kg·m²/s³. It is the mean over the linearisations of what deforms the body; where rigid
+    /// motion is taken out, the shares of the centre and of the rotation are added.
     #[getter]
     fn cost(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |motion| Ok(motion.cost()))
     }
 
-    /// How far it goes from its keyframes' mean, as a multiple of how far plain cubic splines go; 1 where it stays within.
+    /// Largest distance of the motion from its keyframes' mean, as a multiple of that of plain cubic splines; 1 where it stays within.
+    /// Lengths are those of the mass.
     #[getter]
     fn reach(&self, py: Python<'_>) -> PyResult<f64> {
         self.with(py, |motion| Ok(motion.reach()))
     }
 
-    /// What is worth knowing, a sentence each.
+    /// Remarks about the motion, one sentence each.
     #[getter]
     fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.with(py, |motion| Ok(motion.notes().to_vec()))
     }
 
-    /// Changes times, stiffness, damping, gravity, start_velocity, end_velocity or velocities; what is not named stays. Costs no new
-    /// preprocess; nothing is changed on an error.
+    /// Changes times, stiffness, damping, gravity, start_velocity, end_velocity or velocities; settings that are not named stay. The
+    /// preprocess is not repeated. An error changes nothing.
     #[pyo3(signature = (**changes))]
     fn set(&self, py: Python<'_>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
         let (mut settings, last, cyclic) = self.with(py, |m| {
@@ -255,15 +265,16 @@ impl PySpacetime {
         self.with(py, |motion| motion.set(times, Some(settings)))
     }
 
-    /// Takes the shape[n,3], or the nearest that the space has, for keyframe k -> how far the farthest vertex is from it.
+    /// Moves keyframe `k` to `shape[n,3]`, or to the nearest shape of the space, and returns the distance of the farthest vertex from it.
     fn r#move(&self, k: Whole, shape: &Bound<'_, PyAny>) -> PyResult<f64> {
         let given = finite_points(shape, "shape")?;
         self.with(shape.py(), |motion| motion.reshape(k.0, &given))
     }
 
-    /// Adds a keyframe of shape[n,3] at a time between the first and the last one -> its number; later ones count one more. Keeps the space
-    /// and adds to it what the shape lacks, with the shape's own modes: far quicker than a new motion, and the same. Raises InputError,
-    /// MotionError where the shape is crumpled, Cancelled; nothing is changed then.
+    /// Adds a keyframe of `shape[n,3]` at a time between the first and the last one and returns its number; later ones count one more.
+    ///
+    /// The space is kept, and the part of the shape that it lacks is added, with the shape's own modes. This is far quicker than a new
+    /// motion, and the result is the same. Raises InputError, MotionError where the shape is crumpled, Cancelled; nothing is changed then.
     #[pyo3(signature = (time, shape, progress=None))]
     fn insert(
         &self,
@@ -280,8 +291,8 @@ impl PySpacetime {
         })
     }
 
-    /// Puts vertices at positions[len,3] at a time: exactly, or drawn there by a weight (in the norm of the mass) -> a number to drop
-    /// it by. Raises InputError naming a vertex that is asked to be in two places.
+    /// Puts vertices at `positions[len,3]` at a time, exactly, or draws them there by a weight (in the norm of the mass). Returns a number
+    /// by which to `drop` this partial keyframe. Raises InputError naming a vertex that would be in two places.
     #[pyo3(signature = (time, vertices, positions, weight=None))]
     fn partial(
         &self,
@@ -299,7 +310,7 @@ impl PySpacetime {
         })
     }
 
-    /// Draws towards keyframe k by a weight instead of going through it; None: goes through it again.
+    /// Draws the motion towards keyframe `k` by `weight` instead of through it. None: it goes through it again.
     #[pyo3(signature = (k, weight))]
     fn soften(
         &self,
@@ -310,13 +321,14 @@ impl PySpacetime {
         self.with(py, |motion| motion.soften(k.0, weight))
     }
 
-    /// Takes a partial keyframe away.
+    /// Removes a partial keyframe.
     fn drop(&self, py: Python<'_>, id: Whole) -> PyResult<()> {
         self.with(py, |motion| motion.drop_partial(id.0))
     }
 
-    /// The shape of the space with the least energy, begun at shape[n,3], that has vertices at positions[len,3] (as near as the space
-    /// allows), or drawn there by a weight -> [n,3]: a new keyframe. Raises InputError, Cancelled.
+    /// Returns the shape of the space with the least energy, begun at `shape[n,3]`, that has vertices at `positions[len,3]`: float64 [n,3],
+    /// a new keyframe. With `rest="keyframes"` it has the least change. The positions are met as nearly as the space allows, or drawn to by
+    /// a weight. Raises InputError, Cancelled.
     #[pyo3(signature = (shape, vertices, positions, weight=None, progress=None))]
     fn model<'py>(
         &self,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.WigglySpline`.
+//! Bindings of `thew.WigglySpline`.
 
 use super::arrays::{finite, floats, integer};
 use super::errors::{IntoPy, detached, input};
@@ -12,18 +12,25 @@ use std::sync::Arc;
 
 /// Splines through values that need the least acting force [kass2008; hildebrandt2012, §4.2].
 ///
-/// WigglySpline(times[m+1], values[m+1] or [m+1,d], stiffness, damping): the minimiser of ∫ r² with r = ω'' + 2·damping·ω' +
-/// stiffness·ω + gravity; numbers or [d] each, stiffness may be negative. start_velocity, end_velocity: slopes at the ends, None for the
-/// natural end (r = 0). cyclic: the last value is the first again. knot_velocities: {index: slope}, {index: (before, behind)} for a cut,
-/// None in place of one that is free; {index: None} prescribes nothing. Raises InputError naming the knot.
+/// The spline minimises ∫ r² with r = ω'' + 2·damping·ω' + stiffness·ω + gravity. WigglySpline(times, values, stiffness, damping,
+/// gravity=0.0, ...):
+///
+/// - `times[m+1]`, `values[m+1]` or `values[m+1,d]`: the knots.
+/// - `stiffness`, `damping`, `gravity`: numbers or [d] each; `stiffness` may be negative.
+/// - `start_velocity`, `end_velocity`: slopes at the ends. None: the natural end (r = 0).
+/// - `cyclic`: True if the last value is the first again.
+/// - `knot_velocities`: {index: slope}, or {index: (before, behind)} for a cut, None in place of one that is free. {index: None} prescribes
+///   nothing.
+///
+/// Raises InputError naming the knot.
 #[pyclass(name = "WigglySpline", module = "thew", frozen)]
 pub(super) struct PyWigglySpline {
     spline: WigglySpline,
-    /// Whether values came as numbers.
+    /// True if the values came as numbers.
     single: bool,
 }
 
-/// One number for each mode.
+/// Reads one number for each mode.
 fn each(object: &Bound<'_, PyAny>, name: &str, modes: usize) -> PyResult<Vec<f64>> {
     if object.len().is_err()
         && let Ok(number) = object.extract::<f64>()
@@ -197,8 +204,8 @@ impl PyWigglySpline {
         Ok(Self { spline, single })
     }
 
-    /// The spline, or its derivative of order up to 3, at times t -> [len(t)] or [len(t),d]. Beyond the ends the end values are held;
-    /// cyclic ones repeat. At a cut the side behind counts.
+    /// Returns the spline, or its derivative of order up to 3, at times `t`: float64 [t], or [t,d]. Beyond the ends the end values are
+    /// held; cyclic ones repeat. At a cut the side behind counts.
     #[pyo3(signature = (t, derivative=0))]
     fn __call__<'py>(
         &self,
@@ -230,14 +237,14 @@ impl PyWigglySpline {
         Ok(self.array(t.py(), n, scalar, at))
     }
 
-    /// Slopes at the knots, [m+1] or [m+1,d]; behind them where they are cut.
+    /// Slopes at the knots, float64 [m+1] or [m+1,d]; at a cut those behind it.
     #[getter]
     fn slopes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDyn<f64>> {
         let n = self.spline.layout().knots().len();
         self.array(py, n, false, |k, mode| self.spline.data(mode).outgoing[k])
     }
 
-    /// ∫ r² over the whole spline; [d] where values are.
+    /// Cost ∫ r² over the whole spline: a number, or float64 [d] for values [m+1,d].
     #[getter]
     fn cost<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         if self.single {
@@ -275,7 +282,7 @@ impl PyWigglySpline {
     }
 }
 
-/// A slope at an end: zero unless it is given, natural for None.
+/// A slope at an end: zero by default, natural for None.
 enum Slope {
     Zero,
     Natural,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Surface` and its report.
+//! Bindings of `thew.Surface` and its report.
 
 use super::arrays::{finite_points, from_points, points, triangles};
 use super::errors::{IntoPy, detached, guard};
@@ -16,13 +16,17 @@ use std::sync::Arc;
 
 /// A triangle surface as it comes: kept as given, welded and oriented inside for the physics.
 ///
-/// Surface(vertices[n,3], triangles[t,3]). Raises InputError naming the first vertex that is not finite or
-/// the first triangle that names a vertex that does not exist.
+/// Surface(vertices, triangles):
+///
+/// - `vertices[n,3]`: positions, metres.
+/// - `triangles[t,3]`: indices of vertices.
+///
+/// Raises InputError naming the first vertex that is not finite, or the first triangle that names a vertex that does not exist.
 #[pyclass(name = "Surface", module = "thew", frozen)]
 pub(super) struct PySurface(pub Arc<Surface>);
 
 impl PySurface {
-    /// The same point on the triangle as given rather than on the welded one.
+    /// Returns a point found on the welded surface with its triangle's index in the surface as given.
     fn given(&self, found: Found) -> Found {
         Found {
             triangle: self.0.welded().source[found.triangle as usize] as i32,
@@ -60,15 +64,14 @@ impl PySurface {
         Array2::from_shape_fn((t.len(), 3), |(i, k)| t[i][k] as i32).into_pyarray(py)
     }
 
-    /// Enclosed volume, m³, by the domain rule: inside where the winding number exceeds one half; a thin
-    /// layer where nothing is enclosed.
+    /// Enclosed volume, m³. Inside is where the winding number exceeds one half; triangles that enclose nothing count as a thin layer.
     #[getter]
     fn volume(&self, py: Python<'_>) -> PyResult<f64> {
         self.measure_volume(py, None)
     }
 
-    /// `volume`, with progress(fraction, stage), which may return False to cancel; measured once, quick from
-    /// then on. Raises Cancelled.
+    /// Returns `volume`, with `progress(fraction, stage)`, which may return False to cancel. The volume is measured once; further calls are
+    /// quick. Raises Cancelled.
     #[pyo3(signature = (progress=None))]
     fn measure_volume(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<f64> {
         with_progress(py, progress, |progress| {
@@ -77,25 +80,25 @@ impl PySurface {
         })
     }
 
-    /// Diagonal of the box along the surface's own horizontal axes, metres: the same however it is turned about z.
+    /// Diagonal of the bounding box along the surface's own horizontal axes, metres. It is the same however the surface is turned about z.
     #[getter]
     fn size(&self) -> f64 {
         self.0.size()
     }
 
-    /// The same surface without cavities: what its inner walls enclose counts as inside. Their triangles are turned
-    /// outward; one without inner walls is given back as it is.
+    /// Returns the same surface without cavities: the volume that its inner walls enclose counts as inside. Triangles of inner walls are
+    /// turned outward; a surface without inner walls is returned as it is.
     fn filled(&self, py: Python<'_>) -> PyResult<Self> {
         detached(py, || Ok(Self(Arc::new(self.0.filled()))))
     }
 
-    /// What was found in the surface; `str()` of it is sentences.
+    /// Returns the findings about the surface as a SurfaceReport; `str()` of it is sentences.
     fn report(&self, py: Python<'_>) -> PyResult<PySurfaceReport> {
         detached(py, || Ok(PySurfaceReport(self.0.report())))
     }
 
-    /// Generalised winding number at points[p,3] of the surface welded and oriented outward -> [p]
-    /// [jacobson2013; barill2018].
+    /// Returns the generalised winding number at `points[p,3]` of the surface welded and oriented outward, float64 [p] [jacobson2013;
+    /// barill2018].
     fn winding_number<'py>(
         &self,
         py: Python<'py>,
@@ -106,7 +109,7 @@ impl PySurface {
         Ok(numbers.into_pyarray(py))
     }
 
-    /// Nearest points of the surface -> (points[p,3], distances[p], triangles[p]).
+    /// Returns the nearest points of the surface to `points[p,3]`: (points float64 [p,3], distances float64 [p], triangles int32 [p]).
     fn closest_point<'py>(
         &self,
         py: Python<'py>,
@@ -119,8 +122,10 @@ impl PySurface {
         Ok((points, distances, triangles))
     }
 
-    /// First places, front or back, where rays meet the surface: rays start at origins[p,3] and go along directions[p,3] of any
-    /// length -> (points[p,3], distances[p], triangles[p]); NaN, infinity and -1 where there is none.
+    /// Returns the first points, front or back, where rays meet the surface.
+    ///
+    /// Rays start at `origins[p,3]` and go along `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64
+    /// [p], triangles int32 [p]); a ray that meets nothing has NaN, infinity and -1.
     fn cast_rays<'py>(
         &self,
         py: Python<'py>,
@@ -155,31 +160,31 @@ impl PySurface {
     }
 }
 
-/// What was found in a surface, in numbers; `str()` of it is sentences for an artist.
+/// Findings about a surface, in numbers; `str()` of it is sentences for an artist.
 #[pyclass(name = "SurfaceReport", module = "thew", frozen)]
 pub(super) struct PySurfaceReport(Report);
 
 #[pymethods]
 impl PySurfaceReport {
-    /// No edge belongs to one triangle only.
+    /// True if no edge belongs to one triangle only.
     #[getter]
     fn closed(&self) -> bool {
         self.0.closed
     }
 
-    /// No edge belongs to more than two triangles.
+    /// True if no edge belongs to more than two triangles.
     #[getter]
     fn manifold(&self) -> bool {
         self.0.manifold
     }
 
-    /// Neighbouring triangles were all turned the same way.
+    /// True if neighbouring triangles were all turned the same way.
     #[getter]
     fn oriented(&self) -> bool {
         self.0.oriented
     }
 
-    /// Number of pieces.
+    /// Number of connected pieces.
     #[getter]
     fn components(&self) -> usize {
         self.0.components
@@ -239,7 +244,7 @@ impl PySurfaceReport {
         self.0.thin_triangles
     }
 
-    /// One sentence for each thing found.
+    /// Findings, one sentence each.
     #[getter]
     fn sentences(&self) -> Vec<String> {
         self.0.sentences()

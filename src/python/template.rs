@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Template`; parameters by name and frames, as rigs and guides have them too.
+//! Bindings of `thew.Template`; parameters by name and frames, which rigs and guides share.
 
 use super::arrays::{finite, finite_points, floats, from_points, text};
 use super::errors::{IntoPy, detached, input};
@@ -10,11 +10,14 @@ use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// A force field in a frame of its own; the largest force equals strength (N/m³, negative turns it around).
+/// A force field in a frame of its own. The largest force equals `strength` (N/m³); a negative one turns it around.
 ///
-/// Template("bump", radius, strength) pushes along the frame's Z; "radial" away from its origin; "bulge" squeezes along Z
-/// and widens across; Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z. Lengths in
-/// metres. Compact, once continuously differentiable. Raises RigError.
+/// - Template("bump", radius, strength) pushes along the frame's Z.
+/// - Template("radial", radius, strength) pushes away from its origin.
+/// - Template("bulge", radius, strength) squeezes along Z and widens across.
+/// - Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z.
+///
+/// Parameters are given by name; lengths are metres. Fields are compact and once continuously differentiable. Raises RigError.
 #[pyclass(name = "Template", module = "thew", frozen)]
 pub(super) struct PyTemplate(pub Template);
 
@@ -35,19 +38,19 @@ impl PyTemplate {
             .map_err(IntoPy::into_py)
     }
 
-    /// "bump", "radial", "bulge" or "torus".
+    /// Kind of field: "bump", "radial", "bulge" or "torus".
     #[getter]
     fn kind(&self) -> &'static str {
         self.0.kind().name()
     }
 
-    /// The parameters by name.
+    /// Parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         by_name(py, self.0.kind().parameter_names(), self.0.parameters())
     }
 
-    /// The unit of each parameter.
+    /// Unit of each parameter, {name: unit}.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         units_of(
@@ -70,7 +73,7 @@ impl PyTemplate {
         Ok(self.0.support_radius())
     }
 
-    /// The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³.
+    /// Returns the force at `points[p,3]` with the template in `frame[4,4]`, float64 [p,3], N/m³.
     fn force<'py>(
         &self,
         py: Python<'py>,
@@ -109,7 +112,7 @@ impl PyTemplate {
     }
 }
 
-/// Numbers by name, in the order given.
+/// Reads numbers by name, in the order given.
 pub(super) fn named_numbers(dict: &Bound<'_, PyDict>) -> PyResult<Vec<(String, f64)>> {
     dict.iter()
         .map(|(name, value)| {
@@ -124,7 +127,7 @@ pub(super) fn named_numbers(dict: &Bound<'_, PyDict>) -> PyResult<Vec<(String, f
         .collect()
 }
 
-/// Every parameter of a template, each of which has to be given.
+/// Returns every parameter of a template, each of which has to be given.
 pub(super) fn all_of(names: &[&'static str], given: &[(String, f64)]) -> PyResult<Vec<f64>> {
     if let Some((name, _)) = given.iter().find(|(n, _)| !names.contains(&n.as_str())) {
         return Err(RigError::unknown(name, names).into_py());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.TetMesh`.
+//! Bindings of `thew.TetMesh`.
 
 use super::arrays::{Whole, from_points, optional_real, read, text};
 use super::arrays::{integers, points, whole};
@@ -21,13 +21,18 @@ use std::sync::Arc;
 
 /// A tetrahedral body without a skeleton.
 ///
-/// TetMesh(vertices[k,3], tets[e,4]): metres; tetrahedra positively oriented, each with volume, every vertex in
-/// one of them. orient=True turns inverted ones round, drop_unused=True leaves out vertices of no element. Raises
-/// TetError naming the first tetrahedron or vertex that makes no body.
+/// TetMesh(vertices, tets, orient=False, drop_unused=False):
+///
+/// - `vertices[k,3]`: metres, each in at least one tetrahedron.
+/// - `tets[e,4]`: tetrahedra, positively oriented, each with volume.
+/// - `orient`: True turns inverted tetrahedra round.
+/// - `drop_unused`: True leaves out vertices of no element.
+///
+/// Raises TetError naming the first tetrahedron or vertex that makes no body.
 #[pyclass(name = "TetMesh", module = "thew", frozen)]
 pub(super) struct PyTetMesh(pub Arc<TetMesh>);
 
-/// Elements of N corners; an index that does not fit names its element.
+/// Reads elements of N corners; the error for an index that does not fit names its element.
 fn elements<const N: usize>(
     object: &Bound<'_, PyAny>,
     name: &str,
@@ -87,7 +92,8 @@ impl PyTetMesh {
         Ok(Self(Arc::new(mesh)))
     }
 
-    /// Cubes[c,8] (corners in the order i + 2j + 4k), each split into six tetrahedra so that neighbours agree.
+    /// Builds a mesh from `vertices[k,3]` (m) and `cubes[c,8]` with corners in the order i + 2j + 4k. Each cube is split into six
+    /// tetrahedra so that neighbours agree.
     #[staticmethod]
     fn from_cubes(
         py: Python<'_>,
@@ -102,8 +108,8 @@ impl PyTetMesh {
         Ok(Self(Arc::new(mesh)))
     }
 
-    /// A bar from the origin: counts (nx, ny, nz) cubes over lengths (x, y, z) metres, six tetrahedra each. Vertex
-    /// (i, j, k) has the number (i·(ny + 1) + j)·(nz + 1) + k.
+    /// Builds a bar from the origin: `counts` (nx, ny, nz) cubes over `lengths` (x, y, z) metres, six tetrahedra each. Vertex (i, j, k) has
+    /// the number (i·(ny + 1) + j)·(nz + 1) + k.
     #[staticmethod]
     fn grid(
         py: Python<'_>,
@@ -118,10 +124,13 @@ impl PyTetMesh {
         Ok(Self(Arc::new(mesh)))
     }
 
-    /// Fills a surface with tetrahedra, the boundary on the surface [labelle2007].
+    /// Fills a surface with tetrahedra, the boundary on the surface, its volume kept [labelle2007].
     ///
-    /// cells_across: cells along the diagonal of the body's box, 2 to 200 (None: 12, or as many as fill nearly all of the
-    /// surface, up to 40); nodes: in its place a wanted number of nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed, Cancelled.
+    /// - `cells_across`: cells along the diagonal of the body's box, 2 to 200. None: 12, or as many as fill nearly all of the surface, up
+    ///   to 40.
+    /// - `nodes`: wanted number of nodes, in place of `cells_across`.
+    ///
+    /// `notes` reports separate pieces and parts that are too thin. Raises TetError where nothing is enclosed, Cancelled.
     #[staticmethod]
     #[pyo3(signature = (surface, cells_across=None, nodes=None, progress=None))]
     fn fill(
@@ -141,11 +150,11 @@ impl PyTetMesh {
         Ok(Self(Arc::new(mesh)))
     }
 
-    /// Reads .node/.ele (TetGen; either, or both by a path without ending), .mesh (Medit, ASCII) or .veg (Vega,
-    /// tetrahedra or cubes).
+    /// Reads .node/.ele (TetGen), .mesh (Medit, ASCII) or .veg (Vega, tetrahedra or cubes). A TetGen mesh is named by either file, or by a
+    /// path without ending.
     ///
-    /// A mesh whose tetrahedra are all inverted follows the other convention and is turned round; orient and
-    /// drop_unused as for TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
+    /// A mesh whose tetrahedra are all inverted follows the other convention and is turned round. `orient` and `drop_unused` are as for
+    /// TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
     #[staticmethod]
     #[pyo3(signature = (path, orient=false, drop_unused=false))]
     fn read(
@@ -163,7 +172,11 @@ impl PyTetMesh {
     }
 
     /// Writes the mesh in the format of the path's ending (.node or .ele: both files), whole or not at all.
-    /// elements="cubic" writes the cubes of a mesh made of them (.veg only); material: what a .veg file names.
+    ///
+    /// - `elements`: "tet", or "cubic" for the cubes of a mesh made of them (.veg only).
+    /// - `material`: the material named in a .veg file.
+    ///
+    /// Raises TetError, StorageError.
     #[pyo3(signature = (path, elements="tet", material=None))]
     fn write(
         &self,
@@ -191,7 +204,7 @@ impl PyTetMesh {
         indices(py, self.0.tets())
     }
 
-    /// Cubes that the tetrahedra were split from, six of each in order, int32 [c,8]; empty for other meshes.
+    /// Cubes that the tetrahedra were split from, int32 [c,8], six tetrahedra of each in order; empty for other meshes.
     #[getter]
     fn cubes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<i32>> {
         indices(py, self.0.cubes())
@@ -215,7 +228,7 @@ impl PyTetMesh {
         self.0.components()
     }
 
-    /// What the making of the mesh has to say, one sentence each.
+    /// Remarks of the construction, one sentence each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.0.notes().to_vec()
@@ -227,14 +240,14 @@ impl PyTetMesh {
         indices(py, &self.0.surface_triangles())
     }
 
-    /// The same cells as a lattice without bones, to embed points and surfaces.
+    /// Returns the same cells as a lattice without bones, to embed points and surfaces.
     fn lattice(&self, py: Python<'_>) -> PyResult<PyLattice> {
         let lattice = detached(py, || self.0.lattice().map_err(IntoPy::into_py))?;
         Ok(PyLattice(Arc::new(lattice)))
     }
 
-    /// Mass matrix, kg, 3·k square, xyz interleaved -> (data, indices, indptr) for scipy.sparse.csr_matrix; kind
-    /// "consistent" or "lumped" (diagonal).
+    /// Returns the mass matrix, kg, 3·k square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. `kind` is "consistent"
+    /// or "lumped" (diagonal).
     #[pyo3(signature = (material=None, kind="consistent"))]
     fn mass<'py>(
         &self,
@@ -251,8 +264,7 @@ impl PyTetMesh {
         scipy(py, csr)
     }
 
-    /// Linear stiffness matrix, N/m, 3·k square, xyz interleaved -> (data, indices, indptr) for
-    /// scipy.sparse.csr_matrix.
+    /// Returns the linear stiffness matrix, N/m, 3·k square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array.
     #[pyo3(signature = (material=None))]
     fn stiffness<'py>(&self, py: Python<'py>, material: Option<&PyMaterial>) -> PyResult<Csr<'py>> {
         let material = self::material(material);
@@ -260,8 +272,8 @@ impl PyTetMesh {
         scipy(py, csr)
     }
 
-    /// Elastic energy (J) at displacements q[k,3] from rest. Models: "stvk" (St. Venant-Kirchhoff), "neohookean" (stable),
-    /// "linear".
+    /// Returns the elastic energy (J) at displacements `q[k,3]` (m) from rest. Models are as in `Body.energy`: "linear", "stvk" (St.
+    /// Venant-Kirchhoff), "neohookean" (stable), "yeoh". Raises NotBuilt for others.
     #[pyo3(signature = (q, material=None, model="stvk"))]
     fn energy(
         &self,
@@ -272,7 +284,7 @@ impl PyTetMesh {
         elasticity::energy(&self.0.elements(&self::material(material)), q, model)
     }
 
-    /// Derivative of `energy` with respect to q, N, float64 [k,3].
+    /// Returns the derivative of `energy` with respect to `q`, N, float64 [k,3].
     #[pyo3(signature = (q, material=None, model="stvk"))]
     fn gradient<'py>(
         &self,
@@ -285,7 +297,7 @@ impl PyTetMesh {
         Ok(from_points(q.py(), &forces))
     }
 
-    /// Hessian of `energy`, N/m, 3·k square, xyz interleaved -> (data, indices, indptr).
+    /// Returns the Hessian of `energy`, N/m, 3·k square, xyz interleaved: (data, indices, indptr).
     #[pyo3(signature = (q, material=None, model="stvk"))]
     fn hessian<'py>(
         &self,

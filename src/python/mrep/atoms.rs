@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Figures from arrays and arrays of figures.
+//! Conversion of figures from arrays and to arrays.
 
 use super::PyMRep;
 use crate::mrep::{Atom, Figure, Kind, Model};
@@ -54,7 +54,7 @@ pub(super) fn slab(
     Figure::slab(m, n, (0..m * n).map(atom).collect()).map_err(IntoPy::into_py)
 }
 
-/// Spokes around a tube whose lengths nobody gave.
+/// Default number of spokes around a tube.
 const SPOKES: usize = 8;
 
 #[allow(clippy::too_many_arguments)]
@@ -99,7 +99,7 @@ pub(super) fn tube(
     Figure::tube_with((0..n).map(atom).collect(), knots, joints).map_err(IntoPy::into_py)
 }
 
-/// Indices of bones by their names.
+/// Returns the indices of bones by their names.
 pub(super) fn bones(skeleton: &Skeleton, names: &[String]) -> PyResult<Vec<u32>> {
     let index = |name: &String| {
         let found = skeleton.names().iter().position(|n| n == name);
@@ -110,7 +110,7 @@ pub(super) fn bones(skeleton: &Skeleton, names: &[String]) -> PyResult<Vec<u32>>
     names.iter().map(index).collect()
 }
 
-/// What each atom has, in an array shaped as the figure.
+/// Returns a value of each atom in an array shaped as the figure.
 pub(super) fn array<'py>(
     py: Python<'py>,
     figure: &Figure,
@@ -127,7 +127,7 @@ pub(super) fn array<'py>(
     Ok(array.into_pyarray(py))
 }
 
-/// All figures of all models, under their names or others.
+/// Joins all figures of all models, under their names or others.
 pub(super) fn joined(mreps: &[&PyMRep], names: Option<Vec<String>>) -> PyResult<Model> {
     let all: Vec<&(String, Figure)> = mreps.iter().flat_map(|m| m.model.figures()).collect();
     if let Some(names) = &names
@@ -154,7 +154,7 @@ pub(super) fn joined(mreps: &[&PyMRep], names: Option<Vec<String>>) -> PyResult<
     Model::new(all.iter().enumerate().map(named).collect()).map_err(IntoPy::into_py)
 }
 
-/// What makes the model again from arrays.
+/// Returns the constructor and the arrays that make the model again.
 pub(super) fn reduced<'py>(py: Python<'py>, model: &Model) -> PyResult<Bound<'py, PyTuple>> {
     let class = py.get_type::<PyMRep>();
     if let [(name, figure)] = model.figures()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.MRepFamily`.
+//! Bindings of `thew.MRepFamily`.
 
 use super::PyMRep;
 use crate::mrep::{Figure, Statistics};
@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
 
-/// What models of one kind have in common: their mean, the modes in which they differ, and how typical another is [fletcher2004].
+/// Statistics of models of one kind: their mean, the modes in which they differ, and how typical another model is [fletcher2004].
 ///
-/// MRepFamily(mreps): two at least, of as many atoms and spokes, usually fitted from one template; where they lie, how they are turned
-/// and how big they are does not matter. Raises MRepError naming the first of another kind.
+/// MRepFamily(mreps): two models at least, with equal numbers of atoms and spokes, usually fitted from one template. Their places,
+/// rotations and sizes do not matter. Raises MRepError naming the first of another kind.
 #[pyclass(name = "MRepFamily", module = "thew", frozen)]
 pub(in crate::python) struct PyMRepFamily {
     pub statistics: Arc<Statistics>,
@@ -34,7 +34,7 @@ impl PyMRepFamily {
         })
     }
 
-    /// The mean model, as big as the first and where that is.
+    /// Mean model, of the size and at the place of the first one.
     #[getter]
     fn mean(&self) -> PyMRep {
         self.statistics.mean().clone().into()
@@ -46,8 +46,10 @@ impl PyMRepFamily {
         self.statistics.deviations().to_vec().into_pyarray(py)
     }
 
-    /// Modes of unit length, float64 [k,u]: for each atom displacement of the hub over r in its axes (3), log r, turn in its axes (3,
-    /// radians), object angle, log of the end factor where the boundary closes, logs of the relative lengths.
+    /// Modes of unit length, float64 [k,u].
+    ///
+    /// For each atom they hold: displacement of the hub over r in its axes (3), log r, turn in its axes (3, radians), object angle, log of
+    /// the end factor where the boundary closes, and logs of the relative lengths.
     #[getter]
     fn modes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
         let modes: Vec<Vec<f64>> = (0..self.statistics.deviations().len())
@@ -57,7 +59,7 @@ impl PyMRepFamily {
         Array2::from_shape_fn((modes.len(), width), |(k, i)| modes[k][i]).into_pyarray(py)
     }
 
-    /// The model at so many deviations along the first modes, scores[≤k].
+    /// Returns the model at `scores[≤k]`, numbers of deviations along the first modes.
     fn sample(&self, scores: List<f64>) -> PyResult<PyMRep> {
         let count = self.statistics.deviations().len();
         if scores.0.len() > count {
@@ -74,8 +76,8 @@ impl PyMRepFamily {
         Ok(self.statistics.figure(&scores.0).into())
     }
 
-    /// How far a model is from the mean along each mode, in deviations -> [k], and in all that they do not explain, as the root of
-    /// the mean square: 2 or more of either is not typical. Raises MRepError.
+    /// Returns how far a model is from the mean: along each mode, in deviations, float64 [k], and in everything that they do not explain,
+    /// as the root of the mean square. 2 or more of either is not typical. Raises MRepError.
     fn typicality<'py>(
         &self,
         py: Python<'py>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Fits of `thew.MRep`.
+//! Bindings of the fits of `thew.MRep`.
 
 use super::volume::PyVolume;
 use super::{PyMRep, PyMRepFamily, from_coordinates};
@@ -14,15 +14,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
 
-/// What a model is fitted to.
+/// Target of a fit.
 pub(super) enum Target {
-    /// With weights by figure.
+    /// A surface, with weights by figure.
     Surface(Arc<Surface>, Option<Vec<Vec<f64>>>),
     Volume(Arc<Volume>),
 }
 
 impl Target {
-    /// `figures`: how many the model has; of several a surface has weights for each.
+    /// Reads a surface or a volume. A model of several `figures` has a row of weights of the surface's vertices for each.
     pub fn new(
         target: &Bound<'_, PyAny>,
         weights: Option<&Bound<'_, PyAny>>,
@@ -53,7 +53,7 @@ impl Target {
         )))
     }
 
-    /// The fits, in the order of the figures.
+    /// Returns the fits, in the order of the figures.
     pub fn fit(
         &self,
         model: &Model,
@@ -74,7 +74,7 @@ impl Target {
 
 /// Names of the stages.
 const STAGES: [&str; 4] = ["similarity", "sections", "atoms", "boundary"];
-/// Those of a fit that is told none.
+/// Stages of a fit by default.
 const USUAL: [&str; 3] = ["similarity", "atoms", "boundary"];
 
 pub(super) fn settings(
@@ -105,7 +105,7 @@ pub(super) fn settings(
     })
 }
 
-/// Indices of atoms from such, or from a mask shaped as the figure.
+/// Reads indices of atoms, or a mask shaped as the figure.
 fn held(figure: &Figure, held: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let array = as_array(held, "held")?;
     if kind_of(&array)? == "b" {
@@ -137,19 +137,19 @@ fn held(figure: &Figure, held: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     indices.into_iter().map(index).collect()
 }
 
-/// How good a fit is; `str()` of it is a sentence.
+/// Measures of how good a fit is; `str()` of it is a sentence.
 #[pyclass(name = "MRepReport", module = "thew", frozen)]
 pub(in crate::python) struct PyMRepReport(Report);
 
 #[pymethods]
 impl PyMRepReport {
-    /// Mean distance from the surface to the boundary, weighted by area, metres; of a volume from the boundary to the step.
+    /// Mean distance from the surface to the boundary, weighted by area, metres; for a volume, from the boundary to the step.
     #[getter]
     fn mean(&self) -> f64 {
         self.0.mean
     }
 
-    /// 99 % of the area are nearer than this, metres.
+    /// Distance within which 99 % of the area lie, metres.
     #[getter]
     fn percentile_99(&self) -> f64 {
         self.0.ninety_nine
@@ -161,8 +161,8 @@ impl PyMRepReport {
         self.0.largest
     }
 
-    /// Twice the volume that both share over the sum of both: 1 where they are the same. Of a volume: with the voxels beyond the
-    /// middle of both levels. NaN where vertices had different weights: a limb is not the whole body.
+    /// Dice coefficient: twice the volume that both share over the sum of both; 1 where they are the same. For a volume it is with the
+    /// voxels beyond the middle of both levels. NaN where vertices had different weights, as a limb is not the whole body.
     #[getter]
     fn dice(&self) -> f64 {
         self.0.dice
@@ -195,7 +195,7 @@ impl PyMRepReport {
 /// A fitted model.
 #[pyclass(name = "MRepFit", module = "thew", frozen)]
 pub(in crate::python) struct PyMRepFit {
-    /// One at least.
+    /// Fits with the names of their figures, at least one.
     fits: Vec<(String, Fit)>,
     surface: Arc<Surface>,
 }
@@ -213,7 +213,7 @@ impl PyMRepFit {
         Ok(Self { fits, surface })
     }
 
-    /// The only figure's.
+    /// Returns the fit of the only figure, or refuses several.
     fn one(&self) -> PyResult<&Fit> {
         match &self.fits[..] {
             [(_, fit)] => Ok(fit),
@@ -231,7 +231,7 @@ impl PyMRepFit {
 
 #[pymethods]
 impl PyMRepFit {
-    /// The model.
+    /// Fitted model.
     #[getter]
     fn mrep(&self) -> PyResult<PyMRep> {
         let figures = self.fits.iter();
@@ -240,7 +240,7 @@ impl PyMRepFit {
         model.map(Into::into).map_err(IntoPy::into_py)
     }
 
-    /// The fits of the figures, each by itself; of one figure itself alone. What is told of stages and of coordinates is told of one.
+    /// Fits of the figures, each by itself; for one figure the fit alone. Stages and coordinates are properties of a single one.
     #[getter]
     fn figures(&self) -> PyResult<Vec<Self>> {
         let each = self.fits.iter();
@@ -248,7 +248,7 @@ impl PyMRepFit {
             .collect()
     }
 
-    /// Its boundary, moved onto the target by the last stage; of several figures all boundaries, as pieces.
+    /// Boundary of the model, moved onto the target by the last stage; of several figures all boundaries, as pieces.
     #[getter]
     fn surface(&self) -> PySurface {
         PySurface(self.surface.clone())
@@ -260,8 +260,9 @@ impl PyMRepFit {
         Ok(from_coordinates(py, &self.one()?.boundary.coordinates))
     }
 
-    /// Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, {stage: float64}; it falls. A
-    /// volume has stages "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms". Of several
+    /// Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, {stage: float64 [s]}; it falls.
+    ///
+    /// A volume has stages "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms". Of several
     /// figures "similarity" is the sum of all, and "object", each figure as one, comes after it.
     #[getter]
     fn posterior<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -273,7 +274,7 @@ impl PyMRepFit {
         Ok(out)
     }
 
-    /// How good the fit was at the end of each stage, {stage: MRepReport}, in their order.
+    /// Reports at the end of each stage, {stage: MRepReport}, in their order.
     #[getter]
     fn stages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let out = PyDict::new(py);
@@ -283,21 +284,21 @@ impl PyMRepFit {
         Ok(out)
     }
 
-    /// How good it is at the end of the last stage; None without stages.
+    /// Report at the end of the last stage; None without stages.
     #[getter]
     fn report(&self) -> PyResult<Option<PyMRepReport>> {
         let last = self.one()?.stages.last();
         Ok(last.map(|stage| PyMRepReport(stage.report)))
     }
 
-    /// What is wrong with the model, a sentence each: a target that is neither slab nor tube as the model is. Empty if it is sound.
+    /// Faults of the model, one sentence each: a target that is neither slab nor tube as the model is. Empty if it is sound.
     #[getter]
     fn notes(&self) -> Vec<String> {
         let each = self.fits.iter();
         each.flat_map(|(name, fit)| fit.notes(name)).collect()
     }
 
-    /// Values inside and outside of the boundary, of a volume; None of a surface.
+    /// Values inside and outside of the boundary, for a volume; None for a surface.
     #[getter]
     fn levels(&self) -> PyResult<Option<(f64, f64)>> {
         Ok(self.one()?.levels.map(|l| (l.inside, l.outside)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.MRep`: one medial figure, or several under names.
+//! Bindings of `thew.MRep`: one medial figure, or several under names.
 
 mod atoms;
 mod family;
@@ -32,13 +32,14 @@ use pyo3::types::PyTuple;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of all that lies inside [oguz2005; pizer2003].
+/// A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of everything inside [oguz2005; pizer2003].
 ///
-/// Made by MRep.slab, MRep.tube, MRep.join. What follows is of a single figure; of several take one of `figures`.
+/// Models are made by `MRep.slab`, `MRep.tube`, `MRep.join`. Most properties and methods are of a single figure; for several take one of
+/// `figures`.
 #[pyclass(name = "MRep", module = "thew", frozen)]
 pub(in crate::python) struct PyMRep {
     model: Arc<Model>,
-    /// Made ready when coordinates are asked for first.
+    /// Coordinates of the figure, prepared at their first use.
     coordinates: OnceLock<Arc<Coordinates>>,
 }
 
@@ -58,7 +59,7 @@ impl From<Figure> for PyMRep {
 }
 
 impl PyMRep {
-    /// The only figure.
+    /// Returns the only figure, or refuses several.
     pub(super) fn figure(&self) -> PyResult<&Figure> {
         self.model.one().map_err(IntoPy::into_py)
     }
@@ -72,23 +73,28 @@ impl PyMRep {
     }
 }
 
-/// How finely something is cut.
+/// Reads the level of a subdivision.
 fn level(level: i64) -> PyResult<u32> {
     let refused = |_| input(format!("level: expected 0 or a small number, got {level}"));
     u32::try_from(level).map_err(refused)
 }
 
-/// Rows of four numbers.
+/// Returns rows of four numbers as an array.
 fn from_coordinates<'py>(py: Python<'py>, rows: &[[f64; 4]]) -> Bound<'py, PyArray2<f64>> {
     Array2::from_shape_fn((rows.len(), 4), |(i, k)| rows[i][k]).into_pyarray(py)
 }
 
 #[pymethods]
 impl PyMRep {
-    /// A slab: a sheet of atoms with a spoke up and one down each. hubs[m,n,3], metres; radii[m,n]; frames[m,n,3,3], rotations with
-    /// columns b, b⊥, n; angles[m,n], object angles between b and the spokes, radians, above 0 and at most π/2; ends[m,n], lengths of the
-    /// end spokes along b over the radius, which count on the border; lengths[m,n,2], of the spokes up and down over the radius.
-    /// Raises MRepError naming the first atom that is none.
+    /// Builds a slab: a sheet of atoms with a spoke up and one down each.
+    ///
+    /// - `hubs[m,n,3]`: metres. `radii[m,n]`: metres.
+    /// - `frames[m,n,3,3]`: rotations with columns b, b⊥, n.
+    /// - `angles[m,n]`: object angles between b and the spokes, radians, above 0 and at most π/2.
+    /// - `ends[m,n]`: lengths of the end spokes along b over the radius, which count on the border.
+    /// - `lengths[m,n,2]`: lengths of the spokes up and down over the radius.
+    ///
+    /// Raises MRepError naming the first atom that is not valid.
     #[staticmethod]
     #[pyo3(signature = (hubs, radii, frames, angles, ends=None, lengths=None))]
     fn slab(
@@ -102,11 +108,17 @@ impl PyMRep {
         Ok(atoms::slab(hubs, radii, frames, angles, ends, lengths)?.into())
     }
 
-    /// A tube: a row of atoms with k spokes around each, closed at both ends. hubs[n,3], metres; radii[n]; frames[n,3,3], rotations
-    /// with columns b (along the tube), b⊥, n (the first spoke's side); angles[n], between b and the spokes, radians, above 0 and below π;
-    /// lengths[n,k], of the spokes over the radius, from n towards b⊥ (None: eight alike); ends: lengths of both end spokes over the
-    /// radius; knots[n]: where the atoms are in u, from 0 to 1 (None: by the distances between hubs); joints: where bones meet in u.
-    /// Raises MRepError naming the first atom that is none.
+    /// Builds a tube: a row of atoms with k spokes around each, closed at both ends.
+    ///
+    /// - `hubs[n,3]`: metres. `radii[n]`: metres.
+    /// - `frames[n,3,3]`: rotations with columns b (along the tube), b⊥, n (the first spoke's side).
+    /// - `angles[n]`: object angles between b and the spokes, radians, above 0 and below π.
+    /// - `lengths[n,k]`: lengths of the spokes over the radius, from n towards b⊥. None: eight alike.
+    /// - `ends`: lengths of both end spokes over the radius.
+    /// - `knots[n]`: places of the atoms in u, from 0 to 1. None: by the distances between hubs.
+    /// - `joints`: places in u where bones meet.
+    ///
+    /// Raises MRepError naming the first atom that is not valid.
     #[staticmethod]
     #[pyo3(
         signature = (hubs, radii, frames, angles, lengths=None, ends=(1.0, 1.0), knots=None, joints=List::default()),
@@ -128,22 +140,29 @@ impl PyMRep {
         Ok(atoms::tube(hubs, radii, frames, angles, lengths, ends, knots, joints.0)?.into())
     }
 
-    /// A first figure by its name, one metre long around the origin: "limb" and "tail" are tubes along z from below; "torso" is a slab, its columns
-    /// up z, its rows along x, its sheet facing the front (-y); "head" one with rows along y, between left and right. A fit moves and scales it onto
-    /// its body. Raises MRepError for another name.
+    /// Builds a first figure by its name, one metre long around the origin. A fit moves and scales it onto its body.
+    ///
+    /// "limb" and "tail" are tubes along z from below. "torso" is a slab, its columns up z, its rows along x, its sheet facing the front
+    /// (-y). "head" is one with rows along y, between left and right. Raises MRepError for another name.
     #[staticmethod]
     fn template(#[pyo3(from_py_with = text)] name: &str) -> PyResult<Self> {
         let made = Template::by_name(name).and_then(Figure::template);
         Ok(made.map_err(IntoPy::into_py)?.into())
     }
 
-    /// A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg, a
-    /// tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight one up
-    /// (z), or to the front (-y) where it stands upright.
-    /// atoms_per_bone at most: bones that are short for their thickness get fewer. Hubs round corners that are too sharp for the thickness; a
-    /// last bone that ends long before its skin goes on to where that ends. A start: fit it with `held` all its hubs and `weights`
-    /// `chain_weights` of the bones. template: "limb", "tail", or "torso", "head": slabs of 5 rows and 7 columns in the skin that follows any
-    /// bones, their hubs not on these. Raises MRepError naming the bones.
+    /// Builds a tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg,
+    /// a tail.
+    ///
+    /// It is a start: fit it with all its hubs `held` and `weights` from `chain_weights`. n of the first atom points to where the chain
+    /// bends, of a straight one up (z), or to the front (-y) where it stands upright. Hubs round corners that are too sharp for the
+    /// thickness. A last bone that ends long before its skin is continued to where that ends.
+    ///
+    /// - `skin_weights[n,b]`: weights of the surface's vertices.
+    /// - `atoms_per_bone`: largest number; bones that are short for their thickness get fewer.
+    /// - `template`: "limb" or "tail"; or "torso" or "head", slabs of 5 rows and 7 columns in the skin that follows any bones, their hubs
+    ///   not on these.
+    ///
+    /// Raises MRepError naming the bones.
     #[staticmethod]
     #[pyo3(
         signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8), template="limb"),
@@ -176,8 +195,8 @@ impl PyMRep {
         Ok(figure.into())
     }
 
-    /// How much each vertex counts in a fit to the skin of a chain of bones, float64 [n], from 0 where they have half of the say or less
-    /// (that is the trunk's skin) to 1: `weights` of `fit`. skin_weights[n,b].
+    /// Returns how much each vertex counts in a fit to the skin of a chain of bones, float64 [n], for `weights` of `fit`. It is 0 where the
+    /// bones have half of the weight or less (the trunk's skin) and rises to 1. `skin_weights[n,b]`: weights of the vertices.
     #[staticmethod]
     fn chain_weights<'py>(
         skeleton: &PySkeleton,
@@ -190,8 +209,8 @@ impl PyMRep {
         Ok(chain_weights(&skin, &bones).into_pyarray(skin_weights.py()))
     }
 
-    /// A slab around the body in a Surface or a Volume, as a template: that of the ellipsoid with its moments; columns along its
-    /// longest axis. Raises MRepError where there is no body.
+    /// Builds a slab around the body in a Surface or a Volume, as a template: that of the ellipsoid with its moments; columns along its
+    /// longest axis. A body that is bent like a sheet gets the slab of the flat one, bent. Raises MRepError where there is no body.
     #[staticmethod]
     #[pyo3(
         signature = (target, rows=Whole(3), cols=Whole(7)),
@@ -209,8 +228,8 @@ impl PyMRep {
         Ok(figure.into())
     }
 
-    /// A tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises MRepError
-    /// where there is no such body.
+    /// Builds a tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises
+    /// MRepError where there is no such body.
     #[staticmethod]
     #[pyo3(
         signature = (surface, atoms=Whole(9), spokes=Whole(8)),
@@ -228,8 +247,8 @@ impl PyMRep {
         Ok(figure.into())
     }
 
-    /// Bones for a mesh that has none, as a Skeleton: along the middles of rings of equal distance, limbs hanging from the trunk
-    /// [biasotti2008]. Raises MRepError.
+    /// Suggests bones for a mesh without any and returns a Skeleton: along the middles of rings of equal distance, limbs hanging from the
+    /// trunk [biasotti2008]. Raises MRepError.
     #[staticmethod]
     fn suggest_bones(py: Python<'_>, surface: &PySurface) -> PyResult<PySkeleton> {
         let skeleton = detached(py, || {
@@ -239,7 +258,7 @@ impl PyMRep {
         Ok(PySkeleton(Arc::new(skeleton)))
     }
 
-    /// Several models as one, each under a name of its own (None: those they have, or numbers).
+    /// Joins several models to one, each under a name of its own. None: their own names, or numbers.
     #[staticmethod]
     #[pyo3(signature = (mreps, names=None))]
     fn join(mreps: List<Py<Self>>, names: Option<List<String>>) -> PyResult<Self> {
@@ -254,7 +273,7 @@ impl PyMRep {
         detached(py, || model.save(&path).map_err(IntoPy::into_py))
     }
 
-    /// Reads a file, .mrep.toml or .srep.json; scale: metres per unit of it (s-reps are in millimetres as a rule: 0.001). Raises
+    /// Reads a file, .mrep.toml or .srep.json. `scale`: metres per unit of it; s-reps are mostly in millimetres: 0.001. Raises
     /// MRepFileError naming line or place, StorageError.
     #[staticmethod]
     #[pyo3(signature = (path, scale=1.0))]
@@ -267,7 +286,7 @@ impl PyMRep {
         Ok(model.into())
     }
 
-    /// Either "slab" or "tube".
+    /// Kind of figure: "slab" or "tube".
     #[getter]
     fn kind(&self) -> PyResult<&'static str> {
         Ok(match self.figure()?.kind() {
@@ -293,8 +312,8 @@ impl PyMRep {
         })
     }
 
-    /// Lengths of the spokes before the relative ones, float64 [m,n] or [n], metres. The boundary takes the product of radius and relative
-    /// length alone, and so does what is said in shares of the radius.
+    /// Lengths of the spokes before the relative ones, float64 [m,n] or [n], metres. The boundary depends on the product of radius and
+    /// relative length alone, and so do numbers in shares of the radius.
     #[getter]
     fn radii<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         atoms::array(py, self.figure()?, &[], |a| vec![a.radius])
@@ -314,7 +333,7 @@ impl PyMRep {
         atoms::array(py, self.figure()?, &[], |a| vec![a.angle])
     }
 
-    /// Lengths of the end spokes over the radius, float64 [m,n] (they count on the border), or [2] at a tube's ends.
+    /// Lengths of the end spokes over the radius, float64: [m,n] (they count on the border), or [2] at a tube's ends.
     #[getter]
     fn ends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let figure = self.figure()?;
@@ -325,26 +344,26 @@ impl PyMRep {
         Ok(atoms::array(py, figure, &[], |a| vec![a.end])?.into_any())
     }
 
-    /// Lengths of the spokes over the radius, float64 [m,n,2] up and down, or [n,k] around.
+    /// Lengths of the spokes over the radius, float64: [m,n,2] up and down, or [n,k] around.
     #[getter]
     fn lengths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArrayDyn<f64>>> {
         let figure = self.figure()?;
         atoms::array(py, figure, &[figure.kind().spokes()], |a| a.lengths.clone())
     }
 
-    /// Where a tube's atoms are in u, float64 [n]; empty for a slab.
+    /// Places of a tube's atoms in u, float64 [n]; empty for a slab.
     #[getter]
     fn knots<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self.figure()?.knots().to_vec().into_pyarray(py))
     }
 
-    /// Where the joints of the bones are in u that a tube was made along, float64 [j].
+    /// Places in u of the joints of the bones that a tube was made along, float64 [j].
     #[getter]
     fn joints<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(self.figure()?.joints().to_vec().into_pyarray(py))
     }
 
-    /// The figures, a model each; of one figure itself alone.
+    /// Figures, a model each; for one figure the model itself alone.
     #[getter]
     fn figures(&self) -> Vec<Self> {
         let one = |(name, figure): &(String, Figure)| {
@@ -371,9 +390,10 @@ impl PyMRep {
         Ok(self.figure()?.size())
     }
 
-    /// The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Of several figures one around
-    /// all of them, with edges of about the thinnest one's radius over 2^level; where they overlap it is blended over `blend` times
-    /// the thinner one's radius. Raises MRepError, Cancelled.
+    /// Returns the boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts.
+    ///
+    /// Of several figures it is one boundary around all of them, with edges of about the thinnest one's radius over 2^level. Where they
+    /// overlap it is blended over `blend` times the thinner one's radius. Raises MRepError, Cancelled.
     #[pyo3(signature = (level=2, blend=0.5, progress=None))]
     fn boundary(
         &self,
@@ -393,7 +413,7 @@ impl PyMRep {
         Ok(PySurface(Arc::new(surface)))
     }
 
-    /// Coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, float64 [p,4].
+    /// Returns the coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, float64 [p,4].
     #[pyo3(signature = (level=2))]
     fn boundary_coordinates<'py>(
         &self,
@@ -407,8 +427,8 @@ impl PyMRep {
         Ok(from_coordinates(py, &found))
     }
 
-    /// Uncertainty of the boundary at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the spokes
-    /// there [oguz2005, slide 8], however that is shared between radii and lengths.
+    /// Returns the uncertainty of the boundary at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the
+    /// spokes there [oguz2005, slide 8], however that is shared between radii and lengths.
     #[pyo3(signature = (level=2, ratio=0.1))]
     fn tolerance<'py>(
         &self,
@@ -432,12 +452,12 @@ impl PyMRep {
             .into_pyarray(py))
     }
 
-    /// Figural coordinates (u, v, φ, τ) of points[p,3] -> [p,4]; NaN where a point has none: farther out than its spoke is long once
-    /// more, or where spokes cross. Raises InputError where a point is no finite number.
+    /// Returns the figural coordinates (u, v, φ, τ) of `points[p,3]`, float64 [p,4].
     ///
-    /// Slab: u over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border. Tube:
-    /// u from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ the angle from the first spoke, radians. τ is 0 at the
-    /// hub and 1 on the boundary.
+    /// Slab: u runs over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border.
+    /// Tube: u runs from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ is the angle from the first spoke, radians. τ is
+    /// 0 at the hub and 1 on the boundary. Coordinates are NaN farther out than twice the length of a point's spoke, and where spokes
+    /// cross. Raises InputError where a point is not finite.
     fn coordinates<'py>(&self, points: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let places = finite_points(points, "points")?;
         let ready = self.ready()?;
@@ -445,8 +465,8 @@ impl PyMRep {
         Ok(from_coordinates(points.py(), &found))
     }
 
-    /// Points of figural coordinates[p,4] -> [p,3]; NaN of a row of four NaN, as `coordinates` gives it. Raises MRepError naming the first row
-    /// that is none of this model, or NaN in part.
+    /// Returns the points of figural `coordinates[p,4]`, float64 [p,3]. A row of four NaN, as `coordinates` returns it, gives NaN. Raises
+    /// MRepError naming the first row that is not of this model, or NaN in part.
     fn points<'py>(&self, coordinates: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let numbers = floats(coordinates, "coordinates", &[None, Some(4)])?;
         let rows: Vec<[f64; 4]> = numbers
@@ -461,13 +481,13 @@ impl PyMRep {
         Ok(from_points(coordinates.py(), &found))
     }
 
-    /// How far the body is from a fold, at most 1; at zero or below it folds [damon2003].
+    /// Returns how far the body is from a fold, at most 1; at zero or below it folds [damon2003].
     fn legality(&self, py: Python<'_>) -> PyResult<f64> {
         let figure = self.figure()?;
         detached(py, || Ok(figure.legality()))
     }
 
-    /// What is wrong with each figure, a sentence each; empty if they are sound.
+    /// Returns the faults of each figure, one sentence each; empty if they are sound.
     fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         let several = self.model.figures().len() > 1;
         detached(py, || {
@@ -480,7 +500,7 @@ impl PyMRep {
         })
     }
 
-    /// The same model after a similarity: x → scale · rotation · x + translation.
+    /// Returns the same model after a similarity: x → scale · rotation · x + translation.
     #[pyo3(signature = (scale=1.0, rotation=None, translation=None))]
     fn transformed(
         &self,
@@ -501,9 +521,11 @@ impl PyMRep {
         moved.map(Into::into).map_err(IntoPy::into_py)
     }
 
-    /// Points of another figure at points[p,3] of this one -> [p,3]: along, around (see roll_to) and in depth alike, joints on joints;
-    /// NaN where a point has no coordinates. mirrored: one of both limbs is a left one and the other a right one, φ runs the other way, so that
-    /// what is outside or above stays there. Raises MRepError where figures do not correspond.
+    /// Returns the points of another figure that correspond to `points[p,3]` of this one, float64 [p,3]: along, around (see `roll_to`) and
+    /// in depth alike, joints on joints. Points without coordinates give NaN.
+    ///
+    /// `mirrored`: True if one of both limbs is a left one and the other a right one. φ then runs the other way, so that outside and above
+    /// stay there. Raises MRepError where figures do not correspond.
     #[pyo3(signature = (other, points, mirrored=false))]
     fn correspond<'py>(
         &self,
@@ -520,19 +542,22 @@ impl PyMRep {
         Ok(from_points(points.py(), &found))
     }
 
-    /// By how much φ of a place is larger on another figure, radians: where one tube is straight and the other bent, they begin
-    /// around at what lies alike once the limb is lifted or lowered. 0 of two of a sort. mirrored: what both φ come to together; the first is
-    /// seen in the mirror x = 0. Raises MRepError as correspond does.
+    /// Returns by how much φ of a place is larger on another figure, radians.
+    ///
+    /// If one tube is straight and the other bent, φ begins on both at places that lie alike once the limb is lifted or lowered. The result
+    /// is 0 for two figures of a sort. `mirrored`: the sum of both φ; the first figure is seen in the mirror x = 0. Raises MRepError as
+    /// `correspond` does.
     #[pyo3(signature = (other, mirrored=false))]
     fn roll_to(&self, other: &Self, mirrored: bool) -> PyResult<f64> {
         let there = Correspondence::new(self.figure()?, other.figure()?, mirrored);
         Ok(there.map_err(IntoPy::into_py)?.roll())
     }
 
-    /// A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and prisms
-    /// in its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of a skeleton whose heads and tails
-    /// are hubs lie on its edges. Corners move outward along their spokes until all of `covers` lies inside (None: the boundary). Raises
-    /// MRepError.
+    /// Builds a lattice of cells in the figure, in `layers` from the hubs outward.
+    ///
+    /// A tube gets prisms and hexahedra, and tetrahedra and prisms in its caps. A slab gets hexahedra on both sides, and prisms and
+    /// hexahedra around its border. Bones of `skeleton` whose heads and tails are hubs lie on its edges. Corners move outward along their
+    /// spokes until all of `covers` lies inside (None: the boundary). Raises MRepError.
     #[pyo3(
         signature = (skeleton=None, layers=Whole(2), covers=None),
         text_signature = "($self, skeleton=None, layers=2, covers=None)"
@@ -555,9 +580,9 @@ impl PyMRep {
         Ok(PyLattice(Arc::new(lattice)))
     }
 
-    /// A lattice around a whole character: prisms along the limbs of this model, joined in faces to tetrahedra around the rest, with
-    /// every used bone on edges. Arguments as in `Lattice.enclose`; `notes` of the lattice tell which limbs were left to tetrahedra, and
-    /// why. Raises Cancelled, InputError, MotionError.
+    /// Builds a lattice around a whole character: prisms along the limbs of this model, joined in faces to tetrahedra around the rest, with
+    /// every used bone on edges. Arguments are as in `Lattice.enclose`. `notes` of the lattice tell which limbs were left to tetrahedra,
+    /// and why. Raises Cancelled, InputError, MotionError.
     #[pyo3(
         signature = (surface, skeleton, skin_weights=None, cells_across=12.0, progress=None),
         text_signature = "($self, surface, skeleton, skin_weights=None, cells_across=12.0, progress=None)"
@@ -589,14 +614,21 @@ impl PyMRep {
         )
     }
 
-    /// The most probable model for a Surface or a Volume, this one being the template [oguz2005, slides 9 to 14].
+    /// Returns the fit of the most probable model to a Surface or a Volume, this one being the template
+    /// [oguz2005, slides 9 to 14].
     ///
     /// Several figures are fitted to a surface as one model: all as one, each as one, then atoms and boundaries, with ties where they meet
-    /// in the template. stages: some of "similarity", "sections" (of a tube, from joint to joint), "atoms", "boundary", in this order
-    /// however they are named. prior: factor on what is expected beside what is seen. held: indices of atoms, or a mask of them, whose
-    /// hubs stay; the whole is not moved then. weights[n]: how much each vertex of a surface counts, from 0 to 1; [k,n] for k figures,
-    /// None: for the one whose boundary is nearest. family: an MRepFamily, as what is expected instead of the template's neighbourhoods.
-    /// held and family are of one figure. Raises MRepError, Cancelled.
+    /// in the template.
+    ///
+    /// - `stages`: some of "similarity", "sections" (of a tube, from joint to joint), "atoms", "boundary". They run in this order however
+    ///   they are named.
+    /// - `prior`: factor on the expectation in relation to the observation.
+    /// - `held`: indices of atoms, or a mask of them, whose hubs stay; the whole is not moved then. Only for one figure.
+    /// - `weights[n]`: how much each vertex of a surface counts, from 0 to 1; [k,n] for k figures. None: for the one whose boundary is
+    ///   nearest.
+    /// - `family`: an MRepFamily, the expectation in place of the template's neighbourhoods. Only for one figure.
+    ///
+    /// Raises MRepError, Cancelled.
     #[pyo3(
         signature = (target, stages=None, prior=1.0, held=None, weights=None, family=None, progress=None),
         text_signature = "($self, target, stages=('similarity', 'atoms', 'boundary'), prior=1.0, held=None, weights=None, family=None, progress=None)"

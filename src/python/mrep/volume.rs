@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! `thew.Volume`.
+//! Bindings of `thew.Volume`.
 
 use crate::Vec3;
 use crate::mrep::Volume;
@@ -13,8 +13,13 @@ use std::sync::Arc;
 
 /// A picture in three dimensions: grey values or labels on a grid of voxels.
 ///
-/// Volume(values[i,j,k], spacing=(1, 1, 1), origin=(0, 0, 0)): numbers of any type; metres between the centres of voxels along each axis,
-/// and the centre of the first one. Raises MRepError naming the first voxel that is no number.
+/// Volume(values, spacing=(1.0, 1.0, 1.0), origin=(0.0, 0.0, 0.0)):
+///
+/// - `values[i,j,k]`: numbers of any type.
+/// - `spacing[3]`: distances between the centres of voxels along each axis, metres.
+/// - `origin[3]`: centre of the first voxel, metres.
+///
+/// Raises MRepError naming the first voxel that is not a number.
 #[pyclass(name = "Volume", module = "thew", frozen)]
 pub(in crate::python) struct PyVolume(pub Arc<Volume>);
 
@@ -50,7 +55,7 @@ impl PyVolume {
         Array3::from_shape_fn((n, m, l), |(i, j, k)| values[(i * m + j) * l + k]).into_pyarray(py)
     }
 
-    /// Between the centres of voxels, float64 [3], metres.
+    /// Distances between the centres of voxels along each axis, float64 [3], metres.
     #[getter]
     fn spacing<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.0.spacing().as_slice().to_vec().into_pyarray(py)
