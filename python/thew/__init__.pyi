@@ -23,7 +23,6 @@ from ._errors import ModalError as ModalError
 from ._errors import MotionError as MotionError
 from ._errors import MRepError as MRepError
 from ._errors import MRepFileError as MRepFileError
-from ._errors import NotBuilt as NotBuilt
 from ._errors import OutsideError as OutsideError
 from ._errors import RigError as RigError
 from ._errors import RigFileError as RigFileError
@@ -61,7 +60,6 @@ __all__ = [
     "Modes",
     "MotionError",
     "NonlinearSimulation",
-    "NotBuilt",
     "OutsideError",
     "Rig",
     "RigError",
@@ -972,7 +970,6 @@ class Body:
         twist_radius: ArrayLike | None = None,
         rest_includes_gravity: bool = True,
         level: int = 1,
-        basis_levels: int = 0,
         progress: _Progress | None = None,
         flesh: ArrayLike | None = None,
         softness: float | None = None,
@@ -1059,8 +1056,6 @@ class Body:
         elastic_joints: float = 1.0,
         to: ArrayLike | None = None,
         onto: _Places | None = None,
-        *,
-        reach: float | None = None,
     ) -> _Places:
         """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] it is as `Simulation`
         and `simulate` show the default method there: by how much flesh there is, and within max_offset, a part of the body's size.
@@ -1198,8 +1193,6 @@ class Simulation:
         gravity: ArrayLike | None = None,
         mass_damping: float | None = None,
         stiffness_damping: float | None = None,
-        integrator: Literal["backward_euler"] | None = None,
-        adapt: None = None,
         max_offset: float | None = None,
         modes: Modes | int | None = None,
         engine: str = "auto",
@@ -1210,8 +1203,6 @@ class Simulation:
         elastic_joints: float = 1.0,
         contact: Contact | None = None,
         colliders: Sequence[Collider] | None = None,
-        *,
-        reach: float | None = None,
     ) -> Simulation: ...
     @property
     def amplitudes(self) -> _Floats | None:
@@ -1352,9 +1343,6 @@ class Clip:
         """Number of steps in each frame, of the method "hyperelastic", that ended short of their tolerance, int32 [f]: the flesh went
         on from the best point that was found."""
     @property
-    def strays(self) -> _Places:
-        """Former name of `max_skin_deviations`, [f]."""
-    @property
     def max_skin_deviations(self) -> _Places:
         """How far the flesh is from its skin before `max_offset` limits it: the largest distance in each frame as a part of
         the body's size, [f]."""
@@ -1403,8 +1391,6 @@ def simulate(
     gravity: ArrayLike | None = None,
     mass_damping: float | None = None,
     stiffness_damping: float | None = None,
-    integrator: Literal["backward_euler"] | None = None,
-    adapt: None = None,
     max_offset: float | None = None,
     modes: Modes | int | None = None,
     engine: str = "auto",
@@ -1416,7 +1402,6 @@ def simulate(
     contact: Contact | None = None,
     colliders: Sequence[Collider] | None = None,
     *,
-    reach: float | None = None,
     restarts: Sequence[int] | None = None,
 ) -> Clip:
     """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
@@ -1453,8 +1438,6 @@ class Shot:
         gravity: ArrayLike | None = None,
         mass_damping: float | None = None,
         stiffness_damping: float | None = None,
-        integrator: Literal["backward_euler"] | None = None,
-        adapt: None = None,
         max_offset: float | None = None,
         modes: Modes | int | None = None,
         engine: str = "auto",
@@ -1969,8 +1952,6 @@ class Deformer:
         device: str | None = None,
         skin_weights: ArrayLike | None = None,
         max_offset: float | None = None,
-        *,
-        reach: float | None = None,
     ) -> Deformer: ...
     def displacements(self, amplitudes: ArrayLike, to: ArrayLike | None = None, onto: _Places | None = None) -> _Places:
         """Displacements at amplitudes[m], [n,3], metres, in rest axes; to, onto: as of `Clip.offsets`."""
@@ -2071,9 +2052,6 @@ class Template:
     @property
     def units(self) -> dict[str, str]:
         """The unit of each parameter."""
-    @property
-    def reach(self) -> float:
-        """Former name of `support_radius`."""
     @property
     def support_radius(self) -> float:
         """Distance from the frame's origin beyond which there is no force, metres."""

@@ -14,10 +14,6 @@ class ModalError(InputError):
     """Modes that cannot be computed or used."""
 
 
-class NotBuilt(InputError):
-    """A method or option that this version does not have. The text lists those it has."""
-
-
 class StorageError(ThewError, OSError):
     """A file that cannot be written or read."""
 

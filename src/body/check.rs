@@ -42,9 +42,6 @@ pub(super) fn check(
     if b == 0 {
         return Err(BodyError::NoBones);
     }
-    if options.basis_levels > 0 {
-        return Err(BodyError::BasisLevels(options.basis_levels));
-    }
     if options.level > 3 {
         return Err(BodyError::Level(options.level));
     }

@@ -90,8 +90,6 @@ pub struct BodyOptions {
     pub rest_includes_gravity: bool,
     /// Subdivisions of each cell for the integrals, 0 to 3.
     pub level: usize,
-    /// Levels of detail functions in addition to the lattice's own; only 0 is supported.
-    pub basis_levels: usize,
 }
 
 impl Default for BodyOptions {
@@ -108,7 +106,6 @@ impl Default for BodyOptions {
             twist_radius: None,
             rest_includes_gravity: true,
             level: 1,
-            basis_levels: 0,
         }
     }
 }
@@ -172,9 +169,6 @@ pub enum BodyError {
     /// The skeleton has no bones to hold the flesh.
     #[error("the skeleton has no bones: there is nothing for the flesh to hang on")]
     NoBones,
-    /// Detail functions are not supported yet.
-    #[error("basis_levels = {0} is not built yet; built is: 0")]
-    BasisLevels(usize),
     /// The subdivision level is out of range.
     #[error("level must lie between 0 and 3, not {0}")]
     Level(usize),

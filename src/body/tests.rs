@@ -217,13 +217,6 @@ fn what_does_not_fit_is_refused_in_a_sentence() {
         ),
         (
             BodyOptions {
-                basis_levels: 1,
-                ..Default::default()
-            },
-            "basis_levels = 1 is not built yet",
-        ),
-        (
-            BodyOptions {
                 level: 9,
                 ..Default::default()
             },

@@ -102,7 +102,6 @@ const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 ///   half its distance to the skin.
 /// - `rest_includes_gravity`: True if the modelled shape already sags.
 /// - `level`: subdivisions for the integrals, 0 to 3.
-/// - `basis_levels`: only 0 is built.
 /// - `flesh[n]`: painted on surface vertices, from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if there are
 ///   `region_weights`; without them flesh is the same everywhere.
 /// - `softness`: a dial, 0 to 1, that overrules the material's `young`. It acts as `with_softness` of the same body unpainted, so that
@@ -112,7 +111,7 @@ const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
 /// - `hard[n]`: share of the skin at each vertex that is of something hard, 0 to 1, by its materials. The anatomy leaves such skin
 ///   correspondingly less flesh.
 ///
-/// Raises InputError, NotBuilt, Cancelled.
+/// Raises InputError, Cancelled.
 #[pyclass(name = "Body", module = "thew", frozen)]
 pub(super) struct PyBody(pub Arc<Body>, CarriedSurfaces);
 
@@ -139,7 +138,7 @@ impl PyBody {
     #[new]
     #[pyo3(signature = (surface, skeleton, lattice, material, region_weights=None, stiffness=None,
         density=None, poisson=None, twist_stiffness=None, twist_radius=None,
-        rest_includes_gravity=true, level=1, basis_levels=0, progress=None, flesh=None, softness=None, kind="automatic", hard=None))]
+        rest_includes_gravity=true, level=1, progress=None, flesh=None, softness=None, kind="automatic", hard=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -155,7 +154,6 @@ impl PyBody {
         twist_radius: Option<&Bound<'_, PyAny>>,
         rest_includes_gravity: bool,
         #[pyo3(from_py_with = integer)] level: i64,
-        #[pyo3(from_py_with = integer)] basis_levels: i64,
         progress: Option<Py<PyAny>>,
         flesh: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] softness: Option<f64>,
@@ -177,7 +175,6 @@ impl PyBody {
             twist_radius: optional(twist_radius, "twist_radius")?,
             rest_includes_gravity,
             level: whole(level, "level")?,
-            basis_levels: whole(basis_levels, "basis_levels")?,
         };
         let (surface, skeleton, lattice) = (&surface.0, &skeleton.0, &lattice.0);
         let made = |options: &BodyOptions, progress: &dyn Progress| {
@@ -385,7 +382,7 @@ impl PyBody {
     /// Returns the elastic energy (J) at displacements `q[dofs,3]` (m) from rest, without twist and gravity.
     ///
     /// Models are "linear", "stvk" (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back) and "yeoh" (the
-    /// same, stiffening with stretch). Raises NotBuilt for others.
+    /// same, stiffening with stretch). Raises InputError for others.
     #[pyo3(signature = (q, model="stvk"))]
     fn energy(
         &self,
@@ -427,9 +424,8 @@ impl PyBody {
     /// Returns a surface (None: the body's own) at displacements `q[dofs,3]` (m), float32 [n,3], metres.
     ///
     /// With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
-    /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`. `reach`
-    /// is the former name of `max_offset`.
-    #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None, *, reach=None))]
+    /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
+    #[pyo3(signature = (q, pose=None, max_offset=None, surface=None, elastic_joints=1.0, to=None, onto=None))]
     #[allow(clippy::too_many_arguments)]
     fn shown<'py>(
         &self,
@@ -441,10 +437,8 @@ impl PyBody {
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.nodes())?;
-        let max_offset = super::renamed::max_offset(max_offset, reach)?;
         let settings = Settings {
             max_offset,
             elastic_joints,

@@ -7,7 +7,6 @@ use super::contact::PyContacts;
 use super::errors::{IntoPy, detached, input};
 use super::present::Asked;
 use super::progress::with_progress;
-use super::renamed;
 use super::rig::PyRig;
 use super::shot::notes;
 use crate::body::Body;
@@ -396,13 +395,6 @@ impl PyClip {
             self.clip.max_skin_deviations().map_err(IntoPy::into_py)
         })?;
         Ok(farthest.into_pyarray(py))
-    }
-
-    /// Former name of `max_skin_deviations`, float32 [f].
-    #[getter]
-    fn strays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f32>>> {
-        renamed::warn(py, "Clip.strays", "Clip.max_skin_deviations")?;
-        self.max_skin_deviations(py)
     }
 
     /// Amplitudes of the method "modal", float64 [f,m]; None with other methods.

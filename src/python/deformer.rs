@@ -25,8 +25,7 @@ use std::sync::Arc;
 /// - `precision`: of the stored modes, "f32" or "f16".
 /// - `device`: a part of the graphics device's name, or its number in `gpu_adapters`.
 /// - `skin_weights[n,b]`: weights of the vertices, on a Body only. None: the body's own.
-/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size, on a Body only. `reach`
-///   is its former name.
+/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size, on a Body only.
 #[pyclass(name = "Deformer", module = "thew", frozen)]
 pub(super) struct PyDeformer {
     deformer: Deformer,
@@ -38,7 +37,7 @@ pub(super) struct PyDeformer {
 impl PyDeformer {
     #[new]
     #[pyo3(signature = (modes, surface, form="vertex", engine="auto", precision="f32", device=None,
-        skin_weights=None, max_offset=None, *, reach=None))]
+        skin_weights=None, max_offset=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -50,9 +49,7 @@ impl PyDeformer {
         #[pyo3(from_py_with = optional_text)] device: Option<&str>,
         skin_weights: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Self> {
-        let max_offset = super::renamed::max_offset(max_offset, reach)?;
         let options =
             DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = modes.0.clone();

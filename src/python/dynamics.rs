@@ -8,7 +8,7 @@ use super::arrays::{
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
-use super::errors::{IntoPy, detached, input, locked, not_built};
+use super::errors::{IntoPy, detached, input, locked};
 use super::modal::PyModes;
 use super::present::Asked;
 use super::progress::watched;
@@ -31,23 +31,6 @@ pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
 
 pub(super) fn method(name: &str) -> PyResult<Method> {
     name.parse().map_err(IntoPy::into_py)
-}
-
-/// Refuses all integrators but "backward_euler", the one that is built.
-pub(super) fn integrator(name: Option<&str>) -> PyResult<()> {
-    match name {
-        None | Some("backward_euler") => Ok(()),
-        Some(name) => Err(not_built(format!(
-            "the integrator '{name}' is not built; built are: 'backward_euler'"
-        ))),
-    }
-}
-
-pub(super) fn adapt(object: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-    match object {
-        None => Ok(()),
-        Some(_) => Err(not_built("adapt is not built yet; leave it at None")),
-    }
 }
 
 /// Modes for the modal method.
@@ -89,9 +72,8 @@ pub(super) fn modes_for(
 /// - `rate`: steps per second at least, within 1 %. A frame holds a whole number of steps.
 /// - `gravity[3]`: m/s². None: earth's, along -z.
 /// - `mass_damping` (1/s), `stiffness_damping` (s): act relative to the skinned motion. None: those of `default_damping`.
-/// - `integrator`: only "backward_euler" is built. `adapt`: not built, None.
-/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size. None: no limit. `reach`
-///   is its former name.
+/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size. None: no
+///   limit.
 /// - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32). `engine`, `device`, `form` and
 ///   `precision` show them as in `Deformer`.
 /// - `solver`: solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one.
@@ -101,7 +83,7 @@ pub(super) fn modes_for(
 ///   surface alone is parted. None: flesh passes through itself.
 /// - `colliders`: `Collider`s that it also touches. They are at their first entry after a reset, and one entry on with every advance.
 ///
-/// Methods by Newton raise MotionError if a step does not converge, and keep the state before it. Raises InputError, NotBuilt.
+/// Methods by Newton raise MotionError if a step does not converge, and keep the state before it. Raises InputError.
 #[pyclass(name = "Simulation", module = "thew", frozen)]
 pub(super) struct PySimulation {
     simulation: Exclusive<Simulation>,
@@ -188,9 +170,9 @@ pub(super) fn default_damping(py: Python<'_>, body: &PyBody) -> PyResult<(f64, f
 impl PySimulation {
     #[new]
     #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=None,
-        stiffness_damping=None, integrator=None, adapt=None, max_offset=None, modes=None,
+        stiffness_damping=None, max_offset=None, modes=None,
         engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0,
-        contact=None, colliders=None, *, reach=None))]
+        contact=None, colliders=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -200,8 +182,6 @@ impl PySimulation {
         gravity: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
         #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_text)] integrator: Option<&str>,
-        adapt: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text)] engine: &str,
@@ -212,11 +192,7 @@ impl PySimulation {
         #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
-        #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     ) -> PyResult<Self> {
-        let max_offset = super::renamed::max_offset(max_offset, reach)?;
-        self::integrator(integrator)?;
-        self::adapt(adapt)?;
         let method = self::method(method)?;
         let damping = (mass_damping, stiffness_damping);
         let (mass_damping, stiffness_damping) = self::damping(py, &body.0, damping)?;

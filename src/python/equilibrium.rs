@@ -20,7 +20,7 @@ use numpy::{IntoPyArray, PyArray2, PyArray3};
 use pyo3::prelude::*;
 
 /// Balances of a body at one pose after another, at first its rest pose. The system of a pose is factored once for all forces [capell2006,
-/// §3.3, eq. 10].
+/// §4, eq. 13].
 ///
 /// Equilibrium(body, method="warped", contact=None, colliders=None):
 ///
@@ -28,7 +28,7 @@ use pyo3::prelude::*;
 /// - `contact`: contact of the flesh with itself, without friction. None: it passes through itself. `adjoint` and `forces` ignore it.
 /// - `colliders`: `Collider`s that it also touches.
 ///
-/// Raises InputError, NotBuilt.
+/// Raises InputError.
 #[pyclass(name = "Equilibrium", module = "thew", frozen)]
 pub(super) struct PyEquilibrium(Exclusive<State>, Presenter);
 

@@ -69,11 +69,6 @@ pub(super) fn warn_inverted(py: Python<'_>, count: usize, what: &str) -> PyResul
     )
 }
 
-/// Makes the error for a method or option that this version does not have.
-pub(super) fn not_built(message: impl Into<String>) -> PyErr {
-    raise("NotBuilt", message.into())
-}
-
 /// Conversion of a module's errors to exceptions.
 pub(super) trait IntoPy {
     fn into_py(self) -> PyErr;
@@ -103,7 +98,7 @@ impl IntoPy for MaterialError {
 
 impl IntoPy for ModelError {
     fn into_py(self) -> PyErr {
-        not_built(self.to_string())
+        input(self.to_string())
     }
 }
 
@@ -133,7 +128,6 @@ impl IntoPy for BodyError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Cancelled(_) => cancelled(),
-            Self::BasisLevels(_) => not_built(self.to_string()),
             Self::Solve(_) => raise("MotionError", self.to_string()),
             _ => input(self.to_string()),
         }
@@ -153,7 +147,6 @@ impl IntoPy for SimulationError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Contact(error) => error.into_py(),
-            Self::Method { .. } => not_built(self.to_string()),
             Self::Modal(error) => error.into_py(),
             Self::Cancelled(_) | Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
             _ if self.is_of_motion() => raise("MotionError", self.to_string()),

@@ -18,7 +18,7 @@ use pyo3::types::PyDict;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Repeated fits of one rig of a body at a pose. The systems of the pose and the points are solved once [capell2006, §4.2, eqs 17 to 20].
+/// Repeated fits of one rig of a body at a pose. The systems of the pose and the points are solved once [capell2006, §4.2.2, eqs 17 to 20].
 ///
 /// RigFit(body, rig, pose, gravity=None, method="warped", rest_forces=None):
 ///
@@ -27,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// - `method`: "warped", "warped_vertex" or "linear".
 /// - `rest_forces[dofs,3]`: forces of other rigs, N, rest axes.
 ///
-/// Raises InputError, NotBuilt.
+/// Raises InputError.
 #[pyclass(name = "RigFit", module = "thew", frozen)]
 pub(super) struct PyRigFit {
     fit: Exclusive<Fit>,
@@ -183,7 +183,7 @@ impl PyRigFit {
 }
 
 /// Calls `RigFit(...).fit(...)` once and returns all parameters of the rig. They bring `points` [(vertex of the body's own surface, world
-/// target[3]), ...] nearest to their targets in equilibrium at `pose[b,4,4]` [capell2006, §4.2].
+/// target[3]), ...] nearest to their targets in equilibrium at `pose[b,4,4]` [capell2006, §4.2.2].
 #[pyfunction]
 #[pyo3(signature = (body, rig, pose, points, preferred=None, weights=None, start=None, bounds=None,
     gravity=None, method="warped", rest_forces=None, progress=None))]
@@ -210,7 +210,7 @@ pub(super) fn fit_rig<'py>(
 }
 
 /// Calls `RigFit(...).gradient(...)` once and returns the cost (m²) of `points` [(vertex, world target[3]), ...] at `parameters` (None: the
-/// rig's last sample), and its derivative by every parameter [capell2006, §4.2, eq. 20].
+/// rig's last sample), and its derivative by every parameter [capell2006, §4.2.2, eq. 20].
 #[pyfunction]
 #[pyo3(signature = (body, rig, pose, points, parameters=None, preferred=None, weights=None,
     gravity=None, method="warped", rest_forces=None))]

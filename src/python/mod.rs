@@ -30,7 +30,6 @@ mod nonlinear;
 mod present;
 mod process;
 mod progress;
-mod renamed;
 mod rig;
 mod scan;
 mod scene;

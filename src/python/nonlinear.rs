@@ -3,7 +3,7 @@
 
 use super::arrays::{dofs, from_points, real, text, vector};
 use super::body::PyMaterial;
-use super::errors::{IntoPy, detached, locked, not_built, warn_inverted};
+use super::errors::{IntoPy, detached, input, locked, warn_inverted};
 use super::modal::nodes;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
@@ -115,7 +115,7 @@ impl PyNonlinearSimulation {
                 "backward_euler" => Integrator::BackwardEuler,
                 "midpoint" => Integrator::Midpoint,
                 _ => {
-                    return Err(not_built(format!(
+                    return Err(input(format!(
                         "the integrator '{integrator}' is not built; built are: 'backward_euler', 'midpoint'"
                     )));
                 }

@@ -6,7 +6,7 @@ use super::body::PyBody;
 use super::clip::{PyClip, controls, rigs};
 use super::collider::{self, PyCollider};
 use super::contact::PyContact;
-use super::dynamics::{ModeSelection, adapt, damping, gravity, integrator, method, modes_for};
+use super::dynamics::{ModeSelection, damping, gravity, method, modes_for};
 use super::errors::{IntoPy, detached, input, internal};
 use super::modal::PyModes;
 use super::progress::with_progress;
@@ -59,7 +59,7 @@ const SETTINGS: [&str; 24] = [
 /// - `notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
 /// - `name`: name of the body, for `Clip.body_names`.
 ///
-/// Raises InputError, NotBuilt.
+/// Raises InputError.
 #[pyclass(name = "Shot", module = "thew", frozen)]
 pub(super) struct PyShot(pub Shot);
 
@@ -68,7 +68,7 @@ impl PyShot {
     #[new]
     #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, notes=None,
         method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None,
-        integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
+        max_offset=None, modes=None, engine="auto", device=None, form="embedded",
         precision="f32", solver="auto", elastic_joints=1.0, contact=None,
         colliders=None, name="", *, restarts=None))]
     #[allow(clippy::too_many_arguments)]
@@ -87,8 +87,6 @@ impl PyShot {
         gravity: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
         #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_text)] integrator: Option<&str>,
-        adapt: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
         modes: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = text)] engine: &str,
@@ -102,8 +100,6 @@ impl PyShot {
         #[pyo3(from_py_with = text)] name: &str,
         restarts: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        self::integrator(integrator)?;
-        self::adapt(adapt)?;
         let damping = (mass_damping, stiffness_damping);
         let (mass_damping, stiffness_damping) = self::damping(py, &body.0, damping)?;
         let settings = ClipSettings {

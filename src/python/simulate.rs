@@ -5,7 +5,6 @@ use super::arrays::{List, integer, optional_real, optional_text, real, text};
 use super::body::PyBody;
 use super::clip::PyClip;
 use super::contact::PyContact;
-use super::renamed;
 use super::shot::PyShot;
 use pyo3::prelude::*;
 
@@ -24,9 +23,9 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, progress=None,
     method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None,
-    integrator=None, adapt=None, max_offset=None, modes=None, engine="auto", device=None, form="embedded",
+    max_offset=None, modes=None, engine="auto", device=None, form="embedded",
     precision="f32", solver="auto", elastic_joints=1.0, contact=None,
-    colliders=None, *, reach=None, restarts=None))]
+    colliders=None, *, restarts=None))]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn simulate(
     py: Python<'_>,
@@ -43,8 +42,6 @@ pub(super) fn simulate(
     gravity: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
     #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-    #[pyo3(from_py_with = optional_text)] integrator: Option<&str>,
-    adapt: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
     modes: Option<&Bound<'_, PyAny>>,
     #[pyo3(from_py_with = text)] engine: &str,
@@ -55,10 +52,8 @@ pub(super) fn simulate(
     #[pyo3(from_py_with = real)] elastic_joints: f64,
     contact: Option<PyRef<'_, PyContact>>,
     colliders: Option<List<Bound<'_, PyAny>>>,
-    #[pyo3(from_py_with = optional_real)] reach: Option<f64>,
     restarts: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyClip> {
-    let max_offset = renamed::max_offset(max_offset, reach)?;
     let shot = PyShot::new(
         py,
         body,
@@ -74,8 +69,6 @@ pub(super) fn simulate(
         gravity,
         mass_damping,
         stiffness_damping,
-        integrator,
-        adapt,
         max_offset,
         modes,
         engine,

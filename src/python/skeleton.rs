@@ -2,7 +2,7 @@
 //! Bindings of `thew.Skeleton`.
 
 use super::arrays::{List, finite_points, from_points, integers, points, pose, text, weights};
-use super::errors::{IntoPy, detached, input, not_built};
+use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::Vec3;
@@ -144,7 +144,7 @@ impl PySkeleton {
             "dual" => false,
             "linear" => true,
             _ => {
-                return Err(not_built(format!(
+                return Err(input(format!(
                     "the blend '{blend}' is not built; built are: 'dual', 'linear'"
                 )));
             }

@@ -66,13 +66,6 @@ impl PyTemplate {
         self.0.support_radius()
     }
 
-    /// Former name of `support_radius`.
-    #[getter]
-    fn reach(&self, py: Python<'_>) -> PyResult<f64> {
-        super::renamed::warn(py, "Template.reach", "Template.support_radius")?;
-        Ok(self.0.support_radius())
-    }
-
     /// Returns the force at `points[p,3]` with the template in `frame[4,4]`, float64 [p,3], N/m³.
     fn force<'py>(
         &self,

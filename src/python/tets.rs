@@ -273,7 +273,7 @@ impl PyTetMesh {
     }
 
     /// Returns the elastic energy (J) at displacements `q[k,3]` (m) from rest. Models are as in `Body.energy`: "linear", "stvk" (St.
-    /// Venant-Kirchhoff), "neohookean" (stable), "yeoh". Raises NotBuilt for others.
+    /// Venant-Kirchhoff), "neohookean" (stable), "yeoh". Raises InputError for others.
     #[pyo3(signature = (q, material=None, model="stvk"))]
     fn energy(
         &self,

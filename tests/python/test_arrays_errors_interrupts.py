@@ -14,7 +14,6 @@ import thew
 def test_errors_have_two_bases():
     pairs = {
         thew.InputError: ValueError,
-        thew.NotBuilt: ValueError,
         thew.StorageError: OSError,
         thew.MotionError: RuntimeError,
         thew.Cancelled: RuntimeError,

@@ -146,7 +146,7 @@ def test_a_run_in_arrives_in_motion(arm, clip):
         ({"poses": np.full((2, 2, 4, 4), np.nan)}, thew.InputError, r"poses\[0\]"),
         ({"fps": 0}, thew.InputError, "frames per second"),
         ({"rigs": [object()]}, thew.InputError, r"rigs\[0\] is not a thew.Rig"),
-        ({"method": "blended"}, thew.NotBuilt, "'warped', 'linear'"),
+        ({"method": "blended"}, thew.InputError, "'warped', 'linear'"),
     ],
 )
 def test_bad_input_is_a_sentence(arm, arguments, error, word):

@@ -145,7 +145,7 @@ def test_modes_and_controls_of_a_shot_are_read_back(arm):
 def test_what_a_shot_refuses(arm):
     with pytest.raises(thew.InputError, match="rigs"):
         thew.Shot(arm.body, swings(3), 24, notes={"rigs": "mine"})
-    with pytest.raises(thew.NotBuilt, match="method"):
+    with pytest.raises(thew.InputError, match="method"):
         thew.Shot(arm.body, swings(3), 24, method="magic")
     with pytest.raises(thew.InputError, match="controls"):
         thew.Shot(arm.body, swings(3), 24, [bulge()], controls(2))

@@ -120,7 +120,7 @@ def test_points_without_weight_stay():
     placed = skeleton.skin(points, weights, pose)
     assert np.array_equal(placed[0], points[0])
     np.testing.assert_allclose(placed[1], shapes.apply(pose[0], points[1]), atol=1e-12)
-    with pytest.raises(thew.NotBuilt, match="'dual', 'linear'"):
+    with pytest.raises(thew.InputError, match="'dual', 'linear'"):
         skeleton.skin(points, weights, pose, blend="cubic")
     with pytest.raises(thew.InputError, match="vertex 1 for bone 0 is -1"):
         skeleton.skin(points, [[0, 0], [-1, 2]], pose)
