@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! All that can touch at one instant: bodies, followed by colliders in one numbering.
 
-use super::narrow::{self, Touch};
 use super::placed::Placed;
 use super::posed::Posed;
 use super::record::Live;
 use super::skin::SkinPoint;
 use crate::Vec3;
+use crate::contact::search::narrow::{self, Touch};
 
 /// Bodies and colliders at one instant.
 #[derive(Clone, Copy)]

@@ -2,20 +2,20 @@
 //! Contacts of bodies, kept from step to step.
 
 use super::ContactOptions;
-use super::broad::{self, Swept};
-use super::bumps::{self, Bump};
-use super::buried::{self, BuriedBone, Standing};
-use super::cells;
 use super::collider::Collider;
-use super::complementarity::{Constraints, Rows};
-use super::compliance::{Compliance, Flexible};
 use super::instant::Instant;
-use super::narrow::{Narrow, Touch};
 use super::placed::{Moving, Placed, Span, tree_at_rest};
 use super::posed::Posed;
 use super::record::{ContactPoint, Live};
-use super::rows::{Pairing, RECOVERY, tangents};
-use super::shorten::Shortening;
+use crate::contact::response::cells;
+use crate::contact::response::complementarity::{Constraints, Rows};
+use crate::contact::response::compliance::{Compliance, Flexible};
+use crate::contact::response::rows::{Pairing, RECOVERY, tangents};
+use crate::contact::response::shorten::Shortening;
+use crate::contact::search::broad::{self, Swept};
+use crate::contact::search::bumps::{self, Bump};
+use crate::contact::search::buried::{self, BuriedBone, Standing};
+use crate::contact::search::narrow::{Narrow, Touch};
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use smallvec::SmallVec;

@@ -35,56 +35,40 @@
 //! # }
 //! ```
 
-mod boxes;
-mod broad;
-mod bumps;
-mod buried;
-mod cells;
 mod collider;
-mod complementarity;
-mod compliance;
 mod creases;
-mod equalities;
+mod display;
 mod error;
-mod folds;
-mod fronts;
 mod instant;
 mod live;
-mod narrow;
-mod overlaps;
-mod parting;
-mod path;
 mod placed;
 mod posed;
 mod record;
-mod rows;
+mod response;
+mod search;
 mod settings;
-mod shorten;
 mod skin;
-mod spread;
 mod stored;
 #[cfg(test)]
 pub(crate) mod tests;
-mod warped;
-mod ways_out;
 
-pub use buried::BuriedBone;
 pub use collider::{Collider, ColliderMotion};
+pub use display::parting::{Parted, Parting};
 pub use error::ContactError;
-pub use parting::{Parted, Parting};
 pub use record::ContactPoint;
+pub use search::buried::BuriedBone;
 pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
 pub use skin::ContactSkin;
 
-pub(crate) use broad::Swept;
-pub(crate) use buried::Standing;
-pub(crate) use cells::LEAST as LEAST_DETERMINANT;
-pub(crate) use compliance::Flexible;
 pub(crate) use creases::{Crease, Creases};
-pub(crate) use folds::Folds;
+pub(crate) use display::folds::Folds;
 pub(crate) use live::Contacts;
-pub(crate) use path::BOXES_WIDER;
 pub(crate) use placed::Span;
 pub(crate) use posed::{Lifts, Posed, ShownVertices};
 pub(crate) use record::Live;
+pub(crate) use response::cells::LEAST as LEAST_DETERMINANT;
+pub(crate) use response::compliance::Flexible;
+pub(crate) use search::broad::Swept;
+pub(crate) use search::buried::Standing;
+pub(crate) use search::path::BOXES_WIDER;
 pub(crate) use stored::StoredContact;

@@ -5,9 +5,9 @@
 //! in other flesh, one for each cube of a fifth of a cell. They are vertices and, in larger triangles, points inside.
 
 use super::ContactError;
-use super::buried::{BonePoint, bones_above};
 use crate::Vec3;
 use crate::body::Body;
+use crate::contact::search::buried::{BonePoint, bones_above};
 use crate::kernel::SwayBound;
 use crate::progress::{Cancelled, Progress};
 use crate::surface::{DistanceGrid, TriangleRole};

@@ -6,11 +6,13 @@ mod rows;
 mod search;
 mod sweeps;
 
-use super::broad::candidates;
-use super::complementarity::{Constraint, Constraints, Entry, Friction, Rows};
-use super::compliance::Compliance;
+use super::response::{cells, shorten};
+use super::search::narrow;
 use super::*;
 use crate::body::fixture::BarOptions;
+use crate::contact::response::complementarity::{Constraint, Constraints, Entry, Friction, Rows};
+use crate::contact::response::compliance::Compliance;
+use crate::contact::search::broad::candidates;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
 use crate::{Mat3, Vec3};

@@ -2,7 +2,7 @@
 //! Pieces of contact by themselves: the prepared skin, displacements that are shortened, what is asked for.
 
 use super::*;
-use crate::contact::shorten::Shortening;
+use crate::contact::response::shorten::Shortening;
 use crate::surface::Surface;
 use crate::surface::shapes::cuboid;
 

@@ -3,8 +3,8 @@
 
 use super::*;
 use crate::contact::instant::Instant;
-use crate::contact::narrow::Touch;
-use crate::contact::rows::{Pairing, largest_pressure, tangents};
+use crate::contact::response::rows::{Pairing, largest_pressure, tangents};
+use crate::contact::search::narrow::Touch;
 
 const OPTIONS: ContactOptions = ContactOptions {
     self_contact: true,
@@ -250,6 +250,7 @@ fn a_cell_that_nothing_can_help_counts_once() {
     let cells = line.skin.body().lattice().cells().len();
     let every: Vec<u32> = (0..cells as u32).collect();
     let mut all = Constraints::default();
-    let held = crate::contact::cells::rows((0, &every), (&posed, &posed), (0.0, 0.03), &mut all);
+    let held =
+        crate::contact::response::cells::rows((0, &every), (&posed, &posed), (0.0, 0.03), &mut all);
     assert_eq!((held, all.rows.len()), (cells, 0));
 }

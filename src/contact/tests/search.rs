@@ -2,8 +2,8 @@
 //! The search: cells that contact is about, and lattices that are warped to carry the skin as it is shown.
 
 use super::*;
-use crate::contact::broad::Candidate;
-use crate::contact::narrow::warps;
+use crate::contact::search::broad::Candidate;
+use crate::contact::search::narrow::warps;
 use std::collections::BTreeSet;
 
 #[test]

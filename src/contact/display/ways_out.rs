@@ -4,8 +4,8 @@
 //! On the way between the two the other flesh ends, so nothing is deeper in it than this way is long. Skin that enters other flesh point by point
 //! therefore begins at depth zero, whichever skin is found to be nearest.
 
-use super::skin::ContactSkin;
 use crate::Vec3;
+use crate::contact::skin::ContactSkin;
 use std::collections::BTreeMap;
 
 /// Distance at rest below which proxies are neighbours, in distances between proxies. Half and twice the value leave the same depths.
@@ -15,7 +15,7 @@ const PASSED: usize = 24;
 
 /// The proxies of a skin and their neighbours.
 #[derive(Debug)]
-pub(super) struct WaysOut {
+pub(in crate::contact) struct WaysOut {
     /// Neighbours of all proxies; and the first index of each proxy's.
     neighbours: Vec<u32>,
     starts: Vec<usize>,

@@ -4,15 +4,15 @@
 //! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
 //! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
-use super::boxes::meet;
-use super::broad::{Candidate, STILL};
-use super::complementarity::{Constraint, Constraints, Entry};
-use super::narrow::FLAT;
-use super::path::around;
-use super::posed::Posed;
-use super::rows::largest_pressure;
 use crate::Vec3;
 use crate::body::{corner_frames, corner_volume};
+use crate::contact::posed::Posed;
+use crate::contact::response::complementarity::{Constraint, Constraints, Entry};
+use crate::contact::response::rows::largest_pressure;
+use crate::contact::search::boxes::meet;
+use crate::contact::search::broad::{Candidate, STILL};
+use crate::contact::search::narrow::FLAT;
+use crate::contact::search::path::around;
 use smallvec::SmallVec;
 
 /// Least J that rows leave a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
@@ -20,14 +20,18 @@ use smallvec::SmallVec;
 pub(crate) const LEAST: f64 = 0.1;
 /// J below which a cell gets a row: two and a half times the bound. No cell loses that much in a step. At half the value one more cell is inverted as
 /// a frog falls.
-pub(super) const NEAR: f64 = 0.25;
+pub(in crate::contact) const NEAR: f64 = 0.25;
 
 /// Distance up to which a point is near a cell, in its local coordinates: about the distance between the displayed skin and the skin that the lattice
 /// carries.
 const BESIDE: f64 = 0.25;
 
 /// Visits the corners of a cell, each with the vertices of its frame, J, and the frame's determinant at rest, m³.
-pub(super) fn determinants(body: &Posed, cell: u32, mut visit: impl FnMut([u32; 4], f64, f64)) {
+pub(in crate::contact) fn determinants(
+    body: &Posed,
+    cell: u32,
+    mut visit: impl FnMut([u32; 4], f64, f64),
+) {
     let lattice = body.skin.body().lattice();
     let shape = &lattice.cells()[cell as usize];
     let (corners, rest) = (shape.corners(), lattice.vertices());

@@ -5,17 +5,18 @@
 //! half, and the skin around follows (`spread`); out of colliders skin goes all the way. The result depends on one instant alone: no history, no
 //! forces.
 
-use super::bumps;
-use super::buried::Standing;
-use super::instant::Instant;
-use super::narrow::Touch;
-use super::overlaps::{Bounding, Overlap};
-use super::placed::{Moving, Placed, Span, tree_at_rest};
-use super::posed::{Lifts, Posed, ShownVertices};
-use super::rows::Pairing;
-use super::spread::Membrane;
-use super::{Collider, ContactOptions, ContactPoint, ContactSkin, PreparedContact, Swept, broad};
 use crate::Vec3;
+use crate::contact::display::overlaps::{Bounding, Overlap};
+use crate::contact::display::spread::Membrane;
+use crate::contact::instant::Instant;
+use crate::contact::placed::{Moving, Placed, Span, tree_at_rest};
+use crate::contact::posed::{Lifts, Posed, ShownVertices};
+use crate::contact::response::rows::Pairing;
+use crate::contact::search::broad;
+use crate::contact::search::bumps;
+use crate::contact::search::buried::Standing;
+use crate::contact::search::narrow::Touch;
+use crate::contact::{Collider, ContactOptions, ContactPoint, ContactSkin, PreparedContact, Swept};
 use crate::skeleton::Pose;
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;

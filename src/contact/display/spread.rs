@@ -5,9 +5,9 @@
 //! depth`, projected one after the other between sweeps over the membrane. The numbers of sweeps and projections are fixed, so that the result is a
 //! continuous function of depths, normals and positions. Vertices farther than [`SWEEPS`] edges from all pairs do not move.
 
-use super::overlaps::Overlap;
-use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
+use crate::contact::display::overlaps::Overlap;
+use crate::contact::skin::{ContactSkin, SkinPoint};
 
 /// Distance over which displacements fade by e, in cells. With half the value modal flesh of an elbow at 136° keeps 168 vertices in other flesh
 /// instead of 66, and the excess of its sharpest edges over rest grows from 24° to 36. Twice the value leaves 43, and at 120° 6 instead of 4.
@@ -22,7 +22,7 @@ const RELAXED: f64 = 0.7;
 
 /// A skin as a membrane.
 #[derive(Debug)]
-pub(super) struct Membrane {
+pub(in crate::contact) struct Membrane {
     /// First index of each vertex's neighbours, `[n + 1]`.
     starts: Vec<u32>,
     neighbours: Vec<u32>,

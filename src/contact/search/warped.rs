@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Classifies points against cell faces over a frame, with cells displaced to carry the displayed skin.
 
-use super::broad::Swept;
-use super::narrow::warps;
-use super::path::Path;
+use crate::contact::search::broad::Swept;
+use crate::contact::search::narrow::warps;
+use crate::contact::search::path::Path;
 use crate::lattice::Cell;
 use crate::{Mat3, Vec3};
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 const BEYOND: f64 = 0.6;
 
 /// A lattice warped to carry the displayed skin, where candidates may come into its cells.
-pub(super) struct Warped<'a> {
+pub(in crate::contact) struct Warped<'a> {
     lattice: &'a [Cell],
     ends: usize,
     pub nodes: Vec<[Vec3; 2]>,
@@ -125,7 +125,7 @@ impl LocalFrame {
 }
 
 /// Returns a corner of a cell and three edges from it; for a hexahedron its centre and mean edges.
-pub(super) fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3) {
+pub(in crate::contact) fn edges(corners: &[u32], at: impl Fn(usize) -> Vec3) -> (Vec3, Mat3) {
     let at = |k: usize| at(corners[k] as usize);
     if corners.len() < 8 {
         let o = at(0);

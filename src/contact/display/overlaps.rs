@@ -5,8 +5,8 @@
 //! that faces it and that it is behind. Skin that is about as near at rest is its own. Borderline pairs count less, so that nothing jumps when a pair
 //! comes or goes.
 
-use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
+use crate::contact::skin::{ContactSkin, SkinPoint};
 use crate::surface::{WindingTree, closest_of_triangle};
 use rayon::prelude::*;
 
@@ -28,7 +28,7 @@ const HAIR: f64 = 3e-4;
 
 /// A point of the skin that overlaps skin or a collider.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Overlap {
+pub(in crate::contact) struct Overlap {
     /// Number of the proxy.
     pub proxy: u32,
     pub point: SkinPoint,
@@ -42,7 +42,7 @@ pub(super) struct Overlap {
 
 /// The skin triangles that may touch, as the boundary of flesh, and the proxies that lie in other flesh in the sculpt.
 #[derive(Debug)]
-pub(super) struct Bounding {
+pub(in crate::contact) struct Bounding {
     triangles: Vec<[u32; 3]>,
     /// Their numbers among the triangles of the skin.
     numbers: Vec<u32>,

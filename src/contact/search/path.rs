@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Motion of a body within a frame: lattice vertices, proxies, and boxes around both.
 
-use super::boxes::Bounds;
-use super::broad::Swept;
-use super::skin::{ContactSkin, Proxy};
 use crate::Vec3;
 use crate::aabb;
+use crate::contact::search::boxes::Bounds;
+use crate::contact::search::broad::Swept;
+use crate::contact::skin::{ContactSkin, Proxy};
 use crate::lattice::Cell;
 use rayon::prelude::*;
 
@@ -16,7 +16,7 @@ pub(crate) const BOXES_WIDER: f64 = 0.1;
 const SOME: usize = 256;
 
 /// A body at both ends of a frame, less the mean motion of all flesh.
-pub(super) struct Path {
+pub(in crate::contact) struct Path {
     /// Number of ends of the frame: 1 where all stands still.
     pub ends: usize,
     pub nodes: Vec<[Vec3; 2]>,
@@ -63,7 +63,7 @@ impl Path {
 }
 
 /// Returns the slightly enlarged box around corners of a cell.
-pub(super) fn around<'a>(
+pub(in crate::contact) fn around<'a>(
     body: &ContactSkin,
     corners: impl IntoIterator<Item = &'a Vec3>,
 ) -> Bounds {

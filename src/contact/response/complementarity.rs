@@ -12,13 +12,13 @@
 //! `ε (τ − τ′)`, like springs that hold where they took hold. A tangent that yielded by its whole force in every step would creep.
 //!
 //! D is never formed. The response of the pushed lattice vertices to a row's force is a product with W, the part of A⁻¹ between these
-//! ([`super::compliance`]). It is computed only for rows that come to push. W may be slightly outdated: one solve with A itself finds the error,
+//! ([`crate::contact::response::compliance`]). It is computed only for rows that come to push. W may be slightly outdated: one solve with A itself finds the error,
 //! which is then corrected.
 
 mod sweeps;
 
-use super::compliance::{Compliance, Flexible};
 use crate::Vec3;
+use crate::contact::response::compliance::{Compliance, Flexible};
 use nalgebra::DMatrixView;
 use std::ops::Range;
 use sweeps::Way;

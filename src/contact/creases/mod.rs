@@ -13,14 +13,17 @@
 //! stays in and moves no deeper along that normal. Rows are derivatives of the displayed skin along the normal of the triangle at the predicted end
 //! of the step.
 
-use super::equalities::{Equalities, Held, Row};
-use super::fronts::{self, corner, normal, value};
+mod equalities;
+mod fronts;
+
 use super::posed::{Posed, ShownVertices, Slopes};
 use super::record::{are_weights, index};
-use super::shorten::displace;
 use super::skin::{ContactSkin, SkinPoint};
 use super::{ContactError, ContactPoint, ContactResponse, Flexible};
+use crate::contact::response::shorten::displace;
 use crate::{Mat3, Vec3};
+use equalities::{Equalities, Held, Row};
+use fronts::{corner, normal, value};
 use std::collections::BTreeSet;
 
 /// An element of the collision list.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One contact as a row of the complementarity problem, with its tangents. [docs/methods/contact.md]
 
-use super::ContactOptions;
-use super::complementarity::{Constraint, Constraints, Entry, Friction};
-use super::instant::Instant;
-use super::narrow::Touch;
-use super::posed::{Posed, Slopes};
-use super::record::Live;
-use super::skin::SkinPoint;
+use crate::contact::ContactOptions;
+use crate::contact::instant::Instant;
+use crate::contact::posed::{Posed, Slopes};
+use crate::contact::record::Live;
+use crate::contact::response::complementarity::{Constraint, Constraints, Entry, Friction};
+use crate::contact::search::narrow::Touch;
+use crate::contact::skin::SkinPoint;
 use crate::{Mat3, Vec3};
 use smallvec::SmallVec;
 
 /// Speed at which overlaps are parted, sizes of the body per second: a tenth in a fifth of a second, which is no jump. Half and twice the value leave
 /// the same depths.
-pub(super) const RECOVERY: f64 = 0.5;
+pub(in crate::contact) const RECOVERY: f64 = 0.5;
 /// Distance kept for skin that bulges between the proxies, in cells. With half the value an elbow at 136° keeps 0.07 % of the size double instead of
 /// nothing.
 const BETWEEN: f64 = 0.005;
@@ -25,7 +25,7 @@ const ELASTIC: f64 = 3.0;
 
 /// Parameters of contact of each body, and their combination for pairs.
 #[derive(Debug)]
-pub(super) struct Pairing(Vec<ContactOptions>);
+pub(in crate::contact) struct Pairing(Vec<ContactOptions>);
 
 impl Pairing {
     pub fn new(options: &[ContactOptions]) -> Self {
@@ -66,18 +66,18 @@ impl Pairing {
     }
 
     /// Returns the reported gap: the distance less the requested thickness, metres.
-    pub(super) fn told_gap(&self, touch: &Touch, at: &Instant) -> f64 {
+    pub(in crate::contact) fn told_gap(&self, touch: &Touch, at: &Instant) -> f64 {
         let apart = at.proxy(touch.body, touch.proxy) - at.place(touch.other, &touch.target);
         touch.normal.dot(&apart) - self.asked(touch, at)
     }
 
     /// Returns the gap that the constraint uses, metres.
-    pub(super) fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
+    pub(in crate::contact) fn gap(&self, touch: &Touch, at: &Instant) -> f64 {
         self.told_gap(touch, at) - Self::besides(touch, at)
     }
 
     /// Adds the row of a touch, with its tangents, at the end of a step of `h` seconds. `former` is its contact in the last step.
-    pub(super) fn add_row(
+    pub(in crate::contact) fn add_row(
         &self,
         touch: &Touch,
         (before, after): (&Instant, &Instant),
@@ -178,12 +178,12 @@ impl Pairing {
 }
 
 /// Returns the largest contact pressure, Pa, for a Young's modulus, Pa, and the share of the joints' elastic shape that is shown.
-pub(super) fn largest_pressure(young: f64, joints: f64) -> f64 {
+pub(in crate::contact) fn largest_pressure(young: f64, joints: f64) -> f64 {
     (PRESSURE + ELASTIC * joints) * young
 }
 
 /// Returns two unit tangents, which turn with the touched skin; for colliders they depend on the normal alone.
-pub(super) fn tangents(at: &Instant, touch: &Touch) -> [Vec3; 2] {
+pub(in crate::contact) fn tangents(at: &Instant, touch: &Touch) -> [Vec3; 2] {
     let n = touch.normal;
     let along = at.bodies.get(touch.other as usize).and_then(|other| {
         let corners = other.skin.corners(touch.target.triangle);

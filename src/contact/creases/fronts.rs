@@ -4,10 +4,10 @@
 //! P is the union of the seeds D and of the neighbourhoods N(i, b) of the collision list: pairs of a vertex that shares a triangle with i and a
 //! corner of the triangle of b. For a pair (i, j), i is tested against the triangles around j and j against those around i.
 
-use super::narrow::ALIKE;
-use super::posed::Posed;
-use super::skin::{ContactSkin, SkinPoint};
 use crate::Vec3;
+use crate::contact::posed::Posed;
+use crate::contact::search::narrow::ALIKE;
+use crate::contact::skin::{ContactSkin, SkinPoint};
 
 /// Depth below a triangle, in cells, beyond which a vertex counts as on the other side of the flesh: half of half a cell, where the way out is still
 /// the near one. Half and twice the value find the same contacts.

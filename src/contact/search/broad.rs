@@ -5,12 +5,12 @@
 //! flesh is subtracted. Cells that share a vertex are not paired, nor are cells that lie beside each other as at rest. Points that stay beyond one
 //! side of a cell at both ends of the frame do not come into it.
 
-use super::boxes::{Boxes, meet, union};
-use super::path::Path;
-use super::posed::Posed;
-use super::skin::ContactSkin;
-use super::warped::{Warped, edges};
 use crate::aabb;
+use crate::contact::posed::Posed;
+use crate::contact::search::boxes::{Boxes, meet, union};
+use crate::contact::search::path::Path;
+use crate::contact::search::warped::{Warped, edges};
+use crate::contact::skin::ContactSkin;
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use rayon::prelude::*;
@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 /// Displacement from rest, in the axes of another cell, up to which a cell has not come to that one, in cells: half of the distance from its own
 /// position at which a point can touch.
-pub(super) const STILL: f64 = 0.25;
+pub(in crate::contact) const STILL: f64 = 0.25;
 
 /// A point of one body that may come into a cell of another body or of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -15,8 +15,8 @@
 //! One Cholesky factor of `C A⁻¹ Cᵀ` predicts for all k at once the effect of holding the first k rows on all others. Each prediction is verified on
 //! the basis.
 
-use super::compliance::{Compliance, Flexible};
 use crate::Vec3;
+use crate::contact::response::compliance::{Compliance, Flexible};
 use nalgebra::linalg::{Cholesky, ColPivQR};
 use nalgebra::{DMatrix, DVector, RowDVector};
 

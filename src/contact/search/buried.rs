@@ -4,12 +4,12 @@
 //! The lattice vertices inside of the flesh that a bone holds stand for it. Their depth in colliders is measured directly, in flesh at the matching
 //! position at rest.
 
-use super::narrow::FLAT;
-use super::placed::Placed;
-use super::skin::ContactSkin;
 use crate::Vec3;
 use crate::aabb;
 use crate::body::Body;
+use crate::contact::placed::Placed;
+use crate::contact::search::narrow::FLAT;
+use crate::contact::skin::ContactSkin;
 use crate::range::is_kept;
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl BuriedBone {
 
 /// A lattice vertex inside of the flesh, and the bone that holds it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct BonePoint {
+pub(in crate::contact) struct BonePoint {
     node: u32,
     bone: u32,
 }
@@ -63,7 +63,7 @@ impl BonePoint {
 }
 
 /// Returns for each bone the next bone above it that holds flesh; helper bones without flesh are skipped.
-pub(super) fn bones_above(body: &Body, points: &[BonePoint]) -> Vec<Option<u32>> {
+pub(in crate::contact) fn bones_above(body: &Body, points: &[BonePoint]) -> Vec<Option<u32>> {
     let parents = body.skeleton().parents();
     let mut holds = vec![false; parents.len()];
     points.iter().for_each(|p| holds[p.bone as usize] = true);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Shortening of displacements by contact that would flatten cells.
 
-use super::cells;
-use super::narrow::FLAT;
-use super::posed::{Posed, ShownVertices};
 use crate::Vec3;
+use crate::contact::posed::{Posed, ShownVertices};
+use crate::contact::response::cells;
+use crate::contact::search::narrow::FLAT;
 
 /// Most halvings of a correction that would flatten cells. At least a sixty-fourth is left, hardly anything. Half and twice the number leave an elbow
 /// the same.
@@ -12,7 +12,7 @@ const HALVINGS: usize = 6;
 
 /// Shortened displacements of bodies. Kept for its memory.
 #[derive(Default)]
-pub(super) struct Shortening {
+pub(in crate::contact) struct Shortening {
     /// Remaining share of each body's displacements.
     pub parts: Vec<f64>,
     /// Sway of each body at the end of the step, metres; and the cache of the skin displayed then.
@@ -49,7 +49,7 @@ impl Shortening {
 }
 
 /// Computes the sway after displacing the free nodes.
-pub(super) fn displace(body: &Posed, moved: &[Vec3], sway: &mut Vec<Vec3>) {
+pub(in crate::contact) fn displace(body: &Posed, moved: &[Vec3], sway: &mut Vec<Vec3>) {
     sway.clear();
     sway.extend_from_slice(body.sway);
     for (d, &v) in moved

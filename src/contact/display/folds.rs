@@ -4,13 +4,14 @@
 //! Real flesh could not have the bend that skinning gives there, and no contact can make up for it. The displayed skin then has more of the joints'
 //! elastic shape, enough to part the skins. Folds depend on the pose alone and vanish as skin and skin come apart.
 
-use super::broad::{self, Found};
-use super::overlaps::{Bounding, Overlap};
-use super::posed::{Lifts, Posed, ShownVertices};
-use super::ways_out::WaysOut;
-use super::{ContactSkin, Swept, cells};
 use crate::Vec3;
 use crate::aabb;
+use crate::contact::display::overlaps::{Bounding, Overlap};
+use crate::contact::display::ways_out::WaysOut;
+use crate::contact::posed::{Lifts, Posed, ShownVertices};
+use crate::contact::response::cells;
+use crate::contact::search::broad::{self, Found};
+use crate::contact::{ContactSkin, Swept};
 use crate::skeleton::{BonePoses, Pose};
 use crate::surface::WindingTree;
 use rayon::prelude::*;

@@ -4,23 +4,23 @@
 use crate::Vec3;
 
 /// Lower and upper corner of an axis-aligned box.
-pub(super) type Bounds = (Vec3, Vec3);
+pub(in crate::contact) type Bounds = (Vec3, Vec3);
 
 /// Returns whether two boxes meet.
-pub(super) fn meet(a: &Bounds, b: &Bounds) -> bool {
+pub(in crate::contact) fn meet(a: &Bounds, b: &Bounds) -> bool {
     let on = |k: usize| (a.0[k] <= b.1[k]) & (a.1[k] >= b.0[k]);
     on(0) & on(1) & on(2)
 }
 
 /// Returns the box around boxes. Without boxes, or with empty ones only, the result meets nothing.
-pub(super) fn union<'a>(all: impl Iterator<Item = &'a Bounds>) -> Bounds {
+pub(in crate::contact) fn union<'a>(all: impl Iterator<Item = &'a Bounds>) -> Bounds {
     let far = Vec3::repeat(f64::INFINITY);
     all.fold((far, -far), |(lo, hi), b| (lo.inf(&b.0), hi.sup(&b.1)))
 }
 
 /// Numbered boxes.
 #[derive(Default)]
-pub(super) struct Boxes {
+pub(in crate::contact) struct Boxes {
     all: Vec<(Bounds, u32)>,
     /// Coordinates of the lower and upper corners, rounded outwards to single precision.
     lower: [Vec<f32>; 3],
