@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Errors of building, reading and fitting medial models.
 
-use super::figure::Kind;
+use crate::mrep::figures::figure::Kind;
 use crate::progress::Cancelled;
 use crate::range::FARTHEST;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures with known medial sheets, and limbs with known radii, for tests.
 
-use super::atom::Atom;
-use super::figure::Figure;
+use crate::mrep::figures::atom::Atom;
+use crate::mrep::figures::figure::Figure;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use crate::surface::shapes::Shape;
@@ -11,7 +11,8 @@ use std::f64::consts::{FRAC_PI_2, TAU};
 
 /// The medial sheet of an ellipsoid with half axes a ≥ b > c, its border at `reach` of the sheet's.
 pub fn ellipsoid(axes: [f64; 3], rows: usize, cols: usize, reach: f64) -> Figure {
-    super::ellipsoid::slab(axes, rows, cols, reach).expect("an ellipsoid has a medial sheet")
+    crate::mrep::initial::ellipsoid::slab(axes, rows, cols, reach)
+        .expect("an ellipsoid has a medial sheet")
 }
 
 /// A tube along a helix, its radius swelling once.
@@ -107,13 +108,13 @@ pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
 }
 
 /// A body along x with a tail and four legs, each a tube: joined.
-pub fn creature() -> super::model::Model {
+pub fn creature() -> crate::mrep::figures::model::Model {
     let tube = |row: &[Vec3], radii: [f64; 2]| {
         let n = 7;
-        let along = super::tube::lengths(row);
+        let along = crate::mrep::initial::tube::lengths(row);
         let total = along[along.len() - 1];
         let hubs: Vec<Vec3> = (0..n)
-            .map(|i| super::tube::at(row, &along, total * i as f64 / (n - 1) as f64))
+            .map(|i| crate::mrep::initial::tube::at(row, &along, total * i as f64 / (n - 1) as f64))
             .collect();
         let frames = super::frames::along(&super::frames::eased(&hubs, &[0.3; 7]));
         let atoms = hubs.iter().zip(frames.expect("no turns")).enumerate();
@@ -150,7 +151,7 @@ pub fn creature() -> super::model::Model {
         "fore left",
     ];
     let names = names.iter().map(|n| n.to_string()).collect();
-    super::model::Model::join(figures, names).expect("names")
+    crate::mrep::figures::model::Model::join(figures, names).expect("names")
 }
 
 /// How far two figures are apart, in radii.

@@ -15,64 +15,37 @@
 //!
 //! Sources: `[oguz2005]` on the whole; `[pizer2003]` m-reps; `[thall2004]` implied boundaries; `[damon2003]` legality.
 
-mod along;
-mod around;
-mod atom;
-mod bend;
-mod blend;
-mod bones;
-mod boundary;
-mod cells;
-mod chain;
-mod coordinates;
-mod correspondence;
-mod cut;
-mod ellipsoid;
 mod error;
-mod extent;
-mod figure;
-mod file;
+mod figures;
+mod files;
 mod fit;
 #[cfg(test)]
 mod fixture;
-mod flesh;
 mod frames;
 mod geodesic;
-mod legality;
-mod limbs;
+mod initial;
+mod lattices;
 mod marching;
-mod membrane;
-mod model;
 mod moments;
-mod pieces;
-mod pour;
-mod rings;
 mod rotation;
-mod runs;
 mod samples;
-mod sites;
-mod skin;
 mod spline;
-mod spokes;
-mod srep;
 mod statistics;
-mod template;
 #[cfg(test)]
 mod tests;
-mod tube;
 mod volume;
 
-pub use atom::Atom;
-pub use bones::{SuggestedBones, suggest_bones};
-pub use boundary::Boundary;
-pub(crate) use boundary::{site_coordinates, site_radii};
-pub use chain::{ChainSettings, chain_weights};
-pub use coordinates::{Coordinates, FARTHEST_DEPTH};
-pub use correspondence::Correspondence;
 pub use error::MRepError;
-pub use figure::{Figure, Kind};
+pub use figures::atom::Atom;
+pub use figures::boundary::Boundary;
+pub(crate) use figures::boundary::{site_coordinates, site_radii};
+pub use figures::coordinates::{Coordinates, FARTHEST_DEPTH};
+pub use figures::correspondence::Correspondence;
+pub use figures::figure::{Figure, Kind};
+pub use figures::model::Model;
 pub use fit::{Fit, FitSettings, Levels, Report, Stage};
-pub use model::Model;
+pub use initial::bones::{SuggestedBones, suggest_bones};
+pub use initial::chain::{ChainSettings, chain_weights};
+pub use initial::template::Template;
 pub use statistics::Statistics;
-pub use template::Template;
 pub use volume::Volume;

@@ -6,8 +6,8 @@
 //! of the mean. All directions that the modes do not explain share one small deviation.
 
 use super::error::MRepError;
-use super::figure::Figure;
 use super::rotation::{logarithm, nearest_rotation};
+use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 use faer::{Mat, Side};
 
@@ -320,8 +320,8 @@ fn best_turn(m: &Mat3) -> Mat3 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{ellipsoid, helix};
     use super::*;
+    use crate::mrep::fixture::{ellipsoid, helix};
     use crate::surface::shapes::Random;
 
     /// Helices that are thicker and stretched by two random numbers, anywhere in space.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Boundaries, legality and coordinates of figures with known answers.
 
-use super::boundary::{Boundary, mesh};
 use super::fixture::{ellipsoid, helix};
 use super::*;
+use crate::mrep::figures::boundary::{Boundary, mesh};
 use crate::progress::{Cancelled, Silent};
 use crate::surface::Surface;
 use crate::surface::shapes::Random;

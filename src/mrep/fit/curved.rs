@@ -4,9 +4,9 @@
 //! With corners y_k, normals m_k at them and m̄ between them, `d = ½ [m̄·(p − Σβ_k y_k) + Σβ_k m_k·(p − y_k)]` is the distance to
 //! the piece to second order, so that no mesh looks smaller than its original.
 
-use super::super::boundary::Shape;
 use crate::Vec3;
 use crate::aabb;
+use crate::mrep::figures::boundary::Shape;
 use crate::surface::{closest_leaf, closest_leaf_towards};
 use parry3d_f64::partitioning::Bvh;
 

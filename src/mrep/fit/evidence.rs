@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Likelihood of a boundary given the target: an energy with Gauss-Newton derivatives by boundary vertices.
 
-use super::super::boundary::Shape;
+use crate::mrep::figures::boundary::Shape;
 use crate::{Mat3, Vec3};
 use faer::Mat;
 

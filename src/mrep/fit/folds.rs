@@ -2,12 +2,12 @@
 //! Penalty near folds of the boundary: a fit steers around folds, where a mere test would stop it in front of one.
 //!
 //! At boundary vertices the volume element det(∂y/∂s, ∂y/∂t, S) is divided by the lengths of its columns, at the hub or here. It is penalised below
-//! [`NEAR`]. It is the quantity that [legality](super::super::legality) measures at depth 1.
+//! [`NEAR`]. It is the quantity that [legality](crate::mrep::figures::legality) measures at depth 1.
 
-use super::super::boundary::{Boundary, Map, times, vectors};
-use super::super::figure::Figure;
 use super::unknowns::{Derivatives, Unknowns};
 use crate::Vec3;
+use crate::mrep::figures::boundary::{Boundary, Map, times, vectors};
+use crate::mrep::figures::figure::Figure;
 use faer::Mat;
 
 /// Relative volume element above which there is no penalty. With half of it a leg keeps a legality of 0.12 instead of 0.21, with twice 0.39, and is
@@ -223,8 +223,8 @@ mod tests {
                 .collect();
             // Narrower than a right angle, where object angles can go both ways.
             for i in 0..sound.kind().atoms() {
-                step[unknowns.of(i) + super::super::super::atom::ANGLE] = -0.3;
-                step[unknowns.of(i) + super::super::super::atom::LOG_RADIUS] = 0.6;
+                step[unknowns.of(i) + crate::mrep::figures::atom::ANGLE] = -0.3;
+                step[unknowns.of(i) + crate::mrep::figures::atom::LOG_RADIUS] = 0.6;
             }
             let figure = unknowns.moved(&sound, &step);
             let derivatives = unknowns.derivatives(&figure);

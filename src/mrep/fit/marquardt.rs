@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Search for the most probable figure by damped steps `[marquardt1963]` that lower the energy and create no folds.
 
-use super::super::boundary::{Boundary, vectors};
-use super::super::figure::Figure;
 use super::evidence::{Evidence, Likelihood};
 use super::folds::Folds;
 use super::medial::Medial;
@@ -10,6 +8,8 @@ use super::prior::Prior;
 use super::sections::Sections;
 use super::ties::{self, Tie};
 use super::unknowns::Unknowns;
+use crate::mrep::figures::boundary::{Boundary, vectors};
+use crate::mrep::figures::figure::Figure;
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::tall;
 use faer::prelude::Solve;

@@ -4,11 +4,11 @@
 //! Its residuals are the cosines between each spoke and both tangents of the boundary at its end, over a deviation. A fan's spokes are
 //! perpendicular across the border by construction. [damon2003; liu2021] require the same.
 
-use super::super::atom::Role;
-use super::super::boundary::{Map, Rows, Site, times};
-use super::super::figure::{Figure, Kind};
-use super::super::pieces::Part;
 use super::unknowns::{Derivatives, Unknowns};
+use crate::mrep::figures::atom::Role;
+use crate::mrep::figures::boundary::{Map, Rows, Site, times};
+use crate::mrep::figures::figure::{Figure, Kind};
+use crate::mrep::figures::pieces::Part;
 use faer::Mat;
 use std::f64::consts::TAU;
 
@@ -102,10 +102,10 @@ impl Medial {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::atom::Atom;
-    use super::super::super::boundary::vectors;
     use super::super::super::fixture::{ellipsoid, helix};
     use super::*;
+    use crate::mrep::figures::atom::Atom;
+    use crate::mrep::figures::boundary::vectors;
 
     #[test]
     fn an_ellipsoids_true_spokes_are_nearly_upright_and_derivatives_agree_with_differences() {

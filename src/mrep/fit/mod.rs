@@ -33,13 +33,13 @@ mod volume;
 pub use report::Report;
 pub use volume::Levels;
 
-use super::boundary::Boundary;
 use super::error::MRepError;
-use super::figure::Figure;
 use super::moments::{Moments, areas};
 use super::statistics::Statistics;
 use super::volume::Volume;
 use crate::Vec3;
+use crate::mrep::figures::boundary::Boundary;
+use crate::mrep::figures::figure::Figure;
 use crate::progress::{Progress, step};
 use crate::surface::Surface;
 use sections::Sections;

@@ -4,9 +4,9 @@
 //! `min Σ a (t − d)² + c Σ_edges (t_i − t_j)²`, with areas a and distances d of the surface, is linear in the offsets t. It is repeated a few times,
 //! as the nearest points change. [oguz2005, slide 14]
 
-use super::super::boundary::Shape;
-use super::super::figure::Figure;
 use crate::Vec3;
+use crate::mrep::figures::boundary::Shape;
+use crate::mrep::figures::figure::Figure;
 use crate::progress::{Cancelled, Progress, step};
 use faer::Side;
 use faer::prelude::Solve;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Quality of a fit.
 
-use super::super::boundary::{Boundary, Shape};
-use super::super::figure::Kind;
-use super::super::samples::evenly;
-use super::super::volume::Volume;
 use super::Fit;
 use super::curved::Pieces;
 use super::offsets::Observation;
 use super::target::Target;
 use super::volume::Levels;
 use crate::Vec3;
+use crate::mrep::figures::boundary::{Boundary, Shape};
+use crate::mrep::figures::figure::Kind;
+use crate::mrep::samples::evenly;
+use crate::mrep::volume::Volume;
 use crate::surface::Surface;
 use rayon::prelude::*;
 

@@ -6,10 +6,10 @@
 //!
 //! Source: the scales of [oguz2005, slide 14]. That they are subspaces of the atoms' own steps is ours.
 
-use super::super::figure::{Figure, Kind};
 use super::unknowns::Unknowns;
 use crate::Vec3;
-use crate::mrep::atom::{LOG_RADIUS, TURN};
+use crate::mrep::figures::atom::{LOG_RADIUS, TURN};
+use crate::mrep::figures::figure::{Figure, Kind};
 use faer::Mat;
 
 /// Unknowns of each section: displacement 3 in radii, rotation 3, logarithm of the scale.

@@ -7,10 +7,6 @@
 //!
 //! Source: [oguz2005, slide 14]. The turns of the figures and the assignment of vertices are ours.
 
-use super::super::error::MRepError;
-use super::super::figure::Figure;
-use super::super::model::Model;
-use super::super::moments::{Moments, areas};
 use super::sections::Sections;
 use super::stages::{CLEARLY, COARSE, FINE, Stages};
 use super::surface::SurfaceLikelihood;
@@ -18,6 +14,10 @@ use super::target::Target;
 use super::ties::{Tie, meeting};
 use super::{Fit, FitSettings, Report, similarity, start};
 use crate::Vec3;
+use crate::mrep::error::MRepError;
+use crate::mrep::figures::figure::Figure;
+use crate::mrep::figures::model::Model;
+use crate::mrep::moments::{Moments, areas};
 use crate::progress::{Part, Progress};
 use crate::surface::Surface;
 use rayon::prelude::*;

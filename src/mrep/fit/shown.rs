@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Isosurface of a volume around a figure, at the mean of both levels.
 
-use super::super::marching;
-use super::super::volume::Volume;
 use super::volume::Levels;
+use crate::mrep::marching;
+use crate::mrep::volume::Volume;
 use crate::sets::DisjointSets;
 use crate::surface::Surface;
 use crate::{Vec3, aabb};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! First stage of a fit: place, rotation and size of the figure, or of several as one.
 
-use super::super::figure::Figure;
 use super::evidence::Evidence;
 use super::marquardt::{LEAST_DAMPING, Posterior, State, solve};
 use super::start::Similarity;
+use crate::mrep::figures::figure::Figure;
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::tall;
 use crate::{Mat3, Vec3};

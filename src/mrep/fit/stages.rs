@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The course of a fit: a figure that improves, and the records of its stages.
 
-use super::super::boundary::Boundary;
-use super::super::error::MRepError;
-use super::super::figure::Figure;
 use super::evidence::Likelihood;
 use super::folds::Folds;
 use super::marquardt::Posterior;
@@ -17,6 +14,9 @@ use super::unknowns::Unknowns;
 use super::volume::{Levels, Picture};
 use super::{Fit, FitSettings, Report, SURFACE_SMOOTH, Stage, offsets, similarity};
 use crate::Vec3;
+use crate::mrep::error::MRepError;
+use crate::mrep::figures::boundary::Boundary;
+use crate::mrep::figures::figure::Figure;
 use crate::progress::{Cancelled, Part, Progress};
 
 /// State of a fit.

@@ -9,12 +9,12 @@
 //!
 //! Source: [oguz2005, slide 13]; distances as here are ours.
 
-use super::super::boundary::{Boundary, Shape};
-use super::super::moments::areas;
 use super::curved::Pieces;
 use super::evidence::{Evidence, Likelihood};
 use super::offsets::{Observation, Seen};
 use super::target::Target;
+use crate::mrep::figures::boundary::{Boundary, Shape};
+use crate::mrep::moments::areas;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 

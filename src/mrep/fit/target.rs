@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! A surface prepared as a target of fits: all quantities that do not depend on the current figure.
 
-use super::super::error::MRepError;
-use super::super::figure::Figure;
-use super::super::moments::areas;
 use super::curved::{Pieces, Place};
+use crate::mrep::error::MRepError;
+use crate::mrep::figures::figure::Figure;
+use crate::mrep::moments::areas;
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 

@@ -6,9 +6,9 @@
 //!
 //! Source: the multi-object scale of [oguz2005, slide 14]; the prediction by one hub of either is ours.
 
-use super::super::figure::Figure;
 use super::unknowns::Unknowns;
 use crate::Vec3;
+use crate::mrep::figures::figure::Figure;
 use faer::Mat;
 
 /// Standard deviation of a hub from the other figure's prediction, in radii: a limb moves farther from its parent than an atom from

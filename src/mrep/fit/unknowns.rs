@@ -4,10 +4,10 @@
 //! Every unknown is relative to its own atom (displacements of the hub over r in the atom's axes, logarithms of lengths, rotations about the
 //! atom's axes), so that a fit moves with the coordinate system.
 
-use super::super::atom::{ANGLE, Atom, LOG_RADIUS, Role, TURN};
-use super::super::boundary::Map;
-use super::super::figure::Figure;
 use crate::Vec3;
+use crate::mrep::figures::atom::{ANGLE, Atom, LOG_RADIUS, Role, TURN};
+use crate::mrep::figures::boundary::Map;
+use crate::mrep::figures::figure::Figure;
 use faer::Mat;
 
 /// Index ranges of each atom's unknowns, and the held ones.

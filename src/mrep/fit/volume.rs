@@ -7,14 +7,14 @@
 //!
 //! Source: [oguz2005, slide 13; pizer2003, §4.2], there with templates of profiles; the step is ours.
 
-use super::super::boundary::{Boundary, Shape};
-use super::super::error::MRepError;
-use super::super::moments::areas;
-use super::super::volume::Volume;
 use super::evidence::{Evidence, Likelihood};
 use super::offsets::{Observation, Seen};
 use super::report::Report;
 use super::surface::PER_ATOM;
+use crate::mrep::error::MRepError;
+use crate::mrep::figures::boundary::{Boundary, Shape};
+use crate::mrep::moments::areas;
+use crate::mrep::volume::Volume;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 

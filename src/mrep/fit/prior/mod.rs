@@ -4,10 +4,10 @@
 mod neighbours;
 mod trained;
 
-use super::super::error::MRepError;
-use super::super::figure::Figure;
-use super::super::statistics::Statistics;
 use super::unknowns::Unknowns;
+use crate::mrep::error::MRepError;
+use crate::mrep::figures::figure::Figure;
+use crate::mrep::statistics::Statistics;
 use faer::Mat;
 
 /// Source of the prior.

@@ -6,12 +6,12 @@
 //!
 //! Source: [oguz2005, slides 10 to 12; pizer2003, §4.3], there with one deviation for all that differs.
 
-use super::super::super::atom::{ANGLE, Atom, LOG_END, LOG_RADIUS, Role, TURN};
-use super::super::super::figure::Figure;
 use super::super::super::rotation::{inverse_right_jacobian, logarithm};
 use super::super::unknowns::Unknowns;
 #[cfg(test)]
 use crate::Vec3;
+use crate::mrep::figures::atom::{ANGLE, Atom, LOG_END, LOG_RADIUS, Role, TURN};
+use crate::mrep::figures::figure::Figure;
 
 /// Standard deviations: place in r, log r, rotation in radians, object angle, log η, log ρ. With half and twice of each limbs of five known
 /// characters are missed by 0.08 to 0.32 % of the size, with these by 0.08 to 0.31.

@@ -6,10 +6,10 @@
 //!
 //! Source: [fletcher2004, §5].
 
-use super::super::super::figure::Figure;
 use super::super::super::rotation::{inverse_right_jacobian, logarithm};
 use super::super::super::statistics::Statistics;
 use super::super::unknowns::Unknowns;
+use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 use faer::Mat;
 use nalgebra::{SMatrix, SVector};

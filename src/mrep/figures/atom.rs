@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! One medial atom: its spokes, its fans, and their derivatives by the atom's parameters.
+//!
+//! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic perpendicular to the spoke where it begins and to the end spoke
+//! where it ends. It is close to a circle where all lengths are equal, and close to the ellipse at an ellipse's end.
+
+use crate::mrep::error::MRepError;
+use crate::mrep::rotation::{logarithm, nearest_rotation};
+use crate::range::{self, largest};
+use crate::{Mat3, Vec3};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+
+/// A hub inside a body with spokes to its boundary.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Atom {
+    /// Position, metres.
+    pub hub: Vec3,
+    /// Base length r of the spokes, metres, before the relative lengths.
+    pub radius: f64,
+    /// Rotation with columns b (bisector of a slab's spokes, direction along a tube), b⊥ and n.
+    pub frame: Mat3,
+    /// Object angle θ between b and the spokes, radians: in (0, π/2] for a slab, in (0, π) for a tube.
+    pub angle: f64,
+    /// End factor η: length of the end spoke along b over r. Used on a slab's border and at a tube's ends.
+    pub end: f64,
+    /// Relative lengths ρ: \[up, down\] in a slab, one per spoke around a tube.
+    pub lengths: Vec<f64>,
+}
+
+/// Role of an atom in its figure: the directions of its spokes, and whether the boundary closes around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::mrep) enum Role {
+    /// Atom of a slab, on its border or inside.
+    Sheet { border: bool },
+    /// Atom of a tube, at its first end, its last end or between.
+    Axis { first: bool, last: bool },
+}
+
+/// Hermite data of a fan from one spoke, in the plane of the spoke and b: start point, start tangent, end tangent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Fan {
+    spoke: [f64; 2],
+    leave: [f64; 2],
+    arrive: [f64; 2],
+}
+
+/// Lower bound of the distance to the intersection of a fan's tangents, in chords. Without it, spokes of very unlike lengths let the tangents meet
+/// behind. Half and twice of it miss limbs of five known characters by as much.
+const NEAREST_CORNER: f64 = 0.2;
+/// Lower bound of the square of a fan's weight; a circle's is above it up to an angle of 163°. Half and twice of it leave fits to limbs of five
+/// known characters the same.
+const LEAST_WEIGHT: f64 = 0.02;
+
+impl Fan {
+    /// Builds the fan from a spoke of relative length ρ at the angle θ to an end spoke of relative length η, in the plane of both. Entries 1 to 3
+    /// are its derivatives by θ, log ρ and log η.
+    ///
+    /// The directions of both tangents are known. The cubic approximates the conic that has them and its vertex at the end spoke.
+    fn new(angle: f64, length: f64, end: f64) -> [Self; 4] {
+        let (sin, cos) = Dual::new(angle, 0, 1.0).sin_cos();
+        let length = Dual::new(length, 1, length);
+        let end = Dual::new(end, 2, end);
+        let spoke = [length * cos, length * sin];
+        let chord = {
+            let across = [spoke[0] - end, spoke[1]];
+            let square = across[0] * across[0] + across[1] * across[1];
+            // A zero chord (both ends coincide) gives a fan of zero size.
+            square.map(f64::sqrt, |x| 0.5 / x.sqrt().max(1e-150))
+        };
+        let chord_or_one = if chord.value > 0.0 {
+            chord
+        } else {
+            Dual::constant(1.0)
+        };
+        // Distances from both ends to the intersection of the tangents, in chords.
+        let corner = |x: Dual| (x / sin / chord_or_one).at_least(NEAREST_CORNER);
+        let leaves = corner(end - length * cos);
+        let arrives = corner(length - end * cos);
+        // Squared weight of the conic, from its radius of curvature at the vertex; a circle's weight is the cosine of half its angle.
+        let rise = spoke[1] * spoke[1] - spoke[0] * (end - spoke[0]);
+        let way = arrives * chord_or_one;
+        let square = rise / (way * way * 2.0);
+        let weight = square
+            .at_least(LEAST_WEIGHT)
+            .compressed()
+            .map(f64::sqrt, |x| 0.5 / x.sqrt());
+        let handle = weight * 4.0 / (weight + Dual::constant(1.0)) * chord;
+        let (leave, arrive) = (handle * leaves, handle * arrives);
+        let leave = [leave * sin, leave * cos * -1.0];
+        let pick = |k: usize| Self {
+            spoke: spoke.map(|x| x.part(k)),
+            leave: leave.map(|x| x.part(k)),
+            arrive: [0.0, -arrive.part(k)],
+        };
+        std::array::from_fn(pick)
+    }
+}
+
+/// A dual number with derivatives by three variables.
+#[derive(Debug, Clone, Copy)]
+struct Dual {
+    value: f64,
+    slopes: Vec3,
+}
+
+impl Dual {
+    fn constant(value: f64) -> Self {
+        Self {
+            value,
+            slopes: Vec3::zeros(),
+        }
+    }
+
+    fn new(value: f64, by: usize, slope: f64) -> Self {
+        let mut out = Self::constant(value);
+        out.slopes[by] = slope;
+        out
+    }
+
+    /// Returns the value (`k` = 0) or the derivative by variable `k − 1`.
+    fn part(self, k: usize) -> f64 {
+        if k == 0 {
+            self.value
+        } else {
+            self.slopes[k - 1]
+        }
+    }
+
+    fn map(self, f: impl Fn(f64) -> f64, slope: impl Fn(f64) -> f64) -> Self {
+        Self {
+            value: f(self.value),
+            slopes: self.slopes * slope(self.value),
+        }
+    }
+
+    fn sin_cos(self) -> (Self, Self) {
+        (
+            self.map(f64::sin, f64::cos),
+            self.map(f64::cos, |x| -x.sin()),
+        )
+    }
+
+    /// Returns the number itself down to `least`, and a smooth positive curve below.
+    fn at_least(self, least: f64) -> Self {
+        if self.value >= least {
+            return self;
+        }
+        let below = |x: f64| least / (2.0 * least - x);
+        self.map(|x| least * below(x), |x| below(x).powi(2))
+    }
+
+    /// Returns the number itself up to 1, and a smooth curve below 2 beyond.
+    fn compressed(self) -> Self {
+        if self.value <= 1.0 {
+            return self;
+        }
+        self.map(|x| 2.0 - 1.0 / x, |x| 1.0 / (x * x))
+    }
+}
+
+impl std::ops::Add for Dual {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            value: self.value + other.value,
+            slopes: self.slopes + other.slopes,
+        }
+    }
+}
+
+impl std::ops::Sub for Dual {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        self + other * -1.0
+    }
+}
+
+impl std::ops::Mul for Dual {
+    type Output = Self;
+    fn mul(self, other: Self) -> Self {
+        Self {
+            value: self.value * other.value,
+            slopes: self.slopes * other.value + other.slopes * self.value,
+        }
+    }
+}
+
+impl std::ops::Mul<f64> for Dual {
+    type Output = Self;
+    fn mul(self, factor: f64) -> Self {
+        Self {
+            value: self.value * factor,
+            slopes: self.slopes * factor,
+        }
+    }
+}
+
+impl std::ops::Div for Dual {
+    type Output = Self;
+    fn div(self, other: Self) -> Self {
+        let value = self.value / other.value;
+        Self {
+            value,
+            slopes: (self.slopes - other.slopes * value) / other.value,
+        }
+    }
+}
+
+impl Role {
+    /// Returns whether the boundary closes around the atom.
+    pub fn closes(self) -> bool {
+        match self {
+            Self::Sheet { border } => border,
+            Self::Axis { first, last } => first || last,
+        }
+    }
+
+    /// Returns the largest object angle; for a tube it is exclusive.
+    fn widest(self) -> f64 {
+        match self {
+            Self::Sheet { .. } => FRAC_PI_2,
+            Self::Axis { .. } => PI,
+        }
+    }
+
+    /// Returns the component of spoke `q` of `count` across b, a unit vector in the atom's axes.
+    fn across(self, q: usize, count: usize) -> Vec3 {
+        match self {
+            Self::Sheet { .. } => Vec3::new(0.0, 0.0, if q == 0 { 1.0 } else { -1.0 }),
+            Self::Axis { .. } => {
+                let (sin, cos) = (TAU * q as f64 / count as f64).sin_cos();
+                Vec3::new(0.0, sin, cos)
+            }
+        }
+    }
+
+    /// Returns the sign of the end spoke along b, and the angle between it and the spokes; a tube's first end points along −b.
+    fn outward(self, angle: f64) -> (f64, f64) {
+        match self {
+            Self::Axis { first: true, .. } => (-1.0, PI - angle),
+            _ => (1.0, angle),
+        }
+    }
+
+    /// Returns the number of vectors per atom: hub, spokes, and where the boundary closes the end spoke and two tangents per fan.
+    pub fn vectors(self, spokes: usize) -> usize {
+        if self.closes() {
+            Self::tangents(0, spokes, spokes)
+        } else {
+            Self::spoke(spokes)
+        }
+    }
+
+    /// Returns the index of spoke `q` among an atom's vectors.
+    pub fn spoke(q: usize) -> usize {
+        1 + q
+    }
+
+    /// Returns the index of the end spoke among an atom's vectors.
+    pub fn end_spoke(spokes: usize) -> usize {
+        1 + spokes
+    }
+
+    /// Returns the index of a fan's tangent: at spoke `q` (`which` 0) or at the end spoke (1).
+    pub fn tangents(which: usize, q: usize, spokes: usize) -> usize {
+        2 + spokes + 2 * q + which
+    }
+
+    /// Returns the number of unknowns per atom: hub 3, log r, rotation 3, θ, log η where the boundary closes, log ρ of each spoke.
+    pub fn unknowns(self, spokes: usize) -> usize {
+        8 + usize::from(self.closes()) + spokes
+    }
+
+    /// Returns the index of log ρ of spoke `q` among the unknowns.
+    pub fn length(self, q: usize) -> usize {
+        8 + usize::from(self.closes()) + q
+    }
+}
+
+/// Index of log r. Unknowns 0 to 2 are the hub's displacement over r, in the atom's axes.
+pub(in crate::mrep) const LOG_RADIUS: usize = 3;
+/// First index of the rotation vector in the atom's axes, of three.
+pub(in crate::mrep) const TURN: usize = 4;
+/// Index of the object angle.
+pub(in crate::mrep) const ANGLE: usize = 7;
+/// Index of log η, where the boundary closes.
+pub(in crate::mrep) const LOG_END: usize = 8;
+
+impl Atom {
+    /// Builds an atom whose spokes all have length r.
+    pub fn new(hub: Vec3, radius: f64, frame: Mat3, angle: f64, spokes: usize) -> Self {
+        Self {
+            hub,
+            radius,
+            frame,
+            angle,
+            end: 1.0,
+            lengths: vec![1.0; spokes],
+        }
+    }
+
+    /// Returns the mean length of the spokes, metres: r times the geometric mean of ρ. The boundary depends on the products r ρ alone, and so does
+    /// this length.
+    pub fn reach(&self) -> f64 {
+        let logarithms = self.lengths.iter().map(|x| x.ln()).sum::<f64>();
+        self.radius * (logarithms / self.lengths.len().max(1) as f64).exp()
+    }
+
+    /// Returns the atom with its frame made an exact rotation; refuses numbers out of range, with `name` in the error.
+    pub(in crate::mrep) fn checked(
+        mut self,
+        role: Role,
+        name: &dyn Fn() -> String,
+    ) -> Result<Self, MRepError> {
+        if !range::is_place(&self.hub) {
+            return Err(MRepError::Place(name()));
+        }
+        let wrong = |what, value, range| MRepError::Atom {
+            what,
+            atom: name(),
+            value,
+            range,
+        };
+        const POSITIVE: &str = "a number above zero";
+        let positive = |x: f64| (1e-12..=range::FARTHEST).contains(&x);
+        if !positive(self.radius) {
+            return Err(wrong("the radius", self.radius, POSITIVE));
+        }
+        if !positive(self.end) {
+            return Err(wrong("the end factor", self.end, POSITIVE));
+        }
+        if let Some(&length) = self.lengths.iter().find(|x| !positive(**x)) {
+            return Err(wrong("a relative length", length, POSITIVE));
+        }
+        let widest = role.widest();
+        if !(self.angle > 0.0 && self.angle <= widest + 1e-12) || self.angle >= PI {
+            let range = match role {
+                Role::Sheet { .. } => "above 0 and at most π/2",
+                Role::Axis { .. } => "above 0 and below π",
+            };
+            return Err(wrong("the object angle", self.angle, range));
+        }
+        self.angle = self.angle.min(widest);
+        let off = largest(&(self.frame.transpose() * self.frame - Mat3::identity()));
+        // Frames in single precision, or from files with few digits, still count as rotations.
+        if !(off < 1e-4 && self.frame.determinant() > 0.0) {
+            return Err(MRepError::Frame(name()));
+        }
+        if off > 1e-14 {
+            self.frame = nearest_rotation(&self.frame);
+        }
+        Ok(self)
+    }
+
+    /// Returns the vectors from which the boundary is interpolated, in world axes; order: hub, then as [`Role::spoke`] and its siblings.
+    pub(in crate::mrep) fn vectors(&self, role: Role) -> Vec<Vec3> {
+        let spokes = self.lengths.len();
+        let mut out = vec![Vec3::zeros(); role.vectors(spokes)];
+        out[0] = self.hub;
+        let axes = self.frame * self.radius;
+        let (facing, angle) = role.outward(self.angle);
+        for (q, &length) in self.lengths.iter().enumerate() {
+            let across = role.across(q, spokes);
+            let [fan, ..] = Fan::new(angle, length, self.end);
+            let place = |v: [f64; 2]| axes * (Vec3::x() * (facing * v[0]) + across * v[1]);
+            out[Role::spoke(q)] = place(fan.spoke);
+            if role.closes() {
+                out[Role::tangents(0, q, spokes)] = place(fan.leave);
+                out[Role::tangents(1, q, spokes)] = place(fan.arrive);
+            }
+        }
+        if role.closes() {
+            out[Role::end_spoke(spokes)] = axes * Vec3::x() * (facing * self.end);
+        }
+        out
+    }
+
+    /// Returns the derivatives of all vectors by all unknowns: `[vector][unknown]`.
+    pub(in crate::mrep) fn derivatives(&self, role: Role) -> Vec<Vec<Vec3>> {
+        let spokes = self.lengths.len();
+        let count = role.unknowns(spokes);
+        let axes = self.frame * self.radius;
+        let mut out = vec![vec![Vec3::zeros(); count]; role.vectors(spokes)];
+        for (slot, axis) in out[0].iter_mut().zip(axes.column_iter()) {
+            *slot = axis.into_owned();
+        }
+        // Rotation and scale act on all vectors but the hub.
+        for (row, vector) in out.iter_mut().zip(self.vectors(role)).skip(1) {
+            row[LOG_RADIUS] = vector;
+            for k in 0..3 {
+                row[TURN + k] = self.frame.column(k).cross(&vector);
+            }
+        }
+        let (facing, angle) = role.outward(self.angle);
+        for (q, &length) in self.lengths.iter().enumerate() {
+            let across = role.across(q, spokes);
+            let place = |v: [f64; 2]| axes * (Vec3::x() * (facing * v[0]) + across * v[1]);
+            let mut set = |unknown: usize, sign: f64, fan: &Fan| {
+                out[Role::spoke(q)][unknown] = place(fan.spoke) * sign;
+                if role.closes() {
+                    out[Role::tangents(0, q, spokes)][unknown] = place(fan.leave) * sign;
+                    out[Role::tangents(1, q, spokes)][unknown] = place(fan.arrive) * sign;
+                }
+            };
+            let [_, turned, longer, farther] = Fan::new(angle, length, self.end);
+            // At an end that points along −b, the angle to the end spoke falls as θ grows.
+            set(ANGLE, facing, &turned);
+            set(role.length(q), 1.0, &longer);
+            if role.closes() {
+                set(LOG_END, 1.0, &farther);
+            }
+        }
+        if role.closes() {
+            out[Role::end_spoke(spokes)][LOG_END] = axes * Vec3::x() * (facing * self.end);
+        }
+        out
+    }
+
+    /// Returns the step by which [`Self::moved`] leads from this atom to another.
+    pub(in crate::mrep) fn difference(&self, role: Role, other: &Self) -> Vec<f64> {
+        let axes = self.frame.transpose();
+        let hub = axes * (other.hub - self.hub) / self.radius;
+        let turn = logarithm(&(axes * other.frame));
+        let mut out: Vec<f64> = hub.iter().copied().collect();
+        out.push((other.radius / self.radius).ln());
+        out.extend(turn.iter());
+        out.push(other.angle - self.angle);
+        if role.closes() {
+            out.push((other.end / self.end).ln());
+        }
+        let lengths = self.lengths.iter().zip(&other.lengths);
+        out.extend(lengths.map(|(a, b)| (b / a).ln()));
+        out
+    }
+
+    /// Returns the atom after a step of its unknowns, with angles clamped to their range.
+    pub(in crate::mrep) fn moved(&self, role: Role, step: &[f64]) -> Self {
+        /// Margin of object angles to the ends of their range, radians: 1.1°. Nearer angles leave no body between the spokes.
+        const NARROWEST: f64 = 0.02;
+        let turn = nalgebra::Rotation3::new(Vec3::from_column_slice(&step[TURN..TURN + 3]));
+        let widest = match role {
+            Role::Sheet { .. } => FRAC_PI_2,
+            Role::Axis { .. } => PI - NARROWEST,
+        };
+        let mut lengths = self.lengths.clone();
+        for (q, length) in lengths.iter_mut().enumerate() {
+            *length *= step[role.length(q)].exp();
+        }
+        Self {
+            hub: self.hub + self.frame * Vec3::from_column_slice(&step[..3]) * self.radius,
+            radius: self.radius * step[LOG_RADIUS].exp(),
+            frame: nearest_rotation(&(self.frame * turn.matrix())),
+            // An atom that is already narrower keeps its angle, unless the step opens it.
+            angle: (self.angle + step[ANGLE])
+                .clamp(NARROWEST.min(self.angle), widest.max(self.angle)),
+            end: self.end
+                * if role.closes() {
+                    step[LOG_END].exp()
+                } else {
+                    1.0
+                },
+            lengths,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(in crate::mrep) mod tests {
+    use super::*;
+
+    pub const ROLES: [Role; 5] = [
+        Role::Sheet { border: false },
+        Role::Sheet { border: true },
+        Role::Axis {
+            first: true,
+            last: false,
+        },
+        Role::Axis {
+            first: false,
+            last: true,
+        },
+        Role::Axis {
+            first: false,
+            last: false,
+        },
+    ];
+
+    /// An atom with nothing special about it.
+    fn atom(role: Role) -> Atom {
+        let turn = nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.7));
+        let lengths = match role {
+            Role::Sheet { .. } => vec![0.9, 1.2],
+            Role::Axis { .. } => vec![0.8, 1.0, 1.3, 1.1, 0.7],
+        };
+        Atom {
+            hub: Vec3::new(1.0, 2.0, -0.5),
+            radius: 0.7,
+            frame: *turn.matrix(),
+            angle: 1.1,
+            end: 1.4,
+            lengths,
+        }
+    }
+
+    #[test]
+    fn a_difference_is_the_step_that_was_taken() {
+        let mut random = crate::surface::shapes::Random(2);
+        for role in ROLES {
+            let atom = atom(role);
+            let count = role.unknowns(atom.lengths.len());
+            let step: Vec<f64> = (0..count).map(|_| 0.6 * (random.next() - 0.5)).collect();
+            let found = atom.difference(role, &atom.moved(role, &step));
+            for (a, b) in step.iter().zip(&found) {
+                assert!((a - b).abs() < 1e-12, "{role:?} {step:?} {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        for role in ROLES {
+            let atom = atom(role);
+            let exact = atom.derivatives(role);
+            for unknown in 0..role.unknowns(atom.lengths.len()) {
+                let h = 1e-6;
+                let mut step = vec![0.0; role.unknowns(atom.lengths.len())];
+                step[unknown] = h;
+                let after = atom.moved(role, &step).vectors(role);
+                step[unknown] = -h;
+                let before = atom.moved(role, &step).vectors(role);
+                for (v, row) in exact.iter().enumerate() {
+                    let difference = (after[v] - before[v]) / (2.0 * h);
+                    let error = (difference - row[unknown]).norm();
+                    assert!(
+                        error < 1e-8,
+                        "{role:?} vector {v} unknown {unknown}: {error}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_fan_of_equal_lengths_is_nearly_a_circle_and_leaves_and_arrives_at_right_angles() {
+        for angle in [0.2, 1.0, FRAC_PI_2, 2.4] {
+            let [fan, ..] = Fan::new(angle, 1.0, 1.0);
+            for i in 0..=20 {
+                let p = f64::from(i) / 20.0;
+                let at: Vec<f64> = (0..2)
+                    .map(|k| {
+                        let end = [1.0, 0.0][k];
+                        fan.spoke[k] * (1.0 + 2.0 * p) * (1.0 - p).powi(2)
+                            + fan.leave[k] * p * (1.0 - p).powi(2)
+                            + end * p * p * (3.0 - 2.0 * p)
+                            + fan.arrive[k] * p * p * (p - 1.0)
+                    })
+                    .collect();
+                let error = (at[0].hypot(at[1]) - 1.0).abs();
+                // The known error of a quarter circle, growing with the sixth power of the angle.
+                assert!(
+                    error < 3e-4 * (angle / FRAC_PI_2).powi(6).max(1e-3),
+                    "{angle} {p} {error}"
+                );
+            }
+            let dot = |a: [f64; 2], b: [f64; 2]| a[0] * b[0] + a[1] * b[1];
+            assert!(dot(fan.spoke, fan.leave).abs() < 1e-15);
+            assert!(fan.arrive[0] == 0.0 && fan.arrive[1] < 0.0);
+        }
+    }
+}

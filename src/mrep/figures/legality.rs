@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Legality: whether the volume between hubs and boundary folds anywhere, rims and caps included.
+//!
+//! The determinant of ∂X has to keep its sign from the hub to the boundary [damon2003: `det(I − τ r S_rad) > 0`]. It is divided
+//! by the spoke's length times the product of the lengths of the two other columns, at the hub or at this depth, whichever is
+//! larger. The result is 1 where all is at right angles and nothing is squeezed, and 0 at a fold.
+
+use crate::mrep::figures::figure::Figure;
+use crate::mrep::figures::pieces::Piece;
+use rayon::prelude::*;
+
+/// Sampled fractions of each interval: near the seams, not on them (a slab's corners are degenerate).
+const SHARES: [f64; 4] = [0.04, 0.35, 0.65, 0.96];
+/// Sampled depths τ; the determinant is quadratic along them.
+const DEPTHS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
+
+/// Least legality of a figure or an interval, and its coordinates.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(in crate::mrep) struct Worst {
+    pub legality: f64,
+    /// (u, v, φ, τ).
+    pub at: [f64; 4],
+}
+
+/// Returns the legality of a piece at (s, t) and a depth; 0 where a column vanishes.
+pub(in crate::mrep) fn at(piece: &Piece, s: f64, t: f64, depth: f64) -> f64 {
+    let local = piece.at(s, t);
+    let [a, b, spoke] = piece.columns(&local, s, depth);
+    let [a0, b0, _] = piece.columns(&local, s, 0.0);
+    let det = a.cross(&b).dot(&spoke) * piece.sign;
+    let span = (a.norm() * b.norm()).max(a0.norm() * b0.norm()) * spoke.norm();
+    if span > 0.0 { det / span } else { 0.0 }
+}
+
+/// Returns the least legal place of each interval between atoms and spokes.
+fn worst_of_intervals(piece: &Piece) -> Vec<Worst> {
+    let mut all = Vec::new();
+    let [s, t] = piece.knots();
+    for s in s.windows(2) {
+        for t in t.windows(2) {
+            let mut worst = Worst {
+                legality: f64::INFINITY,
+                at: [0.0; 4],
+            };
+            for a in SHARES {
+                for b in SHARES {
+                    let (s, t) = (s[0] + a * (s[1] - s[0]), t[0] + b * (t[1] - t[0]));
+                    for depth in DEPTHS {
+                        // NaN counts as illegal.
+                        let legality = Some(at(piece, s, t, depth))
+                            .filter(|x| !x.is_nan())
+                            .unwrap_or(-1.0);
+                        if legality < worst.legality {
+                            let [u, v, around] = piece.coordinates(s, t);
+                            worst = Worst {
+                                legality,
+                                at: [u, v, around, depth],
+                            };
+                        }
+                    }
+                }
+            }
+            all.push(worst);
+        }
+    }
+    all
+}
+
+impl Figure {
+    pub(in crate::mrep) fn worst(&self) -> Worst {
+        let pieces = Piece::all(self);
+        let all: Vec<Worst> = pieces
+            .par_iter()
+            .flat_map_iter(worst_of_intervals)
+            .collect();
+        let least = |a: Worst, b: Worst| if b.legality < a.legality { b } else { a };
+        all.into_iter().reduce(least).unwrap_or(Worst {
+            legality: -1.0,
+            at: [0.0; 4],
+        })
+    }
+
+    /// Returns the least legal place of each interval whose legality is below `least`.
+    pub(in crate::mrep) fn folds(&self, least: f64) -> Vec<Worst> {
+        let pieces = Piece::all(self);
+        let all = pieces.par_iter().flat_map_iter(worst_of_intervals);
+        all.filter(|worst| worst.legality < least).collect()
+    }
+
+    /// Returns the distance of the volume from a fold, relative, at most 1. Above zero the coordinates of all points are locally
+    /// unique; at zero or below the volume folds. It is sampled at sixteen places of each interval between atoms and at five
+    /// depths.
+    pub fn legality(&self) -> f64 {
+        self.worst().legality
+    }
+
+    /// Returns a sentence about the worst fold; empty for a legal figure.
+    pub fn check(&self) -> Vec<String> {
+        let worst = self.worst();
+        if worst.legality > 0.0 {
+            return Vec::new();
+        }
+        vec![worst.sentence(self)]
+    }
+}
+
+impl Worst {
+    /// Describes in a sentence the place of the fold and its remedy.
+    pub fn sentence(&self, figure: &Figure) -> String {
+        let [u, v, around, depth] = self.at;
+        let atom = figure.nearest_atom(u, v);
+        let what = if depth == 0.0 {
+            "neighbouring hubs or spokes are turned over (look at its frame and the order of the hubs)"
+        } else {
+            "neighbouring spokes cross (make its radius smaller, or turn the spokes apart)"
+        };
+        format!(
+            "the figure folds at (u, v, φ, τ) = ({u:.2}, {v:.2}, {around:.2}, {depth:.2}), near atom {}: {what}",
+            figure.kind().name(atom)
+        )
+    }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! s-reps there and back, turned, leaning, elliptical, damaged.
+
+use super::*;
+use crate::mrep::fixture::ellipsoid;
+use std::f64::consts::TAU;
+
+const AXES: [f64; 3] = [2.0, 1.2, 0.6];
+
+fn slab() -> Figure {
+    ellipsoid(AXES, 3, 5, 0.8)
+}
+
+fn vector_of(v: Vec3) -> Value {
+    json!({"CoordinateSystem": "RAS", "Value": [v.x, v.y, v.z]})
+}
+
+fn spoke(start: Vec3, direction: Vec3) -> Value {
+    json!({"SkeletalPoint": vector_of(start), "Direction": vector_of(direction)})
+}
+
+/// A slab's file, as it may be changed.
+fn file(figure: &Figure) -> Value {
+    serde_json::from_str(&written(figure).unwrap()).unwrap()
+}
+
+fn point(file: &mut Value, row: usize, col: usize) -> &mut Value {
+    &mut file["RectangularGridSRep"]["Skeleton"][row][col]
+}
+
+/// An ellipsoid as an elliptical s-rep: spine, straight lines to the fold, which is the border of its whole medial sheet.
+fn elliptical(around: usize, steps: usize) -> Value {
+    let [a, b, c] = AXES;
+    let [mx, my] = [(a * a - c * c) / a, (b * b - c * c) / b];
+    let share = 1.0 - (my / mx).powi(2);
+    let line = |i: usize| -> Vec<Value> {
+        let (sin, cos) = (TAU * i as f64 / around as f64).sin_cos();
+        let at = |s: usize| {
+            let t = s as f64 / steps as f64;
+            let (x, y) = (cos * (share + (1.0 - share) * t), sin * t);
+            let hub = Vec3::new(mx * x, my * y, 0.0);
+            let z = c * (1.0 - x * x - y * y).max(0.0).sqrt();
+            let (up, down) = (Vec3::new(a * x, b * y, z), Vec3::new(a * x, b * y, -z));
+            let mut out =
+                json!({"UpSpoke": spoke(hub, up - hub), "DownSpoke": spoke(hub, down - hub)});
+            if s == steps {
+                out["CrestSpoke"] = spoke(hub, Vec3::new(a * cos, b * sin, 0.0) - hub);
+            }
+            out
+        };
+        (0..=steps).map(at).collect()
+    };
+    let skeleton: Vec<_> = (0..around).map(line).collect();
+    json!({"EllipticalSRep": {"CrestPoints": around, "Steps": steps, "Skeleton": skeleton}})
+}
+
+/// Largest distance between hubs and spokes of two slabs of one shape, the border's end spokes too.
+fn apart(a: &Figure, b: &Figure) -> f64 {
+    let kind = a.kind();
+    let pairs = a.atoms().iter().zip(b.atoms()).enumerate();
+    let of = |(i, (a, b)): (usize, (&Atom, &Atom))| {
+        let role = kind.role(i);
+        let counts = if role.closes() { 4 } else { 3 };
+        let (p, q) = (a.vectors(role), b.vectors(role));
+        let off = p.iter().zip(&q).take(counts).map(|(p, q)| (p - q).norm());
+        off.fold(0.0, f64::max)
+    };
+    pairs.map(of).fold(0.0, f64::max)
+}
+
+#[test]
+fn a_slab_comes_back() {
+    for slab in [slab(), ellipsoid(AXES, 5, 9, 0.8)] {
+        let back = parsed(&written(&slab).unwrap()).unwrap();
+        assert!(apart(&slab, &back) < 1e-12);
+        for (i, (a, b)) in slab.atoms().iter().zip(back.atoms()).enumerate() {
+            assert!((a.radius - b.radius).abs() < 1e-12 && (a.angle - b.angle).abs() < 1e-9);
+            // What is exactly across may turn about n, which no s-rep tells.
+            assert!((a.frame.column(2) - b.frame.column(2)).norm() < 1e-9);
+            if slab.kind().role(i).closes() {
+                assert!((a.frame - b.frame).amax() < 1e-9 && (a.end - b.end).abs() < 1e-12);
+            }
+        }
+    }
+    let said = written(&crate::mrep::fixture::helix(5, 6)).unwrap_err();
+    assert!(said.contains("tube"), "{said}");
+}
+
+#[test]
+fn a_turned_file_gives_the_figure_turned() {
+    let turn = *nalgebra::Rotation3::new(Vec3::new(0.4, -1.1, 0.7)).matrix();
+    let shift = Vec3::new(1.0, -4.0, 2.0);
+    let turned = |f: &Figure| f.transformed(3.0, &turn, shift);
+    let (one, other) = (
+        parsed(&written(&slab()).unwrap()),
+        parsed(&written(&turned(&slab())).unwrap()),
+    );
+    let (one, other) = (turned(&one.unwrap()), other.unwrap());
+    for (a, b) in one.atoms().iter().zip(other.atoms()) {
+        assert!((a.frame - b.frame).amax() < 1e-9 && (a.hub - b.hub).norm() < 1e-9);
+        assert!((a.angle - b.angle).abs() < 1e-9 && (a.end - b.end).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn lps_is_turned_round_and_numbers_alone_are_not() {
+    let ras = file(&slab());
+    let as_written = parsed(&ras.to_string()).unwrap();
+    fn each(value: &mut Value, change: &dyn Fn(&mut Value)) {
+        if value.get("CoordinateSystem").is_some() {
+            return change(value);
+        }
+        match value {
+            Value::Object(all) => all.values_mut().for_each(|v| each(v, change)),
+            Value::Array(all) => all.iter_mut().for_each(|v| each(v, change)),
+            _ => {}
+        }
+    }
+    let lps = |v: &mut Value| {
+        let [x, y, z] = [0, 1, 2].map(|k| v["Value"][k].as_f64().unwrap());
+        *v = json!({"CoordinateSystem": "LPS", "Value": [-x, -y, z]});
+    };
+    for change in [&lps as &dyn Fn(&mut Value), &|v| *v = v["Value"].clone()] {
+        let mut other = ras.clone();
+        each(&mut other, change);
+        assert_ne!(other, ras);
+        assert!(apart(&parsed(&other.to_string()).unwrap(), &as_written) < 1e-15);
+    }
+}
+
+#[test]
+fn border_atoms_keep_their_side_where_spokes_lean_away_from_the_crest() {
+    let slab = slab();
+    let atom = &slab.atoms()[2];
+    let [b, n] = [0, 2].map(|k| atom.frame.column(k).into_owned());
+    let legality = slab.legality();
+    for lean in [-0.02, -1e-5, -1e-9, 0.0, 1e-7, 1e-3] {
+        let mut file = file(&slab);
+        for (key, way) in [("UpSpoke", n), ("DownSpoke", -n)] {
+            let direction = (way + b * lean) * atom.radius;
+            point(&mut file, 0, 2)[key] = spoke(atom.hub, direction);
+        }
+        let read = parsed(&file.to_string()).unwrap();
+        let turned = read.atoms()[2].frame.column(0).dot(&b);
+        assert!(turned > 0.999, "{lean}: {turned}");
+        assert!(read.legality() > 0.3 * legality, "{lean}");
+    }
+}
+
+#[test]
+fn a_crest_spoke_that_begins_elsewhere_ends_where_it_says() {
+    let slab = slab();
+    let atom = &slab.atoms()[2];
+    let way = atom.frame.column(0) * (0.5 * atom.end * atom.radius);
+    let mut file = file(&slab);
+    point(&mut file, 0, 2)["CrestSpoke"] = spoke(atom.hub + way, way);
+    assert!(apart(&parsed(&file.to_string()).unwrap(), &slab) < 1e-12);
+    // Spokes up and down of one point begin in one.
+    point(&mut file, 1, 2)["DownSpoke"]["SkeletalPoint"] = vector_of(Vec3::new(5.0, 0.0, 0.0));
+    let said = parsed(&file.to_string()).unwrap_err();
+    assert!(
+        said.contains("row 1, column 2") && said.contains("different places"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_elliptical_one_gives_the_grid_that_is_known_of_its_ellipsoid() {
+    let known = ellipsoid(AXES, GRID[0], GRID[1], 0.8);
+    let mut last = f64::INFINITY;
+    for (around, steps, most) in [(24, 2, 0.1), (24, 4, 1e-2), (48, 8, 1e-3)] {
+        let read = parsed(&elliptical(around, steps).to_string()).unwrap();
+        let off = apart(&read, &known) / known.size();
+        println!(
+            "{around} {steps}: {off:.1e}, legality {:.3}",
+            read.legality()
+        );
+        assert!(off < most && off < last, "{around} {steps}: {off}");
+        assert!(read.legality() > 0.5 * known.legality());
+        last = off;
+    }
+}
+
+#[test]
+fn elliptical_ones_that_are_none_are_told() {
+    let said = |change: &dyn Fn(&mut Value)| {
+        let mut file = elliptical(8, 2);
+        change(&mut file["EllipticalSRep"]);
+        parsed(&file.to_string()).unwrap_err()
+    };
+    let odd = said(&|f| {
+        f["CrestPoints"] = json!(7);
+        f["Skeleton"].as_array_mut().unwrap().pop();
+    });
+    assert!(odd.contains("even"), "{odd}");
+    let crest = said(&|f| {
+        let point = f["Skeleton"][3][2].as_object_mut().unwrap();
+        point.remove("CrestSpoke");
+    });
+    assert!(
+        crest.contains("row 3, column 2") && crest.contains("fold"),
+        "{crest}"
+    );
+    let flat = said(&|f| {
+        let first = f["Skeleton"][0].clone();
+        f["Skeleton"].as_array_mut().unwrap().fill(first);
+    });
+    assert!(flat.contains("one place"), "{flat}");
+}
+
+#[test]
+fn whatever_is_changed_in_a_file_no_figure_has_nan() {
+    fn places(value: &Value, at: String, all: &mut Vec<String>) {
+        all.push(at.clone());
+        match value {
+            Value::Object(of) => of
+                .iter()
+                .for_each(|(k, v)| places(v, format!("{at}/{k}"), all)),
+            Value::Array(of) => (0..)
+                .zip(of)
+                .for_each(|(k, v)| places(v, format!("{at}/{k}"), all)),
+            _ => {}
+        }
+    }
+    let others = [
+        json!(null),
+        json!(0),
+        json!("x"),
+        json!([]),
+        json!(1e300),
+        json!(-1e11),
+        json!(1e-300),
+        json!({}),
+    ];
+    let mut read = 0;
+    for whole in [elliptical(8, 2), file(&slab())] {
+        let mut all = Vec::new();
+        places(&whole, String::new(), &mut all);
+        for at in all.iter().step_by(3) {
+            for other in &others {
+                let mut damaged = whole.clone();
+                *damaged.pointer_mut(at).unwrap() = other.clone();
+                let Ok(figure) = parsed(&damaged.to_string()) else {
+                    continue;
+                };
+                read += 1;
+                for atom in figure.atoms() {
+                    let numbers = atom.hub.iter().chain(&atom.frame).chain(&atom.lengths);
+                    let more = [&atom.radius, &atom.angle, &atom.end];
+                    assert!(numbers.chain(more).all(|x| x.is_finite()), "{at} {other}");
+                }
+            }
+        }
+    }
+    assert!(read > 0);
+}

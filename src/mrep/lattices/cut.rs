@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Cuts of the skin across limbs: the skin between a limb's ends, and the rest, closed at the cuts.
+//!
+//! A limb's skin is the set of vertices reached from seeds that surely are its own, without crossing the discs at its ends.
+
+use crate::Vec3;
+use crate::lattice::NONE;
+use crate::mrep::error::MRepError;
+use crate::surface::Surface;
+use std::collections::BTreeMap;
+
+/// A plane across a limb at a hub. Skin farther before it than `aside` belongs to the rest.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::mrep) struct Disc {
+    pub hub: Vec3,
+    /// Unit normal of the plane, into the limb.
+    pub inward: Vec3,
+    /// Radius around the hub within which skin is cut, metres.
+    pub reach: f64,
+    /// Distance before the plane at which the rest ends, metres, so that nothing of it lies in the plane.
+    pub aside: f64,
+}
+
+impl Disc {
+    fn height(&self, p: &Vec3) -> f64 {
+        (p - self.hub).dot(&self.inward)
+    }
+
+    fn is_near(&self, p: &Vec3) -> bool {
+        (p - self.hub).norm() <= self.reach
+    }
+
+    /// Returns the fraction of the way from `p` in the limb to `q` in the rest at which the rest begins. `None`: the edge does not
+    /// cross the disc.
+    fn crossing(&self, p: &Vec3, q: &Vec3) -> Option<f64> {
+        let (a, b) = (self.height(p) + self.aside, self.height(q) + self.aside);
+        if !(a >= 0.0 && b < 0.0) {
+            return None;
+        }
+        let t = a / (a - b);
+        self.is_near(&(p + (q - p) * t)).then_some(t)
+    }
+
+    /// Returns whether a point of a limb's skin is in front of the plane, on the side of the limb's cells.
+    pub fn in_front(&self, p: &Vec3) -> bool {
+        self.height(p) >= 0.0 || !self.is_near(p)
+    }
+
+    /// Returns the intersection of the edge from `p` in the limb to `q` in the rest with the plane; `p` if it is behind the plane.
+    fn on_plane(&self, p: &Vec3, q: &Vec3) -> Vec3 {
+        let (a, b) = (self.height(p), self.height(q));
+        if a <= 0.0 {
+            *p
+        } else {
+            p + (q - p) * (a / (a - b))
+        }
+    }
+}
+
+/// A welded surface with the neighbours of each vertex.
+pub(in crate::mrep) struct Mesh<'a> {
+    pub surface: &'a Surface,
+    neighbours: Vec<Vec<u32>>,
+}
+
+impl<'a> Mesh<'a> {
+    pub fn new(surface: &'a Surface) -> Self {
+        let welded = surface.welded();
+        let mut neighbours = vec![Vec::new(); welded.vertices.len()];
+        for t in &welded.triangles {
+            for k in 0..3 {
+                let (a, b) = (t[k], t[(k + 1) % 3]);
+                neighbours[a as usize].push(b);
+                neighbours[b as usize].push(a);
+            }
+        }
+        for of in &mut neighbours {
+            of.sort_unstable();
+            of.dedup();
+        }
+        Self {
+            surface,
+            neighbours,
+        }
+    }
+
+    /// Returns for each welded vertex whether it can be reached from seeds without crossing a disc.
+    pub fn reached(&self, seeds: &[bool], discs: &[Disc]) -> Vec<bool> {
+        let x = &self.surface.welded().vertices;
+        let mut reached = seeds.to_vec();
+        let mut todo: Vec<u32> = (0u32..).zip(seeds).filter(|s| *s.1).map(|s| s.0).collect();
+        while let Some(v) = todo.pop() {
+            for &w in &self.neighbours[v as usize] {
+                let crosses = |d: &Disc| d.crossing(&x[v as usize], &x[w as usize]).is_some();
+                if !reached[w as usize] && !discs.iter().any(crosses) {
+                    reached[w as usize] = true;
+                    todo.push(w);
+                }
+            }
+        }
+        reached
+    }
+}
+
+/// Result of cutting a surface.
+pub(in crate::mrep) struct Pieces {
+    /// Points of each limb's skin that its cells have to contain: vertices, cut points, and points of large triangles.
+    pub limbs: Vec<Vec<Vec3>>,
+    /// Vertices and triangles of the rest, closed.
+    pub rest: (Vec<Vec3>, Vec<[u32; 3]>),
+    /// Index in the rest of each welded vertex; [`NONE`] in limbs.
+    pub in_rest: Vec<u32>,
+}
+
+/// Cuts a surface. `part`: for each welded vertex 0 (rest) or 1 plus the index of its limb. `discs`: those of each limb. Points of a
+/// limb's triangle are at most `spacing` apart, metres.
+///
+/// # Errors
+/// Triangles that span two limbs, or that no disc separates.
+pub(in crate::mrep) fn cut(
+    surface: &Surface,
+    part: &[u16],
+    discs: &[Vec<Disc>],
+    spacing: f64,
+) -> Result<Pieces, MRepError> {
+    let welded = surface.welded();
+    let x = &welded.vertices;
+    let mut vertices = Vec::new();
+    let mut in_rest = vec![NONE; x.len()];
+    for (v, _) in part.iter().enumerate().filter(|(_, part)| **part == 0) {
+        in_rest[v] = vertices.len() as u32;
+        vertices.push(x[v]);
+    }
+    let mut triangles = Vec::new();
+    let mut limbs = vec![Vec::new(); discs.len()];
+    for (v, &part) in part.iter().enumerate().filter(|(_, part)| **part > 0) {
+        limbs[usize::from(part) - 1].push(x[v]);
+    }
+    let mut on_edge: BTreeMap<(u32, u32), (u32, usize, Vec3)> = BTreeMap::new();
+    let mut centres: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+    for t in &welded.triangles {
+        let of = t.map(|v| part[v as usize]);
+        let limb = of.into_iter().max().unwrap_or(0);
+        if of == [0; 3] {
+            triangles.push(t.map(|v| in_rest[v as usize]));
+            continue;
+        }
+        let limb_number = usize::from(limb) - 1;
+        if of.iter().any(|&p| p != 0 && p != limb) {
+            return Err(MRepError::Target(
+                "two limbs have skin in common: end one of them before the other".into(),
+            ));
+        }
+        if of == [limb; 3] {
+            spread(t.map(|v| x[v as usize]), spacing, &mut limbs[limb_number]);
+            continue;
+        }
+        // Rotates the triangle so that the vertex on its own side comes first.
+        let alone = (0..3).find(|&k| of[(k + 1) % 3] == of[(k + 2) % 3]);
+        let alone = alone.unwrap_or(0);
+        let [a, b, c] = [0, 1, 2].map(|k| t[(alone + k) % 3]);
+        let mut point = |limb_vertex: u32, other: u32| -> Result<(u32, usize, Vec3), MRepError> {
+            if let Some(&found) = on_edge.get(&(limb_vertex, other)) {
+                return Ok(found);
+            }
+            let (p, q) = (x[limb_vertex as usize], x[other as usize]);
+            let met = |(i, d): (usize, &Disc)| Some((i, d.crossing(&p, &q)?));
+            let met = (0..).zip(&discs[limb_number]).find_map(met);
+            let (disc, there) = met.ok_or_else(|| {
+                MRepError::Target("its ends do not part its skin from the rest".into())
+            })?;
+            let here = discs[limb_number][disc].on_plane(&p, &q);
+            limbs[limb_number].push(here);
+            vertices.push(p + (q - p) * there);
+            let found = (vertices.len() as u32 - 1, disc, here);
+            on_edge.insert((limb_vertex, other), found);
+            Ok(found)
+        };
+        let at = |v: u32| x[v as usize];
+        let (from, to, disc, mine) = if of[alone] == 0 {
+            let ((p, disc, x), (q, _, y)) = (point(b, a)?, point(c, a)?);
+            triangles.push([in_rest[a as usize], p, q]);
+            (p, q, disc, vec![[x, at(b), at(c)], [x, at(c), y]])
+        } else {
+            let ((p, disc, x), (q, _, y)) = (point(a, b)?, point(a, c)?);
+            let [b, c] = [b, c].map(|v| in_rest[v as usize]);
+            triangles.extend([[p, b, c], [p, c, q]]);
+            (q, p, disc, vec![[at(a), x, y]])
+        };
+        for triangle in mine {
+            spread(triangle, spacing, &mut limbs[limb_number]);
+        }
+        let centre = *centres.entry((limb_number, disc)).or_insert_with(|| {
+            let d = &discs[limb_number][disc];
+            vertices.push(d.hub - d.inward * d.aside);
+            vertices.len() as u32 - 1
+        });
+        triangles.push([to, from, centre]);
+    }
+    for (points, discs) in limbs.iter_mut().zip(discs) {
+        // Points behind the plane by rounding count as on it.
+        let lift = |p: &Vec3, d: &Disc| p + d.inward * (1e-9 * d.reach);
+        points.retain(|p| discs.iter().all(|d| d.in_front(&lift(p, d))));
+    }
+    Ok(Pieces {
+        limbs,
+        rest: (vertices, triangles),
+        in_rest,
+    })
+}
+
+/// Adds points of a triangle at most `spacing` apart, without its corners.
+pub(in crate::mrep) fn spread([a, b, c]: [Vec3; 3], spacing: f64, out: &mut Vec<Vec3>) {
+    let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
+    let n = ((longest / spacing).ceil() as usize).clamp(1, 24);
+    for i in 0..=n {
+        for j in 0..=n - i {
+            if ![i, j, n - i - j].contains(&n) {
+                let [u, v] = [i, j].map(|k| k as f64 / n as f64);
+                out.push(a + (b - a) * u + (c - a) * v);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::surface::shapes::sphere;
+
+    #[test]
+    fn a_cut_sphere_is_closed_and_its_volume_is_what_is_left() {
+        let shape = sphere(1.0, 24);
+        let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
+        let disc = Disc {
+            hub: Vec3::new(0.31, 0.0, 0.0),
+            inward: Vec3::x(),
+            reach: 2.0,
+            aside: 0.0,
+        };
+        let mesh = Mesh::new(&surface);
+        let x = &surface.welded().vertices;
+        let seeds: Vec<bool> = x.iter().map(|p| p.x > 0.9).collect();
+        let reached = mesh.reached(&seeds, &[disc]);
+        for (p, reached) in x.iter().zip(&reached) {
+            assert_eq!(p.x >= 0.31, *reached);
+        }
+        let part: Vec<u16> = reached.iter().map(|r| u16::from(*r)).collect();
+        let pieces = cut(&surface, &part, &[vec![disc]], 0.1).unwrap();
+        let (vertices, triangles) = pieces.rest;
+        assert!(vertices.iter().all(|p| p.x <= 0.31 + 1e-12));
+        assert!(pieces.limbs[0].iter().all(|p| p.x >= 0.31 - 1e-12));
+        let mut sides: BTreeMap<(u32, u32), i32> = BTreeMap::new();
+        let mut volume = 0.0;
+        for t in &triangles {
+            let [a, b, c] = t.map(|v| vertices[v as usize]);
+            volume += a.dot(&b.cross(&c)) / 6.0;
+            for k in 0..3 {
+                let (a, b) = (t[k], t[(k + 1) % 3]);
+                *sides.entry((a.min(b), a.max(b))).or_default() += if a < b { 1 } else { -1 };
+            }
+        }
+        assert!(sides.values().all(|s| *s == 0), "closed");
+        // A ball without its cap of height 1 - 0.31.
+        let cap = std::f64::consts::PI * 0.69_f64.powi(2) * (3.0 - 0.69) / 3.0;
+        let whole = 4.0 / 3.0 * std::f64::consts::PI;
+        assert!((volume / (whole - cap) - 1.0).abs() < 0.02, "{volume}");
+        for (v, part) in part.iter().enumerate() {
+            assert_eq!(pieces.in_rest[v] == NONE, *part == 1);
+        }
+    }
+
+    #[test]
+    fn skin_that_no_disc_parts_is_a_sentence() {
+        let shape = sphere(1.0, 12);
+        let surface = Surface::new(shape.vertices, shape.triangles).unwrap();
+        let part: Vec<u16> = (surface.welded().vertices.iter())
+            .map(|p| u16::from(p.x > 0.3))
+            .collect();
+        let said = cut(&surface, &part, &[vec![]], 0.1)
+            .map(|_| ())
+            .unwrap_err();
+        assert!(said.to_string().contains("do not part"));
+    }
+}

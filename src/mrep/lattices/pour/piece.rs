@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Pieces of tubes that can be filled with cells: from a disc across the limb to another, or to its tip.
+
+use super::thin::{Thinned, thinned};
+use crate::lattice::Lattice;
+use crate::mrep::figures::coordinates::Coordinates;
+use crate::mrep::figures::figure::{Figure, Kind};
+use crate::mrep::initial::runs::{Run, runs};
+use crate::mrep::initial::skin::Skin;
+use crate::mrep::lattices::cells::{Complex, Span};
+use crate::mrep::lattices::cut::{Disc, Mesh, cut};
+use crate::skeleton::{Skeleton, SkinWeights};
+use std::f64::consts::FRAC_PI_2;
+
+/// Radius around a hub within which its disc cuts skin, in its longest spokes.
+const REACH: f64 = 1.5;
+/// Least share of a limb's skin that follows its bones.
+const OWN: f64 = 0.95;
+/// Largest distance between points to be covered, over the skin's size.
+const SPACING: f64 = 0.01;
+/// Distance before a disc at which the rest ends, in cell sizes. Far above rounding, and negligible against a cell.
+const ASIDE: f64 = 1e-3;
+/// Largest depth τ of skin that is certainly a limb's.
+const SEED_DEPTH: f64 = 1.5;
+
+/// A piece of a tube, filled with cells.
+pub(in crate::mrep) struct Limb {
+    /// Disc at its beginning, and at its end unless that is the tip.
+    pub discs: Vec<Disc>,
+    pub complex: Complex,
+    /// Bones, each with its hubs from head to tail.
+    pub bones: Vec<(u32, Vec<u32>)>,
+    /// Virtual tips, each with its hubs from the last bone's head to the end of its flesh.
+    pub tips: Vec<(u32, Vec<u32>)>,
+    /// Mask of the welded vertices that are its skin.
+    pub own: Vec<bool>,
+}
+
+/// A figure, and the longest piece of it that works.
+pub(super) struct Candidate<'a> {
+    figure: &'a Figure,
+    seen: Seen<'a>,
+    bones: Vec<Run>,
+    h: f64,
+    /// Pieces not yet tried, the longest last.
+    later: Vec<Span>,
+    span: Span,
+    pub limb: Limb,
+}
+
+impl<'a> Candidate<'a> {
+    /// # Errors
+    /// The reason why no piece works.
+    pub fn new(
+        figure: &'a Figure,
+        mesh: &'a Mesh<'a>,
+        skeleton: &Skeleton,
+        skin: Option<&SkinWeights>,
+        h: f64,
+    ) -> Result<Self, String> {
+        let Kind::Tube { atoms, .. } = figure.kind() else {
+            return Err("it is a slab, which has no end to join tetrahedra to".into());
+        };
+        let bones = runs(figure, skeleton)?;
+        let seen = Seen::new(figure, mesh, skin, &bones);
+        let mut later = spans(atoms);
+        let (span, limb) = next(&mut later, figure, &seen, &bones, h)?;
+        Ok(Self {
+            figure,
+            seen,
+            bones,
+            h,
+            later,
+            span,
+            limb,
+        })
+    }
+
+    /// Moves on to a piece that does not end at the given open ends; returns false if there is none.
+    pub fn shorter(&mut self, ends: &[usize]) -> bool {
+        let span = self.span;
+        let open: Vec<usize> = [span.first, span.last]
+            .iter()
+            .filter(|(_, closed)| !closed)
+            .map(|(at, _)| *at)
+            .collect();
+        let bad: Vec<usize> = ends.iter().filter_map(|e| open.get(*e).copied()).collect();
+        let fails = |(at, closed): (usize, bool)| !closed && bad.contains(&at);
+        self.later.retain(|s| !fails(s.first) && !fails(s.last));
+        match next(
+            &mut self.later,
+            self.figure,
+            &self.seen,
+            &self.bones,
+            self.h,
+        ) {
+            Ok(found) => {
+                (self.span, self.limb) = found;
+                true
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+/// Returns the longest untried piece that can be separated and filled.
+fn next(
+    later: &mut Vec<Span>,
+    figure: &Figure,
+    seen: &Seen,
+    bones: &[Run],
+    h: f64,
+) -> Result<(Span, Limb), String> {
+    let mut why = String::from("it has too few atoms between its ends: make it of more per bone");
+    while let Some(span) = later.pop() {
+        match Limb::new(figure, span, seen, bones, h) {
+            Ok(limb) => return Ok((span, limb)),
+            Err(failed) => {
+                // A fault at an atom far from the open ends recurs in every piece with that atom in its middle.
+                if let Some(atom) = failed.atom.filter(|atom| middle(&span, *atom)) {
+                    later.retain(|s| !middle(s, atom));
+                }
+                why = failed.why;
+            }
+        }
+    }
+    Err(why)
+}
+
+/// Returns whether an atom is far enough from a piece's open ends to be unaffected by them.
+fn middle(span: &Span, atom: usize) -> bool {
+    /// Atoms from an open end: its own cells, and those that border on its moved corners.
+    const FAR: usize = 2;
+    let [from, to] = [span.first, span.last].map(|(at, closed)| (at, if closed { 0 } else { FAR }));
+    atom >= from.0 + from.1 && atom + to.1 <= to.0
+}
+
+/// Reason why a piece cannot be separated or filled, and the nearest atom.
+struct Failed {
+    why: String,
+    atom: Option<usize>,
+}
+
+impl<T: Into<String>> From<T> for Failed {
+    fn from(why: T) -> Self {
+        Self {
+            why: why.into(),
+            atom: None,
+        }
+    }
+}
+
+/// Returns all pieces of a tube that begin after its first atom, the longest last; among equals those that end in the tip.
+fn spans(atoms: usize) -> Vec<Span> {
+    let mut all = Vec::new();
+    for first in 1..atoms.saturating_sub(1) {
+        for last in first + 1..atoms {
+            all.push(Span {
+                first: (first, false),
+                last: (last, last + 1 == atoms),
+            });
+        }
+    }
+    all.sort_by_key(|s| s.last.0 - s.first.0 + usize::from(s.last.1));
+    all
+}
+
+/// Skin, with its relation to a figure.
+struct Seen<'a> {
+    mesh: &'a Mesh<'a>,
+    /// u of each welded vertex with coordinates that is near enough, else NaN.
+    along: Vec<f64>,
+    /// Mask of the welded vertices that follow the figure's bones.
+    follows: Vec<bool>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(figure: &Figure, mesh: &'a Mesh<'a>, skin: Option<&SkinWeights>, bones: &[Run]) -> Self {
+        let welded = mesh.surface.welded();
+        let coordinates = Coordinates::new(figure).of(&welded.vertices);
+        let along: Vec<f64> = (coordinates.iter())
+            .map(|c| if c[3] <= SEED_DEPTH { c[0] } else { f64::NAN })
+            .collect();
+        let follows = match skin {
+            None => along.iter().map(|u| u.is_finite()).collect(),
+            Some(skin) => {
+                let mut theirs = vec![false; skin.bone_count];
+                bones
+                    .iter()
+                    .for_each(|run| theirs[run.bone as usize] = true);
+                // The caller has checked that the weights match.
+                let skin = Skin::of_bones(mesh.surface, skin, &theirs);
+                skin.map_or_else(|_| vec![false; along.len()], |skin| skin.followed())
+            }
+        };
+        Self {
+            mesh,
+            along,
+            follows,
+        }
+    }
+}
+
+impl Limb {
+    /// # Errors
+    /// The reason why this piece cannot be separated or filled.
+    fn new(
+        figure: &Figure,
+        span: Span,
+        seen: &Seen,
+        bones: &[Run],
+        h: f64,
+    ) -> Result<Self, Failed> {
+        let Thinned { figure, span, kept } = thinned(figure, span)
+            .map_err(|e| e.to_string())?
+            .ok_or("cells at its ends would be too short for its thickness")?;
+        let mut atoms = figure.atoms().to_vec();
+        let mut discs = Vec::new();
+        for ((at, closed), way) in [(span.first, 1.0), (span.last, -1.0)] {
+            if closed {
+                continue;
+            }
+            // A right angle makes the limb's ends flat.
+            let atom = &mut atoms[at];
+            atom.angle = FRAC_PI_2;
+            let longest = atom.lengths.iter().copied().fold(0.0, f64::max) * atom.radius;
+            discs.push(Disc {
+                hub: atom.hub,
+                inward: atom.frame.column(0) * way,
+                reach: REACH * longest,
+                aside: ASIDE * h,
+            });
+        }
+        let figure = figure.with_atoms(atoms);
+        let (from, to) = (figure.knots()[span.first.0], figure.knots()[span.last.0]);
+        let last = if span.last.1 { f64::INFINITY } else { to };
+        let inside = |u: f64| u > from && u < last;
+        let x = &seen.mesh.surface.welded().vertices;
+        let seed = |v: usize| {
+            seen.follows[v] && inside(seen.along[v]) && discs.iter().all(|d| d.in_front(&x[v]))
+        };
+        let seeds: Vec<bool> = (0..x.len()).map(seed).collect();
+        let own = seen.mesh.reached(&seeds, &discs);
+        let count =
+            |of: &dyn Fn(usize) -> bool| (0..own.len()).filter(|v| own[*v] && of(*v)).count();
+        let (all, mine) = (count(&|_| true), count(&|v| seen.follows[v]));
+        if all == 0 {
+            return Err("no skin of it lies between its ends".into());
+        }
+        if (mine as f64) < OWN * all as f64 {
+            return Err("its ends do not part its skin from that of other bones".into());
+        }
+        let part: Vec<u16> = own.iter().map(|own| u16::from(*own)).collect();
+        let pieces = cut(
+            seen.mesh.surface,
+            &part,
+            std::slice::from_ref(&discs),
+            SPACING * seen.mesh.surface.size(),
+        )
+        .map_err(|e| e.to_string())?;
+        let mut complex = Complex::piece(&figure, span);
+        figure
+            .cover(&mut complex, &pieces.limbs[0])
+            .map_err(|e| e.to_string())?;
+        let lattice = Lattice::new(complex.vertices.clone(), complex.cells.clone())
+            .map_err(|e| e.to_string())?;
+        if let Some(cell) = lattice.faults().first() {
+            return Err(Failed {
+                why: "cells wide enough for its skin would be turned over".into(),
+                atom: (figure.nearest_hub(span.first.0..=span.last.0, &lattice.cell_centre(*cell)))
+                    .map(|i| kept[i]),
+            });
+        }
+        let of = |tips: bool| {
+            let runs = bones.iter().filter(|run| run.tip == tips);
+            let chain =
+                |run: &Run| Some((run.bone, run.hubs(&figure, span.first.0..=span.last.0)?));
+            runs.filter_map(chain).collect()
+        };
+        Ok(Self {
+            discs,
+            complex,
+            bones: of(false),
+            tips: of(true),
+            own,
+        })
+    }
+}
