@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
-from helpers import activate, flesh_of, make_armature, make_body, world
+from helpers import activate, flesh_of, make_armature, make_body, part, world
 
 #: How far apart the middles of the two stand: their skins overlap by 0.08 at the belly.
 APART = 0.56
@@ -46,6 +46,19 @@ def room(left, right, frame=12) -> float:
     """The room between two skins along x at a frame; negative: overlap."""
     bpy.context.scene.frame_set(frame)
     return float(world(right)[:, 0].min() - world(left)[:, 0].max())
+
+
+def overlapping(left, right, frame=12) -> int:
+    """The number of vertices of either that lie in the other at a frame."""
+    thew = part("logic.native").core()
+    bpy.context.scene.frame_set(frame)
+    found = 0
+    for one, other in ((left, right), (right, left)):
+        other.data.calc_loop_triangles()
+        triangles = np.array([triangle.vertices[:] for triangle in other.data.loop_triangles])
+        surface = thew.Surface(np.ascontiguousarray(world(other), float), triangles)
+        found += np.count_nonzero(surface.winding_number(np.ascontiguousarray(world(one), float)) > 0.5)
+    return found
 
 
 def pushed(body, frame=12) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from colliding import FRAMES, add_box, add_collision, counted, notes, simulated
 from helpers import Layout, activate, animate, evaluated, flesh_of, part, play, refused, size_of, world
-from pairs import APART, make_neighbour, make_pair, moves, pushed, room
+from pairs import APART, make_neighbour, make_pair, moves, overlapping, pushed, room
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def separate(bodies) -> None:
 def test_together_they_part_and_alone_they_overlap(pair):
     assert room(*pair) > -0.005
     separate(pair)
-    assert room(*pair) < -0.06
+    assert room(*pair) < -0.06 and overlapping(*pair)
 
 
 def test_what_pushes_one_pushes_the_other_back(pair):
@@ -488,7 +488,8 @@ def test_a_bake_simulates_all_where_one_is_out_of_date(pair, monkeypatch):
     assert bpy.ops.thew.bake() == {"FINISHED"}
     assert len(calls) == 1
     live = play(pair[1], FRAMES)
-    assert len(calls) == 1 and room(*pair) > -0.005 and np.isfinite(live).all()
+    # By how they lie along x, which `room` tells, skins may pass each other at different heights.
+    assert len(calls) == 1 and not overlapping(*pair) and np.isfinite(live).all()
 
 
 def test_settled_flesh_heeds_no_other_and_its_clip_stays(pair, monkeypatch):
