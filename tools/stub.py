@@ -48,7 +48,7 @@ def _docstring(text: str, indent: int) -> list[str]:
         wrapped += textwrap.wrap(
             paragraph, WIDTH - indent, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
         ) or [""]
-    if len(wrapped) == 1 and indent + len(wrapped[0]) + 6 <= WIDTH:
+    if len(wrapped) == 1:
         return [f'{margin}"""{wrapped[0]}"""']
     first, *rest = wrapped
     rest = [margin + line if line else "" for line in rest]

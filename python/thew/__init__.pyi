@@ -124,40 +124,49 @@ _Precision: TypeAlias = Literal["f32", "f16"]
 class Surface:
     """A triangle surface as it comes: kept as given, welded and oriented inside for the physics.
 
-    vertices[n,3] in metres, triangles[t,3] by vertex. Raises InputError naming the first vertex that is not
-    finite or the first triangle that names a vertex that does not exist.
+    Surface(vertices, triangles):
+
+    - `vertices[n,3]`: positions, metres.
+    - `triangles[t,3]`: indices of vertices.
+
+    Raises InputError naming the first vertex that is not finite, or the first triangle that names a vertex that does not exist.
     """
 
     def __new__(cls, vertices: ArrayLike, triangles: ArrayLike) -> Surface: ...
     @property
     def vertices(self) -> _Floats:
-        """Vertices as given, [n,3]."""
+        """Vertices as given, float64 [n,3], metres."""
     @property
     def triangles(self) -> _Indices:
-        """Triangles as given, [t,3]."""
+        """Triangles as given, int32 [t,3]."""
     @property
     def volume(self) -> float:
-        """Enclosed volume, m³: inside is where the winding number exceeds one half; a thin layer where nothing is
-        enclosed."""
+        """Enclosed volume, m³. Inside is where the winding number exceeds one half; triangles that enclose nothing count as a thin layer."""
     def measure_volume(self, progress: _Progress | None = None) -> float:
-        """`volume`, with progress(fraction, stage), which may return False to cancel; measured once, quick from
-        then on. Raises Cancelled."""
+        """Returns `volume`, with `progress(fraction, stage)`, which may return False to cancel. The volume is measured once; further calls are
+        quick. Raises Cancelled.
+        """
     @property
     def size(self) -> float:
-        """Diagonal of the box along the surface's own horizontal axes, metres: the same however it is turned about z."""
+        """Diagonal of the bounding box along the surface's own horizontal axes, metres. It is the same however the surface is turned about z."""
     def filled(self) -> Surface:
-        """The same surface without cavities: what its inner walls enclose counts as inside. Their triangles are turned
-        outward; one without inner walls is given back as it is."""
+        """Returns the same surface without cavities: the volume that its inner walls enclose counts as inside. Triangles of inner walls are
+        turned outward; a surface without inner walls is returned as it is.
+        """
     def report(self) -> SurfaceReport:
-        """What was found in the surface; `str()` of it is sentences."""
+        """Returns the findings about the surface as a SurfaceReport; `str()` of it is sentences."""
     def winding_number(self, points: ArrayLike) -> _Floats:
-        """Generalised winding number at points[p,3] -> [p] [jacobson2013; barill2018]."""
+        """Returns the generalised winding number at `points[p,3]` of the surface welded and oriented outward, float64 [p] [jacobson2013;
+        barill2018].
+        """
     def closest_point(self, points: ArrayLike) -> tuple[_Floats, _Floats, _Indices]:
-        """Nearest points of the surface -> (points[p,3], distances[p], triangles[p])."""
+        """Returns the nearest points of the surface to `points[p,3]`: (points float64 [p,3], distances float64 [p], triangles int32 [p])."""
     def cast_rays(self, origins: ArrayLike, directions: ArrayLike) -> tuple[_Floats, _Floats, _Indices]:
-        """First places, front or back, where rays meet the surface: rays start at origins[p,3] and go along
-        directions[p,3] of any length -> (points[p,3], distances[p], triangles[p]); NaN, infinity and -1 where there is
-        none."""
+        """Returns the first points, front or back, where rays meet the surface.
+
+        Rays start at `origins[p,3]` and go along `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64
+        [p], triangles int32 [p]); a ray that meets nothing has NaN, infinity and -1.
+        """
     def __copy__(self) -> Surface: ...
     def __deepcopy__(self, _memo: object) -> Surface: ...
 
@@ -168,39 +177,40 @@ def cast_rays(
     directions: ArrayLike,
     min_distance: float = 0.0,
 ) -> tuple[_Floats, _Floats, _Indices, _Floats]:
-    """First places, front or back, where rays meet triangles farther than `min_distance` away, without a hierarchy: for
-    a shape that is asked only a few times (`Surface.cast_rays` builds one first).
+    """Returns the first points, front or back, where rays meet triangles farther than `min_distance` away.
 
-    vertices[n,3], triangles[t,3], origins[p,3], directions[p,3] of any length -> (points[p,3], distances[p],
-    triangles[p], barycentric[p,3]); NaN, infinity, -1 and NaN where there is none. Triangles with a corner that is not
-    finite are met by nothing; a ray does not slip through an edge [woop2013]. Raises InputError.
+    No hierarchy is built, which suits a shape with few queries; `Surface.cast_rays` builds one first. Takes `vertices[n,3]`,
+    `triangles[t,3]`, `origins[p,3]`, `directions[p,3]` of any length. The result is (points float64 [p,3], distances float64 [p], triangles
+    int32 [p], barycentric float64 [p,3]); a ray that meets nothing has NaN, infinity, -1 and NaN. No ray meets a triangle with a corner
+    that is not finite. A ray does not slip through an edge [woop2013]. Raises InputError.
     """
 
 def closest_points(
     vertices: ArrayLike, triangles: ArrayLike, points: ArrayLike
 ) -> tuple[_Floats, _Floats, _Indices, _Floats]:
-    """Nearest points of triangles, without a hierarchy (`Surface.closest_point` builds one first).
+    """Returns the nearest points of triangles to `points[p,3]`.
 
-    vertices[n,3], triangles[t,3], points[p,3] -> (points[p,3], distances[p], triangles[p], barycentric[p,3]), of what is
-    not there as `cast_rays`. Raises InputError.
+    No hierarchy is built, which suits a shape with few queries; `Surface.closest_point` builds one first. Takes `vertices[n,3]`,
+    `triangles[t,3]`. The result is (points float64 [p,3], distances float64 [p], triangles int32 [p], barycentric float64 [p,3]); a point
+    without an answer has NaN, infinity, -1 and NaN. Raises InputError.
     """
 
 @final
 class SurfaceReport:
-    """What was found in a surface, in numbers; `str()` of it is sentences for an artist."""
+    """Findings about a surface, in numbers; `str()` of it is sentences for an artist."""
 
     @property
     def closed(self) -> bool:
-        """No edge belongs to one triangle only."""
+        """True if no edge belongs to one triangle only."""
     @property
     def manifold(self) -> bool:
-        """No edge belongs to more than two triangles."""
+        """True if no edge belongs to more than two triangles."""
     @property
     def oriented(self) -> bool:
-        """Neighbouring triangles were all turned the same way."""
+        """True if neighbouring triangles were all turned the same way."""
     @property
     def components(self) -> int:
-        """Number of pieces."""
+        """Number of connected pieces."""
     @property
     def boundary_edges(self) -> int:
         """Number of edges of one triangle only."""
@@ -230,15 +240,21 @@ class SurfaceReport:
         """Number of triangles that enclose nothing and are given a thin layer."""
     @property
     def sentences(self) -> list[str]:
-        """One sentence for each thing found."""
+        """Findings, one sentence each."""
 
 @final
 class Skeleton:
-    """Bones at rest in world space: names, parents[b] (-1 = root), heads[b,3], tails[b,3] in metres.
+    """Bones at rest in world space.
 
-    Parents need not come before their children; several roots, bones of no length and equal names are
-    allowed. elsewhere[o]: for each bone of the character that carries other meshes only, the nearest of these above it
-    (-1 = none): it tells what a mesh is a part of. Raises InputError naming the bone.
+    Skeleton(names, parents, heads, tails, elsewhere=None):
+
+    - `names`: names of the bones. Equal names are allowed.
+    - `parents[b]`: index of each bone's parent, -1 for a root. Parents need not come before their children; several roots are allowed.
+    - `heads[b,3]`, `tails[b,3]`: ends of the bones, metres. Bones of no length are allowed.
+    - `elsewhere[o]`: for each bone of the character that carries other meshes only, the nearest of these bones above it (-1: none). It
+      tells which part of the character a mesh is.
+
+    Raises InputError naming the bone.
     """
 
     def __new__(
@@ -254,19 +270,21 @@ class Skeleton:
         """Names of the bones."""
     @property
     def parents(self) -> _Indices:
-        """Parents, [b]; -1 for a root."""
+        """Parents, int32 [b]; -1 for a root."""
     @property
     def elsewhere(self) -> _Indices:
-        """Nearest of these bones above each bone of the character that carries other meshes only, [o]; -1 for none."""
+        """Nearest of these bones above each bone of the character that carries other meshes only, int32 [o]; -1: none."""
     @property
     def heads(self) -> _Floats:
-        """Rest heads, [b,3]."""
+        """Rest heads, float64 [b,3], metres."""
     @property
     def tails(self) -> _Floats:
-        """Rest tails, [b,3]."""
+        """Rest tails, float64 [b,3], metres."""
     def refit_tails(self, surface: Surface, skin_weights: ArrayLike, progress: _Progress | None = None) -> Skeleton:
-        """A skeleton whose arbitrary tails (glTF and FBX know joints only) point where the flesh is: at the child
-        with most skin, or, for a leaf that sticks out, towards the middle of its skin. skin_weights: [n,b]."""
+        """Returns a skeleton whose arbitrary tails point where the flesh is; glTF and FBX know joints only. A tail points at the child with
+        most skin, or, for a leaf that sticks out, towards the middle of its skin. `skin_weights[n,b]`: weights of the surface's vertices.
+        Raises Cancelled, InputError.
+        """
     def skin(
         self,
         points: ArrayLike,
@@ -274,10 +292,12 @@ class Skeleton:
         pose: ArrayLike,
         blend: Literal["dual", "linear"] = "dual",
     ) -> _Floats:
-        """Where a pose carries rest points[p,3] -> [p,3]; skin_weights[p,b], a row without weight stays in place.
+        """Returns the positions to which a pose carries rest points `points[p,3]`, float64 [p,3], metres.
 
-        blend: "dual" (rotations and translations as dual quaternions, stretch linearly: what the flesh is measured
-        against) or "linear" (Blender's Armature modifier without Preserve Volume).
+        - `skin_weights[p,b]`: weights of the points; a point whose row has no weight stays in place.
+        - `pose[b,4,4]`: maps of the bones from rest to posed.
+        - `blend`: "dual" blends rotations and translations as dual quaternions and stretch linearly; the flesh is measured against it.
+          "linear" is Blender's Armature modifier without Preserve Volume.
         """
     def __len__(self) -> int: ...
     def __copy__(self) -> Skeleton: ...
@@ -287,11 +307,16 @@ class Skeleton:
 class Lattice:
     """A control lattice: tetrahedra, prisms and hexahedra around a body, bones on its edges [capell2002, §3.1].
 
-    vertices[k,3]; cells as lists of 4, 6 or 8 vertices: tetrahedra positively oriented, prisms bottom triangle
-    then top, hexahedra in the order i + 2j + 4k. used_bones, bone_edges, tip_bones,
-    bone_of_vertex[k], copies: as the properties of these names. Without bone_of_vertex a vertex on several chains
-    follows the bone that it is the head of, before one that it is inside, at the tail or at the tip of. A lattice
-    given back with all of them makes the same body.
+    `Lattice.enclose` builds one. Lattice(vertices, cells, used_bones=None, bone_edges=None, tip_bones=None, bone_of_vertex=None,
+    copies=None):
+
+    - `vertices[k,3]`: metres.
+    - `cells`: lists of 4, 6 or 8 vertices. Tetrahedra are positively oriented; prisms list the bottom triangle, then the top; hexahedra
+      have the order i + 2j + 4k.
+    - `used_bones`, `bone_edges`, `tip_bones`, `bone_of_vertex[k]`, `copies`: as the properties of these names. Without `bone_of_vertex` a
+      vertex on several chains follows the bone whose head it is, before one that it is inside, at the tail or at the tip of.
+
+    A lattice built from all of another's properties makes the same body. Raises InputError.
     """
 
     def __new__(
@@ -314,57 +339,69 @@ class Lattice:
     ) -> Lattice:
         """Builds a lattice around a surface and a skeleton.
 
-        skin_weights[n,b] choose the bones, their virtual tips and the parts; as everywhere, each row counts by its shares and
-        need not sum to one. cells_across is the number of cells along the diagonal of the body's box, 2 to 64. Deterministic; built
-        along the character's own axes, so turned about z it is the same lattice turned. Raises Cancelled, InputError, MotionError.
+        - `skin_weights[n,b]`: choose the bones, their virtual tips and the parts. As everywhere, each row counts by its shares and need not
+          sum to one.
+        - `cells_across`: number of cells along the diagonal of the body's box, 2 to 64.
+
+        The result is deterministic. It is built along the character's own axes, so a character turned about z gets the same lattice turned.
+        Raises Cancelled, InputError, MotionError.
         """
     def with_bones_of(self, skeleton: Skeleton) -> Lattice:
-        """The same lattice with those of a skeleton's bones that are found on its edges: a chain of vertices, each as
-        near to the bone as joints are welded, goes from head to tail. Virtual tips are no bones of the skeleton and
-        are not found."""
+        """Returns the same lattice with those bones of `skeleton` that are found on its edges. A bone is found as a chain of vertices from
+        head to tail, each as near to the bone as joints are welded. Virtual tips belong to no skeleton and are not found.
+        """
     @property
     def vertices(self) -> _Floats:
-        """Lattice vertices at rest, [k,3]."""
+        """Lattice vertices at rest, float64 [k,3], metres."""
     @property
     def cells(self) -> list[list[int]]:
         """Cells as lists of 4, 6 or 8 vertices."""
     @property
     def used_bones(self) -> _Indices:
-        """Bones that the lattice follows, [u]."""
+        """Indices of the bones that the lattice follows, int32 [u]."""
     @property
     def bone_edges(self) -> list[_Indices]:
-        """Chains of vertices head to tail: one per used bone, then one per virtual tip."""
+        """Chains of vertices from head to tail, int32 arrays: one per used bone, then one per virtual tip."""
     @property
     def tip_bones(self) -> _Indices:
-        """For each virtual tip chain, the bone that drives it, [v]."""
+        """Bone that drives each virtual tip chain, int32 [v]."""
     @property
     def bone_of_vertex(self) -> _Indices:
-        """For each vertex the bone that drives it, -1 where none does, [k]."""
+        """Bone that drives each vertex, int32 [k]; -1: none."""
     @property
     def copies(self) -> bytes | None:
-        """Whose flesh is whose where parts of the body share the place of a cell, for the construction from arrays;
-        None where nobody knows. It belongs to the place, the scale and the cells of this lattice."""
+        """Record of whose flesh is whose where parts of the body share the place of a cell, for the construction from arrays. It belongs to
+        the place, the scale and the cells of this lattice. None: not known.
+        """
     @property
     def notes(self) -> list[str]:
-        """What the construction has to say, one sentence each."""
+        """Remarks of the construction, one sentence each."""
     def check(self, surface: Surface, skeleton: Skeleton) -> list[str]:
-        """Violations of the four conditions [capell2002, §3.1], named; empty when they hold."""
+        """Returns the violations of the four conditions [capell2002, §3.1], named; empty if they hold."""
     def embed(self, points: ArrayLike) -> tuple[_Indices, _Floats]:
-        """Points[p,3] as weighted means of lattice vertices -> (indices[p,8], weights[p,8]), -1 and 0 where a cell
-        has fewer than eight corners: the first containing cell in index order; outside, the nearest cell,
-        extrapolated."""
+        """Returns `points[p,3]` as weighted means of lattice vertices: (indices int32 [p,8], weights float64 [p,8]).
+
+        Entries are -1 and 0 where a cell has fewer than eight corners. A point belongs to the first containing cell in index order;
+        outside, it is extrapolated from the nearest cell.
+        """
     def embedding_matrix(self, points: Surface | ArrayLike) -> _Sparse:
-        """The embedding of a surface's vertices (as `embed_surface`) or of points[p,3] (as `embed`) as a sparse matrix [p,k] ->
-        (data, indices, indptr) for scipy.sparse.csr_array: times what the lattice's k vertices have, it is what the points have."""
+        """Returns the embedding of a surface's vertices (as `embed_surface`) or of `points[p,3]` (as `embed`) as a sparse matrix [p,k]: (data,
+        indices, indptr) for scipy.sparse.csr_array. Its product with values at the lattice's k vertices gives the values at the points.
+        """
     def embed_surface(self, surface: Surface) -> tuple[_Indices, _Floats]:
-        """Like `embed` for a surface's vertices -> (indices[n,8], weights[n,8]); where virtual copies of a cell overlap, each vertex goes with the
-        copy that holds its own flesh."""
+        """Returns the embedding of a surface's vertices, (indices int32 [n,8], weights float64 [n,8]), as `embed` does. Where virtual copies
+        of a cell overlap, each vertex goes with the copy that holds its own flesh.
+        """
     def __copy__(self) -> Lattice: ...
     def __deepcopy__(self, _memo: object) -> Lattice: ...
 
 @final
 class Material:
-    """Isotropic flesh: young (Pa), poisson (-), density (kg/m³). Raises InputError for impossible ones."""
+    """Isotropic flesh.
+
+    Material(young=20000.0, poisson=0.4, density=1000.0): Young's modulus (Pa), Poisson's ratio, density (kg/m³). Raises InputError for
+    impossible values.
+    """
 
     def __new__(cls, young: float = 20e3, poisson: float = 0.4, density: float = 1000.0) -> Material: ...
     @property
@@ -383,11 +420,16 @@ class Material:
 class Shell:
     """A triangle mesh with an elastic energy: discrete shells [grinspun2003; hildebrandt2012, §5].
 
-    vertices[n,3], triangles[t,3]: at rest where its vertices are; any mesh, with borders, fins, loose parts. stretching, area,
-    bending: how strongly lengths of edges, areas of triangles and angles between them resist; density: mass per area, kg/m². Each
-    is a number or a map on the vertices, [n]. Positions are metres. unit: length in metres that counts as one where the weights are
-    meant; None takes a tenth of the diameter of the mesh, so that a body and its enlarged copy move alike; 1 gives the printed energy
-    of the coordinates as they are. Raises InputError naming the first vertex or triangle that makes no shell.
+    Shell(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0, unit=None):
+
+    - `vertices[n,3]`, `triangles[t,3]`: the mesh at rest, metres. Any mesh will do, with borders, fins or loose parts.
+    - `stretching`, `area`, `bending`: resistance of lengths of edges, areas of triangles and angles between triangles. Each is a number or
+      a map on the vertices, [n].
+    - `density`: mass per area, kg/m², a number or a map [n].
+    - `unit`: length in metres that counts as one for the weights. None takes a tenth of the diameter of the mesh, so that a body and its
+      enlarged copy move alike; 1 gives the printed energy of the coordinates as they are.
+
+    Raises InputError naming the first vertex or triangle that makes no shell.
     """
 
     def __new__(
@@ -402,38 +444,40 @@ class Shell:
     ) -> Shell: ...
     @property
     def vertices(self) -> _Floats:
-        """Vertices at rest, [n,3]."""
+        """Vertices at rest, float64 [n,3], metres."""
     @property
     def triangles(self) -> _Indices:
-        """Triangles as given, [t,3]."""
+        """Triangles as given, int32 [t,3]."""
     @property
     def mass(self) -> _Floats:
-        """Mass of each vertex, [n], above zero: density times a third of the area of each triangle around it."""
+        """Mass of each vertex, kg, float64 [n], above zero: density times a third of the area of each triangle around it."""
     @property
     def unit(self) -> float:
-        """Length that counts as one in the energy, m: as given, or a tenth of the diameter of the mesh."""
+        """Length that counts as one in the energy, metres: as given, or a tenth of the diameter of the mesh."""
     def energy(self, x: ArrayLike) -> float:
-        """Elastic energy where the vertices are at x[n,3]."""
+        """Returns the elastic energy with the vertices at `x[n,3]`."""
     def gradient(self, x: ArrayLike) -> _Floats:
-        """Derivative of `energy` with respect to x, [n,3]."""
+        """Returns the derivative of `energy` with respect to `x`, float64 [n,3]."""
     def hessian(self, x: ArrayLike) -> _Sparse:
-        """Hessian of `energy`, 3·n square, xyz interleaved; of one structure wherever x is."""
+        """Returns the Hessian of `energy`, 3·n square, xyz interleaved: (data, indices, indptr). Its structure is the same for every `x`."""
     def relax(
         self, x: ArrayLike, weight: float, fixed: ArrayLike | None = None, progress: _Progress | None = None
     ) -> _Floats:
-        """Where the energy plus weight · Σ mass |y − x|² is lowest near x[n,3] -> y[n,3]: a sculpt with less strain in it
-        [hildebrandt2012, §6]. The larger the weight, the less it moves; vertices that are fixed[n] (True or False) stay.
-        Raises InputError, Cancelled."""
+        """Returns the positions `y[n,3]` near `x[n,3]` at which the energy plus weight · Σ mass |y − x|² is lowest: a sculpt with less strain
+        in it [hildebrandt2012, §6]. The larger `weight`, the less the vertices move; those marked in `fixed[n]` (True or False) stay.
+        Raises InputError, Cancelled.
+        """
     def report(self) -> list[str]:
-        """What was found in the mesh, a sentence each: slivers, edges of more than two triangles, loose parts."""
+        """Returns the findings about the mesh, one sentence each: slivers, edges of more than two triangles, loose parts."""
     def __copy__(self) -> Shell: ...
     def __deepcopy__(self, _memo: object) -> Shell: ...
 
 @final
 class MRep:
-    """A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of all that lies inside [oguz2005; pizer2003].
+    """A medial model: atoms with spokes to the skin, which imply a boundary and coordinates of everything inside [oguz2005; pizer2003].
 
-    Made by `slab`, `tube`, `join`. What follows is of a single figure; of several take one of `figures`.
+    Models are made by `MRep.slab`, `MRep.tube`, `MRep.join`. Most properties and methods are of a single figure; for several take one of
+    `figures`.
     """
 
     @staticmethod
@@ -445,10 +489,16 @@ class MRep:
         ends: ArrayLike | None = None,
         lengths: ArrayLike | None = None,
     ) -> MRep:
-        """A sheet of atoms with a spoke up and one down each. hubs[m,n,3], metres; radii[m,n]; frames[m,n,3,3], rotations with
-        columns b, b⊥, n; angles[m,n], between b and the spokes, radians, above 0 and at most π/2; ends[m,n], lengths of the end spokes
-        along b over the radius, which count on the border; lengths[m,n,2], of the spokes up and down over the radius. Raises
-        MRepError naming the first atom that is none."""
+        """Builds a slab: a sheet of atoms with a spoke up and one down each.
+
+        - `hubs[m,n,3]`: metres. `radii[m,n]`: metres.
+        - `frames[m,n,3,3]`: rotations with columns b, b⊥, n.
+        - `angles[m,n]`: object angles between b and the spokes, radians, above 0 and at most π/2.
+        - `ends[m,n]`: lengths of the end spokes along b over the radius, which count on the border.
+        - `lengths[m,n,2]`: lengths of the spokes up and down over the radius.
+
+        Raises MRepError naming the first atom that is not valid.
+        """
     @staticmethod
     def tube(
         hubs: ArrayLike,
@@ -460,16 +510,25 @@ class MRep:
         knots: ArrayLike | None = None,
         joints: Iterable[float] = (),
     ) -> MRep:
-        """A row of atoms with k spokes around each, closed at both ends. hubs[n,3], metres; radii[n]; frames[n,3,3], rotations with
-        columns b (along the tube), b⊥, n (the first spoke's side); angles[n], between b and the spokes, radians, above 0 and below
-        π; lengths[n,k], of the spokes over the radius, from n towards b⊥ (None: eight alike); ends: of both end spokes over the
-        radius; knots[n]: where the atoms are in u, from 0 to 1 (None: by the distances between hubs); joints: where bones meet in u.
-        Raises MRepError naming the first atom that is none."""
+        """Builds a tube: a row of atoms with k spokes around each, closed at both ends.
+
+        - `hubs[n,3]`: metres. `radii[n]`: metres.
+        - `frames[n,3,3]`: rotations with columns b (along the tube), b⊥, n (the first spoke's side).
+        - `angles[n]`: object angles between b and the spokes, radians, above 0 and below π.
+        - `lengths[n,k]`: lengths of the spokes over the radius, from n towards b⊥. None: eight alike.
+        - `ends`: lengths of both end spokes over the radius.
+        - `knots[n]`: places of the atoms in u, from 0 to 1. None: by the distances between hubs.
+        - `joints`: places in u where bones meet.
+
+        Raises MRepError naming the first atom that is not valid.
+        """
     @staticmethod
     def template(name: Literal["limb", "tail", "torso", "head"]) -> MRep:
-        """A first figure by its name, one metre long around the origin: "limb" and "tail" are tubes along z from below; "torso" is a
-        slab, its columns up z, its rows along x, its sheet facing the front (-y); "head" one with rows along y, between left and right.
-        A fit moves and scales it onto its body. Raises MRepError for another name."""
+        """Builds a first figure by its name, one metre long around the origin. A fit moves and scales it onto its body.
+
+        "limb" and "tail" are tubes along z from below. "torso" is a slab, its columns up z, its rows along x, its sheet facing the front
+        (-y). "head" is one with rows along y, between left and right. Raises MRepError for another name.
+        """
     @staticmethod
     def from_skeleton(
         surface: Surface,
@@ -480,72 +539,87 @@ class MRep:
         spokes: int = 8,
         template: Literal["limb", "tail", "torso", "head"] = "limb",
     ) -> MRep:
-        """A tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a
-        leg, a tail. skin_weights[n,b] of the surface's vertices. n of the first atom looks to where the chain bends, of a straight
-        one up (z), or to the front (-y) where it stands upright. atoms_per_bone at most: bones that are short for their thickness get fewer. Hubs round
-        corners that are too sharp for the thickness; a last bone that ends long before its skin goes on to where that ends. A start:
-        fit it with all its hubs `held` and `weights` from `chain_weights`. template: "limb", "tail", or "torso", "head": slabs of 5
-        rows and 7 columns in the skin that follows any bones, their hubs not on these. Raises MRepError naming the bones."""
+        """Builds a tube along a chain of bones, named in any order, with hubs on them and spokes to the skin that follows them: an arm, a leg,
+        a tail.
+
+        It is a start: fit it with all its hubs `held` and `weights` from `chain_weights`. n of the first atom points to where the chain
+        bends, of a straight one up (z), or to the front (-y) where it stands upright. Hubs round corners that are too sharp for the
+        thickness. A last bone that ends long before its skin is continued to where that ends.
+
+        - `skin_weights[n,b]`: weights of the surface's vertices.
+        - `atoms_per_bone`: largest number; bones that are short for their thickness get fewer.
+        - `template`: "limb" or "tail"; or "torso" or "head", slabs of 5 rows and 7 columns in the skin that follows any bones, their hubs
+          not on these.
+
+        Raises MRepError naming the bones.
+        """
     @staticmethod
     def chain_weights(skeleton: Skeleton, skin_weights: ArrayLike, bones: Iterable[str]) -> _Floats:
-        """How much each vertex counts in a fit to the skin of a chain of bones, [n], from 0 where they have half of the say or less
-        (that is the trunk's skin) to 1: `weights` of `fit`. skin_weights[n,b]."""
+        """Returns how much each vertex counts in a fit to the skin of a chain of bones, float64 [n], for `weights` of `fit`. It is 0 where the
+        bones have half of the weight or less (the trunk's skin) and rises to 1. `skin_weights[n,b]`: weights of the vertices.
+        """
     @staticmethod
     def slab_around(target: Surface | Volume, rows: int = 3, cols: int = 7) -> MRep:
-        """A slab around the body in a surface or a volume, as a template: that of the ellipsoid with its moments; columns along its
-        longest axis. A body that is bent like a sheet gets the slab of the flat one, bent. Raises MRepError where there is no body."""
+        """Builds a slab around the body in a Surface or a Volume, as a template: that of the ellipsoid with its moments; columns along its
+        longest axis. A body that is bent like a sheet gets the slab of the flat one, bent. Raises MRepError where there is no body.
+        """
     @staticmethod
     def tube_around(surface: Surface, atoms: int = 9, spokes: int = 8) -> MRep:
-        """A tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises
-        MRepError where there is no such body."""
+        """Builds a tube around a body without bones, as a template: along the middles of rings of equal distance from its ends. Raises
+        MRepError where there is no such body.
+        """
     @staticmethod
     def suggest_bones(surface: Surface) -> Skeleton:
-        """Bones for a mesh that has none: along the middles of rings of equal distance, limbs hanging from the trunk [biasotti2008].
-        Raises MRepError."""
+        """Suggests bones for a mesh without any and returns a Skeleton: along the middles of rings of equal distance, limbs hanging from the
+        trunk [biasotti2008]. Raises MRepError.
+        """
     @staticmethod
     def join(mreps: Iterable[MRep], names: Iterable[str] | None = None) -> MRep:
-        """Several models as one, each under a name of its own (None: those they have, or numbers)."""
+        """Joins several models to one, each under a name of its own. None: their own names, or numbers."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes a file: .mrep.toml, or of a single slab .srep.json (an s-rep as SlicerSALT has them) [liu2021]. It is whole or as it
-        was before. Raises StorageError, MRepFileError."""
+        """Writes a file: .mrep.toml, or of a single slab .srep.json (an s-rep as SlicerSALT has them) [liu2021]. It is whole or as it was
+        before. Raises StorageError, MRepFileError.
+        """
     @staticmethod
     def load(path: str | PathLike[str], scale: float = 1.0) -> MRep:
-        """Reads a file, .mrep.toml or .srep.json; scale: metres per unit of it (s-reps are in millimetres as a rule: 0.001). Raises
-        MRepFileError naming line or place, StorageError."""
+        """Reads a file, .mrep.toml or .srep.json. `scale`: metres per unit of it; s-reps are mostly in millimetres: 0.001. Raises
+        MRepFileError naming line or place, StorageError.
+        """
     @property
     def kind(self) -> str:
-        """Either "slab" or "tube"."""
+        """Kind of figure: "slab" or "tube"."""
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of a slab; atoms and spokes of a tube."""
     @property
     def hubs(self) -> _Floats:
-        """Hubs, [m,n,3] of a slab, [n,3] of a tube, metres."""
+        """Hubs, float64 [m,n,3] of a slab, [n,3] of a tube, metres."""
     @property
     def radii(self) -> _Floats:
-        """Lengths of the spokes before the relative ones, [m,n] or [n], metres. The boundary takes the product of radius and relative
-        length alone, and so does what is said in shares of the radius."""
+        """Lengths of the spokes before the relative ones, float64 [m,n] or [n], metres. The boundary depends on the product of radius and
+        relative length alone, and so do numbers in shares of the radius.
+        """
     @property
     def frames(self) -> _Floats:
-        """Frames, [m,n,3,3] or [n,3,3]: rotations with columns b, b⊥, n."""
+        """Frames, float64 [m,n,3,3] or [n,3,3]: rotations with columns b, b⊥, n."""
     @property
     def angles(self) -> _Floats:
-        """Object angles, [m,n] or [n], radians."""
+        """Object angles, float64 [m,n] or [n], radians."""
     @property
     def ends(self) -> _Floats:
-        """Lengths of the end spokes over the radius, [m,n] (they count on the border), or [2] at a tube's ends."""
+        """Lengths of the end spokes over the radius, float64: [m,n] (they count on the border), or [2] at a tube's ends."""
     @property
     def lengths(self) -> _Floats:
-        """Lengths of the spokes over the radius, [m,n,2] up and down, or [n,k] around."""
+        """Lengths of the spokes over the radius, float64: [m,n,2] up and down, or [n,k] around."""
     @property
     def knots(self) -> _Floats:
-        """Where a tube's atoms are in u, [n]; empty for a slab."""
+        """Places of a tube's atoms in u, float64 [n]; empty for a slab."""
     @property
     def joints(self) -> _Floats:
-        """Where the joints of the bones are in u that a tube was made along, [j]."""
+        """Places in u of the joints of the bones that a tube was made along, float64 [j]."""
     @property
     def figures(self) -> list[MRep]:
-        """The figures, a model each; of one figure itself alone."""
+        """Figures, a model each; for one figure the model itself alone."""
     @property
     def names(self) -> list[str]:
         """Names of the figures."""
@@ -553,45 +627,58 @@ class MRep:
     def size(self) -> float:
         """Diagonal of the box around hubs and spokes, metres."""
     def boundary(self, level: int = 2, blend: float = 0.5, progress: _Progress | None = None) -> Surface:
-        """The boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts. Of several figures one
-        around all of them, with edges of about the thinnest one's radius over 2^level; where they overlap it is blended over `blend`
-        times the thinner one's radius. Raises MRepError, Cancelled."""
-    def boundary_coordinates(self, level: int = 2) -> _Floats:
-        """Coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, [p,4]."""
-    def tolerance(self, level: int = 2, ratio: float = 0.1) -> _Floats:
-        """Uncertainty of the boundary at the vertices of `boundary(level)`, [p], metres: `ratio` of the mean length of the spokes
-        there [oguz2005, slide 8], however that is shared between radii and lengths."""
-    def coordinates(self, points: ArrayLike) -> _Floats:
-        """Figural coordinates (u, v, φ, τ) of points[p,3] -> [p,4]; NaN where a point has none: farther out than its spoke is long
-        once more, or where spokes cross. Raises InputError where a point is no finite number.
+        """Returns the boundary that the spokes imply, as a closed surface: each interval between atoms in 2^level parts.
 
-        Slab: u over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border.
-        Tube: u from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ the angle from the first spoke, radians. τ is 0
-        at the hub and 1 on the boundary."""
+        Of several figures it is one boundary around all of them, with edges of about the thinnest one's radius over 2^level. Where they
+        overlap it is blended over `blend` times the thinner one's radius. Raises MRepError, Cancelled.
+        """
+    def boundary_coordinates(self, level: int = 2) -> _Floats:
+        """Returns the coordinates (u, v, φ, 1) of the vertices of `boundary(level)`, float64 [p,4]."""
+    def tolerance(self, level: int = 2, ratio: float = 0.1) -> _Floats:
+        """Returns the uncertainty of the boundary at the vertices of `boundary(level)`, float64 [p], metres: `ratio` of the mean length of the
+        spokes there [oguz2005, slide 8], however that is shared between radii and lengths.
+        """
+    def coordinates(self, points: ArrayLike) -> _Floats:
+        """Returns the figural coordinates (u, v, φ, τ) of `points[p,3]`, float64 [p,4].
+
+        Slab: u runs over the rows and v over the columns, from 0 to 1; φ is 1 on the upper side, −1 on the lower, between on the border.
+        Tube: u runs from 0 to 1, from −1 in the first cap and to 2 in the last; v is 0; φ is the angle from the first spoke, radians. τ is
+        0 at the hub and 1 on the boundary. Coordinates are NaN farther out than twice the length of a point's spoke, and where spokes
+        cross. Raises InputError where a point is not finite.
+        """
     def points(self, coordinates: ArrayLike) -> _Floats:
-        """Points of figural coordinates[p,4] -> [p,3]; NaN of a row of four NaN, as `coordinates` gives it. Raises MRepError naming the
-        first row that is none of this model, or NaN in part."""
+        """Returns the points of figural `coordinates[p,4]`, float64 [p,3]. A row of four NaN, as `coordinates` returns it, gives NaN. Raises
+        MRepError naming the first row that is not of this model, or NaN in part.
+        """
     def legality(self) -> float:
-        """How far the body is from a fold, at most 1; at zero or below it folds [damon2003]."""
+        """Returns how far the body is from a fold, at most 1; at zero or below it folds [damon2003]."""
     def check(self) -> list[str]:
-        """What is wrong with each figure, a sentence each; empty if they are sound."""
+        """Returns the faults of each figure, one sentence each; empty if they are sound."""
     def transformed(
         self, scale: float = 1.0, rotation: ArrayLike | None = None, translation: ArrayLike | None = None
     ) -> MRep:
-        """The same model after a similarity: x → scale · rotation · x + translation."""
+        """Returns the same model after a similarity: x → scale · rotation · x + translation."""
     def correspond(self, other: MRep, points: ArrayLike, mirrored: bool = False) -> _Floats:
-        """Points of another figure at points[p,3] of this one -> [p,3]: along, around (see roll_to) and in depth alike, joints on
-        joints; NaN where a point has no coordinates. mirrored: one of both limbs is a left one and the other a right one, φ runs the
-        other way, so that what is outside or above stays there. Raises MRepError where figures do not correspond."""
+        """Returns the points of another figure that correspond to `points[p,3]` of this one, float64 [p,3]: along, around (see `roll_to`) and
+        in depth alike, joints on joints. Points without coordinates give NaN.
+
+        `mirrored`: True if one of both limbs is a left one and the other a right one. φ then runs the other way, so that outside and above
+        stay there. Raises MRepError where figures do not correspond.
+        """
     def roll_to(self, other: MRep, mirrored: bool = False) -> float:
-        """By how much φ of a place is larger on another figure, radians: where one tube is straight and the other bent, they begin
-        around at what lies alike once the limb is lifted or lowered. 0 of two of a sort. mirrored: what both φ come to together; the
-        first is seen in the mirror x = 0. Raises MRepError as correspond does."""
+        """Returns by how much φ of a place is larger on another figure, radians.
+
+        If one tube is straight and the other bent, φ begins on both at places that lie alike once the limb is lifted or lowered. The result
+        is 0 for two figures of a sort. `mirrored`: the sum of both φ; the first figure is seen in the mirror x = 0. Raises MRepError as
+        `correspond` does.
+        """
     def lattice(self, skeleton: Skeleton | None = None, layers: int = 2, covers: Surface | None = None) -> Lattice:
-        """A lattice of cells in the figure, in `layers` from the hubs outward: prisms and hexahedra along a tube, tetrahedra and
-        prisms in its caps; hexahedra on both sides of a slab, prisms and hexahedra around its border. Bones of a skeleton whose heads
-        and tails are hubs lie on its edges. Corners move outward along their spokes until all of `covers` lies inside (None: the
-        boundary). Raises MRepError."""
+        """Builds a lattice of cells in the figure, in `layers` from the hubs outward.
+
+        A tube gets prisms and hexahedra, and tetrahedra and prisms in its caps. A slab gets hexahedra on both sides, and prisms and
+        hexahedra around its border. Bones of `skeleton` whose heads and tails are hubs lie on its edges. Corners move outward along their
+        spokes until all of `covers` lies inside (None: the boundary). Raises MRepError.
+        """
     def enclose(
         self,
         surface: Surface,
@@ -600,9 +687,10 @@ class MRep:
         cells_across: float = 12.0,
         progress: _Progress | None = None,
     ) -> Lattice:
-        """A lattice around a whole character: prisms along the limbs of this model, joined in faces to tetrahedra around the rest,
-        with every used bone on edges. Arguments as in `Lattice.enclose`; `notes` of the lattice tell which limbs were left to
-        tetrahedra, and why. Raises Cancelled, InputError, MotionError."""
+        """Builds a lattice around a whole character: prisms along the limbs of this model, joined in faces to tetrahedra around the rest, with
+        every used bone on edges. Arguments are as in `Lattice.enclose`. `notes` of the lattice tell which limbs were left to tetrahedra,
+        and why. Raises Cancelled, InputError, MotionError.
+        """
     def fit(
         self,
         target: Surface | Volume,
@@ -613,14 +701,21 @@ class MRep:
         family: MRepFamily | None = None,
         progress: _Progress | None = None,
     ) -> MRepFit:
-        """The most probable model for a surface or a volume, this one being the template [oguz2005, slides 9 to 14].
+        """Returns the fit of the most probable model to a Surface or a Volume, this one being the template [oguz2005, slides 9 to 14].
 
         Several figures are fitted to a surface as one model: all as one, each as one, then atoms and boundaries, with ties where they meet
-        in the template. stages: some of "similarity", "sections" (of a tube, from joint to joint), "atoms", "boundary". prior: factor on
-        what is expected beside what is seen. held: indices of atoms, or a mask of them, whose hubs stay; the whole is not moved then.
-        weights[n]: how much each vertex of a surface counts, from 0 to 1; [k,n] for k figures, None: for the one whose boundary is
-        nearest. family: what is expected instead of the template's neighbourhoods. held and family are of one figure. Raises MRepError,
-        Cancelled."""
+        in the template.
+
+        - `stages`: some of "similarity", "sections" (of a tube, from joint to joint), "atoms", "boundary". They run in this order however
+          they are named.
+        - `prior`: factor on the expectation in relation to the observation.
+        - `held`: indices of atoms, or a mask of them, whose hubs stay; the whole is not moved then. Only for one figure.
+        - `weights[n]`: how much each vertex of a surface counts, from 0 to 1; [k,n] for k figures. None: for the one whose boundary is
+          nearest.
+        - `family`: an MRepFamily, the expectation in place of the template's neighbourhoods. Only for one figure.
+
+        Raises MRepError, Cancelled.
+        """
 
 @final
 class MRepFit:
@@ -628,83 +723,95 @@ class MRepFit:
 
     @property
     def mrep(self) -> MRep:
-        """The model."""
+        """Fitted model."""
     @property
     def figures(self) -> list[MRepFit]:
-        """The fits of the figures, each by itself; of one figure itself alone. What is told of stages and of coordinates is told of one."""
+        """Fits of the figures, each by itself; for one figure the fit alone. Stages and coordinates are properties of a single one."""
     @property
     def surface(self) -> Surface:
-        """Its boundary, moved onto the target by the last stage; of several figures all boundaries, as pieces."""
+        """Boundary of the model, moved onto the target by the last stage; of several figures all boundaries, as pieces."""
     @property
     def surface_coordinates(self) -> _Floats:
-        """Coordinates (u, v, φ, 1) of the vertices of `surface`, [p,4]."""
+        """Coordinates (u, v, φ, 1) of the vertices of `surface`, float64 [p,4]."""
     @property
     def posterior(self) -> dict[str, _Floats]:
-        """Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, [s]; it falls. A volume has stages
-        "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms". Of several figures "similarity"
-        is the sum of all, and "object", each figure as one, comes after it."""
+        """Minus the logarithm of the posterior at the beginning of each stage and after each of its steps, {stage: float64 [s]}; it falls.
+
+        A volume has stages "atoms at blur 3" and "atoms at blur 1.5", in voxels (less where the body is thin), before "atoms". Of several
+        figures "similarity" is the sum of all, and "object", each figure as one, comes after it.
+        """
     @property
     def stages(self) -> dict[str, MRepReport]:
-        """How good the fit was at the end of each stage, in their order."""
+        """Reports at the end of each stage, {stage: MRepReport}, in their order."""
     @property
     def report(self) -> MRepReport | None:
-        """How good it is at the end of the last stage; None without stages."""
+        """Report at the end of the last stage; None without stages."""
     @property
     def notes(self) -> list[str]:
-        """What is wrong with the model, a sentence each: a target that is neither slab nor tube as the model is. Empty if it is sound."""
+        """Faults of the model, one sentence each: a target that is neither slab nor tube as the model is. Empty if it is sound."""
     @property
     def levels(self) -> tuple[float, float] | None:
-        """Values inside and outside of the boundary, of a volume; None of a surface."""
+        """Values inside and outside of the boundary, for a volume; None for a surface."""
 
 @final
 class MRepReport:
-    """How good a fit is; `str()` of it is a sentence."""
+    """Measures of how good a fit is; `str()` of it is a sentence."""
 
     @property
     def mean(self) -> float:
-        """Mean distance from the surface to the boundary, weighted by area, metres; of a volume from the boundary to the step."""
+        """Mean distance from the surface to the boundary, weighted by area, metres; for a volume, from the boundary to the step."""
     @property
     def percentile_99(self) -> float:
-        """99 % of the area are nearer than this, metres."""
+        """Distance within which 99 % of the area lie, metres."""
     @property
     def largest(self) -> float:
         """Largest distance, metres."""
     @property
     def dice(self) -> float:
-        """Twice the volume that both share over the sum of both: 1 where they are the same. Of a volume: with the voxels beyond the
-        middle of both levels. NaN where vertices had different weights: a limb is not the whole body."""
+        """Dice coefficient: twice the volume that both share over the sum of both; 1 where they are the same. For a volume it is with the
+        voxels beyond the middle of both levels. NaN where vertices had different weights, as a limb is not the whole body.
+        """
 
 @final
 class MRepFamily:
-    """What models of one kind have in common: their mean, the modes in which they differ, and how typical another is [fletcher2004].
+    """Statistics of models of one kind: their mean, the modes in which they differ, and how typical another model is [fletcher2004].
 
-    mreps: two at least, of as many atoms and spokes, usually fitted from one template; where they lie, how they are turned and how
-    big they are does not matter. Raises MRepError naming the first of another kind.
+    MRepFamily(mreps): two models at least, with equal numbers of atoms and spokes, usually fitted from one template. Their places,
+    rotations and sizes do not matter. Raises MRepError naming the first of another kind.
     """
 
     def __new__(cls, mreps: Iterable[MRep]) -> MRepFamily: ...
     @property
     def mean(self) -> MRep:
-        """The mean model, as big as the first and where that is."""
+        """Mean model, of the size and at the place of the first one."""
     @property
     def deviations(self) -> _Floats:
-        """Standard deviation of each mode, [k], the largest first."""
+        """Standard deviation of each mode, float64 [k], the largest first."""
     @property
     def modes(self) -> _Floats:
-        """Modes of unit length, [k,u]: for each atom displacement of the hub over r in its axes (3), log r, turn in its axes (3,
-        radians), object angle, log of the end factor where the boundary closes, logs of the relative lengths."""
+        """Modes of unit length, float64 [k,u].
+
+        For each atom they hold: displacement of the hub over r in its axes (3), log r, turn in its axes (3, radians), object angle, log of
+        the end factor where the boundary closes, and logs of the relative lengths.
+        """
     def sample(self, scores: Iterable[float]) -> MRep:
-        """The model at so many deviations along the first modes, scores[≤k]."""
+        """Returns the model at `scores[≤k]`, numbers of deviations along the first modes."""
     def typicality(self, mrep: MRep) -> tuple[_Floats, float]:
-        """How far a model is from the mean along each mode, in deviations -> [k], and in all that they do not explain, as the root of
-        the mean square: 2 or more of either is not typical. Raises MRepError."""
+        """Returns how far a model is from the mean: along each mode, in deviations, float64 [k], and in everything that they do not explain,
+        as the root of the mean square. 2 or more of either is not typical. Raises MRepError.
+        """
 
 @final
 class Volume:
     """A picture in three dimensions: grey values or labels on a grid of voxels.
 
-    values[i,j,k]: numbers of any type; spacing: metres between the centres of voxels along each axis; origin: the centre of the first
-    one. Raises MRepError naming the first voxel that is no number.
+    Volume(values, spacing=(1.0, 1.0, 1.0), origin=(0.0, 0.0, 0.0)):
+
+    - `values[i,j,k]`: numbers of any type.
+    - `spacing[3]`: distances between the centres of voxels along each axis, metres.
+    - `origin[3]`: centre of the first voxel, metres.
+
+    Raises MRepError naming the first voxel that is not a number.
     """
 
     def __new__(
@@ -712,22 +819,29 @@ class Volume:
     ) -> Volume: ...
     @property
     def values(self) -> NDArray[np.float32]:
-        """Values, [i,j,k]."""
+        """Values, float32 [i,j,k]."""
     @property
     def spacing(self) -> _Floats:
-        """Between the centres of voxels, [3], metres."""
+        """Distances between the centres of voxels along each axis, float64 [3], metres."""
     @property
     def origin(self) -> _Floats:
-        """Centre of the first voxel, [3], metres."""
+        """Centre of the first voxel, float64 [3], metres."""
 
 @final
 class WigglySpline:
     """Splines through values that need the least acting force [kass2008; hildebrandt2012, §4.2].
 
-    times[m+1], values[m+1] or [m+1,d]: the minimiser of ∫ r² with r = ω'' + 2·damping·ω' + stiffness·ω + gravity; numbers or [d]
-    each, stiffness may be negative. start_velocity, end_velocity: slopes at the ends, None for the natural end (r = 0). cyclic: the last
-    value is the first again. knot_velocities: {index: slope}, {index: (before, behind)} for a cut, None in
-    place of one that is free; {index: None} prescribes nothing. Raises InputError naming the knot.
+    The spline minimises ∫ r² with r = ω'' + 2·damping·ω' + stiffness·ω + gravity. WigglySpline(times, values, stiffness, damping,
+    gravity=0.0, ...):
+
+    - `times[m+1]`, `values[m+1]` or `values[m+1,d]`: the knots.
+    - `stiffness`, `damping`, `gravity`: numbers or [d] each; `stiffness` may be negative.
+    - `start_velocity`, `end_velocity`: slopes at the ends. None: the natural end (r = 0).
+    - `cyclic`: True if the last value is the first again.
+    - `knot_velocities`: {index: slope}, or {index: (before, behind)} for a cut, None in place of one that is free. {index: None} prescribes
+      nothing.
+
+    Raises InputError naming the knot.
     """
 
     def __new__(
@@ -747,25 +861,32 @@ class WigglySpline:
         held; cyclic ones repeat. At a cut the side behind counts."""
     @property
     def slopes(self) -> _Floats:
-        """Slopes at the knots -> [m] or [m,d]; behind them where they are cut."""
+        """Slopes at the knots, float64 [m+1] or [m+1,d]; at a cut those behind it."""
     @property
     def cost(self) -> float | _Floats:
-        """∫ r² over the whole spline: a number, or [d] where values are [m+1,d]."""
+        """Cost ∫ r² over the whole spline: a number, or float64 [d] for values [m+1,d]."""
 
 @final
 class Spacetime:
     """A motion through keyframes with the least acting force [hildebrandt2012].
 
-    keyframes[m+1,n,3] in metres of a Shell, a TetMesh or a Body (n: its lattice vertices) at rising times, s. material: that of a
-    TetMesh, Material() where None; the others have their own. stiffness: factor of the elastic energy; damping: (alpha, beta), of mass
-    and stiffness; gravity: an acceleration, m/s²; modes: lowest modes of each keyframe, beyond the rigid ones. start_velocity,
-    end_velocity: None for natural ends (no force acts), or a number, [3] or [n,3]. velocities: {keyframe: velocity}, {keyframe:
-    (before, behind)} for a cut, None in place of one that is free. fixed: vertices that stay, a mask [n] or numbers. cyclic: the last
-    keyframe is the first again. ghosts: further shapes to linearise around and to be drawn to, "auto" or [(time, shape)]. rigid:
-    whether the best rigid motion is taken out first, True or False; "auto": where nothing is fixed. Its rotation is a minimiser about
-    one axis alone, and puts no centrifugal and no Coriolis forces on what deforms. rest: where forces vanish, at the "body"'s own rest
-    (keyframes are strains) or at the "keyframes" (poses). Raises InputError naming keyframe, vertex or time, MotionError where a
-    keyframe is crumpled, Cancelled.
+    Spacetime(body, keyframes, times, ...):
+
+    - `body`: a Shell, a TetMesh or a Body (n: its lattice vertices).
+    - `keyframes[m+1,n,3]`: positions, metres. `times[m+1]`: rising, seconds.
+    - `stiffness`: factor of the elastic energy. `damping`: (alpha, beta), of mass and stiffness. `gravity[3]`: an acceleration, m/s².
+    - `modes`: number of lowest modes of each keyframe, beyond the rigid ones.
+    - `start_velocity`, `end_velocity`: a number, [3] or [n,3]. None: natural ends, at which no force acts.
+    - `velocities`: {keyframe: velocity}, or {keyframe: (before, behind)} for a cut, None in place of one that is free.
+    - `fixed`: vertices that stay, a mask [n] or numbers.
+    - `cyclic`: True if the last keyframe is the first again.
+    - `ghosts`: further shapes to linearise around and to be drawn to, "auto" or [(time, shape)].
+    - `rigid`: True if the best rigid motion is taken out first, else False. "auto": if nothing is fixed. Its rotation is a minimiser about
+      one axis alone, and puts no centrifugal and no Coriolis forces on what deforms.
+    - `rest`: where forces vanish, at the "body"'s own rest (keyframes are strains) or at the "keyframes" (poses).
+    - `material`: that of a TetMesh, Material() by default; a Shell and a Body have their own.
+
+    Raises InputError naming keyframe, vertex or time, MotionError where a keyframe is crumpled, Cancelled.
     """
 
     def __new__(
@@ -791,43 +912,50 @@ class Spacetime:
     def __call__(self, t: ArrayLike) -> _Places:
         """The motion at times t -> [t,n,3]. Beyond the ends the end keyframes are held; cycles repeat."""
     def plain(self, t: ArrayLike) -> _Places:
-        """Cubic splines through the same keyframes with the same prescribed velocities -> [t,n,3]."""
+        """Returns cubic splines through the same keyframes with the same prescribed velocities at times `t`, float32 [t,n,3]."""
     def curves(self, t: ArrayLike, count: int) -> tuple[_Floats, _Floats]:
-        """Coordinates along the leading directions in which the keyframes differ: of the motion, and of plain cubic splines,
-        -> [t,k], [t,k], k at most count."""
+        """Returns coordinates along the leading directions in which the keyframes differ, of the motion and of plain cubic splines: float64
+        [t,k] each. k is at most `count`, and smaller if there are fewer directions.
+        """
     @property
     def dimension(self) -> int:
         """Number of coordinates of the reduced space."""
     @property
     def times(self) -> _Floats:
-        """Times of the keyframes -> [m], s."""
+        """Times of the keyframes, float64 [m+1], s."""
     @property
     def cost(self) -> float:
-        """The squared acting force per mass, integrated: the mean over the linearisations of what deforms the body, and where rigid
-        motion is taken out the shares of the centre and of the rotation; kg·m²/s³."""
+        """Squared acting force per mass, integrated, kg·m²/s³. It is the mean over the linearisations of what deforms the body; where rigid
+        motion is taken out, the shares of the centre and of the rotation are added.
+        """
     @property
     def reach(self) -> float:
-        """How far it goes from its keyframes' mean, as a multiple of how far plain cubic splines go; 1 where it stays within. Lengths are
-        those of the mass."""
+        """Largest distance of the motion from its keyframes' mean, as a multiple of that of plain cubic splines; 1 where it stays within.
+        Lengths are those of the mass.
+        """
     @property
     def notes(self) -> list[str]:
-        """What is worth knowing, a sentence each."""
+        """Remarks about the motion, one sentence each."""
     def set(self, **changes: Any) -> None:
-        """Changes times, stiffness, damping, gravity, start_velocity, end_velocity or velocities; what is not named stays. Costs no
-        new preprocess; nothing is changed on an error."""
+        """Changes times, stiffness, damping, gravity, start_velocity, end_velocity or velocities; settings that are not named stay. The
+        preprocess is not repeated. An error changes nothing.
+        """
     def move(self, k: int, shape: ArrayLike) -> float:
-        """Takes the shape[n,3], or the nearest that the space has, for keyframe k -> how far the farthest vertex is from it."""
+        """Moves keyframe `k` to `shape[n,3]`, or to the nearest shape of the space, and returns the distance of the farthest vertex from it."""
     def insert(self, time: float, shape: ArrayLike, progress: _Progress | None = None) -> int:
-        """Adds a keyframe of shape[n,3] at a time between the first and the last one -> its number; later ones count one more. Keeps
-        the space and adds to it what the shape lacks, with the shape's own modes: far quicker than a new motion, and the same. Raises
-        InputError, MotionError where the shape is crumpled, Cancelled; nothing is changed then."""
+        """Adds a keyframe of `shape[n,3]` at a time between the first and the last one and returns its number; later ones count one more.
+
+        The space is kept, and the part of the shape that it lacks is added, with the shape's own modes. This is far quicker than a new
+        motion, and the result is the same. Raises InputError, MotionError where the shape is crumpled, Cancelled; nothing is changed then.
+        """
     def partial(self, time: float, vertices: ArrayLike, positions: ArrayLike, weight: float | None = None) -> int:
-        """Puts vertices at positions[len,3] at a time: exactly, or drawn there by a weight (in the norm of the mass) -> a number to
-        drop it by. Raises InputError naming a vertex that is asked to be in two places."""
+        """Puts vertices at `positions[len,3]` at a time, exactly, or draws them there by a weight (in the norm of the mass). Returns a number
+        by which to `drop` this partial keyframe. Raises InputError naming a vertex that would be in two places.
+        """
     def soften(self, k: int, weight: float | None) -> None:
-        """Draws towards keyframe k by a weight instead of going through it; None: goes through it again."""
+        """Draws the motion towards keyframe `k` by `weight` instead of through it. None: it goes through it again."""
     def drop(self, id: int) -> None:
-        """Takes a partial keyframe away."""
+        """Removes a partial keyframe."""
     def model(
         self,
         shape: ArrayLike,
@@ -836,8 +964,10 @@ class Spacetime:
         weight: float | None = None,
         progress: _Progress | None = None,
     ) -> _Floats:
-        """The shape of the space with the least energy (rest="keyframes": the least change), begun at shape[n,3], that has vertices at positions[len,3] (as near as the
-        space allows), or drawn there by a weight -> [n,3]: a new keyframe. Raises InputError, Cancelled."""
+        """Returns the shape of the space with the least energy, begun at `shape[n,3]`, that has vertices at `positions[len,3]`: float64 [n,3],
+        a new keyframe. With `rest="keyframes"` it has the least change. The positions are met as nearly as the space allows, or drawn to by
+        a weight. Raises InputError, Cancelled.
+        """
 
 @final
 class Composite:
@@ -846,22 +976,28 @@ class Composite:
     def __call__(self, t: ArrayLike) -> _Places:
         """The motion at times t -> [t,n,3]; where two segments meet the later one shows."""
     def plain(self, t: ArrayLike) -> _Places:
-        """Cubic splines through the same keyframes -> [t,n,3]."""
+        """Returns cubic splines through the same keyframes at times `t`, float32 [t,n,3]."""
     @property
     def times(self) -> _Floats:
-        """When segments begin, and when the last ends -> [s]."""
+        """Times at which segments begin, and the end of the last one, float64 [s+1], s."""
 
 def composite(motions: Iterable[Spacetime]) -> Composite:
-    """Motions of one body one after another, each beginning when the one before ends: other fixed parts and velocities in each.
-    What is changed in a motion later shows. Raises InputError naming the segment that does not follow in time or in shape."""
+    """Joins motions of one body, each beginning when the one before ends, with other fixed parts and velocities in each. Later changes of a
+    motion show in the composite. Raises InputError naming the segment that does not follow in time or in shape.
+    """
 
 @final
 class TetMesh:
     """A tetrahedral body without a skeleton.
 
-    vertices[k,3] in metres; tets[e,4] positively oriented, each with volume, every vertex in one of them.
-    orient=True turns inverted ones round, drop_unused=True leaves out vertices of no element. Raises TetError
-    naming the first tetrahedron or vertex that makes no body.
+    TetMesh(vertices, tets, orient=False, drop_unused=False):
+
+    - `vertices[k,3]`: metres, each in at least one tetrahedron.
+    - `tets[e,4]`: tetrahedra, positively oriented, each with volume.
+    - `orient`: True turns inverted tetrahedra round.
+    - `drop_unused`: True leaves out vertices of no element.
+
+    Raises TetError naming the first tetrahedron or vertex that makes no body.
     """
 
     def __new__(
@@ -869,11 +1005,14 @@ class TetMesh:
     ) -> TetMesh: ...
     @staticmethod
     def from_cubes(vertices: ArrayLike, cubes: ArrayLike) -> TetMesh:
-        """Cubes[c,8] (corners in the order i + 2j + 4k), each split into six tetrahedra so that neighbours agree."""
+        """Builds a mesh from `vertices[k,3]` (m) and `cubes[c,8]` with corners in the order i + 2j + 4k. Each cube is split into six
+        tetrahedra so that neighbours agree.
+        """
     @staticmethod
     def grid(counts: Sequence[int], lengths: Sequence[float]) -> TetMesh:
-        """A bar from the origin: counts (nx, ny, nz) cubes over lengths (x, y, z) metres, six tetrahedra each. Vertex
-        (i, j, k) has the number (i·(ny + 1) + j)·(nz + 1) + k."""
+        """Builds a bar from the origin: `counts` (nx, ny, nz) cubes over `lengths` (x, y, z) metres, six tetrahedra each. Vertex (i, j, k) has
+        the number (i·(ny + 1) + j)·(nz + 1) + k.
+        """
     @staticmethod
     def fill(
         surface: Surface,
@@ -883,17 +1022,19 @@ class TetMesh:
     ) -> TetMesh:
         """Fills a surface with tetrahedra, the boundary on the surface, its volume kept [labelle2007].
 
-        cells_across: cells along the diagonal of the body's box, 2 to 200 (None: 12, or as many as fill nearly all of the
-        surface, up to 40); nodes: in its place a wanted number of nodes. `notes` tells of separate pieces and parts too thin. Raises TetError where nothing is enclosed,
-        Cancelled.
+        - `cells_across`: cells along the diagonal of the body's box, 2 to 200. None: 12, or as many as fill nearly all of the surface, up
+          to 40.
+        - `nodes`: wanted number of nodes, in place of `cells_across`.
+
+        `notes` reports separate pieces and parts that are too thin. Raises TetError where nothing is enclosed, Cancelled.
         """
     @staticmethod
     def read(path: str | PathLike[str], orient: bool = False, drop_unused: bool = False) -> TetMesh:
-        """Reads .node/.ele (TetGen; either, or both by a path without ending), .mesh (Medit, ASCII) or .veg (Vega,
-        tetrahedra or cubes).
+        """Reads .node/.ele (TetGen), .mesh (Medit, ASCII) or .veg (Vega, tetrahedra or cubes). A TetGen mesh is named by either file, or by a
+        path without ending.
 
-        A mesh whose tetrahedra are all inverted follows the other convention and is turned round; orient and
-        drop_unused as for TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
+        A mesh whose tetrahedra are all inverted follows the other convention and is turned round. `orient` and `drop_unused` are as for
+        TetMesh. Raises TetFileError naming the line, StorageError where the disk refuses.
         """
     def write(
         self,
@@ -902,16 +1043,21 @@ class TetMesh:
         material: Material | None = None,
     ) -> None:
         """Writes the mesh in the format of the path's ending (.node or .ele: both files), whole or not at all.
-        elements="cubic" writes the cubes of a mesh made of them (.veg only); material: what a .veg file names."""
+
+        - `elements`: "tet", or "cubic" for the cubes of a mesh made of them (.veg only).
+        - `material`: the material named in a .veg file.
+
+        Raises TetError, StorageError.
+        """
     @property
     def vertices(self) -> _Floats:
-        """Vertices, [k,3], metres."""
+        """Vertices, float64 [k,3], metres."""
     @property
     def tets(self) -> _Indices:
-        """Tetrahedra, [e,4]."""
+        """Tetrahedra, int32 [e,4]."""
     @property
     def cubes(self) -> _Indices:
-        """Cubes that the tetrahedra were split from, six of each in order, [c,8]; empty for other meshes."""
+        """Cubes that the tetrahedra were split from, int32 [c,8], six tetrahedra of each in order; empty for other meshes."""
     @property
     def volume(self) -> float:
         """Volume, m³."""
@@ -923,22 +1069,26 @@ class TetMesh:
         """Number of pieces that share no vertex."""
     @property
     def notes(self) -> list[str]:
-        """What the making of the mesh has to say, one sentence each."""
+        """Remarks of the construction, one sentence each."""
     @property
     def surface_triangles(self) -> _Indices:
-        """Faces of one tetrahedron only, counter-clockwise seen from outside, [t,3]."""
+        """Faces of one tetrahedron only, counter-clockwise seen from outside, int32 [t,3]."""
     def lattice(self) -> Lattice:
-        """The same cells as a lattice without bones, to embed points and surfaces."""
+        """Returns the same cells as a lattice without bones, to embed points and surfaces."""
     def mass(self, material: Material | None = None, kind: Literal["consistent", "lumped"] = "consistent") -> _Sparse:
-        """Mass matrix, kg, 3·k square, xyz interleaved; kind "consistent" or "lumped" (diagonal)."""
+        """Returns the mass matrix, kg, 3·k square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. `kind` is "consistent"
+        or "lumped" (diagonal).
+        """
     def stiffness(self, material: Material | None = None) -> _Sparse:
-        """Linear stiffness matrix, N/m, 3·k square, xyz interleaved."""
+        """Returns the linear stiffness matrix, N/m, 3·k square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array."""
     def energy(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> float:
-        """Elastic energy (J) at displacements q[k,3] from rest."""
+        """Returns the elastic energy (J) at displacements `q[k,3]` (m) from rest. Models are as in `Body.energy`: "linear", "stvk" (St.
+        Venant-Kirchhoff), "neohookean" (stable), "yeoh". Raises InputError for others.
+        """
     def gradient(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> _Floats:
-        """Derivative of `energy` with respect to q, N, [k,3]."""
+        """Returns the derivative of `energy` with respect to `q`, N, float64 [k,3]."""
     def hessian(self, q: ArrayLike, material: Material | None = None, model: _Model = "stvk") -> _Sparse:
-        """Hessian of `energy`, N/m, 3·k square, xyz interleaved."""
+        """Returns the Hessian of `energy`, N/m, 3·k square, xyz interleaved: (data, indices, indptr)."""
     def __copy__(self) -> TetMesh: ...
     def __deepcopy__(self, _memo: object) -> TetMesh: ...
 
@@ -946,14 +1096,24 @@ class TetMesh:
 class Body:
     """Everything precomputed for one character [capell2002, §3.3, §4.3, §4.6]; immutable.
 
-    region_weights[n,b]: which bone's frame a piece of flesh follows, painted on the surface (None: by distance);
-    flesh[n]: painted on surface vertices, 0 the skin as it is to 1 as soft as it gets (None: by the body's anatomy, where there are
-    region_weights; without them flesh is the same everywhere); kind: of character, which parts the anatomy lets be soft; hard[n]: which
-    part of the skin at each vertex is of something hard, 0 to 1, as materials tell it: the anatomy leaves it so much less flesh;
-    softness: a dial, 0 to 1, that overrules young: `with_softness` of the same body unpainted, so that paint on one place leaves all
-    others as they are; stiffness, density, poisson: factors [n] painted on surface vertices; twist_stiffness (N/m⁴), twist_radius
-    (m): [b], by default E/r² of the flesh around each bone, paint included, and half its distance to the skin; rest_includes_gravity: the modelled shape already sags; level: subdivisions for the integrals, 0 to
-    3; basis_levels: only 0 is built. Raises InputError, NotBuilt, Cancelled.
+    Body(surface, skeleton, lattice, material, ...):
+
+    - `region_weights[n,b]`: the bones whose frames each piece of flesh follows, painted on the surface. None: by distance.
+    - `stiffness`, `density`, `poisson`: factors [n] painted on surface vertices.
+    - `twist_stiffness` (N/m⁴), `twist_radius` (m): one per bone, [b]. By default E/r² of the flesh around each bone, paint included, and
+      half its distance to the skin.
+    - `rest_includes_gravity`: True if the modelled shape already sags.
+    - `level`: subdivisions for the integrals, 0 to 3.
+    - `flesh[n]`: painted on surface vertices, from 0, the skin as it is, to 1, as soft as it gets. None: by the body's anatomy if there are
+      `region_weights`; without them flesh is the same everywhere.
+    - `softness`: a dial, 0 to 1, that overrules the material's `young`. It acts as `with_softness` of the same body unpainted, so that
+      paint on one place leaves all others as they are.
+    - `kind`: kind of character, "automatic", "human", "animal", "toon", "insect" or "robot". It decides which parts the anatomy lets be
+      soft.
+    - `hard[n]`: share of the skin at each vertex that is of something hard, 0 to 1, by its materials. The anatomy leaves such skin
+      correspondingly less flesh.
+
+    Raises InputError, Cancelled.
     """
 
     def __new__(
@@ -977,76 +1137,90 @@ class Body:
         hard: ArrayLike | None = None,
     ) -> Body: ...
     def with_softness(self, softness: float) -> Body:
-        """The same body, as soft as a dial between 0 (firm) and 1 (soft) says, whatever its size: in the middle one g
-        sideways moves its softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that, but by
-        less than half of how thick its trunk is.
-        Raises InputError."""
+        """Returns the same body, as soft as a dial says, 0 (firm) to 1 (soft), whatever its size. In the middle one g sideways moves its
+        softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that. The motion stays below half of the
+        thickness of its trunk. Raises InputError.
+        """
     @property
     def flesh(self) -> _Floats:
-        """The map of flesh at the surface's vertices, [n]: 0 the skin as it is, 1 as soft as it gets."""
+        """Map of flesh at the surface's vertices, float64 [n]: 0 is the skin as it is, 1 as soft as it gets."""
     def parts(self) -> dict[str, tuple[_Floats, _Floats]]:
-        """Where parts of the body are, found by shape and rig alone: name -> (patches [k,4], share [n]). A patch is a centre and a
-        radius, metres, two of them where there are two; share is how much each vertex of the surface belongs to the part, 0 to 1.
-        Names: "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; what cannot be told is missing."""
+        """Returns the parts of the body found by shape and rig alone: name -> (patches float64 [k,4], share float64 [n]).
+
+        A patch is a centre and a radius, metres; a paired part has two. `share` is how much each vertex of the surface belongs to the part,
+        0 to 1. Names are "belly", "chest" (breasts), "buttocks", "tail", "cheeks", "jowls", "ears"; parts that cannot be recognised are
+        missing.
+        """
     @property
     def thickness(self) -> _Floats:
-        """Thickness of the flesh at the surface's vertices, [n], metres: the distance at rest to the bones that carry the
-        vertex, past the ends of last bones too, smoothed over the
-        skin. Infinite where no bone does, and everywhere on a body that was made without region_weights."""
+        """Thickness of the flesh at the surface's vertices, float64 [n], metres: the distance at rest to the bones that carry the vertex, past
+        the ends of last bones too, smoothed over the skin. It is infinite where no bone carries the vertex, and everywhere on a body that
+        was made without `region_weights`.
+        """
 
     @property
     def dofs(self) -> int:
-        """Number of degrees of freedom, three numbers each: the lattice vertices."""
+        """Number of lattice vertices, which have three degrees of freedom each."""
     @property
     def bone_vertices(self) -> _Indices:
-        """Lattice vertices held by bones, [j], ascending."""
+        """Lattice vertices held by bones, int32 [j], ascending."""
     @property
     def held_vertices(self) -> _Indices:
-        """Lattice vertices whose motion the pose prescribes, [h]: `bone_vertices`, and those of loose parts that
-        follow their skin weights. All others are free."""
+        """Lattice vertices whose motion the pose prescribes, int32 [h]: `bone_vertices`, and those of loose parts that follow their skin
+        weights. All others are free.
+        """
     @property
     def bone_of_vertex(self) -> _Indices:
-        """The one bone that drives each of `bone_vertices`, [j]."""
+        """Bone that drives each of `bone_vertices`, int32 [j]."""
     @property
     def region_weights(self) -> _Floats:
-        """Which bones each lattice vertex follows, [k,b], rows summing to one."""
+        """Weights of the bones that each lattice vertex follows, float64 [k,b]; rows sum to one."""
     @property
     def volume(self) -> float:
         """Volume of the flesh, m³."""
     @property
     def loose_parts(self) -> list[str]:
-        """Parts with flesh that no bone holds, one sentence each: they follow one bone rigidly, or their skin weights."""
+        """Parts with flesh that no bone holds, one sentence each. They follow one bone rigidly, or their skin weights."""
     def mass(self) -> _Sparse:
-        """Mass matrix, kg, 3·dofs square, xyz interleaved; floor and bone rows included [capell2002, §3.3]."""
+        """Returns the mass matrix, kg, 3·dofs square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
+        are included [capell2002, §3.3].
+        """
     def stiffness(self, twist: bool = False) -> _Sparse:
-        """Stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved; with the twist's Hessian when asked for."""
+        """Returns the stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
+        twist energy.
+        """
     def energy(self, q: ArrayLike, model: _Model = "stvk") -> float:
-        """Elastic energy (J) at displacements q[dofs,3] from rest, without twist and gravity. Models: "linear", "stvk" (St.
-        Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back), "yeoh" (the same, stiffening with stretch). Raises NotBuilt for others."""
+        """Returns the elastic energy (J) at displacements `q[dofs,3]` (m) from rest, without twist and gravity.
+
+        Models are "linear", "stvk" (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back) and "yeoh" (the
+        same, stiffening with stretch). Raises InputError for others.
+        """
     def gradient(self, q: ArrayLike, model: _Model = "stvk") -> _Floats:
-        """Derivative of `energy` with respect to q, N, [dofs,3]."""
+        """Returns the derivative of `energy` with respect to `q`, N, float64 [dofs,3]."""
     def hessian(self, q: ArrayLike, model: _Model = "stvk") -> _Sparse:
-        """Hessian of `energy`, N/m, 3·dofs square, xyz interleaved."""
+        """Returns the Hessian of `energy`, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr)."""
     def softness(self) -> float:
-        """How far one g sideways moves the farthest vertex of the surface at rest, as a part of the body's size:
-        beyond a few hundredths lively clips need stiffer flesh."""
+        """Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
+        hundredths lively clips need stiffer flesh.
+        """
     def stiffened(self, factor: float) -> Body:
-        """The same body of flesh that is stiffer by a factor."""
+        """Returns the same body with flesh that is stiffer by `factor`."""
     @property
     def surface(self) -> Surface:
-        """The body's own surface."""
+        """Surface of the body itself."""
     @property
     def skeleton(self) -> Skeleton:
-        """The skeleton that moves it."""
+        """Skeleton that moves the body."""
     @property
     def lattice(self) -> Lattice:
-        """The lattice around both."""
+        """Lattice around surface and skeleton."""
     @property
     def material(self) -> Material:
-        """The material before paint."""
+        """Material before paint."""
     def embed_surface(self, surface: Surface) -> int:
-        """Makes the body carry another surface (clothes, eyes) -> its id for `positions`. A `max_offset` limits it around a skin
-        blended with the weights of the lattice around it."""
+        """Makes the body carry another surface (clothes, eyes) and returns its id for `positions`. A `max_offset` limits its motion around a
+        skin blended with the weights of the lattice around it.
+        """
     def shown(
         self,
         q: ArrayLike,
@@ -1057,27 +1231,42 @@ class Body:
         to: ArrayLike | None = None,
         onto: _Places | None = None,
     ) -> _Places:
-        """A surface (None: the body's own) at displacements q[dofs,3] -> [n,3]. With a pose[b,4,4] it is as `Simulation`
-        and `simulate` show the default method there: by how much flesh there is, and within max_offset, a part of the body's size.
-        elastic_joints: as of `simulate`; to, onto: as of `Clip.offsets`; reach: former name of max_offset."""
+        """Returns a surface (None: the body's own) at displacements `q[dofs,3]` (m), float32 [n,3], metres.
+
+        With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
+        within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
+        """
     def inverted_cells(self, positions: ArrayLike) -> int:
-        """Number of inverted cells with the lattice vertices at positions[dofs,3]."""
+        """Returns the number of inverted cells with the lattice vertices at `positions[dofs,3]`."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the body to a file: versioned, checksummed, whole or not at all. Raises StorageError."""
     @staticmethod
     def load(path: str | PathLike[str]) -> Body:
-        """Reads a body that `save` wrote. Raises StorageError: no Thew file, another version, damaged, refused."""
+        """Reads a body that `save` wrote. Raises StorageError for a file that is not Thew's, of another version, damaged or refused by the
+        disk.
+        """
     def __copy__(self) -> Body: ...
     def __deepcopy__(self, _memo: object) -> Body: ...
 
 @final
 class Contact:
-    """How flesh touches: itself (self_contact), with thickness (m) kept between skins, Coulomb's friction, and compliance: how far
-    contacts give as a part of what the flesh itself gives there. regions[n]: one number per vertex of the mesh, of which 0
-    touches nothing, or a mask, True where skin may touch (None: all may). response: "complementarity" (contacts push and never pull), or for comparison "creases"
-    [capell2006, §3.4] as printed and "released_creases" without what pulls; these begin at `Simulation.find_crease_seeds` and know
-    neither thickness, friction nor compliance. With the method 'modal' what overlaps is parted on the surface that is shown, frame by
-    frame, without forces: friction and compliance mean nothing then. Raises InputError."""
+    """Settings of the contact of flesh with itself and with others.
+
+    Contact(self_contact=True, thickness=0.0, friction=0.3, regions=None, compliance=0.03, response="complementarity"):
+
+    - `self_contact`: True if a body touches itself.
+    - `thickness`: distance kept between skins, metres.
+    - `friction`: Coulomb's coefficient.
+    - `regions[n]`: one number per vertex of the mesh, of which 0 touches nothing, or a mask, True where skin may touch. None: all may
+      touch.
+    - `compliance`: how far contacts give, as a part of what the flesh itself gives there.
+    - `response`: "complementarity" (contacts push and never pull). For comparison also "creases" [capell2006, §3.4] as printed, and
+      "released_creases" without its pulling forces; both begin at `Simulation.find_crease_seeds` and ignore thickness, friction and
+      compliance.
+
+    With the method "modal" overlaps are parted on the shown surface, frame by frame, without forces; friction and compliance mean nothing
+    then. Raises InputError.
+    """
 
     def __new__(
         cls,
@@ -1090,99 +1279,119 @@ class Contact:
     ) -> Contact: ...
     @property
     def self_contact(self) -> bool:
-        """Whether a body touches itself."""
+        """True if a body touches itself."""
     @property
     def thickness(self) -> float:
-        """What is kept between skins, metres."""
+        """Distance kept between skins, metres."""
     @property
     def friction(self) -> float:
-        """Coulomb's coefficient."""
+        """Coulomb's coefficient of friction."""
     @property
     def compliance(self) -> float:
-        """How far contacts give."""
+        """Give of contacts, as a part of what the flesh itself gives there."""
     @property
     def response(self) -> _Response:
-        """What keeps flesh from passing through itself."""
+        """Method that keeps flesh from passing through itself: "complementarity", "creases" or "released_creases"."""
     def __copy__(self) -> Contact: ...
     def __deepcopy__(self, _memo: object) -> Contact: ...
 
 @final
 class Collider:
-    """Something that flesh collides with: a mesh, still, carried by motion[f,4,4] (maps of its vertices) or deforming, motion[f,n,3]
-    (m), one entry per pose, the last for good. Which way its triangles face does not matter: what encloses something is solid,
-    other triangles are sheets, which flesh touches on the side where it is. friction: Coulomb's coefficient, of which and
-    the flesh's the geometric mean counts (None: the flesh's); thickness (m): kept besides the flesh's own. Raises InputError."""
+    """An object that flesh collides with: a mesh, or a `plane`.
+
+    Collider(surface, motion=None, friction=None, thickness=0.0):
+
+    - `surface`: the mesh. The facing of its triangles does not matter: what encloses a volume is solid; other triangles are sheets, which
+      flesh touches on the side where it is.
+    - `motion`: `[f,4,4]`, maps that carry its vertices, or `[f,n,3]` (m), positions of a deforming mesh. There is one entry per pose; the
+      last one stays for good. None: the mesh is still.
+    - `friction`: Coulomb's coefficient; the geometric mean with the flesh's counts. None: the flesh's.
+    - `thickness`: distance kept in addition to the flesh's own, metres.
+
+    Raises InputError.
+    """
 
     def __new__(
         cls, surface: Surface, motion: ArrayLike | None = None, friction: float | None = None, thickness: float = 0.0
     ) -> Collider: ...
     @staticmethod
     def plane(point: ArrayLike, normal: ArrayLike, friction: float | None = None, thickness: float = 0.0) -> Collider:
-        """A plane through point[3] (m), solid on the side that normal[3], of any length, points away from."""
+        """Builds a plane through `point[3]` (m), solid on the side that `normal[3]`, of any length, points away from. Raises InputError."""
     @property
     def surface(self) -> Surface | None:
-        """The mesh; None of a plane."""
+        """Mesh of the collider; None for a plane."""
     @property
     def friction(self) -> float | None:
-        """Coulomb's coefficient; None: that of the flesh."""
+        """Coulomb's coefficient of friction; None: that of the flesh."""
     @property
     def thickness(self) -> float:
-        """What is kept besides the thickness of the flesh, metres."""
+        """Distance kept in addition to the thickness of the flesh, metres."""
     @property
     def entries(self) -> int | None:
-        """Entries of its motion; None: it is still."""
+        """Number of entries of its motion; None: it is still."""
     def __copy__(self) -> Collider: ...
     def __deepcopy__(self, _memo: object) -> Collider: ...
 
 @final
 class Contacts:
-    """What touches at one instant; as long as there are contacts."""
+    """Contacts at one instant; `len()` is their number c.
+
+    Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `others[c]` near its vertex
+    `partners[c]`.
+    """
 
     def __len__(self) -> int: ...
     @property
     def points(self) -> _Floats:
-        """Where, [c,3], metres, world axes."""
+        """Points of contact, float64 [c,3], metres, world axes."""
     @property
     def normals(self) -> _Floats:
-        """Outward normals of what is touched, [c,3]."""
+        """Outward normals of the touched skins and colliders, float64 [c,3]."""
     @property
     def gaps(self) -> _Floats:
-        """Metres, [c]; negative: overlap."""
+        """Gaps, float64 [c], metres; negative: overlap."""
     @property
     def forces(self) -> _Floats:
-        """N, on the vertices, [c,3]."""
+        """Forces on the vertices that touch, float64 [c,3], N."""
     @property
     def bodies(self) -> _Indices:
-        """Bodies whose vertices touch, [c]."""
+        """Bodies whose vertices touch, int32 [c]."""
     @property
     def vertices(self) -> _Indices:
-        """Vertices that touch, [c]."""
+        """Vertices that touch, int32 [c]."""
     @property
     def others(self) -> _Indices:
-        """Bodies that are touched, [c]."""
+        """Bodies that are touched, int32 [c]; colliders are counted after them."""
     @property
     def partners(self) -> _Indices:
-        """Vertices near which they are touched, [c]."""
+        """Vertices near which `others` are touched, int32 [c]."""
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Whether bones alone hold both sides, or what touches a collider, so that no force parts them, [c]."""
+        """Contacts that no force parts, bool [c]: bones alone hold both sides, or the side that touches a collider."""
 
 @final
 class Simulation:
     """A body in motion.
 
-    Methods: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any),
-    "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003] with modes (a Modes of this body, which
-    say how stiff it is, or how many; None: 32) shown by engine, device, form and precision as in `Deformer`, and by Newton's method "nonlinear" (St.
-    Venant-Kirchhoff), "neohookean" (stable for inverted flesh); these raise MotionError when a step does not
-    converge, and keep the state before it. rate: steps per second at least, within 1 %, a frame holds a
-    whole number of them; gravity[3] (m/s², None: earth's along -z); mass_damping (1/s) and stiffness_damping (s)
-    act relative to the skinned motion (None: those of `default_damping`); max_offset: the farthest that `positions` shows flesh from its skin,
-    as a part of the body's size (None: no limit); solver: how hyperelastic and warped steps are solved, by factoring ("direct"), by
-    conjugate gradients ("cg") or by what is quicker for the body ("auto"); elastic_joints (0 to 1): which part of
-    the joints' own shape is shown in place of the plain skin (0: the skin as it is, plus sway; 1: with hyperelastic joints that are
-    round and keep their volume, with others the flesh that bones bend); contact: how the
-    flesh touches itself, with the methods hyperelastic, warped, warped_vertex and linear; with modal its surface alone is parted (None: it passes through itself). Raises InputError, NotBuilt.
+    Simulation(body, method="hyperelastic", rate=240.0, ...):
+
+    - `method`: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any), "warped"
+      [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003], and by Newton's method
+      "nonlinear" (St. Venant-Kirchhoff) and "neohookean" (stable for inverted flesh).
+    - `rate`: steps per second at least, within 1 %. A frame holds a whole number of steps.
+    - `gravity[3]`: m/s². None: earth's, along -z.
+    - `mass_damping` (1/s), `stiffness_damping` (s): act relative to the skinned motion. None: those of `default_damping`.
+    - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size. None: no limit.
+    - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32). `engine`, `device`, `form` and
+      `precision` show them as in `Deformer`.
+    - `solver`: solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one.
+    - `elastic_joints`: part of the joints' own shape that is shown in place of the plain skin, 0 to 1. At 0 it is the skin as it is, plus
+      sway. At 1 hyperelastic joints are round and keep their volume; other methods show the flesh that bones bend.
+    - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex" and "linear"; with "modal" the
+      surface alone is parted. None: flesh passes through itself.
+    - `colliders`: `Collider`s that it also touches. They are at their first entry after a reset, and one entry on with every advance.
+
+    Methods by Newton raise MotionError if a step does not converge, and keep the state before it. Raises InputError.
     """
 
     def __new__(
@@ -1206,11 +1415,12 @@ class Simulation:
     ) -> Simulation: ...
     @property
     def amplitudes(self) -> _Floats | None:
-        """Amplitudes of the method "modal", [m]; None with other methods."""
+        """Amplitudes of the method "modal", float64 [m]; None with other methods."""
     def reset(self, pose: ArrayLike, settled: bool = True, rest_forces: ArrayLike | None = None) -> None:
-        """Starts at pose[b,4,4]: in static equilibrium, or (settled=False) in the skinned shape. The flesh has the
-        velocity that its bones turn out to have when the first advance tells it. rest_forces[dofs,3]: generalised
-        forces, N, in rest axes, that turn with the flesh."""
+        """Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
+        bones, known at the first advance. `rest_forces[dofs,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
+        InputError, MotionError.
+        """
     def advance(
         self,
         pose: ArrayLike,
@@ -1218,73 +1428,87 @@ class Simulation:
         forces: ArrayLike | None = None,
         rest_forces: ArrayLike | None = None,
     ) -> None:
-        """Advances to pose[b,4,4] over dt seconds in ceil(dt·rate) equal steps; forces[dofs,3]: generalised, N,
-        world axes, constant over dt; rest_forces[dofs,3]: in rest axes at the end of dt, where they go linearly from
-        those of the call before (None: none), and turned with the flesh. Raises MotionError when the motion is no
-        longer finite; the state before that step is kept."""
+        """Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
+
+        - `forces[dofs,3]`: generalised forces, N, world axes, constant over `dt`.
+        - `rest_forces[dofs,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
+          those of the call before. None: zero.
+
+        Raises MotionError when the motion is no longer finite or a step fails; the state before that step is kept.
+        """
     def positions(
         self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
-        """Positions of the vertices of a carried surface (None: the body's own), [n,3], metres, world axes; to, onto: as of
-        `Clip.offsets`."""
+        """Returns the positions of the vertices of a carried surface (None: the body's own), float32 [n,3], metres, world axes. `to` and
+        `onto` are as in `Clip.offsets`.
+        """
     def offsets(self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None) -> _Places:
-        """What the flesh adds to the artist's own skin, [n,3], metres, world axes: `positions` less the skin. to, onto: as
-        of `Clip.offsets`."""
+        """Returns the offsets that the flesh adds to the artist's own skin, float32 [n,3], metres, world axes: `positions` less the skin. `to`
+        and `onto` are as in `Clip.offsets`.
+        """
     def lattice_positions(self) -> _Floats:
-        """Positions of the lattice vertices, [dofs,3]."""
+        """Returns the positions of the lattice vertices, float64 [dofs,3], metres."""
     def lattice_velocities(self) -> _Floats:
-        """Velocities of the lattice vertices, [dofs,3], m/s."""
+        """Returns the velocities of the lattice vertices, float64 [dofs,3], m/s."""
     def contacts(self) -> Contacts:
-        """What touches at present, and with which forces; of the method 'modal' what was parted on the surface, without forces."""
+        """Returns the present contacts and their forces. With the method "modal" these are the overlaps parted on the surface, without forces."""
     def find_crease_seeds(self, poses: ArrayLike, seconds: float = 4.0) -> _Indices:
-        """Finds where creases begin, in slow motion from rest to each of poses[p,b,4,4], seconds each, and looks there from
-        now on, in place of where it did: pairs of vertices [s,2]. The present state stays. For contacts of a crease response
-        [capell2006, §3.4.1]. Raises InputError, MotionError."""
+        """Finds where creases begin, in slow motion from rest to each of `poses[p,b,4,4]` in `seconds` each, and returns these pairs of
+        vertices, int32 [s,2].
+
+        From now on creases are looked for at them, in place of the former pairs; the present state stays. It is for contacts of a crease
+        response [capell2006, §3.4.1]. Raises InputError, MotionError.
+        """
     def set_crease_seeds(self, pairs: ArrayLike) -> None:
-        """Looks for creases at pairs[s,2] of vertices from now on, in place of where it did. Raises InputError."""
+        """Looks for creases at `pairs[s,2]` of vertices from now on, in place of the former pairs. Raises InputError."""
     @property
     def crease_seeds(self) -> _Indices:
-        """Pairs of vertices at which creases are looked for, [s,2]: no part of a state."""
+        """Pairs of vertices at which creases are looked for, int32 [s,2]; they do not belong to a state."""
     def inverted_cells(self) -> int:
-        """Number of inverted cells at present."""
+        """Returns the present number of inverted cells."""
     @property
     def unconverged_steps(self) -> int:
-        """Steps so far, of the hyperelastic method, whose minimisation stopped short of its tolerance: the flesh goes on from the best
-        point that was found.
+        """Number of steps of the hyperelastic method whose minimisation stopped short of its tolerance; the flesh went on from the best point
+        found.
         """
     def state(self) -> bytes:
-        """The state, exactly, in a few kilobytes: to be given back to `restore`."""
+        """Returns the state, exactly, in a few kilobytes, for `restore`."""
     def restore(self, state: bytes) -> None:
-        """Takes back a state of the same body. Raises InputError for bytes that are none; the present state then
-        stays."""
+        """Restores a state of the same body. Raises InputError for other bytes; the present state stays then."""
 
 @final
 class Clip:
-    """A simulated clip: the kept states of a run of frames; any frame can be asked for in any order, from any
-    thread. `numpy.asarray(clip)` is float32 [f,n,3]."""
+    """A simulated clip: the kept states of a run of frames, any of which can be shown in any order, from any thread. `numpy.asarray(clip)` is
+    float32 [f,n,3].
+    """
 
     def positions(
         self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
-        """Positions of the vertices of a carried surface (None: the body's own) at a frame, [n,3], metres, world axes; before
-        the first and after the last frame those frames hold. to, onto: as of `offsets`."""
+        """Returns the positions of the vertices of a carried surface (None: the body's own) at a frame, float32 [n,3], metres, world axes.
+        Frames before the first and after the last show these. `to` and `onto` are as in `offsets`.
+        """
     def offsets(
         self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
-        """What the flesh adds to the artist's own skin at a frame, [n,3], metres, world axes: the skin, however it was made,
-        plus this is what is shown.
+        """Returns the offsets that the flesh adds to the artist's own skin at a frame, float32 [n,3], metres, world axes. The skin, however it
+        was made, plus the offsets is the shown surface.
 
-        to[4,4]: into another space, an affine map of the world's metres that may flatten or mirror; positions take all of it,
-        vectors its linear part (None: the world's metres). onto[n,3]: an array to which the result is added, and which is given
-        back (None: a new one). Raises InputError: a map that is not finite, or beyond 1e12, or not affine; an array that is not
-        float32, C-contiguous and of that shape."""
+        - `to[4,4]`: map into another space, an affine map of the world's metres that may flatten or mirror. Positions take all of it,
+          vectors its linear part. None: the world's metres.
+        - `onto[n,3]`: array to which the result is added, and which is returned. None: a new one.
+
+        Raises InputError for a map that is not affine, not finite or beyond 1e12, and for an array that is not float32, C-contiguous and of
+        that shape.
+        """
     def velocities(
         self, frame: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
-        """How fast what `positions` shows moves at a frame, [n,3], m/s, world axes: from the frame before to the one after, at the
-        ends from or to the end itself. to, onto: as of `offsets`."""
+        """Returns the velocities of the positions that `positions` shows at a frame, float32 [n,3], m/s, world axes. They are differences
+        between the frame before and the one after, at the ends to or from the end itself. `to` and `onto` are as in `offsets`.
+        """
     def lattice_positions(self, frame: int) -> _Floats:
-        """Positions of the lattice vertices at a frame, [dofs,3]."""
+        """Returns the positions of the lattice vertices at a frame, float64 [dofs,3], metres."""
     def extend(
         self,
         poses: ArrayLike,
@@ -1292,76 +1516,85 @@ class Clip:
         progress: _Progress | None = None,
         restart: bool = False,
     ) -> None:
-        """Goes on for poses[f,b,4,4] after the last frame, which is made again now that it is known where the bones
-        go from there: a clip made in parts is the clip made at once. controls[f,r]: of the clip's rigs at those poses
-        (None: each at its last sample). restart: the flesh begins anew there, as a clip of its own, after a cut; nothing is made again
-        then. Cyclic clips cannot be extended, those of a scene by `extend_scene`."""
+        """Extends the clip by `poses[f,b,4,4]` after the last frame. That frame is made again, as the bones' way from there is now known: a
+        clip made in parts equals the clip made at once.
+
+        - `controls[f,r]`: controls of the clip's rigs at those poses. None: each at its last sample.
+        - `restart`: True begins the flesh anew there, as a clip of its own, after a cut; nothing is made again then.
+
+        Cyclic clips cannot be extended, those of a scene by `extend_scene`.
+        """
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. About 24 bytes per
-        lattice vertex and 64 per bone of every frame, besides the body. Raises StorageError."""
+        """Writes the clip with its body and its rigs to a file: versioned, checksummed, whole or not at all. It takes about 24 bytes per
+        lattice vertex and 64 per bone of every frame, in addition to the body. Raises StorageError.
+        """
     @staticmethod
     def load(path: str | PathLike[str]) -> Clip:
-        """Reads a clip that `save` wrote: it shows every frame and goes on with the same bits as that one did, without being
-        simulated again. Raises StorageError: no Thew file, another version or kind, damaged, refused."""
+        """Reads a clip that `save` wrote. It shows every frame and goes on with the same bits as the saved one, without being simulated again.
+        Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by the disk.
+        """
     @property
     def body(self) -> Body:
-        """The body that moves."""
+        """Body that moves."""
     @property
     def body_names(self) -> list[str]:
-        """What the bodies are called that `contacts` count, by their numbers; those of its scene, or its own alone. Empty where
-        nobody named them."""
+        """Names of the bodies that `contacts` count, by their numbers: those of its scene, or its own alone. Empty if they have no names."""
     @property
     def body_index(self) -> int:
-        """Which of them it is of."""
+        """Index of the clip's own body in `body_names`."""
     @property
     def notes(self) -> dict[str, str]:
         """Texts that travel with the clip, by name: those of its `Shot`."""
     def contacts(self, frame: int) -> Contacts:
-        """What touches at a frame; nothing in clips without contact. Of the method 'modal' what was parted on the surface, without
-        forces."""
+        """Returns the contacts at a frame; empty in clips without contact. With the method "modal" these are the overlaps parted on the
+        surface, without forces.
+        """
     def contact_notes(self) -> list[str]:
-        """What contact cannot part in the clip, a sentence each for a person to read: which bones lie in what, or fold what they
-        alone hold, and in which frames, counted from 0. Nothing in clips without contact."""
+        """Returns what contact cannot part in the clip, one sentence each, to be read: which bones lie in what, or fold flesh that they alone
+        hold, and in which frames, counted from 0. Empty in clips without contact.
+        """
     def buried_bones(self, frame: int) -> list[tuple[int, int, int, float]]:
-        """Bones that lie in other flesh or in colliders at a frame, which contact moves out of nothing: a bone, what it lies in (as
-        `Contacts.others`), the bone there (0 of colliders), how deep (m)."""
+        """Returns the bones that lie in other flesh or in colliders at a frame, from which contact cannot move them. Each is (bone, index of
+        the other as in `Contacts.others`, bone there (0 of colliders), depth in metres).
+        """
     def folds(self, frame: int) -> _Places:
-        """How much more of the joints' elastic shape is shown at a frame where the skin lies in itself, of each lattice vertex, 0 to 1,
-        float32 [dofs]."""
+        """Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [dofs]. It
+        has one number from 0 to 1 per lattice vertex.
+        """
     @property
     def held_cells(self) -> _Indices:
-        """Cells near inversion in each frame whose vertices all hang on bones, which contact cannot help, int32 [f]."""
+        """Number of cells near inversion in each frame whose vertices all hang on bones, int32 [f]. Contact cannot help them."""
     @property
     def inverted_cells(self) -> _Indices:
-        """Number of inverted cells in each frame, [f]."""
+        """Number of inverted cells in each frame, int32 [f]."""
     @property
     def folded_cells(self) -> _Indices | None:
-        """Number of cells that the bones alone invert in each frame, [f], which nothing that the flesh does undoes; None with
-        methods that do not part sway from what the bones do."""
+        """Number of cells that the bones alone invert in each frame, int32 [f]. No motion of the flesh undoes them. None with methods that do
+        not part sway from the motion of the bones.
+        """
     @property
     def unconverged_steps(self) -> _Indices:
-        """Number of steps in each frame, of the method "hyperelastic", that ended short of their tolerance, int32 [f]: the flesh went
-        on from the best point that was found."""
+        """Number of steps of the method "hyperelastic" in each frame that ended short of their tolerance, int32 [f]. The flesh went on from
+        the best point found.
+        """
     @property
     def max_skin_deviations(self) -> _Places:
-        """How far the flesh is from its skin before `max_offset` limits it: the largest distance in each frame as a part of
-        the body's size, [f]."""
+        """Largest distance of the flesh from its skin in each frame before `max_offset` limits it, as a part of the body's size, float32 [f]."""
     @property
     def amplitudes(self) -> _Floats | None:
-        """Amplitudes of the method "modal", [f,m]; None with other methods."""
+        """Amplitudes of the method "modal", float64 [f,m]; None with other methods."""
     @property
     def engine(self) -> str | None:
-        """Where the method "modal" shows the body's own surface: "CPU, 2 threads", "GPU NAME"; None with other
-        methods."""
+        """Engine on which the method "modal" shows the body's own surface: "CPU, 2 threads", "GPU NAME"; None with other methods."""
     @property
     def engine_report(self) -> list[str]:
-        """What each engine that was tried was measured to cost, line by line."""
+        """Measured cost of each engine that was tried, line by line."""
     @property
     def warnings(self) -> list[str]:
-        """What a person should know: rigs that push nothing, requests about the engine that could not be met."""
+        """Warnings: rigs that push nothing, requests about the engine that could not be met."""
     @property
     def loop_gap(self) -> float | None:
-        """Of a cycle: the largest distance (m) of a lattice vertex between its end and its beginning; else None."""
+        """Largest distance of a lattice vertex between the end of a cycle and its beginning, metres; None for other clips."""
     @property
     def nbytes(self) -> int:
         """Memory of the kept states, bytes."""
@@ -1372,9 +1605,9 @@ class Clip:
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.generic]: ...
 
 def default_damping(body: Body) -> tuple[float, float]:
-    """(mass_damping 1/s, stiffness_damping s) at which the slowest swing of the body's flesh falls to a twentieth within about a
-    second and a quarter, or within five of its own periods where these are shorter, at any size and softness. What simulations take where
-    none is given. Raises MotionError.
+    """Returns (mass_damping 1/s, stiffness_damping s), the damping that simulations take by default. With it the slowest swing of the body's
+    flesh falls to a twentieth within about a second and a quarter. Where five of its own periods are shorter, it falls within these. This
+    holds at any size and softness. Raises MotionError.
     """
 
 def simulate(
@@ -1404,23 +1637,31 @@ def simulate(
     *,
     restarts: Sequence[int] | None = None,
 ) -> Clip:
-    """Simulates poses[f,b,4,4] at fps frames per second -> Clip. Frame 0 is the settled first pose, moving as its
-    bones move.
+    """Simulates `poses[f,b,4,4]` at `fps` frames per second and returns a Clip. Frame 0 is the settled first pose, moving as its bones move.
 
-    rigs: `Rig`s that push the flesh, controls[f,r]: where the control of each stands at every frame, linear between
-    (None: every rig at its last sample throughout); preroll: frames of run-in before frame 0, in which the
-    joints come from a standstill; cyclic: the poses are a cycle (which may travel), run until its state repeats; restarts:
-    frames above 0, ascending, in which the flesh begins anew as in frame 0: cuts, after which the character is elsewhere. Further
-    settings: those of `Simulation`. Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
+    - `rigs`: `Rig`s that push the flesh. `controls[f,r]`: value of each rig's control at every frame, linear between frames. None: every
+      rig at its last sample throughout.
+    - `preroll`: frames of run-in before frame 0, in which the joints come from a standstill.
+    - `cyclic`: True if the poses are a cycle, which may travel; it is run until its state repeats.
+    - `restarts`: frames above 0, ascending, in which the flesh begins anew as in frame 0. They are cuts, after which the character is
+      elsewhere.
+    - `contact`, `colliders` and further settings: those of `Simulation`; with the method "modal" also `engine`, `device`, `form` and
+      `precision` of `Deformer`.
+
+    Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
     """
 
 @final
 class Shot:
-    """All that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits: a body, poses[f,b,4,4]
-    at fps frames per second, rigs with controls[f,r], and settings as there.
+    """Everything that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits.
 
-    notes: texts by name for whoever made the shot; its clip has them too ("rigs" and "warnings" are taken). name: of the body, for
-    `Clip.body_names`. Raises InputError, NotBuilt.
+    Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and settings as in
+    `simulate`. In addition:
+
+    - `notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
+    - `name`: name of the body, for `Clip.body_names`.
+
+    Raises InputError.
     """
 
     def __new__(
@@ -1453,49 +1694,52 @@ class Shot:
         restarts: Sequence[int] | None = None,
     ) -> Shot: ...
     def simulate(self, progress: _Progress | None = None) -> Clip:
-        """The clip, as `simulate` makes it. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
+        """Simulates the shot as `simulate` does and returns the clip. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
     def save(self, path: str | PathLike[str]) -> None:
-        """Writes the shot with its body to a file: versioned, checksummed, whole or not at all; 96 bytes per bone of every
-        pose, besides the body. Raises StorageError."""
+        """Writes the shot with its body to a file: versioned, checksummed, whole or not at all. It takes 96 bytes per bone of every pose, in
+        addition to the body. Raises StorageError.
+        """
     @staticmethod
     def load(path: str | PathLike[str]) -> Shot:
-        """Reads a shot that `save` wrote. Raises StorageError: no Thew file, another version or kind, damaged, refused."""
+        """Reads a shot that `save` wrote. Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by
+        the disk.
+        """
     @property
     def body(self) -> Body:
-        """The body that is to move."""
+        """Body that is to move."""
     @property
     def name(self) -> str:
-        """What the body is called."""
+        """Name of the body."""
     @property
     def fps(self) -> float:
         """Frames per second."""
     @property
     def method(self) -> _Method:
-        """The method of motion."""
+        """Method of motion."""
     @property
     def restarts(self) -> list[int]:
         """Frames in which the flesh begins anew, ascending."""
     @property
     def poses(self) -> _Floats:
-        """Poses, [f,b,4,4]."""
+        """Poses, float64 [f,b,4,4]."""
     @property
     def rigs(self) -> list[Rig]:
-        """The rigs that push it."""
+        """Rigs that push the flesh."""
     @property
     def controls(self) -> _Floats | None:
-        """Controls of the rigs, [f,r]; None: each at its last sample."""
+        """Controls of the rigs, float64 [f,r]. None: each at its last sample."""
     @property
     def preroll(self) -> int:
         """Frames simulated before the first one, or rounds of a cycle."""
     @property
     def cyclic(self) -> bool:
-        """Tells whether the poses repeat."""
+        """True if the poses repeat."""
     @property
     def rate(self) -> float:
         """Steps per second, at least."""
     @property
     def gravity(self) -> _Floats:
-        """Gravity [3], m/s²."""
+        """Gravity, float64 [3], m/s²."""
     @property
     def mass_damping(self) -> float:
         """Damping by mass, 1/s."""
@@ -1504,7 +1748,7 @@ class Shot:
         """Damping by stiffness, s."""
     @property
     def max_offset(self) -> float | None:
-        """The farthest that flesh is shown from its skin, as a part of the body's size; None: no limit."""
+        """Largest distance from its skin at which flesh is shown, as a part of the body's size. None: no limit."""
     @property
     def elastic_joints(self) -> float:
         """Part of the joints' own shape that is shown, 0 to 1."""
@@ -1513,7 +1757,7 @@ class Shot:
         """Solver of the steps."""
     @property
     def modes(self) -> Modes | int | None:
-        """Modes of the method "modal", or how many of the lowest; None: the usual number."""
+        """Modes of the method "modal", or the number of lowest ones. None: the usual number."""
     @property
     def engine(self) -> str:
         """Engine that shows the method "modal": "auto", "cpu", "gpu" or "gpu:NAME"."""
@@ -1525,20 +1769,21 @@ class Shot:
         """Precision in which modes are stored."""
     @property
     def contact(self) -> Contact | None:
-        """Contact of the flesh; None: it passes through itself."""
+        """Contact of the flesh. None: it passes through itself."""
     @property
     def colliders(self) -> list[Collider]:
-        """Things that it touches besides flesh."""
+        """Colliders that the flesh also touches."""
     def replace(self, **changes: Any) -> Shot:
-        """Another shot with some arguments of `Shot` changed: shot.replace(poses=poses, rate=480.0). The others are as read back
-        here: damping stays what it came to, also for another body. `copy.replace` does the same from Python 3.13 on. Raises as `Shot`
-        does."""
+        """Returns another shot with some arguments of `Shot` changed: `shot.replace(poses=poses, rate=480.0)`. All others are as their
+        properties here: damping stays the number that it had become, also for another body. `copy.replace` does the same from Python 3.13
+        on. Raises as `Shot` does.
+        """
     @property
     def rig_names(self) -> list[str]:
-        """Names of the rigs that push it."""
+        """Names of the rigs that push the flesh."""
     @property
     def notes(self) -> dict[str, str]:
-        """Texts that travel with it, by name."""
+        """Texts that travel with the shot, by name."""
     def __len__(self) -> int: ...
     def __replace__(self, **changes: Any) -> Shot: ...
     def __copy__(self) -> Shot: ...
@@ -1548,10 +1793,15 @@ class Shot:
 class Scene:
     """Bodies in motion that touch each other.
 
-    contact: how each touches, itself included, one `Contact` for all or a list of one (or None) for each (None: the others, not
-    itself); colliders: `Collider`s that all of them touch, at their first entry after a reset and on by one with every advance.
-    Between two bodies friction is the geometric mean, thickness the mean of both sides', compliance the largest of all. Settings:
-    those of `Simulation`. A body alone moves by the same bits as its `Simulation`. Raises InputError, naming the body.
+    Scene(bodies, contact=None, colliders=None, ...):
+
+    - `contact`: contact of each body, itself included: one `Contact` for all, or a list of one (or None) for each. None: with the others,
+      not with itself.
+    - `colliders`: `Collider`s that all bodies touch. They are at their first entry after a reset, and one entry on with every advance.
+    - Further settings: those of `Simulation`.
+
+    Between two bodies friction is the geometric mean, thickness the mean of both sides', and compliance the largest of all. A body alone
+    moves by the same bits as its `Simulation`. Raises InputError naming the body.
     """
 
     def __new__(
@@ -1569,8 +1819,10 @@ class Scene:
         elastic_joints: float = 1.0,
     ) -> Scene: ...
     def reset(self, poses: _Each, settled: bool = True, rest_forces: Sequence[ArrayLike | None] | None = None) -> None:
-        """Starts at poses, pose[b,4,4] of each body: each in balance by itself, then with the others, without friction, or
-        (settled=False) in the skinned shape. rest_forces: of each body (or None), [dofs,3], N, as of `Simulation.reset`."""
+        """Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
+        (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[dofs,3]`, N, as in `Simulation.reset`.
+        Raises InputError, MotionError naming the body.
+        """
     def advance(
         self,
         poses: _Each,
@@ -1578,33 +1830,38 @@ class Scene:
         forces: Sequence[ArrayLike | None] | None = None,
         rest_forces: Sequence[ArrayLike | None] | None = None,
     ) -> None:
-        """Advances to poses, pose[b,4,4] of each body, over dt seconds in ceil(dt·rate) equal steps; forces and rest_forces: of
-        each body (or None), [dofs,3], N, as of `Simulation.advance`. Raises InputError, MotionError, naming the body; the state
-        before the call is kept."""
+        """Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
+        each body (or None), `[dofs,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
+        call is kept.
+        """
     def positions(
         self, body: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
-        """Positions of the vertices of a body's surface (None: its own), [n,3], metres, world axes; to, onto: as of
-        `Clip.offsets`."""
+        """Returns the positions of the vertices of a body's surface (None: its own), float32 [n,3], metres, world axes. `to` and `onto` are as
+        in `Clip.offsets`.
+        """
     def offsets(
         self, body: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
-        """What the flesh of a body adds to the artist's own skin, [n,3], metres, world axes. to, onto: as of `Clip.offsets`."""
+        """Returns the offsets that the flesh of a body adds to the artist's own skin, float32 [n,3], metres, world axes. `to` and `onto` are
+        as in `Clip.offsets`.
+        """
     def lattice_positions(self, body: int) -> _Floats:
-        """Positions of a body's lattice vertices, [dofs,3]."""
+        """Returns the positions of a body's lattice vertices, float64 [dofs,3], metres."""
     def lattice_velocities(self, body: int) -> _Floats:
-        """Velocities of a body's lattice vertices, [dofs,3], m/s."""
+        """Returns the velocities of a body's lattice vertices, float64 [dofs,3], m/s."""
     def contacts(self) -> Contacts:
-        """What touches at present: what two bodies do to each other for both of them, equal and opposite."""
+        """Returns the present contacts. Those between two bodies are listed for both, with equal and opposite forces."""
     def contact_forces(self, body: int) -> _Floats:
-        """What pushed a body's lattice vertices in the last step, contacts and cells near inversion, [dofs,3], N, world axes; 0 at
-        those that hang on bones."""
+        """Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [dofs,3], N,
+        world axes; 0 at vertices that hang on bones.
+        """
     def inverted_cells(self, body: int) -> int:
-        """Number of a body's cells that are inverted at present."""
+        """Returns the present number of inverted cells of a body."""
     def state(self) -> bytes:
-        """The state of all bodies, exactly: to be given back to `restore`."""
+        """Returns the state of all bodies, exactly, for `restore`."""
     def restore(self, state: bytes) -> None:
-        """Takes back a state of the same bodies. Raises InputError for bytes that are none; the present state then stays."""
+        """Restores a state of the same bodies. Raises InputError for other bytes; the present state stays then."""
     def __len__(self) -> int: ...
 
 def simulate_scene(
@@ -1630,19 +1887,28 @@ def simulate_scene(
     *,
     restarts: Sequence[int] | None = None,
 ) -> list[Clip]:
-    """Simulates bodies that touch each other, poses[k] = poses[f,b,4,4] of each at fps frames per second -> a Clip of each.
-    Contacts of a clip count the bodies of the scene, and after them colliders.
+    """Simulates bodies that touch each other, at `fps` frames per second, and returns a Clip of each.
 
-    contact: how each touches, itself included, one `Contact` for all or a list of one (or None) for each (None: the others, not
-    itself); colliders: `Collider`s that all of them touch. rigs, controls: of each body a list of `Rig`s and controls[f,r], or None;
-    preroll, cyclic, restarts and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike, or none does.
-    names: of each body, for `Clip.body_names`. Clips of a scene go on together: `extend_scene`. Raises Cancelled, InputError (naming
-    the body), MotionError (naming frame and body)."""
+    - `poses`: of each body `poses[f,b,4,4]`.
+    - `contact`: contact of each body, itself included: one `Contact` for all, or a list of one (or None) for each. None: with the others,
+      not with itself.
+    - `colliders`: `Collider`s that all bodies touch.
+    - `rigs`, `controls`: of each body a list of `Rig`s and `controls[f,r]`, or None.
+    - `preroll`, `cyclic`, `restarts` and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike,
+      or none does.
+    - `names`: name of each body, for `Clip.body_names`.
+
+    Contacts of a clip count the bodies of the scene, and after them colliders. Clips of a scene are extended together, by `extend_scene`.
+    Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
+    """
 
 def simulate_shots(shots: Sequence[Shot], progress: _Progress | None = None) -> list[Clip]:
-    """Simulates shots together: their bodies touch each other, and the colliders of all of them -> a Clip of each. A shot without
-    contact touches the others, but not itself. All have the same number of poses, frames and steps per second; the longest run-in
-    is that of all; all are cyclic, or none, and begin anew in the same frames. Colliders that several have alike are one. Raises as `simulate_scene`."""
+    """Simulates shots together and returns a Clip of each. Their bodies touch each other, and the colliders of all of them.
+
+    A shot without contact touches the others, but not itself. All shots have the same number of poses, frames and steps per second. The
+    longest run-in is that of all. All are cyclic or none, and all begin anew in the same frames. Equal colliders of several shots are one.
+    Raises as `simulate_scene`.
+    """
 
 def extend_scene(
     clips: Sequence[Clip],
@@ -1651,17 +1917,27 @@ def extend_scene(
     progress: _Progress | None = None,
     restart: bool = False,
 ) -> None:
-    """Goes on with all clips of a scene, in its order, for poses[k] = poses[f,b,4,4] of each after the last frame, as `Clip.extend`
-    does with one alone: clips made in parts are those made at once. controls: of each clip controls[f,r] of its rigs at those poses,
-    or None. Clips of cycles cannot be extended. restart: they begin anew there, each as a clip of its own. Raises Cancelled, InputError, MotionError; all clips then stay as they were."""
+    """Extends all clips of a scene, in its order, by `poses[f,b,4,4]` of each after the last frame, as `Clip.extend` does with one alone.
+    Clips made in parts equal those made at once.
+
+    - `controls`: of each clip `controls[f,r]` of its rigs at those poses, or None.
+    - `restart`: True begins all clips anew there, each as a clip of its own.
+
+    Clips of cycles cannot be extended. Raises Cancelled, InputError, MotionError; all clips then stay as they were.
+    """
 
 @final
 class Equilibrium:
-    """The balances of a body at one pose after another, at first its rest pose; what a pose needs is factored once for
-    all forces [capell2006, §3.3, eq. 10].
+    """Balances of a body at one pose after another, at first its rest pose. The system of a pose is factored once for all forces [capell2006,
+    §4, eq. 13].
 
-    method: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean"; contact: how the flesh touches itself
-    (None: it passes through itself), without friction; `adjoint` and `forces` know nothing of it. Raises InputError, NotBuilt.
+    Equilibrium(body, method="warped", contact=None, colliders=None):
+
+    - `method`: "hyperelastic", "warped", "warped_vertex", "linear", "nonlinear" or "neohookean".
+    - `contact`: contact of the flesh with itself, without friction. None: it passes through itself. `adjoint` and `forces` ignore it.
+    - `colliders`: `Collider`s that it also touches.
+
+    Raises InputError.
     """
 
     def __new__(
@@ -1672,32 +1948,41 @@ class Equilibrium:
         colliders: Sequence[Collider] | None = None,
     ) -> Equilibrium: ...
     def set_pose(self, pose: ArrayLike) -> None:
-        """Takes pose[b,4,4]. Raises InputError; the pose before then stays."""
+        """Sets the pose to `pose[b,4,4]`. Raises InputError; the pose before then stays."""
     def solve(
         self,
         forces: ArrayLike | None = None,
         rest_forces: ArrayLike | None = None,
         gravity: ArrayLike | None = None,
     ) -> _Floats:
-        """Displacements q[dofs,3] (m) at which the flesh is in balance under gravity[3] (m/s², None: earth's along -z),
-        forces[dofs,3] (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned by `turns`)."""
+        """Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance.
+
+        - `forces[dofs,3]`: N, world axes.
+        - `rest_forces[dofs,3]`: N, rest axes, turned by `turns`.
+        - `gravity[3]`: m/s². None: earth's, along -z.
+
+        Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
+        """
     def contacts(self) -> Contacts:
-        """What touched in the last balance."""
+        """Returns the contacts in the last balance."""
     def adjoint(self, g: ArrayLike) -> _Floats:
-        """A⁻ᵀ g[dofs,3], zero rows at held vertices: the derivative by `forces` of a function of the balance whose
-        derivative by q is g; by `rest_forces` it is R_iᵀ times that. Raises InputError for nonlinear methods."""
+        """Returns A⁻ᵀ g, float64 [dofs,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
+        whose derivative by q is `g[dofs,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
+        """
     def forces(self, q: ArrayLike, gravity: ArrayLike | None = None) -> _Floats:
-        """The generalised forces [dofs,3] (N, world axes; zero rows at held vertices) that hold the flesh at q[dofs,3]:
-        the inverse of `solve`."""
+        """Returns the generalised forces that hold the flesh at `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at held vertices.
+        It is the inverse of `solve`.
+        """
     @property
     def turns(self) -> _Floats:
-        """R_i, how the skeleton turns the flesh and rest-axes forces at each lattice vertex, [dofs,3,3]."""
+        """Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [dofs,3,3]."""
     def positions(
         self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
-        """Positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, [n,3],
-        metres, world axes, as the lattice has them (`Body.shown` draws them as a clip does); to, onto: as of `Clip.offsets`.
-        Raises InputError before the first solve at a pose."""
+        """Returns the positions of the vertices of a carried surface (None: the body's own) in the balance of the last solve, float32 [n,3],
+        metres, world axes. They are as the lattice has them; `Body.shown` draws them as a clip does. `to` and `onto` are as in
+        `Clip.offsets`. Raises InputError before the first solve at a pose.
+        """
 
 def equilibrium(
     body: Body,
@@ -1707,12 +1992,15 @@ def equilibrium(
     method: _Method = "warped",
     rest_forces: ArrayLike | None = None,
 ) -> _Floats:
-    """Displacements q[dofs,3] (m) at which the flesh is in balance at pose[b,4,4] under gravity, forces[dofs,3]
-    (N, world axes) and rest_forces[dofs,3] (N, rest axes, turned with the flesh) [capell2006, §3.3, eq. 10].
+    """Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
 
-    method: "warped" unless said, the paper's and linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
-    "hyperelastic" unless said: method="hyperelastic" is where that comes to rest. "nonlinear" and "neohookean" warn (RuntimeWarning) of
-    cells that are inverted in the balance."""
+    - `forces[dofs,3]`: N, world axes. `rest_forces[dofs,3]`: N, rest axes, turned with the flesh.
+    - `gravity[3]`: m/s². None: earth's, along -z.
+    - `method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
+      "hyperelastic" by default; `method="hyperelastic"` gives the balance at which that comes to rest.
+
+    Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
+    """
 
 def equilibrium_forces(
     body: Body,
@@ -1721,16 +2009,22 @@ def equilibrium_forces(
     gravity: ArrayLike | None = None,
     method: _Method = "warped",
 ) -> _Floats:
-    """The generalised forces [dofs,3] (N, world axes; zero rows at bones) that hold the flesh at displacements
-    q[dofs,3]: the inverse of `equilibrium`."""
+    """Returns the generalised forces that hold the flesh at displacements `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at
+    bones. It is the inverse of `equilibrium`.
+    """
 
 @final
 class RigFit:
-    """Fits one rig of a body at a pose, again and again: what the pose and the points need is solved once
-    [capell2006, §4.2, eqs 17 to 20].
+    """Repeated fits of one rig of a body at a pose. The systems of the pose and the points are solved once [capell2006, §4.2.2, eqs 17 to 20].
 
-    gravity[3] (m/s², None: earth's along -z); method: "warped", "warped_vertex" or "linear"; rest_forces[dofs,3] (N, rest
-    axes): of other rigs. Raises InputError, NotBuilt.
+    RigFit(body, rig, pose, gravity=None, method="warped", rest_forces=None):
+
+    - `pose[b,4,4]`: the pose.
+    - `gravity[3]`: m/s². None: earth's, along -z.
+    - `method`: "warped", "warped_vertex" or "linear".
+    - `rest_forces[dofs,3]`: forces of other rigs, N, rest axes.
+
+    Raises InputError.
     """
 
     def __new__(
@@ -1752,21 +2046,27 @@ class RigFit:
         evaluations: int | None = None,
         progress: _Progress | None = None,
     ) -> dict[str, float]:
-        """All parameters of the rig that bring points [(vertex of the body's own surface, world target[3]), ...] nearest
-        to their targets in equilibrium; what cannot be reached is approached, and no flesh is pressed flatter than 0.3 of
-        its volume: `reached` and `folding` tell how far that came. start and preferred: {parameter: value} (None: the rig's
-        last sample); weights: {parameter: ξ} (m² per unit², None: none, but a gentle one for those
-        preferred); bounds: {parameter: (lower, upper)}, None for no bound, where they shall not be the usual ones.
-        evaluations: at most so many, for an update while the mouse moves: the best so far, from which the next update
-        goes on (None: as many as it takes, within some seconds of work: then the best so far). Raises InputError, RigError,
-        OutsideError, Cancelled."""
+        """Fits the rig to `points` [(vertex of the body's own surface, world target[3]), ...] and returns all its parameters, {name: value}.
+
+        They bring the points nearest to their targets in equilibrium. A target out of reach is approached, and no flesh is pressed flatter
+        than 0.3 of its volume; `reached` and `folding` report how far that came.
+
+        - `start`, `preferred`: {parameter: value}. None: the rig's last sample.
+        - `weights`: {parameter: ξ}, m² per unit². None: zero, but a gentle one for preferred parameters.
+        - `bounds`: {parameter: (lower, upper)}, None for no bound, in place of the usual ones.
+        - `evaluations`: largest number of evaluations, for an update while the mouse moves. The result is the best so far, from which the
+          next update goes on. None: as many as needed, within some seconds of work, and then the best so far.
+
+        Raises InputError, RigError, OutsideError, Cancelled.
+        """
     @property
     def reached(self) -> float | None:
-        """Of the last `fit`: how much of the way from where its start has the points to their targets it came, 0 to 1, by
-        the root of the sum of squares; None before one."""
+        """Share of the way from the points at the start to their targets that the last `fit` came, 0 to 1, by the root of the sum of squares;
+        None before one.
+        """
     @property
     def folding(self) -> bool | None:
-        """Of the last `fit`: whether more strength would fold flesh there; None before one."""
+        """True if more strength would fold flesh at the result of the last `fit`; None before one."""
     @property
     def evaluations(self) -> int | None:
         """Number of times that the last `fit` integrated the rig's forces; None before one."""
@@ -1777,17 +2077,19 @@ class RigFit:
         preferred: dict[str, float] | None = None,
         weights: dict[str, float] | None = None,
     ) -> tuple[float, dict[str, float]]:
-        """The cost (m²) that `fit` minimises and its derivative by every parameter, at parameters (None, or those not
-        named: the rig's last sample)."""
+        """Returns the cost (m²) that `fit` minimises, and its derivative by every parameter, {name: derivative}. `parameters` that are not
+        named are those of the rig's last sample. None: all.
+        """
     def positions(
         self,
         parameters: dict[str, float] | None = None,
         to: ArrayLike | None = None,
         onto: _Places | None = None,
     ) -> _Places:
-        """Positions of the vertices of the body's own surface in equilibrium with the rig at parameters (None, or those
-        not named: the rig's last sample), as the lattice has them, [n,3], metres, world axes; to, onto: as of
-        `Clip.offsets`."""
+        """Returns the positions of the vertices of the body's own surface in equilibrium with the rig, as the lattice has them, float32 [n,3],
+        metres, world axes. `parameters` that are not named are those of the rig's last sample. None: all. `to` and `onto` are as in
+        `Clip.offsets`.
+        """
 
 def fit_rig(
     body: Body,
@@ -1803,8 +2105,9 @@ def fit_rig(
     rest_forces: ArrayLike | None = None,
     progress: _Progress | None = None,
 ) -> dict[str, float]:
-    """`RigFit(...).fit(...)` for once: all parameters of the rig that bring points [(vertex of the body's own surface,
-    world target[3]), ...] nearest to their targets in equilibrium at pose[b,4,4] [capell2006, §4.2]."""
+    """Calls `RigFit(...).fit(...)` once and returns all parameters of the rig. They bring `points` [(vertex of the body's own surface, world
+    target[3]), ...] nearest to their targets in equilibrium at `pose[b,4,4]` [capell2006, §4.2.2].
+    """
 
 def fit_gradient(
     body: Body,
@@ -1818,8 +2121,9 @@ def fit_gradient(
     method: _Method = "warped",
     rest_forces: ArrayLike | None = None,
 ) -> tuple[float, dict[str, float]]:
-    """`RigFit(...).gradient(...)` for once: the cost (m²) of points [(vertex, world target[3]), ...] at parameters (None:
-    the rig's last sample), and its derivative by every parameter [capell2006, §4.2, eq. 20]."""
+    """Calls `RigFit(...).gradient(...)` once and returns the cost (m²) of `points` [(vertex, world target[3]), ...] at `parameters` (None: the
+    rig's last sample), and its derivative by every parameter [capell2006, §4.2.2, eq. 20].
+    """
 
 @final
 class Modes:
@@ -1827,29 +2131,30 @@ class Modes:
 
     @property
     def eigenvalues(self) -> _Floats:
-        """Λ, 1/s², ascending, [m]."""
+        """Eigenvalues Λ, 1/s², ascending, float64 [m]."""
     @property
     def frequencies(self) -> _Floats:
-        """Undamped frequencies, Hz, [m]."""
+        """Undamped frequencies, Hz, float64 [m]."""
     @property
     def shapes(self) -> _Floats:
-        """Φ, 1/√kg, [m,k,3]; zero at fixed nodes."""
+        """Mode shapes Φ, 1/√kg, float64 [m,k,3]; zero at fixed nodes."""
     @property
     def rotations(self) -> _Floats:
-        """Ψ, rotation vectors of the nodes, 1/(m √kg), [m,k,3]."""
+        """Modal rotations Ψ, rotation vectors of the nodes, 1/(m √kg), float64 [m,k,3]."""
     @property
     def fixed(self) -> NDArray[np.bool_]:
-        """Which nodes are fixed, [k]."""
+        """Mask of the fixed nodes, bool [k]."""
     @property
     def verified(self) -> bool:
-        """Whether a count of the eigenvalues below a bound agrees with those found: no mode is missing."""
+        """True if a count of the eigenvalues below a bound agrees with those found, so that no mode is missing."""
     def displacements(self, amplitudes: ArrayLike, warp: bool = True) -> _Floats:
-        """Displacements of the nodes at amplitudes[m], [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with warp=False."""
+        """Returns the displacements of the nodes at `amplitudes[m]`, float64 [k,3], metres: `R̃(Ψq) Φq`, or `Φq` with `warp=False`."""
     def scaled(self, factor: float) -> Modes:
-        """The modes of the same flesh made stiffer by a factor: eigenvalues grow by it, shapes stay. Raises
-        ModalError for a factor that is not positive, or with which an eigenvalue exceeds 1e100."""
+        """Returns the modes of the same flesh made stiffer by `factor`: eigenvalues grow by it, shapes stay. Raises ModalError for a factor
+        that is not positive, or with which an eigenvalue exceeds 1e100.
+        """
     def first(self, count: int) -> Modes:
-        """The first `count` of these modes."""
+        """Returns the first `count` of these modes."""
     def __len__(self) -> int: ...
     def __copy__(self) -> Modes: ...
     def __deepcopy__(self, _memo: object) -> Modes: ...
@@ -1863,20 +2168,29 @@ def modes(
     tolerance: float | None = None,
     progress: _Progress | None = None,
 ) -> Modes:
-    """The `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ` [choi2003, §3.2].
+    """Computes the `count` lowest modes of a TetMesh or of a Body: `K Φ = M Φ Λ`, `ΦᵀMΦ = 1`, `Ψ = W Φ` [choi2003, §3.2].
 
-    fixed: nodes that stand still, indices or a mask [k]; of a body the vertices that bones hold are always fixed.
-    material: that of a TetMesh (a Body has its own). tolerance: largest residual relative to λ ‖M φ‖ (None: 1e-9, or what
-    rounding allows). Raises ModalError, Cancelled.
+    - `material`: that of a TetMesh; a Body has its own.
+    - `fixed`: nodes that stand still, indices or a mask [k]. Vertices of a Body that bones hold are always fixed.
+    - `mass`: "consistent" or "lumped".
+    - `tolerance`: largest residual relative to λ ‖M φ‖. None: 1e-9, or what rounding allows.
+
+    Raises ModalError, Cancelled.
     """
 
 @final
 class ModalSimulation:
     """Modes in motion on a support that stands still [choi2003, §4, §5].
 
-    step: seconds; integrator: "exact" (for forces that are linear over the step) or "semi_implicit" (the paper's eq. 18);
-    warp=False: linear modal analysis; gravity[3] (m/s², None: none); damping: a tuple (ξ 1/s, ζ s) for
-    `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. Raises ModalError.
+    ModalSimulation(modes, step, integrator="exact", warp=True, gravity=None, damping=None):
+
+    - `step`: seconds.
+    - `integrator`: "exact" (for forces that are linear over the step) or "semi_implicit" (the paper's eq. 18).
+    - `warp`: False is linear modal analysis.
+    - `gravity[3]`: m/s². None: zero.
+    - `damping`: a tuple (ξ 1/s, ζ s) for `ξ + ζ λ`, or one coefficient (1/s) per mode, [m]. None: zero.
+
+    Raises ModalError.
     """
 
     def __new__(
@@ -1889,57 +2203,68 @@ class ModalSimulation:
         damping: ArrayLike | None = None,
     ) -> ModalSimulation: ...
     def advance(self, forces: ArrayLike | None = None) -> None:
-        """One step; forces[k,3]: N at the nodes, world axes, constant over the step, besides gravity. When it fails the
-        state before it is kept. Constraints that cannot hold together are held in least squares, with a warning."""
+        """Advances by one step. `forces[k,3]`: N at the nodes, world axes, constant over the step, in addition to gravity. If it fails the
+        state before it is kept. Constraints that cannot hold together are held in least squares, with a warning.
+        """
     def settle(self, forces: ArrayLike | None = None) -> None:
-        """Sets the state to the balance of elasticity with gravity and constant forces[k,3], at rest; constraints are
-        not asked."""
+        """Sets the state to the balance of elasticity with gravity and constant `forces[k,3]`, at rest; constraints are ignored."""
     def reset(self) -> None:
-        """Back to rest; constraints stay."""
+        """Resets the state to rest; constraints stay."""
     @property
     def amplitudes(self) -> _Floats:
-        """q, [m]; can be set."""
+        """Amplitudes q, float64 [m]; can be set."""
     @amplitudes.setter
     def amplitudes(self, amplitudes: ArrayLike) -> None: ...
     @property
     def velocities(self) -> _Floats:
-        """q̇, 1/s, [m]; can be set."""
+        """Velocities q̇, 1/s, float64 [m]; can be set."""
     @velocities.setter
     def velocities(self, velocities: ArrayLike) -> None: ...
     def displacements(self) -> _Floats:
-        """Displacements of the nodes, [k,3], metres."""
+        """Returns the displacements of the nodes, float64 [k,3], metres."""
     def rotations(self) -> _Floats:
-        """Rotation vectors Ψq of the nodes, [k,3]."""
+        """Returns the rotation vectors Ψq of the nodes, float64 [k,3]."""
     def constrain(
         self,
         positions: dict[int, ArrayLike] | None = None,
         orientations: dict[int, ArrayLike] | None = None,
         exercised: ArrayLike | None = None,
     ) -> None:
-        """Replaces all constraints: positions {node: displacement from rest[3]}, orientations {node: rotation vector[3]},
-        either or both; without any, nothing is held. exercised: nodes at which the forces act; by default the constrained
-        ones and, for orientations, their neighbours."""
+        """Replaces all constraints.
+
+        - `positions`: {node: displacement from rest[3]}. `orientations`: {node: rotation vector[3]}. Without either, no node is held.
+        - `exercised`: nodes at which the forces act. By default these are the constrained ones and, for orientations, their neighbours.
+        """
     @property
     def constraints_held(self) -> dict[str, object]:
-        """How the constraints held in the last step: {"distance": m, "angle": rad, "passes", "overdetermined", "slowed" (motion
-        was, or the constraints would have pumped energy in), "stopped" (the body was brought to rest: no forces within the step
-        could hold them but by hurling it about), "forces": {node: N[3] in the node's own frame}}."""
+        """Report of how the constraints held in the last step, a dict:
+
+        - "distance": m. "angle": rad. "passes". "overdetermined".
+        - "slowed": the motion was slowed, or the constraints would have pumped energy in.
+        - "stopped": the body was brought to rest, as no forces within the step could hold them without hurling it about.
+        - "forces": {node: N[3] in the node's own frame}.
+        """
     @property
     def modes(self) -> Modes:
-        """The modes."""
+        """Modes that move."""
     @property
     def step(self) -> float:
-        """Seconds."""
+        """Length of a step, seconds."""
 
 @final
 class Deformer:
     """A surface under amplitudes, in real time: `u = R̃(Ψq) Φq` for each vertex [choi2003, §4.2].
 
-    Deformer(modes, surface | points[n,3]): the vertices are embedded in the body's nodes. form: "vertex" warps each vertex
-    (six numbers a mode are read for it), "embedded" the nodes that carry it. engine: "auto" (the one that was measured to be
-    quickest), "cpu", "gpu" (device: a part of its name or its number in `gpu_adapters`); a device that cannot be used is
-    replaced by the processor with one warning. precision: of the stored modes. On a Body: skin_weights[n,b] (None: the
-    body's own), max_offset: the farthest that `positions` shows flesh from its skin, as a part of the body's size.
+    Deformer(modes, surface | points, form="vertex", engine="auto", precision="f32", device=None, skin_weights=None, max_offset=None):
+
+    - `surface` or `points[n,3]`: the vertices, embedded in the body's nodes.
+    - `form`: "vertex" warps each vertex, reading six numbers a mode for it; "embedded" warps the nodes that carry it.
+    - `engine`: "auto" (the one measured to be quickest), "cpu" or "gpu". A device that cannot be used is replaced by the processor with one
+      warning.
+    - `precision`: of the stored modes, "f32" or "f16".
+    - `device`: a part of the graphics device's name, or its number in `gpu_adapters`.
+    - `skin_weights[n,b]`: weights of the vertices, on a Body only. None: the body's own.
+    - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size, on a Body only.
     """
 
     def __new__(
@@ -1954,7 +2279,7 @@ class Deformer:
         max_offset: float | None = None,
     ) -> Deformer: ...
     def displacements(self, amplitudes: ArrayLike, to: ArrayLike | None = None, onto: _Places | None = None) -> _Places:
-        """Displacements at amplitudes[m], [n,3], metres, in rest axes; to, onto: as of `Clip.offsets`."""
+        """Returns the displacements at `amplitudes[m]`, float32 [n,3], metres, in rest axes. `to` and `onto` are as in `Clip.offsets`."""
     def positions(
         self,
         amplitudes: ArrayLike,
@@ -1962,8 +2287,9 @@ class Deformer:
         to: ArrayLike | None = None,
         onto: _Places | None = None,
     ) -> _Places:
-        """Positions at amplitudes[m], [n,3], metres, world axes: at rest, or on a Body under pose[b,4,4]; to, onto: as of
-        `Clip.offsets`."""
+        """Returns the positions at `amplitudes[m]`, float32 [n,3], metres, world axes: at rest, or on a Body under `pose[b,4,4]`. `to` and
+        `onto` are as in `Clip.offsets`.
+        """
     def offsets(
         self,
         amplitudes: ArrayLike,
@@ -1971,24 +2297,25 @@ class Deformer:
         to: ArrayLike | None = None,
         onto: _Places | None = None,
     ) -> _Places:
-        """What amplitudes[m] add to the skin, [n,3], metres, world axes: `positions` less those at no amplitude, at rest or on
-        a Body under pose[b,4,4]; to, onto: as of `Clip.offsets`."""
+        """Returns the offsets that `amplitudes[m]` add to the skin, float32 [n,3], metres, world axes: `positions` less those at no amplitude,
+        at rest or on a Body under `pose[b,4,4]`. `to` and `onto` are as in `Clip.offsets`.
+        """
     @property
     def engine(self) -> str:
-        """Where it runs now: "CPU, 2 threads", "GPU NAME"."""
+        """Engine that runs it now: "CPU, 2 threads", "GPU NAME"."""
     @property
     def measured(self) -> dict[str, float]:
-        """What a frame was measured to cost on each engine that was tried, {engine: seconds}."""
+        """Measured cost of a frame on each engine that was tried, {engine: seconds}."""
     @property
     def report(self) -> str:
-        """What was measured and chosen, in one line."""
+        """Measurement and choice of the engine, in one line."""
     @property
     def warnings(self) -> list[str]:
-        """What a person should know: requests that could not be met."""
+        """Warnings: requests that could not be met."""
     def __len__(self) -> int: ...
 
 def gpu_adapters() -> list[str]:
-    """Names of the graphics devices that could be used, the best first; software ones say so."""
+    """Returns the names of the graphics devices that could be used, the best first; names of software ones say so."""
 
 def nonlinear_equilibrium(
     tets: TetMesh,
@@ -1999,17 +2326,32 @@ def nonlinear_equilibrium(
     prescribed: ArrayLike | None = None,
     progress: _Progress | None = None,
 ) -> _Floats:
-    """Displacements [k,3] (m) at which elastic forces balance forces[k,3] (N at the nodes, world axes, constant), by
-    Newton's method with line search. fixed: nodes that stay, indices or a mask [k]; prescribed[k,3]: where the fixed ones
-    are moved to. Warns (RuntimeWarning) where tetrahedra are inverted in the balance. Raises InputError, MotionError,
-    Cancelled."""
+    """Returns the displacements, float64 [k,3] (m), at which elastic forces balance `forces[k,3]` (N at the nodes, world axes, constant).
+
+    The solver is Newton's method with line search.
+
+    - `fixed`: nodes that stay, indices or a mask [k].
+    - `model`: "stvk" (St. Venant-Kirchhoff), "neohookean", "yeoh" or "linear".
+    - `prescribed[k,3]`: displacements to which the fixed nodes are moved.
+
+    Warns (RuntimeWarning) of tetrahedra that are inverted in the balance. Raises InputError, MotionError, Cancelled.
+    """
 
 @final
 class NonlinearSimulation:
-    """A tetrahedral body in fully nonlinear motion, every step a minimisation by Newton's method.
+    """A tetrahedral body in fully nonlinear motion. Every step is a minimisation by Newton's method.
 
-    step: seconds; integrator: "backward_euler" or "midpoint" (second order, undamped); gravity[3] (m/s², None: none);
-    damping: (α 1/s, β s), None: none. Raises InputError, MotionError.
+    NonlinearSimulation(tets, material, fixed, step, integrator="backward_euler", gravity=None, damping=None, model="stvk",
+    mass="consistent"):
+
+    - `fixed`: nodes that stay, indices or a mask [k].
+    - `step`: seconds.
+    - `integrator`: "backward_euler" or "midpoint" (second order, undamped).
+    - `gravity[3]`: m/s². None: zero.
+    - `damping`: (α 1/s, β s). None: zero.
+    - `model`: as in `nonlinear_equilibrium`. `mass`: "consistent" or "lumped".
+
+    Raises InputError, MotionError.
     """
 
     def __new__(
@@ -2025,38 +2367,41 @@ class NonlinearSimulation:
         mass: _Mass = "consistent",
     ) -> NonlinearSimulation: ...
     def advance(self, forces: ArrayLike | None = None) -> None:
-        """One step; forces[k,3]: N at the nodes, besides gravity. When it fails the state before it is kept."""
+        """Advances by one step. `forces[k,3]`: N at the nodes, in addition to gravity. If it fails the state before it is kept."""
     def displacements(self) -> _Floats:
-        """Displacements of the nodes, [k,3], metres."""
+        """Returns the displacements of the nodes, float64 [k,3], metres."""
     def velocities(self) -> _Floats:
-        """Velocities of the nodes, [k,3], m/s."""
+        """Returns the velocities of the nodes, float64 [k,3], m/s."""
     def set_state(self, displacements: ArrayLike, velocities: ArrayLike) -> None:
-        """Takes another state: displacements[k,3] (m) and velocities[k,3] (m/s)."""
+        """Sets another state: `displacements[k,3]` (m) and `velocities[k,3]` (m/s)."""
 
 @final
 class Template:
-    """A force field in a frame of its own; the largest force equals strength (N/m³, negative turns it around).
+    """A force field in a frame of its own. The largest force equals `strength` (N/m³); a negative one turns it around.
 
-    Template("bump", radius, strength) pushes along the frame's Z; "radial" away from its origin; "bulge" squeezes along Z
-    and widens across; Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z. Lengths in
-    metres. Compact, once continuously differentiable. Raises RigError.
+    - Template("bump", radius, strength) pushes along the frame's Z.
+    - Template("radial", radius, strength) pushes away from its origin.
+    - Template("bulge", radius, strength) squeezes along Z and widens across.
+    - Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z.
+
+    Parameters are given by name; lengths are metres. Fields are compact and once continuously differentiable. Raises RigError.
     """
 
     def __new__(cls, kind: _Template, **parameters: float) -> Template: ...
     @property
     def kind(self) -> _Template:
-        """ "bump", "radial", "bulge" or "torus"."""
+        """Kind of field: "bump", "radial", "bulge" or "torus"."""
     @property
     def parameters(self) -> dict[str, float]:
-        """The parameters by name."""
+        """Parameters by name."""
     @property
     def units(self) -> dict[str, str]:
-        """The unit of each parameter."""
+        """Unit of each parameter, {name: unit}."""
     @property
     def support_radius(self) -> float:
         """Distance from the frame's origin beyond which there is no force, metres."""
     def force(self, points: ArrayLike, frame: ArrayLike) -> _Floats:
-        """The force at points[p,3] with the template in frame[4,4] -> [p,3], N/m³."""
+        """Returns the force at `points[p,3]` with the template in `frame[4,4]`, float64 [p,3], N/m³."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Template: ...
     def __deepcopy__(self, _memo: object) -> Template: ...
@@ -2064,8 +2409,17 @@ class Template:
 
 @final
 class BoneGuide:
-    """A frame beside a bone: its name (or number), along it (0 head, 1 tail), angle around it (radians; 0 towards world
-    -Y, or +Z for bones along Y), distance from it (m), tilt of the template's Z from outward (0) to head-tail (pi/2).
+    """A frame beside a bone.
+
+    BoneGuide(bone, along=0.5, angle=0.0, distance=0.0, tilt=0.0):
+
+    - `bone`: the bone's name, or its number.
+    - `along`: place along the bone, 0 head, 1 tail.
+    - `angle`: around the bone, radians; 0 towards world −Y, or +Z for bones along Y.
+    - `distance`: from the bone, metres.
+    - `tilt`: of the template's Z from outward (0) to head→tail (π/2), radians.
+
+    Raises RigError.
     """
 
     def __new__(
@@ -2073,10 +2427,10 @@ class BoneGuide:
     ) -> BoneGuide: ...
     @property
     def bone(self) -> str | int:
-        """The bone's name, or its number."""
+        """Name of the bone, or its number."""
     @property
     def parameters(self) -> dict[str, float]:
-        """The continuous parameters by name."""
+        """Continuous parameters by name."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> BoneGuide: ...
     def __deepcopy__(self, _memo: object) -> BoneGuide: ...
@@ -2084,8 +2438,16 @@ class BoneGuide:
 
 @final
 class SkinGuide:
-    """A frame under the body's own surface as given: a face, the weights of its corners (None: its middle), depth below
-    it (m), roll about its normal (radians; 0: X along the face's first edge), tilt of Z from outward (0) to X (pi/2).
+    """A frame under the body's own surface as given.
+
+    SkinGuide(face, barycentric=None, depth=0.0, roll=0.0, tilt=0.0):
+
+    - `face`: index of a face. `barycentric[3]`: weights of its corners. None: its middle.
+    - `depth`: below the face, metres.
+    - `roll`: about the face's normal, radians; 0: X along the face's first edge.
+    - `tilt`: of Z from outward (0) to X (π/2), radians.
+
+    Raises RigError.
     """
 
     def __new__(
@@ -2098,13 +2460,13 @@ class SkinGuide:
     ) -> SkinGuide: ...
     @property
     def face(self) -> int:
-        """The face."""
+        """Index of the face."""
     @property
     def barycentric(self) -> tuple[float, float, float]:
-        """The weights of the face's corners."""
+        """Weights of the face's corners."""
     @property
     def parameters(self) -> dict[str, float]:
-        """The continuous parameters by name."""
+        """Continuous parameters by name."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> SkinGuide: ...
     def __deepcopy__(self, _memo: object) -> SkinGuide: ...
@@ -2112,8 +2474,11 @@ class SkinGuide:
 
 @final
 class FreeGuide:
-    """A frame anywhere: matrix[4,4] in rest space, a position and a rotation (a uniform scale is taken out); its parameters
-    x, y, z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero unless given.
+    """A frame anywhere.
+
+    FreeGuide(matrix, x=0.0, y=0.0, z=0.0, rx=0.0, ry=0.0, rz=0.0): `matrix[4,4]` in rest space is a position and a rotation; a uniform
+    scale is taken out. The parameters x, y, z (m) and the rotation vector rx, ry, rz (radians) act after it and are zero by default. Raises
+    RigError.
     """
 
     def __new__(
@@ -2128,10 +2493,10 @@ class FreeGuide:
     ) -> FreeGuide: ...
     @property
     def matrix(self) -> _Floats:
-        """The frame where all parameters are zero, [4,4]."""
+        """Frame with all parameters zero, float64 [4,4]."""
     @property
     def parameters(self) -> dict[str, float]:
-        """The continuous parameters by name."""
+        """Continuous parameters by name."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> FreeGuide: ...
     def __deepcopy__(self, _memo: object) -> FreeGuide: ...
@@ -2139,12 +2504,16 @@ class FreeGuide:
 
 @final
 class Rig:
-    """A template on a guide, driven by one control [capell2006, §4]:
-    Rig(template, guide, samples=[(gamma, {parameter: value})]).
+    """A template on a guide, driven by one control [capell2006, §4].
 
-    Parameters are those of the template and of the guide; a sample holds all of them, those that it does not name as in
-    the template and the guide. Samples may come in any order. Between them parameters are linear in gamma, outside
-    constant; without samples the rig is the same at every gamma. Raises RigError naming the sample or the parameter.
+    Rig(template, guide, samples=[(gamma, {parameter: value})], name="Rig"):
+
+    - Parameters are those of the template and of the guide. A sample holds all of them; those that it does not name are as in the template
+      and the guide.
+    - `samples` may come in any order. Between them parameters are linear in gamma, outside constant. Without samples the rig is the same at
+      every gamma.
+
+    Raises RigError naming the sample or the parameter.
     """
 
     def __new__(
@@ -2156,28 +2525,32 @@ class Rig:
     ) -> Rig: ...
     @property
     def name(self) -> str:
-        """What the artist calls it."""
+        """Name that the artist gave it."""
     @property
     def template(self) -> Template:
-        """The template with its own parameters."""
+        """Template with its own parameters."""
     @property
     def guide(self) -> BoneGuide | SkinGuide | FreeGuide:
-        """The guide with its own parameters."""
+        """Guide with its own parameters."""
     @property
     def samples(self) -> list[tuple[float, dict[str, float]]]:
-        """What was recorded: (gamma, {parameter: value}) by ascending gamma."""
+        """Recorded samples, [(gamma, {parameter: value})], by ascending gamma."""
     @property
     def parameter_names(self) -> tuple[str, ...]:
         """Names of all parameters in order: the template's, then the guide's."""
     @property
     def units(self) -> dict[str, str]:
-        """The unit of each parameter."""
+        """Unit of each parameter, {name: unit}."""
     def parameters(self, gamma: float | None = None) -> dict[str, float]:
-        """All parameters at gamma -> {name: value}; None: the last sample's."""
+        """Returns all parameters at `gamma`, {name: value}. None: the last sample's."""
     def forces(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
-        """Generalised forces on a body -> [dofs,3], N, rest axes, before the turn with the flesh. gamma None: the last
-        sample; parameters: some of them replaced by name. Raises OutsideError where the template lies wholly outside the
-        flesh, RigError where the guide's bone or face is missing."""
+        """Returns the generalised forces on a body, float64 [dofs,3], N, rest axes, before the turn with the flesh.
+
+        - `gamma`: value of the control. None: the last sample.
+        - `parameters`: some of them replaced by name.
+
+        Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face is missing.
+        """
     def pull_back(
         self,
         body: Body,
@@ -2185,38 +2558,45 @@ class Rig:
         gamma: float | None = None,
         parameters: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Derivatives of the sum of field[dofs,3] times `forces` by every parameter -> {name: derivative}."""
+        """Returns the derivatives of the sum of `field[dofs,3]` times `forces` by every parameter, {name: derivative}."""
     def frame(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
-        """The template's frame in rest space, columns X Y Z origin -> [4,4]."""
+        """Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4]."""
     def compliance(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> float:
-        """How far flesh yields to the rig: metres that the skin of a body at rest moves at most, per N/m³ of strength, to
-        first order; zero where bones hold all the flesh in reach. gamma, parameters: as in `forces`. Raises OutsideError,
-        RigError."""
+        """Returns how far flesh yields to the rig: the most that the skin of a body at rest moves, metres per N/m³ of strength, to first
+        order. It is zero where bones hold all the flesh in reach. `gamma` and `parameters` are as in `forces`. Raises OutsideError,
+        RigError.
+        """
     def strength_range(
         self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None
     ) -> tuple[float, float]:
-        """The strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its
-        volume; infinite without end. gamma, parameters: as in `forces`. Raises OutsideError, RigError."""
+        """Returns the strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its volume;
+        infinite without a limit. `gamma` and `parameters` are as in `forces`. Raises OutsideError, RigError.
+        """
     def yields(self, body: Body) -> _Floats:
-        """How far the skin of a body at rest yields to each sample at most -> [s], metres, negative where the strength is;
-        of a rig without samples [1]. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError."""
+        """Returns how far the skin of a body at rest yields to each sample at most, float64 [s], metres, negative where the strength is; [1]
+        for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
+        """
     def with_yields(self, body: Body, yields: Iterable[float | None]) -> Rig:
-        """The rig with the strengths at which the skin of a body yields to its samples by `yields` [s], metres (None in it:
-        that strength stays): rig.with_yields(other, rig.yields(body)) does to another body what the rig does to this one.
-        Raises OutsideError, RigError where bones hold all the flesh in reach."""
+        """Returns the rig with the strengths at which the skin of a body yields to its samples by `yields[s]`, metres. None in it: that
+        strength stays. `rig.with_yields(other, rig.yields(body))` does to another body what the rig does to this one. Raises OutsideError,
+        and RigError where bones hold all the flesh in reach.
+        """
     def unfolding(self, body: Body) -> Rig:
-        """The rig with strengths lowered to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its
-        volume: what `simulate` pushes with. Raises RigError."""
+        """Returns the rig with strengths lowered until, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
+        `simulate` pushes with these. Raises RigError.
+        """
     def check(self, body: Body) -> list[str]:
-        """What keeps the rig from pushing this body, one sentence each; empty when nothing does."""
+        """Returns what keeps the rig from pushing this body, one sentence each; empty if nothing does."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Rig: ...
     def __deepcopy__(self, _memo: object) -> Rig: ...
 
 def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig], body: Body | None = None) -> None:
-    """Writes rigs to a small text file (TOML); it is whole or as it was before. body: beside strengths also how far its
-    flesh yields to them, so that another body may be read for. Raises StorageError."""
+    """Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's yields are written beside the strengths,
+    so that the file may be read for another body. Raises StorageError.
+    """
 
 def load_rigs(path: str | PathLike[str], body: Body | None = None) -> list[Rig]:
-    """Reads rigs that `save_rigs` or a person wrote. body: with the strengths at which its flesh yields as far as the file
-    says; None: with the strengths in the file. Raises RigFileError naming line and key, StorageError."""
+    """Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh yields as far as the file says. None:
+    strengths are those in the file. Raises RigFileError naming line and key, StorageError.
+    """

@@ -13,7 +13,6 @@
 use super::SimulationError;
 use crate::Vec3;
 use crate::range::FARTHEST;
-use std::borrow::Cow;
 
 /// First bytes of a state with sections.
 pub(super) const MAGIC: &[u8; 8] = b"thewst02";
@@ -94,10 +93,10 @@ pub(super) struct Sections<'a> {
 
 #[derive(Debug)]
 struct Section<'a> {
-    name: Cow<'a, str>,
+    name: &'a str,
     version: u32,
     required: bool,
-    payload: Cow<'a, [u8]>,
+    payload: &'a [u8],
 }
 
 fn wrong(what: &'static str) -> SimulationError {
@@ -126,10 +125,10 @@ impl<'a> Sections<'a> {
             let length = usize::try_from(length).map_err(|_| wrong(CUT))?;
             let flags = u32::from_le_bytes(array(&header[NAME + 4..NAME + 8]));
             let section = Section {
-                name: Cow::Borrowed(name),
+                name,
                 version: u32::from_le_bytes(array(&header[NAME..NAME + 4])),
                 required: flags & REQUIRED != 0,
-                payload: Cow::Borrowed(take(&mut rest, length)?),
+                payload: take(&mut rest, length)?,
             };
             sections.push(section)?;
         }
@@ -145,16 +144,6 @@ impl<'a> Sections<'a> {
         }
         self.left.push(section);
         Ok(())
-    }
-
-    /// Adds a section, for readers of older layouts.
-    pub fn add(&mut self, kind: Kind, payload: impl Into<Cow<'a, [u8]>>) {
-        self.left.push(Section {
-            name: Cow::Borrowed(kind.name),
-            version: kind.version,
-            required: kind.required,
-            payload: payload.into(),
-        });
     }
 
     /// Takes a section's numbers, if present. All must be finite and not too large.

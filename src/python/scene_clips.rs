@@ -85,8 +85,6 @@ pub(super) fn simulate_scene(
             gravity,
             mass_damping,
             stiffness_damping,
-            None,
-            None,
             max_offset,
             None,
             "auto",

@@ -175,7 +175,7 @@ impl PySpacetime {
     }
 
     /// Returns coordinates along the leading directions in which the keyframes differ, of the motion and of plain cubic splines: float64
-    /// [t,k] each. k is at most `count`, and smaller if there are fewer directions.
+    /// [t,k] and [t,k]. k is at most `count`, and smaller if there are fewer directions.
     fn curves<'py>(&self, t: &Bound<'py, PyAny>, count: Whole) -> PyResult<Pair<'py>> {
         let times = times_of(t)?;
         let (ours, plain) = self.with(t.py(), |motion| Ok(motion.curves(&times, count.0)))?;
