@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Tubes along bones of made arms.
 
-use super::super::*;
 use super::*;
 use crate::Vec3;
 use crate::mrep::FitSettings;

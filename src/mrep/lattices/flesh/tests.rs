@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lattices of slabs and tubes.
 
-use super::super::*;
 use super::*;
 use crate::mrep::Boundary;
 use crate::mrep::fixture::{ellipsoid, helix};
