@@ -89,7 +89,7 @@ impl Figure {
 
     /// Builds a template around the skin that follows bones of a character. Limbs and tails are built as by [`Self::from_skeleton`], torsos
     /// and heads as slabs of 5 rows and 7 columns in that skin, as by [`Self::slab_around`]. It is an initial figure: a fit with the weights
-    /// of [`chain_weights`](super::chain_weights) brings it onto the skin.
+    /// of [`chain_weights`](crate::mrep::chain_weights) brings it onto the skin.
     ///
     /// # Errors
     /// See [`Self::from_skeleton`] and [`Self::slab_around`]; no skin that follows the bones.
