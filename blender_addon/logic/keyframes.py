@@ -102,7 +102,7 @@ def far(plan: Plan, reach: float) -> str:
     if free:
         remedy = f"give the velocity with which it leaves “{free[0]}”"
     elif plan.rest == "BASIS":
-        remedy = "lower the energy of its sculpts, or set Rest to Each Key"
+        remedy = "press Relax Sculpt on its sculpts, or set Rest to Each Key"
     else:
         remedy = "damp it more, or make it less stiff"
     return f"Goes {reach:.0f} times as far as plain curves: {remedy}"

@@ -131,7 +131,7 @@ def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: st
     if flat.any():
         sentences.append(
             f"{what} has {plural(int(flat.sum()), 'triangle')} flattened to nothing, the first at vertex "
-            f"{triangles[np.flatnonzero(flat)[0]][0]}: smooth it there, or press Lower Energy"
+            f"{triangles[np.flatnonzero(flat)[0]][0]}: smooth it there, or press Relax Sculpt"
         )
     pairs = hinges(triangles)
     if len(pairs):
@@ -142,7 +142,7 @@ def faults(shape: np.ndarray, basis: np.ndarray, triangles: np.ndarray, what: st
         if len(bad):
             sentences.append(
                 f"{what} folds onto itself at {plural(len(bad), 'edge')}, the first at vertex "
-                f"{triangles[pairs[bad[0], 0]][0]}: smooth it there, or press Lower Energy"
+                f"{triangles[pairs[bad[0], 0]][0]}: smooth it there, or press Relax Sculpt"
             )
     return sentences
 

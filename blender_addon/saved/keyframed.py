@@ -286,7 +286,7 @@ class ThewKeyframed(bpy.types.PropertyGroup):
     )
     relax: FloatProperty(
         name="Amount",
-        description="How far Lower Energy goes: 0 leaves the sculpt as it is, 1 lets it spring back all the way",
+        description="How far Relax Sculpt goes: 0 leaves the sculpt as it is, 1 lets it spring back all the way",
         default=0.3,
         min=0.0,
         max=1.0,

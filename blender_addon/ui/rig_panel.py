@@ -40,9 +40,10 @@ class THEW_UL_samples(bpy.types.UIList):
 
 
 class THEW_MT_rigs(bpy.types.Menu):
-    """What is rarer than adding and removing."""
+    """Menu of the rarer commands on rigs."""
 
     bl_label = "Rigs"
+    bl_description = "Presets, files and further commands on rigs"
 
     def draw(self, context):
         layout, obj = self.layout, target.of(context)
