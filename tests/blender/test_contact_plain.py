@@ -271,7 +271,7 @@ def test_things_of_one_name_are_told_once():
 )
 def test_what_a_clip_touched_that_was_simulated_with_others_is_named_if_it_is_flesh(body, touched, name):
     alone = part("live.shots").Note(
-        "Anna", 1, 2, 8, "", 1.0, [0.0, 0.0, 0.0, 1.0], [], [0, 0, 0], [], [["“Bench”", 0.01, []]]
+        "Anna", 1, 2, 8, "", 1.0, [0.0, 0.0, 0.0, 1.0], [], [0, 0, 0, 0], [], [], [["“Bench”", 0.01, []]]
     )
     assert [each.name for each in alone.things(Clip([Touches((2, 0, 0.0, 1.0, 1))]), 0)] == ["“Bench”"]
     frames = [Touches((2, 0, 0.0, 1.0, body)), Touches((2, 0, 0.0, 1.0, touched))]
