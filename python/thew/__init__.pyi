@@ -915,7 +915,7 @@ class Spacetime:
         """Returns cubic splines through the same keyframes with the same prescribed velocities at times `t`, float32 [t,n,3]."""
     def curves(self, t: ArrayLike, count: int) -> tuple[_Floats, _Floats]:
         """Returns coordinates along the leading directions in which the keyframes differ, of the motion and of plain cubic splines: float64
-        [t,k] each. k is at most `count`, and smaller if there are fewer directions.
+        [t,k] and [t,k]. k is at most `count`, and smaller if there are fewer directions.
         """
     @property
     def dimension(self) -> int:
