@@ -7,13 +7,13 @@
 //! an acceleration that the flesh feels as inertia, because `q = q_bend + u` has mass and not `T(x) + u`. Without it, firm flesh
 //! on bending limbs sways 0.6 to 0.8 times as much as exact flesh.
 
-use super::system::System;
 use super::volume::VolumeBalance;
 use super::{Method, SimulationError, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::equilibrium;
 use crate::dynamics::forces::Load;
+use crate::dynamics::methods::system::System;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
 

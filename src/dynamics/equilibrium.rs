@@ -6,14 +6,15 @@
 //! simulation, and serves any number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
-use super::system::{Linearised, System};
 use super::volume::VolumeBalance;
 use super::{
-    Method, Settings, Simulation, SimulationError, SkinnedLattice, Solver, check_gravity,
-    hyperelastic, lost, nonlinear,
+    Method, Settings, Simulation, SimulationError, SkinnedLattice, Solver, check_gravity, lost,
+    nonlinear,
 };
 use crate::body::Body;
 use crate::contact::{ContactPoint, PreparedContact};
+use crate::dynamics::methods::hyperelastic;
+use crate::dynamics::methods::system::{Linearised, System};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
 use crate::solve::EnergyTerm;

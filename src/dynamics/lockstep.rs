@@ -2,11 +2,11 @@
 //! Lockstep: one or more bodies advance through a frame together, step by step.
 
 use super::forces::Load;
-use super::stepper::{NodalState, Step, Stepper};
 use super::touching::{Begun, Failure, Shown, Touching};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::Span;
+use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
 use crate::progress::{Progress, step};
 use crate::skeleton::{FrameMotion, Pose};
 

@@ -38,17 +38,14 @@
 //! reference, which also serve bodies without a skeleton.
 
 mod bends;
-mod cells;
 mod damping;
 mod equilibrium;
 mod error;
-mod flesh;
 mod forces;
-mod hyperelastic;
 mod lifts;
 mod lockstep;
 mod method;
-mod modal;
+mod methods;
 pub mod nonlinear;
 mod scene;
 mod sections;
@@ -60,13 +57,9 @@ mod simulation;
 mod skinned;
 mod softness;
 mod state;
-mod stepper;
 mod stored;
-mod system;
 mod touching;
-mod vertex;
 mod volume;
-mod warped;
 
 pub use damping::default_damping;
 pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces, joint_volume, sway};

@@ -2,6 +2,7 @@
 //! Properties of motion, checked on bars of flesh.
 
 use super::forces::Load;
+use super::methods::system;
 use super::simulation::PoseHistory;
 use super::*;
 use crate::body::fixture::BarOptions;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Nonlinear statics and implicit steps of a body with a skeleton.
 //!
-//! A step is backward Euler, as in [`super::super::warped`]: held vertices at the pose, gravity less that of the rest shape
+//! A step is backward Euler, as in [`crate::dynamics::methods::warped`]: held vertices at the pose, gravity less that of the rest shape
 //! (the sculpt sags already), twist energy, and damping relative to flesh that is frozen to its bones during the step:
 //!
 //! ```text
@@ -15,14 +15,14 @@
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::super::forces::Load;
-use super::super::stepper::{NodalState, Step, Stepper};
 use super::super::{Method, SimulationError, SkinnedLattice, equilibrium, lost};
 use super::STEP;
 use super::potential::{Balancer, Domain, FLOOR, Increment};
 use super::statics::{Balance, better, follow};
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::forces::Load;
+use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
 use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};

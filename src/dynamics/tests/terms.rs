@@ -2,7 +2,7 @@
 //! Energy terms: those of the flesh are their own derivatives, and one that nobody knows acts in every balance and step.
 
 use super::*;
-use crate::dynamics::flesh::{Twist, WarpedCells};
+use crate::dynamics::methods::flesh::{Twist, WarpedCells};
 use crate::elasticity::{Elastic, Tangent};
 use crate::solve::newton::Rounded;
 use crate::solve::term::tests::{Pin, check};

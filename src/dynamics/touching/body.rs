@@ -6,8 +6,8 @@
 //! the frame's ends; between them they are interpolated in the axes of the bones.
 
 use crate::contact::{ContactSkin, Lifts, Posed, ShownVertices};
+use crate::dynamics::methods::stepper::Step;
 use crate::dynamics::shape::Shape;
-use crate::dynamics::stepper::Step;
 use crate::dynamics::{Method, SimulationError, SkinnedLattice};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use crate::{Mat3, Vec3};

@@ -7,7 +7,6 @@ mod state;
 pub(super) use body::{Begun, Shown};
 
 use super::lockstep::InStep;
-use super::stepper::{NodalState, Step, StepInParts};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::{
@@ -15,6 +14,7 @@ use crate::contact::{
     Contacts, Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact, Span, Standing,
     Swept,
 };
+use crate::dynamics::methods::stepper::{NodalState, Step, StepInParts};
 use crate::kernel::LocalPositions;
 use crate::present::{PresentError, Presenter};
 use body::TouchingBody;

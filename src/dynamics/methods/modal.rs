@@ -15,20 +15,20 @@
 //! flesh's own displacement); changes of the twist energy as bones turn, as its pull is that of the rest pose; and the strain of
 //! the skinned shape itself at a bend, which other methods even out.
 
-use super::forces::Load;
-use super::sections::{Kind, Sections, Writer};
-use super::skinned::{SkinnedLattice, place};
-use super::stepper::{NodalState, Start, Step, Stepper};
-use super::{Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::forces::Load;
+use crate::dynamics::methods::stepper::{NodalState, Start, Step, Stepper};
+use crate::dynamics::sections::{Kind, Sections, Writer};
+use crate::dynamics::skinned::{SkinnedLattice, place};
+use crate::dynamics::{Settings, SimulationError};
 use crate::modal::{Damping, Integrator, ModalError, Modes, Oscillators, State, balance};
 use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use std::sync::Arc;
 
 /// Stepper of the modal method.
-pub(super) struct ModalStepper {
+pub(in crate::dynamics) struct ModalStepper {
     modes: Arc<Modes>,
     damping: Vec<f64>,
     oscillators: Option<Oscillators>,
@@ -44,9 +44,9 @@ pub(super) struct ModalStepper {
 }
 
 /// Section of the amplitudes, then their velocities.
-pub(super) const AMPLITUDES: Kind = Kind::required("modal amplitudes", 1);
+pub(in crate::dynamics) const AMPLITUDES: Kind = Kind::required("modal amplitudes", 1);
 /// Section of the velocities of T(x).
-pub(super) const SKIN_VELOCITIES: Kind = Kind::required("skin velocities", 1);
+pub(in crate::dynamics) const SKIN_VELOCITIES: Kind = Kind::required("skin velocities", 1);
 
 /// Offset of the finite differences for velocities, as a share of a step.
 const INSTANT: f64 = 1e-2;

@@ -3,7 +3,7 @@
 //!
 //! `f_i = − Σ_j R_i S_ij (R_iᵀ (x_j + q_j − c_i) − x_j)`, j over held vertices too: each vertex sees all of the flesh around it
 //! in its own frame. With `A_ij = R_i S_ij R_iᵀ` this is linear, but A is not symmetric (by some percent at bends of 60°),
-//! and the forces between two vertices do not cancel. Twist is as in the cell form ([`super::system`]). Gravity less that of the
+//! and the forces between two vertices do not cancel. Twist is as in the cell form ([`crate::dynamics::methods::system`]). Gravity less that of the
 //! rest shape, `f_g = m_i g − R_i m_i g_rest`, turns with the vertex as all forces at rest do (m_i its share of mass).
 //!
 //! `c_i = p'_i − R_i x_i`, with p'_i the skinned position, drops out: rows of S sum to zero, so S does not depend on a frame's
@@ -16,11 +16,11 @@
 //! and GMRES adds half to two thirds of the time of LU. GMRES also needs no second kind of factor, allocates nothing after the
 //! first steps, and scales with the body as the substitutions do. LU would be better only for many balances at one pose.
 
-use super::cells::CellMatrix;
-use super::forces::Load;
-use super::system::Linearised;
-use super::{SkinnedLattice, Solver};
 use crate::body::Body;
+use crate::dynamics::forces::Load;
+use crate::dynamics::methods::cells::CellMatrix;
+use crate::dynamics::methods::system::Linearised;
+use crate::dynamics::{SkinnedLattice, Solver};
 use crate::solve::krylov::{Gmres, Preconditioned, Stop};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -35,7 +35,7 @@ const STOP: Stop = Stop {
 const FEW: usize = 60;
 
 /// Matrices and solver of the vertex form of one body.
-pub(super) struct VertexMatrix {
+pub(in crate::dynamics) struct VertexMatrix {
     /// S at all vertices, and m_i.
     stiffness: BlockMatrix,
     shares: Vec<f64>,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Static balance of the sway at a pose, and the forces that hold a sway.
 
-use super::super::forces::Load;
-use super::super::nonlinear::{Balancer, Domain, FLOOR, Increment};
-use super::super::{SimulationError, SkinnedLattice};
 use super::{MODEL, loads};
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::forces::Load;
+use crate::dynamics::nonlinear::{Balancer, Domain, FLOOR, Increment};
+use crate::dynamics::{SimulationError, SkinnedLattice};
 use crate::elasticity::{Elastic, Tangent};
 use crate::progress::Progress;
 use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError};
@@ -31,7 +31,7 @@ pub(super) fn elastic<'a>(
 const LEFT: f64 = 1e-3;
 
 /// Returns the sway of the flesh in balance at a pose.
-pub(in super::super) fn balance(
+pub(in crate::dynamics) fn balance(
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,
@@ -59,7 +59,7 @@ fn is_near(error: &NewtonError) -> bool {
 ///
 /// # Errors
 /// As [`balance`], except for missing convergence.
-pub(in super::super) fn nearest_balance(
+pub(in crate::dynamics) fn nearest_balance(
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,
@@ -93,7 +93,7 @@ pub(in super::super) fn nearest_balance(
 }
 
 /// Returns the forces (N; zero on held vertices) that hold the flesh at a sway.
-pub(in super::super) fn forces_at(
+pub(in crate::dynamics) fn forces_at(
     body: &Body,
     skinned: &SkinnedLattice,
     load: &Load,

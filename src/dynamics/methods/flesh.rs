@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Energies of the linearised methods as energy terms; displacements are positions.
 //!
-//! [`WarpedCells`] is the cell form of [`super::system`]. It has an energy because its rotations do not depend on the flesh. The
+//! [`WarpedCells`] is the cell form of [`crate::dynamics::methods::system`]. It has an energy because its rotations do not depend on the flesh. The
 //! vertex form has no energy, as its matrix is not symmetric. [`Twist`] acts on both.
 
-use super::SkinnedLattice;
-use super::forces::Load;
 use crate::body::Body;
+use crate::dynamics::SkinnedLattice;
+use crate::dynamics::forces::Load;
 use crate::solve::newton::{Forces, Rounded, norm};
 use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
 
 /// The term `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: linear flesh in turned cells, and its net weight.
-pub(super) struct WarpedCells<'a> {
+pub(in crate::dynamics) struct WarpedCells<'a> {
     pub body: &'a Body,
     /// R_c of each cell.
     pub turns: &'a [Mat3],
@@ -99,7 +99,7 @@ impl EnergyTerm for WarpedCells<'_> {
 }
 
 /// Adds `Σ_c R_c S_c R_cᵀ` to the assembly.
-pub(super) fn add_cells<'a>(
+pub(in crate::dynamics) fn add_cells<'a>(
     body: &Body,
     turns: impl Iterator<Item = &'a Mat3>,
     into: &mut Assembly,
@@ -117,7 +117,7 @@ pub(super) fn add_cells<'a>(
 }
 
 /// The term `½ pᵀ Mt p − pᵀ Σ_β Mt_β T_β(x)`, which keeps flesh from spinning about straight bones.
-pub(super) struct Twist<'a> {
+pub(in crate::dynamics) struct Twist<'a> {
     pub body: &'a Body,
     pub skinned: &'a SkinnedLattice,
 }

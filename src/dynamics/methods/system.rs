@@ -4,25 +4,25 @@
 //! **Cell form**: `f = Σ_c − R_c S_c (R_cᵀ p − x)`, R_c the skeleton's blended rotation at cell c, known
 //! before the step. It is symmetric, has no ghost forces, and is linear in p: `f = b − A p` with
 //! `A = Σ R_c S_c R_cᵀ + Mt`, `b = Σ R_c S_c x + Σ_β Mt_β T_β(x)`, Mt_β the twist's Hessian of bone β. Its matrix is in
-//! [`super::cells`]. All R_c = 1 gives the global linear method.
+//! [`crate::dynamics::methods::cells`]. All R_c = 1 gives the global linear method.
 //!
-//! **Vertex form**, as printed: [`super::vertex`].
+//! **Vertex form**, as printed: [`crate::dynamics::methods::vertex`].
 //!
 //! **Further terms** are linearised at the start of the step, with convex Hessians. Their Hessians are added to the matrix, their
 //! forces to the right-hand side. They are not damped.
 
-use super::cells::CellMatrix;
-use super::flesh::WarpedCells;
-use super::forces::Load;
-use super::vertex::VertexMatrix;
-use super::{Method, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::forces::Load;
+use crate::dynamics::methods::cells::CellMatrix;
+use crate::dynamics::methods::flesh::WarpedCells;
+use crate::dynamics::methods::vertex::VertexMatrix;
+use crate::dynamics::{Method, SkinnedLattice, Solver};
 use crate::solve::{Configuration, EnergyTerm, NodeMatrix, SolveError, SparseCholesky};
 use std::sync::Arc;
 
 /// Sparse system `m M + s A` on the free vertices of one body; all buffers are allocated once.
-pub(super) struct System {
+pub(in crate::dynamics) struct System {
     form: Form,
     /// Right-hand side, then solution, one entry per free vertex.
     pub nodes: Vec<Vec3>,
@@ -32,7 +32,7 @@ pub(super) struct System {
 
 /// Further energy terms, the positions at which they are linearised, and the factor of their Hessians.
 #[derive(Clone, Copy)]
-pub(super) struct Linearised<'a> {
+pub(in crate::dynamics) struct Linearised<'a> {
     pub terms: &'a [Arc<dyn EnergyTerm>],
     /// Positions, `[nodes]`.
     pub positions: &'a [Vec3],

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! The interface that every method of motion implements, and the table of the implementations.
 //!
-//! A [`Simulation`](super::Simulation) keeps the pose history, the forces, and the positions and velocities of all nodes. A
+//! A [`Simulation`](crate::dynamics::Simulation) keeps the pose history, the forces, and the positions and velocities of all nodes. A
 //! [`Stepper`] advances these from one pose to the next. A method with another state (amplitudes) keeps that state itself,
 //! converts it to positions for display, and saves it in sections of its own.
 
-use super::forces::Load;
-use super::hyperelastic::HyperelasticStepper;
-use super::modal::ModalStepper;
-use super::nonlinear::NonlinearStepper;
-use super::sections::{Kind, Sections, Writer};
-use super::warped::LinearisedStepper;
-use super::{MODES, Method, Settings, SimulationError, SkinnedLattice, equilibrium};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::Flexible;
+use crate::dynamics::forces::Load;
+use crate::dynamics::methods::hyperelastic::HyperelasticStepper;
+use crate::dynamics::methods::modal::ModalStepper;
+use crate::dynamics::methods::warped::LinearisedStepper;
+use crate::dynamics::nonlinear::NonlinearStepper;
+use crate::dynamics::sections::{Kind, Sections, Writer};
+use crate::dynamics::{MODES, Method, Settings, SimulationError, SkinnedLattice, equilibrium};
 use crate::elasticity::Model;
 use crate::modal::Modes;
 use crate::progress::{Progress, Silent};
@@ -24,13 +24,13 @@ use nalgebra::DMatrix;
 use std::sync::Arc;
 
 /// Positions (m) and velocities (m/s) of the lattice's vertices, `[nodes]` each, world axes.
-pub(super) struct NodalState {
+pub(in crate::dynamics) struct NodalState {
     pub positions: Vec<Vec3>,
     pub velocities: Vec<Vec3>,
 }
 
 /// Pose, loads and options of a reset.
-pub(super) struct Start<'a> {
+pub(in crate::dynamics) struct Start<'a> {
     pub body: &'a Body,
     pub method: Method,
     pub pose: &'a Pose,
@@ -45,7 +45,7 @@ pub(super) struct Start<'a> {
 
 /// One step along a frame's bone motion.
 #[derive(Clone, Copy)]
-pub(super) struct Step<'a> {
+pub(in crate::dynamics) struct Step<'a> {
     pub body: &'a Body,
     /// Step size h, s.
     pub duration: f64,
@@ -87,7 +87,7 @@ impl<'a> Step<'a> {
 }
 
 /// A method of motion, as the steps that it takes.
-pub(super) trait Stepper: Send + Sync {
+pub(in crate::dynamics) trait Stepper: Send + Sync {
     /// Puts the flesh at rest at a pose.
     fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
         nodes.positions = if start.settled {
@@ -165,7 +165,7 @@ pub(super) trait Stepper: Send + Sync {
 }
 
 /// A step that contact can displace before it is taken.
-pub(super) trait StepInParts: Send {
+pub(in crate::dynamics) trait StepInParts: Send {
     /// Computes the end of the step. Changes no state.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ pub(super) trait StepInParts: Send {
 }
 
 /// Positions and compliance of a proposed step, for contact.
-pub(super) struct Proposal<'a> {
+pub(in crate::dynamics) struct Proposal<'a> {
     /// `[nodes]`, metres, in the method's own representation.
     pub positions: &'a [Vec3],
     /// The step's matrix, and the factor that turns its inverse into displacements per force.
@@ -199,13 +199,13 @@ pub(super) struct Proposal<'a> {
 }
 
 /// A step's matrix, factored at the latest when contact needs its inverse.
-pub(super) struct Factored<'a> {
+pub(in crate::dynamics) struct Factored<'a> {
     pub solver: Factor<'a>,
     pub scale: f64,
 }
 
 /// A factored matrix, or one to be factored on first use.
-pub(super) enum Factor<'a> {
+pub(in crate::dynamics) enum Factor<'a> {
     Made(&'a mut SparseCholesky),
     Pending(&'a mut Inverse),
 }
@@ -228,11 +228,11 @@ impl Flexible for Factored<'_> {
 }
 
 /// Sections of nodal states.
-pub(super) const POSITIONS: Kind = Kind::required("positions", 1);
-pub(super) const VELOCITIES: Kind = Kind::required("velocities", 1);
+pub(in crate::dynamics) const POSITIONS: Kind = Kind::required("positions", 1);
+pub(in crate::dynamics) const VELOCITIES: Kind = Kind::required("velocities", 1);
 
 /// Returns the stepper of a method. `modes` are for the modal method; `None`: [`MODES`] modes are computed.
-pub(super) fn stepper(
+pub(in crate::dynamics) fn stepper(
     body: &Arc<Body>,
     method: Method,
     modes: Option<Arc<Modes>>,

@@ -6,9 +6,9 @@
 //! Each patch computes the derivatives of its own vertices. They are added up patch by patch, so that the sums do not depend on the
 //! threads.
 
-use super::super::SkinnedLattice;
 use super::MODEL;
 use crate::body::Body;
+use crate::dynamics::SkinnedLattice;
 use crate::elasticity::{Elastic, Elements, Tangent};
 use crate::solve::{Assembly, Configuration, Slot, sweeps};
 use crate::{Mat3, Vec3};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One implicit step of skeletally warped linearised dynamics. [capell2006, §3.3; capell2002, eq. 16]
 //!
-//! Backward Euler from (p, v) to (p', v'), p' = p + h v', with the forces `b − A p'` of [`super::system`]
+//! Backward Euler from (p, v) to (p', v'), p' = p + h v', with the forces `b − A p'` of [`crate::dynamics::methods::system`]
 //! evaluated at the pose of the step's end:
 //!
 //! ```text
@@ -19,15 +19,17 @@
 //! The mass matrix does not turn with the flesh in world axes, so inertia is exact for the interpolated motion. Neglected: R' is the
 //! skeleton's, not the flesh's own.
 
-use super::stepper::{Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper};
-use super::system::{Linearised, System};
-use super::{Method, SimulationError, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::methods::stepper::{
+    Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper,
+};
+use crate::dynamics::methods::system::{Linearised, System};
+use crate::dynamics::{Method, SimulationError, Solver, lost};
 use crate::solve::{NodeMatrix, SolveError};
 
 /// Stepper of the linearised methods: system and buffers of a step.
-pub(super) struct LinearisedStepper {
+pub(in crate::dynamics) struct LinearisedStepper {
     system: System,
     /// One entry per lattice vertex each: operand of A, operand of M, next positions, next velocities.
     elastic: Vec<Vec3>,

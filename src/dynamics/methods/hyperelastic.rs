@@ -24,8 +24,8 @@
 //! ((1/h² + α/h) M + (1 + β/h) (V''(u₀) + Mt)) d = f_g + F − V'(u₀) − Mt u₀ − M (z + ẅ),   z = (v_skin − v)/h
 //! ```
 //!
-//! with v_skin, relative damping, its β and gravity as in [`super::warped`], and ẅ the acceleration of q_bend − T(x)
-//! ([`super::bends`]).
+//! with v_skin, relative damping, its β and gravity as in [`crate::dynamics::methods::warped`], and ẅ the acceleration of q_bend − T(x)
+//! ([`crate::dynamics::bends`]).
 //!
 //! **Drag** is quadratic. Before each step `v − v_skin` is multiplied by `1/(1 + h (C/L) |v − v_skin|)`, the closed-form
 //! solution of `v̇ = −(C/L) |v| v`, L the body's [`spread`]. It has no time or length scale of its own, so a body ten times as
@@ -42,14 +42,16 @@ mod balance;
 mod cells;
 
 use balance::nearest_balance;
-pub(super) use balance::{balance, forces_at};
+pub(in crate::dynamics) use balance::{balance, forces_at};
 
-use super::forces::Load;
-use super::nonlinear::{Balancer, Domain, FLOOR, Increment};
-use super::stepper::{Factor, Factored, NodalState, Proposal, Start, Step, StepInParts, Stepper};
-use super::{SimulationError, SkinnedLattice, Solver, lost};
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::forces::Load;
+use crate::dynamics::methods::stepper::{
+    Factor, Factored, NodalState, Proposal, Start, Step, StepInParts, Stepper,
+};
+use crate::dynamics::nonlinear::{Balancer, Domain, FLOOR, Increment};
+use crate::dynamics::{SimulationError, SkinnedLattice, Solver, lost};
 use crate::elasticity::{Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::{
@@ -101,7 +103,7 @@ fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out:
 }
 
 /// Stepper of the hyperelastic method: solver and buffers of a step.
-pub(super) struct HyperelasticStepper {
+pub(in crate::dynamics) struct HyperelasticStepper {
     /// Chord and Newton solver; its linear solver serves every step.
     balancer: Balancer,
     /// Values of `m M + (1 + β/h) Mt` in the solver, and m and β/h.

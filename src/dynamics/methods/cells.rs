@@ -7,10 +7,10 @@
 //! so that only bends are left to the iterations. A step depends on its own state alone; nothing is carried over from earlier
 //! steps. If the iterations do not converge, the matrix is factored.
 
-use super::flesh::{Twist, add_cells};
-use super::system::Linearised;
-use super::{SkinnedLattice, Solver};
 use crate::body::Body;
+use crate::dynamics::methods::flesh::{Twist, add_cells};
+use crate::dynamics::methods::system::Linearised;
+use crate::dynamics::{SkinnedLattice, Solver};
 use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
 use crate::solve::{Assembly, EnergyTerm, Inverse, Linear, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -26,7 +26,7 @@ const STOP: Stop = Stop {
 };
 
 /// Matrix of one body; all buffers are allocated once.
-pub(super) struct CellMatrix {
+pub(in crate::dynamics) struct CellMatrix {
     now: Inverse,
     /// Values of `m M + s Mt`, which do not depend on the pose.
     base: Vec<f64>,
