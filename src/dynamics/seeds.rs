@@ -11,7 +11,7 @@ use crate::progress::{Progress, Silent, step};
 use crate::skeleton::{FrameMotion, Pose};
 use std::collections::BTreeSet;
 
-/// Time between checks for contacts, s.
+/// Time between checks for contacts, s: a frame of film.
 const FRAME: f64 = 1.0 / 24.0;
 
 impl Simulation {

@@ -7,7 +7,7 @@
 
 use super::skin::Skin;
 
-/// Smallest weight of a vertex that hangs on one bone.
+/// Smallest weight of a vertex that hangs on one bone. Weights of eight bits are off by 0.002.
 const RIGID: f64 = 0.99;
 /// Smallest rigid part of a machine's area, and of its trunk's: of known bodies of flesh at most half is rigid. With
 /// half of it a robot and ten characters of flesh are classified the same.

@@ -34,7 +34,7 @@ const THIN: (f64, f64) = (0.18, 0.38);
 /// of both a horse's map changes by 0.04 on the mean and somewhere by 0.65; with twice a person's head, hands and
 /// feet have 0.23 instead of 0.04, a frog's 0.11 instead of 0.02.
 const ALONG: (f64, f64) = (0.25, 0.55);
-/// The same fractions for toons.
+/// The same fractions for toons. Limbs of rubber are soft to their middle, and hard at hands and feet alone.
 const ALONG_TOON: (f64, f64) = (0.5, 0.95);
 /// Flesh kept at ribs and back: four times the stiffness. With half of it a horse's back has 0.41 instead of 0.56;
 /// with twice, which is all, 0.99.
@@ -52,7 +52,7 @@ const RUMP: (f64, f64) = (0.10, 0.35);
 /// less, shanks less again [leardini2005]. That a belly lies between is a guess.
 const BELLY_UPRIGHT: f64 = 0.75;
 const LIMBS_UPRIGHT: f64 = 0.6;
-/// Flesh kept at least in the patches of breasts; the roundest skin keeps all.
+/// Flesh kept at least in the patches of breasts; the roundest skin keeps all. Nearly all: no bone lies in them.
 const BREASTS: f64 = 0.9;
 /// End of an insect's abdomen before its last pair of limbs, along its trunk. With half of both a spider's abdomen
 /// has 0.74 of flesh instead of 0.67, with twice 0.54.

@@ -3,7 +3,7 @@
 
 use crate::Vec3;
 
-/// Most points of a leaf.
+/// Most points of a leaf. It changes the speed alone.
 const LEAF: usize = 8;
 
 /// A k-d tree; its nodes are the medians of ranges of `order`.

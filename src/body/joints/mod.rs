@@ -40,7 +40,7 @@ const NEAR: usize = 16;
 const SLOW: usize = 24;
 /// Smoothed weights below this are dropped. They move skin by less than a thousandth of their bone's displacement.
 const LEAST_WEIGHT: f32 = 1e-3;
-/// Largest sum of differences between weights of coincident vertices that count as the same.
+/// Largest sum of differences between weights of coincident vertices that count as the same: as much as [`LEAST_WEIGHT`] drops.
 const SAME: f64 = 1e-3;
 /// Fewest vertices per parallel task.
 const SOME: usize = 512;

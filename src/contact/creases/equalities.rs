@@ -24,8 +24,9 @@ use nalgebra::{DMatrix, DVector, RowDVector};
 /// holding these differences too would let forces grow without bound.
 const RANK: f64 = 1e-2;
 /// Term added to the diagonal of `C A⁻¹ Cᵀ`, relative to its largest entry, so that it can be factored with dependent rows.
+/// It is half a million times rounding, and too small to change a force visibly.
 const FORETOLD: f64 = 1e-10;
-/// Rounds in which closing rows are added; later rounds only release pulls.
+/// Rounds in which closing rows are added; later rounds only release pulls. Rows that close and open in turn would never end otherwise.
 const ROUNDS: usize = 40;
 
 /// χ at the end of a step as a linear function of the displacements of free nodes.

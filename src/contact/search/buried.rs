@@ -15,7 +15,8 @@ use std::collections::BTreeMap;
 
 /// Depth below which a bone does not count as buried, in sizes: a millimetre of a person, invisible.
 const DEEP: f64 = 5e-4;
-/// Distance at rest, in cells and in depths of the bone, up to which flesh of the same body around a bone is its own.
+/// Distance at rest, in cells and in depths of the bone, up to which flesh of the same body around a bone is its own. A bend
+/// moves flesh of the bone's own cell; two depths reach from the bone to its skin and as far again.
 const APART: f64 = 1.0;
 const OWN: f64 = 2.0;
 /// Share of a body's bones inside a collider from which on it is a room: hardly more than half of a body lies in what it touches. And the number of

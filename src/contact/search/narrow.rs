@@ -125,7 +125,7 @@ struct Inside(Option<(Vec3, Mat3)>);
 impl Narrow {
     /// Marks a cell without a number: no list grows as long.
     const NONE: u32 = u32::MAX;
-    /// Approximate number of candidates of one task.
+    /// Approximate number of candidates of one task. It changes the speed alone.
     const TASK: usize = 256;
 
     /// Takes over the candidates of a frame.

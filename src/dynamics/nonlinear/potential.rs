@@ -24,7 +24,8 @@ use crate::solve::{
 use crate::{Mat3, Vec3};
 use std::sync::Arc;
 
-/// Lower bound of the eigenvalues of Hessians that are made convex, relative to the shear modulus.
+/// Lower bound of the eigenvalues of Hessians that are made convex, relative to the shear modulus. It is far above rounding, and far below
+/// the stiffness that directs a step.
 pub(in super::super) const FLOOR: f64 = 1e-3;
 
 /// Matrices and elastic energy of a body; the matrices share one pattern.

@@ -145,9 +145,10 @@ pub(super) fn better(
     }
 }
 
-/// Shortest part of a path that is tried before giving up.
+/// Shortest part of a path that is tried before giving up: six halvings of the first one, a quarter.
 const SHORTEST: f64 = 1.0 / 256.0;
-/// Length down to which parts that invert flesh are shortened.
+/// Length down to which parts that invert flesh are shortened: three halvings of the first one, a quarter. A shorter part is
+/// taken though it inverts flesh.
 const CAREFUL: f64 = 1.0 / 32.0;
 
 /// Follows a balance along a path from 0 to 1: `solve(from, to, q)` takes `q` from balance at `from` to balance at `to`. Parts
