@@ -24,7 +24,7 @@ use rayon::prelude::*;
 /// Smallest share of a cell that counts as flesh in its stiffness. In systems that are factored its size hardly
 /// matters.
 pub const FLOOR: f64 = 0.05;
-/// Smallest share of a cell that counts as flesh in mass and weight.
+/// Smallest share of a cell that counts as flesh in mass and weight. Limbs that fill a hundredth of their cells still keep their own weight.
 pub const MASS_FLOOR: f64 = 0.005;
 
 /// Region of the flesh, and its division among cells.

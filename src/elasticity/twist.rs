@@ -16,7 +16,7 @@ use crate::lattice::Lattice;
 use crate::lattice::cell::Shape;
 use rayon::prelude::*;
 
-/// Default radius, as a share of the distance to the skin.
+/// Default radius, as a share of the distance to the skin. Half keeps the tube in flesh where the distance falls to half of its mean.
 const RADIUS_SHARE: f64 = 0.5;
 /// Number of points on a ring. Eight even points are exact for up to seven waves around.
 const AROUND: usize = 8;

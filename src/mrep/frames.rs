@@ -3,7 +3,8 @@
 
 use crate::{Mat3, Vec3};
 
-/// Least vertical component of a direction that counts as upright.
+/// Least vertical component of a direction that counts as upright. Such a direction is within 26° of the vertical, and less than 0.44 of z lies
+/// across it.
 const UPRIGHT: f64 = 0.9;
 /// Least total bend that defines the direction in which a chain bends, radians. Half and twice of it leave tubes along limbs of five known
 /// characters the same.

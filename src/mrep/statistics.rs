@@ -11,9 +11,9 @@ use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 use faer::{Mat, Side};
 
-/// Share of the variance that the modes explain.
+/// Share of the variance that the modes explain. A direction left out then has a seventh of the whole deviation at most, √0.02.
 const EXPLAINED: f64 = 0.98;
-/// Least deviation along unexplained directions: no family is known better.
+/// Least deviation along unexplained directions: no family is known better. It is about a tenth of the deviations between neighbours.
 const LEAST_REST: f64 = 0.02;
 
 /// Mean and modes of a family of figures.

@@ -6,7 +6,7 @@ use crate::Vec3;
 use crate::range;
 use rayon::prelude::*;
 
-/// Largest number of voxels.
+/// Largest number of voxels. Their values take 8 GiB.
 const MOST: usize = 1 << 31;
 
 /// Grey values or labels on a grid of voxels.

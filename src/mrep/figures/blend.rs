@@ -10,9 +10,9 @@ use crate::surface::{DistanceGrid, Surface};
 use crate::{Vec3, aabb};
 use rayon::prelude::*;
 
-/// Level of the boundaries whose distances are measured.
+/// Level of the boundaries whose distances are measured. Four chords over a right angle are off by 2 % of the radius at most.
 const LEVEL: u32 = 2;
-/// Largest number of grid nodes. 158 along each side of a cube.
+/// Largest number of grid nodes. 158 along each side of a cube. Their values take 32 MB.
 const MOST: f64 = 4e6;
 /// Least depth of an overlap that is blended, in mean radii of the thinner figure; shallower figures count as adjacent.
 const DEEP: f64 = 0.1;

@@ -25,7 +25,7 @@ pub const FARTHEST_DEPTH: f64 = 2.0;
 const SHARES: [f64; 2] = [0.25, 0.75];
 /// Fractions across the fan of a rim or a cap. Spokes turn there by up to a right angle in one interval: twice as many, nearer to its ends.
 const FAN_SHARES: [f64; 4] = [0.1, 0.35, 0.65, 0.9];
-/// Depths τ of the starting points.
+/// Depths τ of the starting points. Every depth that has coordinates lies within 0.25 of one, the longest step of Newton's method in depth.
 const DEPTHS: [f64; 6] = [0.1, 0.35, 0.65, 0.95, 1.3, 1.8];
 /// Depth below which directions at a cap's hub are those at this depth. Ten thousand times rounding.
 const LEAST_DEPTH: f64 = 1e-12;

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 /// Sampled fractions of each interval: near the seams, not on them (a slab's corners are degenerate).
 const SHARES: [f64; 4] = [0.04, 0.35, 0.65, 0.96];
-/// Sampled depths τ; the determinant is quadratic along them.
+/// Sampled depths τ; the determinant is quadratic along them. Between them it falls by a 128th of its second derivative at most.
 const DEPTHS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
 /// Least legality of a figure or an interval, and its coordinates.

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use crate::range::largest;
 use crate::{Mat3, Vec3};
 
-/// Finest level of a boundary around several figures.
+/// Finest level of a boundary around several figures. At level 7 the grid around a ball alone would have four times the largest number of nodes.
 const HIGHEST: u32 = 6;
 
 /// Figures, each with a name.

@@ -222,7 +222,8 @@ impl Piece {
     /// Returns the columns of ∂X by s, t and τ. Polar pieces lack the factor τ in columns that contain it, caps τ and (1 −
     /// p).
     pub fn columns(&self, at: &Local, s: f64, depth: f64) -> [Vec3; 3] {
-        /// Distance from the pole below which the quotient by 1 − p is replaced by its limit.
+        /// Distance from the pole below which the quotient by 1 − p is replaced by its limit. It is near the root of rounding, 1.5e-8, where rounding
+        /// of the quotient and the error of the limit are alike.
         const POLE: f64 = 1e-7;
         match self.part {
             Part::Sheet { .. } => [

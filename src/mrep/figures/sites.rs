@@ -9,9 +9,9 @@ use crate::mrep::figures::figure::{Figure, Kind};
 use crate::mrep::figures::pieces::{EDGES, Edge, Part, handedness};
 use std::f64::consts::TAU;
 
-/// Largest number of vertices of a boundary mesh.
+/// Largest number of vertices of a boundary mesh. Their positions and triangles take 100 MB.
 const MOST: usize = 2_000_000;
-/// Highest level, for any figure.
+/// Highest level, for any figure. At it any figure has more than [`MOST`] vertices.
 const HIGHEST: u32 = 10;
 
 /// A sample site on the boundary: a part, and parameters in it.

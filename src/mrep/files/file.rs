@@ -44,7 +44,7 @@ use toml::Spanned;
 
 /// Version of the format.
 const FORMAT: i64 = 1;
-/// Largest file that is read, bytes.
+/// Largest file that is read, bytes. About seventy thousand atoms of eight spokes, each of 23 numbers with 20 characters.
 const LONGEST: u64 = 1 << 25;
 
 #[derive(Deserialize)]

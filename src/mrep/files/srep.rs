@@ -31,12 +31,12 @@ struct Point {
     crest: Option<Vec3>,
 }
 
-/// Rows and columns at which elliptical s-reps are sampled.
+/// Rows and columns at which elliptical s-reps are sampled. They are odd, so that the middle row lies on the spine.
 const GRID: [usize; 2] = [5, 9];
 /// Spokes count as opposite when the sum of their unit vectors is shorter than this. About ten times the rounding of single precision, in which
 /// files often are.
 const OPPOSITE: f64 = 1e-6;
-/// Largest number of points along either side of a file's grid.
+/// Largest number of points along either side of a file's grid. A figure can have as many.
 const MOST: usize = 512;
 
 /// Parses the text of a file as a slab; an error says in words why it cannot.
@@ -219,7 +219,8 @@ impl Point {
 
 /// Returns b of every atom. Unknown ones take the mean of their neighbours, ring by ring, or else point to the next column or row.
 fn spread(kind: Kind, points: &[Point], known: &[Option<Vec3>]) -> Option<Vec<Vec3>> {
-    /// Lower bound of the length of a mean of neighbours' b; shorter means that they disagree.
+    /// Lower bound of the length of a mean of neighbours' b; shorter means that they disagree. The mean of two is so short where they are opposite to
+    /// 0.1°.
     const AGREED: f64 = 1e-3;
     let mut near = vec![Vec::new(); points.len()];
     let mut way = vec![[Vec3::zeros(); 2]; points.len()];

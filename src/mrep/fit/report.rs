@@ -148,7 +148,7 @@ fn overlap(pairs: impl ParallelIterator<Item = (bool, bool)>) -> f64 {
     2.0 * counts[0] as f64 / counts[1].max(1) as f64
 }
 
-/// Number of points at which the overlap is sampled.
+/// Number of points at which the overlap is sampled. At a share of one half the standard error is 0.006 for random points.
 const POINTS: usize = 8_000;
 
 /// Returns Dice's coefficient of both bodies, sampled.

@@ -10,7 +10,7 @@ use crate::{Vec3, aabb};
 
 /// Largest number of sampled nodes. 46 along each side of a cube.
 const MOST: f64 = 1e5;
-/// Margin around the figure, over the diagonal of its box.
+/// Margin around the figure, over the diagonal of its box. Half a radius of a ball, as far as offsets can move its boundary.
 const AROUND: f64 = 0.15;
 
 impl Volume {

@@ -90,7 +90,7 @@ pub(super) fn minimise(
     /// Largest number of steps: each moves by half a size or radian at most, so that they reach fifteen sizes, and the first start lies
     /// nearer.
     const STEPS: usize = 30;
-    /// Largest number of dampings tried per step: each is four times the last.
+    /// Largest number of dampings tried per step: each is four times the last, the eighth sixteen thousand times the first.
     const TRIES: usize = 8;
     /// Longest step in any unknown, in sizes, radians and logarithms alike: linearisation holds about as far.
     const LONGEST: f64 = 0.5;

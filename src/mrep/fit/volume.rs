@@ -18,7 +18,8 @@ use crate::mrep::volume::Volume;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 
-/// Successive blurs in voxels, with the standard deviations of values from the step, in its height.
+/// Successive blurs in voxels, with the standard deviations of values from the step, in its height. Each blur is about half of the last. The
+/// narrowest leaves 9 % of a wave of two voxels, the shortest that a grid holds.
 pub(super) const BLURS: [[f64; 2]; 3] = [[3.0, 0.2], [1.5, 0.1], [0.7, 0.05]];
 /// Half length of a profile, in radii: less than one, so that a profile does not reach the other side of the body. With half and twice of it Dice's
 /// coefficient with a superquadric grows by 0.004 at most.

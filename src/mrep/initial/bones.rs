@@ -10,9 +10,11 @@ use crate::mrep::initial::tube::{at, lengths, main_piece};
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
 
-/// Largest distance between a limb and its bones, in its mean radii; more joints are added beyond it.
+/// Largest distance between a limb and its bones, in its mean radii; more joints are added beyond it. Bones in a round limb then keep 0.65 radii from
+/// the skin; with twice of it they would keep 0.3.
 const STRAY: f64 = 0.35;
-/// Largest length of a bone, as a share of its limb, and smallest length, in mean radii.
+/// Largest length of a bone, as a share of its limb, and smallest length, in mean radii. A half gives a straight limb two bones, like an arm or a
+/// leg. Skin around a bone shorter than a radius would be farther from it than it is long.
 const LONGEST: f64 = 0.5;
 const SHORTEST: f64 = 1.0;
 /// Largest number of bones suggested.

@@ -128,7 +128,8 @@ impl Row {
         /// along limbs of five known characters the same. With half and twice of the first they miss them by no more.
         const ENOUGH: f64 = 0.8;
         const BETTER: f64 = 0.02;
-        /// Width of a corner's first rounding, in radii; factor of each further rounding; largest width, in radii.
+        /// Width of a corner's first rounding, in radii; factor of each further rounding; largest width, in radii. A right angle's corner moves by
+        /// 0.56 of the width: by 0.28 radii at first, and by 1.13 with the largest, which leaves a round limb.
         const ROUND: [f64; 3] = [0.5, 2.0, 2.0];
         /// Largest number of rounds: each corner has three at most (0.5, 1 and 2 radii), and a chain seldom has more than two sharp ones.
         const ROUNDS: usize = 8;

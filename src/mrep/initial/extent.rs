@@ -8,7 +8,8 @@ use crate::{Mat3, Vec3};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
-/// Skewness along an axis above which it decides the axis's sign.
+/// Skewness along an axis above which it decides the axis's sign. It is a thousand times the rounding of vertices in single precision, 1e-7, and far
+/// below a cone's skewness, 0.86.
 const LEAST_SKEW: f64 = 1e-4;
 
 /// An ellipsoid: centre, axes (columns of a rotation, the longest first), and half axes.

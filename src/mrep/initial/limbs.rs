@@ -10,9 +10,11 @@ use crate::mrep::initial::tube::from_ends;
 
 /// Number of rings from end to end. A limb a sixteenth as long as the body is met by four.
 const LEVELS: usize = 64;
-/// Least ratio of a limb's length to its width where it begins; shorter limbs are bumps.
+/// Least ratio of a limb's length to its width where it begins; shorter limbs are bumps. A half ball has 0.5, and a little less between its rings, as
+/// the last lies below its tip.
 const LEAST_LENGTH: f64 = 0.45;
-/// Least radius of a limb through which the body continues, over the body's.
+/// Least radius of a limb through which the body continues, over the body's. Each of two limbs that share the body's cross section has 0.71 of its
+/// radius, each of three 0.58: the body goes on through a half of itself.
 const GOES_ON: f64 = 0.6;
 
 /// A row of rings between two pieces.

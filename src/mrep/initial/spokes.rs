@@ -20,7 +20,7 @@ const CONE: f64 = 0.35;
 /// Upper bound of a point's distance from the axis, in radii, in the half ellipsoid through it. Half and twice of it leave fits to limbs of five
 /// known characters the same.
 const FLATTEST: f64 = 0.8;
-/// Least legality of an initial figure, which a fit preserves.
+/// Least legality of an initial figure, which a fit preserves. It is just above the 0.03 that a fit's steps have to keep.
 const LEAST_LEGALITY: f64 = 0.035;
 /// Factor by which crossing spokes are shortened per round: halving takes ten rounds, and no more than 7 % is lost beyond need.
 const SHORTER: f64 = 0.93;

@@ -28,11 +28,12 @@ pub enum Template {
     Head,
 }
 
-/// Rows and columns of slabs.
+/// Rows and columns of slabs. They are odd, so that the middle row and column lie on the long and the short axis.
 const SLAB: [usize; 2] = [5, 7];
-/// Spokes around tubes.
+/// Spokes around tubes. One every 45°, as many as tubes along bones have by default.
 const SPOKES: usize = 8;
-/// Fraction of the distance from the centre to the edge of an ellipsoid's sheet that a slab covers.
+/// Fraction of the distance from the centre to the edge of an ellipsoid's sheet that a slab covers. The ellipsoid has 0.6 of its half thickness
+/// there; at its edge spokes would have no angle between them.
 const REACH: f64 = 0.8;
 
 impl Template {

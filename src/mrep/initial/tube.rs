@@ -16,7 +16,8 @@ use crate::mrep::moments::areas;
 use crate::sets::DisjointSets;
 use crate::surface::{Surface, TriangleRole};
 
-/// Least number of rings, and rings per atom.
+/// Least number of rings, and rings per atom. 32 rings lie 3 % of the length apart. With three per atom every hub is within about a sixth of the way
+/// to the next of a ring.
 const RINGS: [usize; 2] = [32, 3];
 /// Length of a second ring over the first, and share of such levels, above which the body branches. Half and twice of both leave a tube in a
 /// superquadric the same.

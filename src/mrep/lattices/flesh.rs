@@ -17,11 +17,12 @@ use rayon::prelude::*;
 
 /// Largest number of layers: at sixteen a cell is a sixteenth of a radius thick, far below what the cells along and around resolve.
 const MOST_LAYERS: usize = 16;
-/// Initial distance of the outer corners, over that of the boundary.
+/// Initial distance of the outer corners, over that of the boundary. It exceeds half of [`MARGIN`], which suffices: corners need not move where the
+/// skin is the boundary.
 const BEGIN: f64 = 1.02;
 /// Largest distance between points to be covered, over the surface's size. Two centimetres of a person, far less than a cell.
 const SPACING: f64 = 0.01;
-/// Margin between the skin and the lattice's border, in radii.
+/// Margin between the skin and the lattice's border, in radii. A round lattice with that margin has a cross section 6 % larger than the skin's.
 const MARGIN: f64 = 0.03;
 
 impl Figure {

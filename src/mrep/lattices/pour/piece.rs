@@ -12,15 +12,16 @@ use crate::mrep::lattices::cut::{Disc, Mesh, cut};
 use crate::skeleton::{Skeleton, SkinWeights};
 use std::f64::consts::FRAC_PI_2;
 
-/// Radius around a hub within which its disc cuts skin, in its longest spokes.
+/// Radius around a hub within which its disc cuts skin, in its longest spokes. Skin up to the depth [`SEED_DEPTH`] then lies within it.
 const REACH: f64 = 1.5;
-/// Least share of a limb's skin that follows its bones.
+/// Least share of a limb's skin that follows its bones. Skin reached past the discs is that of the whole body, which mostly follows other bones. A
+/// twentieth is left for vertices that follow several bones.
 const OWN: f64 = 0.95;
-/// Largest distance between points to be covered, over the skin's size.
+/// Largest distance between points to be covered, over the skin's size. A tenth of a cell where ten lie across the body.
 const SPACING: f64 = 0.01;
 /// Distance before a disc at which the rest ends, in cell sizes. Far above rounding, and negligible against a cell.
 const ASIDE: f64 = 1e-3;
-/// Largest depth τ of skin that is certainly a limb's.
+/// Largest depth τ of skin that is certainly a limb's. Midway from the boundary, 1, to the largest depth that has coordinates, 2.
 const SEED_DEPTH: f64 = 1.5;
 
 /// A piece of a tube, filled with cells.

@@ -10,7 +10,8 @@ use crate::mrep::lattices::cells::Span;
 /// Least length of a cell along the limb, over the distance of its corners from the hub, where there is a choice. A joint that bends by
 /// 46° turns its disc by half of that, and edges inside the bend get shorter by tan 23° = 0.42 of that distance.
 const SHORTEST: f64 = 0.7;
-/// Least length of a cell at an open end, where there is no choice; pieces with shorter cells are refused.
+/// Least length of a cell at an open end, where there is no choice; pieces with shorter cells are refused. It is above the 0.42 that a joint of 46°
+/// takes.
 const SHORTEST_AT_ENDS: f64 = 0.5;
 
 /// A piece of a tube, reduced to the atoms that get cells.
