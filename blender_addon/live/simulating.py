@@ -15,7 +15,7 @@ from ..logic.colliders import Colliders
 from ..logic.cycles import PREROLL, Beginning, beginning
 from ..logic.native import core
 from ..logic.played import Led, Played
-from ..logic.sentences import listed, plural
+from ..logic.sentences import named_frames, plural
 from ..logic.spaces import Place
 from ..logic.states import Event
 from ..logic.tasks import Task, Work
@@ -250,9 +250,8 @@ def cuts(new: Built) -> tuple[int, ...]:
 
 
 def frames_of(new: Built, found: Sequence[int]) -> str:
-    """Returns frames of the range in words."""
-    named = [str(new.motion.start + cut) for cut in found]
-    return f"{'frame' if len(named) == 1 else 'frames'} {listed(named)}" if named else "no frame"
+    """Returns frames of the range, given from 0, in words."""
+    return named_frames([new.motion.start + cut for cut in found])
 
 
 def cut_apart(new: Built, begun: Beginning, found: Sequence[int]) -> Beginning:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .errors import sentence
-from .sentences import listed, plural
+from .sentences import named_frames, plural
 from .states import Motion
 
 
@@ -106,8 +106,7 @@ def jumped(flesh: Any) -> list[str]:
     """Returns a sentence on frames where everything jumps; empty without jumps."""
     if not flesh.jumps:
         return []
-    which = f"{'frame' if len(flesh.jumps) == 1 else 'frames'} {listed([str(frame) for frame in flesh.jumps])}"
-    return [f"Everything jumps in {which}: where that is a cut, press Restart Here"]
+    return [f"Everything jumps in {named_frames(flesh.jumps)}: where that is a cut, press Restart Here"]
 
 
 #: Share of the cells that the motion may invert for a moment without visible effect. Of a thousand cells ten.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from .errors import sentence
@@ -17,6 +18,15 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 def listed(words: list[str]) -> str:
     """Returns `a`, `a and b`, `a, b and c`."""
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def named_frames(frames: Sequence[int]) -> str:
+    """Returns frames in words: "frame 3", "frames 3 and 5", "no frame"."""
+    return (
+        f"{'frame' if len(frames) == 1 else 'frames'} {listed([str(frame) for frame in frames])}"
+        if frames
+        else "no frame"
+    )
 
 
 #: Largest number of spans of frames that are listed. More make no sentence.
