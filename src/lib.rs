@@ -61,7 +61,6 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
-mod aabb;
 pub mod body;
 pub mod clip;
 pub mod contact;
@@ -69,6 +68,7 @@ mod disk;
 pub mod dynamics;
 pub mod elasticity;
 pub mod exclusive;
+mod geometry;
 pub mod kernel;
 pub mod lattice;
 pub mod modal;
@@ -77,7 +77,6 @@ pub mod present;
 pub mod progress;
 mod range;
 pub mod rig;
-mod sets;
 pub mod shell;
 pub mod shot;
 pub mod skeleton;

@@ -13,7 +13,7 @@
 
 use super::BodyError;
 use super::anatomy::{Anatomy, Kind, of_body};
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::kernel::SwayBound;
 use crate::lattice::heading;
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};

@@ -8,8 +8,8 @@
 //! most of the part, and the artist is warned.
 
 use crate::Vec3;
+use crate::geometry::sets::DisjointSets;
 use crate::lattice::Lattice;
-use crate::sets::DisjointSets;
 
 /// A connected part of the lattice that no bone holds; it follows one bone rigidly, or its skin.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -51,8 +51,8 @@ pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub(crate) use stored::{StoredBody, WIDE};
 
-use crate::aabb;
 use crate::elasticity::{Elements, InSurface, Material};
+use crate::geometry::aabb;
 use crate::lattice::{Cell, Embedding, Lattice, heading};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::{Skeleton, SkinWeights};

@@ -375,7 +375,7 @@ mod tests {
     #[test]
     fn sheets_have_their_layer_of_flesh() {
         let mut sheet = crate::surface::shapes::plane(8);
-        let turn = crate::skeleton::rotation_vector::rotation(&Vec3::new(0.4, 0.9, 0.2));
+        let turn = crate::geometry::rotation_vector::rotation(&Vec3::new(0.4, 0.9, 0.2));
         sheet.vertices.iter_mut().for_each(|v| *v = turn * *v);
         let sheet = surface(sheet);
         // A round rim around the square of side 2.

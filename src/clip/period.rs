@@ -7,8 +7,8 @@
 
 use super::ClipError;
 use crate::Vec3;
-use crate::aabb;
 use crate::body::Body;
+use crate::geometry::aabb;
 use crate::skeleton::{Affine, FrameMotion, Pose};
 use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
 

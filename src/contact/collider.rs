@@ -5,10 +5,11 @@
 //! something, with holes or not, is solid. Triangles that bound nothing are sheets, which flesh touches on the side where it is.
 
 use super::ContactError;
+use crate::geometry::aabb;
 use crate::range::{FARTHEST, is_place, is_sound};
 use crate::skeleton::Affine;
 use crate::surface::{Surface, TriangleRole};
-use crate::{Mat3, Vec3, aabb};
+use crate::{Mat3, Vec3};
 use nalgebra::{Isometry3, Rotation3, Translation3, UnitQuaternion};
 use std::borrow::Cow;
 use std::sync::Arc;

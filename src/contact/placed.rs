@@ -4,7 +4,7 @@
 use super::collider::{Collider, MeshShape, Motion, Shape};
 use super::skin::SkinPoint;
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::surface::{WindingTree, closest_leaf};
 use nalgebra::{Isometry3, Translation3};
 use parry3d_f64::partitioning::Bvh;

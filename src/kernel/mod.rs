@@ -22,7 +22,7 @@ pub use target::Target;
 pub use warp::*;
 
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 
 /// An engine that embeds one surface in a lattice.
 pub trait Engine: Send + Sync {

@@ -11,9 +11,9 @@
 //! wobble on a single point.
 
 use super::segments::WELD;
-use super::tetrahedron::closest_on_segment;
 use super::vicinity::Vicinity;
 use crate::Vec3;
+use crate::geometry::tetrahedron::closest_on_segment;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{Heading, Surface};
 

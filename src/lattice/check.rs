@@ -236,7 +236,8 @@ impl Lattice {
                 let distance = match k {
                     0 => (x - head).norm().min((x - near.0).norm()),
                     k if k + 1 == chain.len() => (x - tail).norm().min((x - near.1).norm()),
-                    _ => (x - super::tetrahedron::closest_on_segment(head, tail, x).0).norm(),
+                    _ => (x - crate::geometry::tetrahedron::closest_on_segment(head, tail, x).0)
+                        .norm(),
                 };
                 if distance > limit {
                     found.push(Violation::OffBone {

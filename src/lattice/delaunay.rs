@@ -9,7 +9,7 @@
 //! not star-shaped, and the set of tetrahedra does not depend on the order of the input.
 
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use robust::{Coord3D, insphere, orient3d};
 
 /// Reason why there is no tetrahedralisation.

@@ -8,7 +8,7 @@
 use super::cell::{SLACK, Shape};
 use super::{Cell, Embedding, Lattice};
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::surface::Surface;
 use rayon::prelude::*;
 
@@ -147,7 +147,7 @@ impl Lattice {
 }
 
 fn closest_on_triangle(a: Vec3, b: Vec3, c: Vec3, p: Vec3) -> Vec3 {
-    use super::tetrahedron::closest_on_segment;
+    use crate::geometry::tetrahedron::closest_on_segment;
     let n = (b - a).cross(&(c - a));
     let n2 = n.norm_squared();
     if n2 > 0.0 {
@@ -386,7 +386,9 @@ mod tests {
             );
             for (i, p) in points.iter().enumerate() {
                 let back = embedding.place(i, lattice.vertices());
-                assert!((back - p).norm() < 1e-13 * crate::aabb::diagonal(lattice.vertices()));
+                assert!(
+                    (back - p).norm() < 1e-13 * crate::geometry::aabb::diagonal(lattice.vertices())
+                );
             }
         }
     }

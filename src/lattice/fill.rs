@@ -5,8 +5,8 @@
 use super::balls::Ball;
 use super::delaunay::delaunay;
 use super::segments::Protected;
-use super::tetrahedron::{closest_on_segment, volume};
 use crate::Vec3;
+use crate::geometry::tetrahedron::{closest_on_segment, volume};
 use crate::surface::DistanceGrid;
 use rayon::prelude::*;
 

@@ -2,9 +2,9 @@
 //! Lattices from arrays: stored ownership of flesh, and bones found by position.
 
 use super::segments::WELD;
-use super::tetrahedron::closest_on_segment;
 use super::{BoneChains, Flesh, Lattice, LatticeError, Parts};
 use crate::Vec3;
+use crate::geometry::tetrahedron::closest_on_segment;
 use crate::skeleton::Skeleton;
 use crate::store;
 

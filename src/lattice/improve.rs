@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Mesh improvement at fixed topology: vertices climb the worst dihedral angle around them.
 
-use super::tetrahedron::quality;
 use crate::Vec3;
+use crate::geometry::tetrahedron::quality;
 
 /// Input of a climb: the mesh, its movable vertices and their limits.
 pub(crate) struct Climb<'a> {
@@ -149,7 +149,7 @@ mod tests {
         for i in 0..8 {
             let c = [1 + (i & 1), 3 + (i >> 1 & 1), 5 + (i >> 2 & 1)];
             let mut t = [0, c[0] as u32, c[1] as u32, c[2] as u32];
-            if super::super::tetrahedron::volume(&t.map(|v| x[v as usize])) < 0.0 {
+            if crate::geometry::tetrahedron::volume(&t.map(|v| x[v as usize])) < 0.0 {
                 t.swap(2, 3);
             }
             tets.push(t);

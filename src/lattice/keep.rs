@@ -4,8 +4,8 @@
 //! construction.
 
 use super::segments::Protected;
-use super::tetrahedron::{faces, meets_triangle, sorted};
 use crate::Vec3;
+use crate::geometry::tetrahedron::{faces, meets_triangle, sorted};
 use crate::surface::DistanceGrid;
 use crate::surface::Surface;
 use rayon::prelude::*;

@@ -48,8 +48,6 @@ mod samples;
 mod segments;
 mod sew;
 mod split;
-mod tetrahedron;
-pub(crate) use tetrahedron::{quality, volume};
 mod unit;
 mod vicinity;
 

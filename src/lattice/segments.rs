@@ -8,8 +8,8 @@
 
 use super::balls::{self, Ball, encroaching};
 use super::bones::Segment;
-use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
+use crate::geometry::tetrahedron::closest_on_segment;
 
 /// Skeleton for the Delaunay step: points, edges and faces with their protecting balls.
 #[derive(Debug, Clone, Default)]

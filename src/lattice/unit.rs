@@ -2,10 +2,10 @@
 //! Conversion of characters to their own unit ([`OwnUnit`]) and of lattices back, so that scale has no
 //! influence.
 
-use super::tetrahedron::closest_on_segment;
 use super::{BoneChains, Lattice, LatticeError};
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
+use crate::geometry::tetrahedron::closest_on_segment;
 use crate::skeleton::Skeleton;
 use crate::surface::{Heading, OwnUnit, QUANTUM, Surface};
 use std::sync::Arc;

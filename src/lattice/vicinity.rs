@@ -4,8 +4,8 @@
 //! Rigs have bones that reach far out of their mesh: an eye hangs on the head's bone, importers give leaves
 //! tails of any length. Cells along such a whole bone would outnumber the body's, and hold no flesh.
 
-use super::tetrahedron::closest_on_segment;
 use crate::Vec3;
+use crate::geometry::tetrahedron::closest_on_segment;
 use crate::surface::{Heading, Surface};
 
 /// Margin of the box around the body, as a share of the body's size.

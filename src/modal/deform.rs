@@ -4,7 +4,7 @@
 
 use super::{ModalError, Modes};
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::kernel::{Deformer, EngineChoice, Form, KernelError, Precision, WarpModel};
 use crate::lattice::Embedding;
 use crate::skeleton::SkinWeights;

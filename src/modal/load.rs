@@ -3,7 +3,7 @@
 
 use super::Modes;
 use crate::Vec3;
-use crate::skeleton::rotation_vector::rotation;
+use crate::geometry::rotation_vector::rotation;
 
 /// Number of rows per node: Ψ, Φ and MΦ, three each.
 const ROWS: usize = 9;

@@ -18,7 +18,7 @@ use super::satisfy::{Solver, pseudo_solve};
 use super::simulation::finite;
 use super::{ModalError, Modes};
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use nalgebra::{DMatrix, DVector};
 
 /// Largest length of a target, metres or radians.

@@ -5,7 +5,7 @@
 use super::Modes;
 use super::manipulate::{CLOSE, Constraints, Target};
 use crate::Mat3;
-use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
+use crate::geometry::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use nalgebra::{DMatrix, DVector};
 
 /// Maximum number of the paper's corrections per step,

@@ -4,8 +4,8 @@
 use super::*;
 use crate::Vec3;
 use crate::elasticity::Material;
+use crate::geometry::rotation_vector;
 use crate::progress::Silent;
-use crate::skeleton::rotation_vector;
 use crate::tets::{MassKind, TetMesh};
 use std::sync::Arc;
 

@@ -116,7 +116,8 @@ pub fn creature() -> crate::mrep::figures::model::Model {
         let hubs: Vec<Vec3> = (0..n)
             .map(|i| crate::mrep::initial::tube::at(row, &along, total * i as f64 / (n - 1) as f64))
             .collect();
-        let frames = super::frames::along(&super::frames::eased(&hubs, &[0.3; 7]));
+        let frames =
+            crate::geometry::frames::along(&crate::geometry::frames::eased(&hubs, &[0.3; 7]));
         let atoms = hubs.iter().zip(frames.expect("no turns")).enumerate();
         let atom = |(i, (hub, frame)): (usize, (&Vec3, Mat3))| {
             let share = i as f64 / (n - 1) as f64;

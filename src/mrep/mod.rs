@@ -21,14 +21,8 @@ mod files;
 mod fit;
 #[cfg(test)]
 mod fixture;
-mod frames;
-mod geodesic;
 mod initial;
 mod lattices;
-mod marching;
-mod moments;
-mod rotation;
-mod samples;
 mod spline;
 mod statistics;
 #[cfg(test)]

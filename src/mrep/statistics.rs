@@ -6,7 +6,7 @@
 //! of the mean. All directions that the modes do not explain share one small deviation.
 
 use super::error::MRepError;
-use super::rotation::{logarithm, nearest_rotation};
+use crate::geometry::rotation::{logarithm, nearest_rotation};
 use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 use faer::{Mat, Side};

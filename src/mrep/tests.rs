@@ -156,7 +156,7 @@ fn all_that_lies_inside_has_coordinates_and_comes_back() {
     for figure in figures() {
         let mut random = Random(5);
         let surface = surface(&figure, 4);
-        let (lo, hi) = crate::aabb::bounds(surface.vertices().iter().copied());
+        let (lo, hi) = crate::geometry::aabb::bounds(surface.vertices().iter().copied());
         let points: Vec<Vec3> = (0..5000)
             .map(|_| Vec3::new(random.next(), random.next(), random.next()))
             .map(|x| lo + (hi - lo).component_mul(&x))

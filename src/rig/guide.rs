@@ -15,9 +15,9 @@
 
 use super::{ParameterKind, RigError};
 use crate::body::Body;
+use crate::geometry::rotation_vector::{mean_rotation, rotation};
 use crate::range;
 use crate::skeleton::polar;
-use crate::skeleton::rotation_vector::{mean_rotation, rotation};
 use crate::{Mat3, Mat4, Vec3};
 
 /// A rigid frame in rest space.

@@ -47,7 +47,7 @@ fn guides(body: &Body) -> Vec<Guide> {
         .unwrap()
         .0 as u32;
     let frame = GuideFrame {
-        rotation: crate::skeleton::rotation_vector::rotation(&Vec3::new(0.3, -0.4, 0.5)),
+        rotation: crate::geometry::rotation_vector::rotation(&Vec3::new(0.3, -0.4, 0.5)),
         origin: Vec3::new(0.02, 0.03, 0.9),
     };
     vec![
@@ -149,7 +149,7 @@ fn templates_across_the_skin_count_only_where_there_is_flesh() {
             let template = template(kind, scale);
             let mid = bar.frame * Point3::new(0.2 - 0.2 * template.radius(), 0.03, 0.9);
             let frame = GuideFrame {
-                rotation: crate::skeleton::rotation_vector::rotation(&Vec3::new(0.2, 0.9, 0.1)),
+                rotation: crate::geometry::rotation_vector::rotation(&Vec3::new(0.2, 0.9, 0.1)),
                 origin: mid.coords,
             };
             let rig = rig(template, Guide::free(frame, [0.0; 6]).unwrap());

@@ -5,7 +5,7 @@
 //! The orientation of triangles does not matter. Parts that cannot have energy are left out and counted.
 
 use super::ShellError;
-use crate::sets::DisjointSets;
+use crate::geometry::sets::DisjointSets;
 use rayon::prelude::*;
 
 /// Maximum number of pairs of triangles at edges.

@@ -31,7 +31,6 @@
 //! | `pose` | affine maps, poses, the polar decomposition into rotation and stretch |
 //! | `rigid` | rigid motions as dual quaternions and their blending |
 //! | `blend` | all bones of one pose, prepared: the skinned position and frame of a rest point |
-//! | `rotation_vector` | rotations, and mean rotations, from rotation vectors |
 //! | `motion` | C¹ bone motion inside a frame |
 //! | `skin` | skin weights |
 //! | `elsewhere` | bones of the character that carry its other meshes |
@@ -44,10 +43,10 @@ mod motion;
 mod pose;
 mod refit;
 mod rigid;
-pub mod rotation_vector;
 mod skin;
 mod stored;
 
+pub use crate::geometry::rotation_vector;
 pub use blend::BonePoses;
 pub use motion::FrameMotion;
 pub use pose::{Affine, Pose, polar};

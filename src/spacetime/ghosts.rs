@@ -8,7 +8,7 @@
 //! the least-squares sense (Poisson).
 
 use super::Deformable;
-use crate::skeleton::rotation_vector::rotation;
+use crate::geometry::rotation_vector::rotation;
 use crate::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
 use crate::{Mat3, Vec3};
 use std::sync::Arc;

@@ -14,7 +14,7 @@ use super::interval::{Ends, Interval, Oscillator};
 use super::knots::{KnotData, Layout};
 use super::spline::{WigglySpline, intervals};
 use super::turning::{Turning, graded};
-use crate::skeleton::rotation_vector::rotation;
+use crate::geometry::rotation_vector::rotation;
 use crate::{Mat3, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
 use std::sync::Arc;

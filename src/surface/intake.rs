@@ -4,8 +4,8 @@ use super::Welded;
 use super::orient::Patch;
 use super::welding::Joined;
 use crate::Vec3;
+use crate::geometry::sets::DisjointSets;
 use crate::range::{self, FARTHEST};
-use crate::sets::DisjointSets;
 
 /// Reason why a surface was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

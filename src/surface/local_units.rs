@@ -5,7 +5,7 @@
 //! A character a million units from the origin, or one ten thousandth of a unit tall, is then computed
 //! exactly like one at the origin with size one. Every tolerance in the module is a plain number.
 use crate::Vec3;
-use crate::aabb::bounds;
+use crate::geometry::aabb::bounds;
 
 /// Shift and scale between input and local coordinates. The scale is a power of two, so that scaling is
 /// exact.

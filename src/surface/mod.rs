@@ -153,7 +153,7 @@ impl Surface {
             .iter()
             .filter(|t| t[0] != t[1] && t[1] != t[2] && t[2] != t[0]);
         let used = proper.flatten().map(|&v| vertices[v as usize]);
-        let (lo, hi) = crate::aabb::bounds(used.clone());
+        let (lo, hi) = crate::geometry::aabb::bounds(used.clone());
         let frame = LocalUnits::around(used).ok_or(SurfaceError::Empty)?;
         let mut joined = welding::join(&vertices, &triangles, frame, (hi - lo).norm());
         let oriented = orient::orient(&joined.local, &mut joined.triangles);
@@ -186,7 +186,7 @@ impl Surface {
         report.triangles = welded.triangles.len();
         let heading = Heading::of_skin(&local, &welded.triangles);
         let mut surface = Self {
-            bounds: crate::aabb::bounds(&welded.vertices),
+            bounds: crate::geometry::aabb::bounds(&welded.vertices),
             heading,
             size: 0.0,
             vertices,
@@ -275,7 +275,9 @@ impl Surface {
     pub(crate) fn box_along(&self, heading: Heading) -> (Vec3, Vec3) {
         match heading {
             Heading::ALONG => self.bounds,
-            _ => crate::aabb::bounds(self.welded.vertices.iter().map(|p| heading.to_own(p))),
+            _ => crate::geometry::aabb::bounds(
+                self.welded.vertices.iter().map(|p| heading.to_own(p)),
+            ),
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Closest point, first hit of a ray, and triangles near a box, on parry's bounding volume hierarchy.
 use crate::Vec3;
-use crate::aabb::to_parry;
+use crate::geometry::aabb::to_parry;
 use parry3d_f64::math::Vector;
 use parry3d_f64::partitioning::{Bvh, BvhBuildStrategy, BvhLeafCost, BvhNode};
 use parry3d_f64::query::details::local_ray_intersection_with_triangle;
@@ -276,7 +276,9 @@ mod tests {
             let expected: Vec<u32> = (0u32..)
                 .zip(&shape.triangles)
                 .filter(|(_, t)| {
-                    let (a, b) = crate::aabb::bounds(t.iter().map(|&v| shape.vertices[v as usize]));
+                    let (a, b) = crate::geometry::aabb::bounds(
+                        t.iter().map(|&v| shape.vertices[v as usize]),
+                    );
                     (0..3).all(|k| a[k] <= hi[k] && b[k] >= lo[k])
                 })
                 .map(|(i, _)| i)

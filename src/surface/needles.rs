@@ -16,7 +16,7 @@ const MOSTLY: usize = 10;
 
 /// Cuts needles to pieces and returns the pieces' corners and source ids, or the input where cutting does not pay.
 pub(super) fn cut(triangles: Vec<[Vec3; 3]>, ids: Vec<u32>) -> (Vec<[Vec3; 3]>, Vec<u32>) {
-    let (lo, hi) = crate::aabb::bounds(triangles.iter().flatten());
+    let (lo, hi) = crate::geometry::aabb::bounds(triangles.iter().flatten());
     let diagonal = (hi - lo).norm();
     let is_needle = |x: &[Vec3; 3], long: f64, slender: f64| {
         longest(x).is_some_and(|(_, l, height)| l > long * diagonal && l > slender * height)

@@ -356,7 +356,7 @@ fn encloses(outer: &Aabb, inner: &Aabb) -> bool {
 
 fn bounding_box(vertices: &[Vec3], triangles: &[[u32; 3]], patch: &Patch) -> Aabb {
     let corners = patch.triangles.iter().flat_map(|&t| triangles[t as usize]);
-    let (lo, hi) = crate::aabb::bounds(corners.map(|v| vertices[v as usize]));
+    let (lo, hi) = crate::geometry::aabb::bounds(corners.map(|v| vertices[v as usize]));
     Aabb::new(Vector::new(lo.x, lo.y, lo.z), Vector::new(hi.x, hi.y, hi.z))
 }
 

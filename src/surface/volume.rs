@@ -33,7 +33,7 @@ pub(super) fn volume(
     domain: &Domain,
     progress: &dyn Progress,
 ) -> Result<f64, Cancelled> {
-    let (lo, hi) = crate::aabb::bounds(vertices);
+    let (lo, hi) = crate::geometry::aabb::bounds(vertices);
     if !domain.watertight || domain.thin.is_some() {
         let pad = Vec3::repeat(domain.layer);
         let columns = Columns::new(lo - pad, hi + pad, COLUMNS[1]);

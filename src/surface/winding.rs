@@ -274,7 +274,7 @@ fn split(order: &mut [u32], first: usize, centroids: &[Vec3], nodes: &mut Vec<No
     if order.len() <= LEAF {
         nodes[at].count = order.len() as u32;
     } else {
-        let (lo, hi) = crate::aabb::bounds(order.iter().map(|&i| centroids[i as usize]));
+        let (lo, hi) = crate::geometry::aabb::bounds(order.iter().map(|&i| centroids[i as usize]));
         let axis = (hi - lo).imax();
         let middle = order.len() / 2;
         order.select_nth_unstable_by(middle, |&i, &j| {

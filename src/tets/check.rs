@@ -2,7 +2,7 @@
 //! Validity of tetrahedral meshes, and errors for those that are refused.
 
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::lattice::LatticeError;
 use crate::progress::Cancelled;
 use std::path::PathBuf;

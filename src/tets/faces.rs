@@ -4,9 +4,9 @@
 //! Faces are grouped by their lowest node, so that only the few of one node are sorted at a time. The work is linear in
 //! the number of faces, and can be stopped between groups.
 
+use crate::geometry::sets::DisjointSets;
 use crate::lattice::Cell;
 use crate::progress::{Cancelled, Progress, Silent, step};
-use crate::sets::DisjointSets;
 
 /// Stage of the progress, which is polled at the end of its part.
 const STAGE: &str = "looking for loose pieces";

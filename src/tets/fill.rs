@@ -12,8 +12,8 @@ use super::faces;
 use super::stuff::{Depths, NONE, Stuffed};
 use super::{TetError, TetMesh};
 use crate::Vec3;
+use crate::geometry::sets::DisjointSets;
 use crate::progress::{Cancelled, Part, Progress, step};
-use crate::sets::DisjointSets;
 use crate::surface::Surface;
 
 /// Settings of [`TetMesh::fill`].
@@ -358,7 +358,8 @@ impl Pieces {
         let count = piece.iter().max().map_or(0, |&p| p as usize + 1);
         let mut volumes = vec![0.0; count];
         for (t, &p) in tets.iter().zip(&piece) {
-            volumes[p as usize] += crate::lattice::volume(&t.map(|v| nodes[v as usize]));
+            volumes[p as usize] +=
+                crate::geometry::tetrahedron::volume(&t.map(|v| nodes[v as usize]));
         }
         let largest = volumes.iter().copied().fold(0.0, f64::max);
         let crumb = |p: u32| volumes[p as usize] < edge.powi(3).min(0.25 * largest);

@@ -15,7 +15,7 @@ use super::bcc::{At, Bcc, is_long};
 use super::bridge::{self, Axis};
 use super::faces::boundary_watched;
 use crate::Vec3;
-use crate::lattice::{quality, volume};
+use crate::geometry::tetrahedron::{quality, volume};
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::surface::Surface;
 use rayon::prelude::*;

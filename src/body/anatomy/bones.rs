@@ -11,7 +11,7 @@ use super::mirror::Plane;
 use super::skin::Skin;
 use super::statistics::mean_point;
 use crate::Vec3;
-use crate::sets::DisjointSets;
+use crate::geometry::sets::DisjointSets;
 use crate::skeleton::Skeleton;
 
 /// Smallest share of the skin's area with a bone as its leading one, from which the bone counts. Half of it leaves

@@ -77,7 +77,7 @@ fn split(points: &[Vec3], order: &mut [u32], axes: &mut [u8]) {
     if order.len() <= LEAF {
         return;
     }
-    let (lo, hi) = crate::aabb::bounds(order.iter().map(|&i| &points[i as usize]));
+    let (lo, hi) = crate::geometry::aabb::bounds(order.iter().map(|&i| &points[i as usize]));
     let axis = (hi - lo).imax();
     let middle = order.len() / 2;
     let key = |i: &u32| points[*i as usize][axis];

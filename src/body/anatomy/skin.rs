@@ -3,9 +3,9 @@
 //! weights.
 
 use super::point_tree::PointTree;
-use crate::aabb;
+use crate::geometry::aabb;
+use crate::geometry::sets::DisjointSets;
 use crate::lattice;
-use crate::sets::DisjointSets;
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};

@@ -5,13 +5,13 @@
 //! elastic shape, enough to part the skins. Folds depend on the pose alone and vanish as skin and skin come apart.
 
 use crate::Vec3;
-use crate::aabb;
 use crate::contact::display::overlaps::{Bounding, Overlap};
 use crate::contact::display::ways_out::WaysOut;
 use crate::contact::posed::{Lifts, Posed, ShownVertices};
 use crate::contact::response::cells;
 use crate::contact::search::broad::{self, Found};
 use crate::contact::{ContactSkin, Swept};
+use crate::geometry::aabb;
 use crate::skeleton::{BonePoses, Pose};
 use crate::surface::WindingTree;
 use rayon::prelude::*;

@@ -5,12 +5,12 @@
 //! flesh is subtracted. Cells that share a vertex are not paired, nor are cells that lie beside each other as at rest. Points that stay beyond one
 //! side of a cell at both ends of the frame do not come into it.
 
-use crate::aabb;
 use crate::contact::posed::Posed;
 use crate::contact::search::boxes::{Boxes, meet, union};
 use crate::contact::search::path::Path;
 use crate::contact::search::warped::{Warped, edges};
 use crate::contact::skin::ContactSkin;
+use crate::geometry::aabb;
 use crate::{Mat3, Vec3};
 use parry3d_f64::partitioning::Bvh;
 use rayon::prelude::*;

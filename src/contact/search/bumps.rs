@@ -2,13 +2,13 @@
 //! Points that come to colliders: chosen once a frame, looked up in each step.
 
 use crate::Vec3;
-use crate::aabb;
 use crate::contact::instant::Instant;
 use crate::contact::placed::Placed;
 use crate::contact::posed::Posed;
 use crate::contact::record::Live;
 use crate::contact::search::narrow::Touch;
 use crate::contact::skin::SkinPoint;
+use crate::geometry::aabb;
 
 /// Margin beyond the distance by which points and colliders approach in a frame, in cells: sway goes on within the frame. Half and twice the value
 /// lay a limb on a floor alike.

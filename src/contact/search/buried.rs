@@ -5,11 +5,11 @@
 //! position at rest.
 
 use crate::Vec3;
-use crate::aabb;
 use crate::body::Body;
 use crate::contact::placed::Placed;
 use crate::contact::search::narrow::FLAT;
 use crate::contact::skin::ContactSkin;
+use crate::geometry::aabb;
 use crate::range::is_kept;
 use std::collections::BTreeMap;
 

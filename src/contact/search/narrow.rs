@@ -5,10 +5,10 @@
 //! that is where it was modelled lies only at its own position, so that a sculpt never touches itself. Cells are first warped by the difference
 //! between the displayed skin and the skin that the lattice carries.
 
-use crate::aabb;
 use crate::contact::posed::Posed;
 use crate::contact::search::broad::{Candidate, Found};
 use crate::contact::skin::SkinPoint;
+use crate::geometry::aabb;
 use crate::lattice::Cell;
 use crate::surface::closest_of_triangle;
 use crate::{Mat3, Vec3};

@@ -2,10 +2,10 @@
 //! Motion of a body within a frame: lattice vertices, proxies, and boxes around both.
 
 use crate::Vec3;
-use crate::aabb;
 use crate::contact::search::boxes::Bounds;
 use crate::contact::search::broad::Swept;
 use crate::contact::skin::{ContactSkin, Proxy};
+use crate::geometry::aabb;
 use crate::lattice::Cell;
 use rayon::prelude::*;
 

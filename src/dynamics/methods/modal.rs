@@ -22,8 +22,8 @@ use crate::dynamics::methods::stepper::{NodalState, Start, Step, Stepper};
 use crate::dynamics::sections::{Kind, Sections, Writer};
 use crate::dynamics::skinned::{SkinnedLattice, place};
 use crate::dynamics::{Settings, SimulationError};
+use crate::geometry::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use crate::modal::{Damping, Integrator, ModalError, Modes, Oscillators, State, balance};
-use crate::skeleton::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
 use std::sync::Arc;
 

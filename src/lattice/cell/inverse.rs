@@ -7,7 +7,7 @@
 //! the convex hull of the images of its corners, which rules out most boxes at once.
 
 use super::Cell;
-use crate::aabb::bounds;
+use crate::geometry::aabb::bounds;
 use crate::{Mat3, Vec3};
 
 /// Slack in local coordinates, so that a point on a face lies in both cells.

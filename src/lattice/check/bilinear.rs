@@ -2,7 +2,7 @@
 //! Cell faces as bilinear patches, and their crossings with straight segments.
 
 use crate::Vec3;
-use crate::aabb::bounds;
+use crate::geometry::aabb::bounds;
 
 /// Relative slack beyond the ends of a segment or a patch, and tolerance of a crossing.
 const SLACK: f64 = 1e-9;

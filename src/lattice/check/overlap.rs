@@ -11,7 +11,7 @@
 
 use super::bilinear::Patch;
 use crate::Vec3;
-use crate::aabb::bounds;
+use crate::geometry::aabb::bounds;
 use crate::lattice::Cell;
 
 /// Thickness of an overlap, as a share of a cell's size, below which it is rounding.

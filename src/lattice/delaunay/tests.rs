@@ -2,7 +2,7 @@
 //! Properties of the tetrahedralisation.
 
 use super::*;
-use crate::lattice::tetrahedron::volume;
+use crate::geometry::tetrahedron::volume;
 use std::collections::{BTreeMap, BTreeSet};
 
 fn random(n: usize, seed: u64) -> Vec<Vec3> {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Assignment of bones to copies of cells.
 
-use super::super::tetrahedron::closest_on_segment;
 use super::NONE;
 use super::complex::{Complex, Conflict};
 use super::copies::Copies;
 use super::flesh_graph::FleshGraph;
 use super::tiling::Tiling;
+use crate::geometry::tetrahedron::closest_on_segment;
 
 /// Returns for each bone edge (a point if both ends are equal) the copy that holds the flesh at the bone,
 /// or the flesh nearest to it; [`NONE`] if no cell has the edge.

@@ -12,7 +12,7 @@ use super::flows::{Flow, neighbours};
 use super::space::Space;
 use super::tiling::Tiling;
 use super::{NONE, Vec3};
-use crate::sets::DisjointSets;
+use crate::geometry::sets::DisjointSets;
 
 /// Two copies of a cell that would share a face and must become one copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

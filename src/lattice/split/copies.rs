@@ -8,7 +8,7 @@
 use super::flesh_graph::FleshGraph;
 use super::space::Space;
 use super::{NONE, Vec3};
-use crate::sets::DisjointSets;
+use crate::geometry::sets::DisjointSets;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 

@@ -9,7 +9,7 @@
 use super::complex::{Complex, Conflict};
 use super::flows::Flow;
 use super::{NONE, Vec3};
-use crate::sets::DisjointSets;
+use crate::geometry::sets::DisjointSets;
 
 /// Distance of a third point from a line, as a share of the points' distance, beyond which three points are
 /// not collinear.

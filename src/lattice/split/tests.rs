@@ -20,7 +20,7 @@ fn rigid_parts(cells: &[[u32; 4]]) -> Vec<Vec<usize>> {
 
 /// Cells connected by having some corners in common.
 fn parts(cells: &[[u32; 4]], common: usize) -> Vec<Vec<usize>> {
-    let mut sets = crate::sets::DisjointSets::new(cells.len());
+    let mut sets = crate::geometry::sets::DisjointSets::new(cells.len());
     let mut around: BTreeMap<Vec<u32>, u32> = BTreeMap::new();
     for (i, c) in cells.iter().enumerate() {
         for mask in (1..15u32).filter(|m| m.count_ones() as usize == common) {

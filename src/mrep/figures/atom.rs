@@ -4,8 +4,8 @@
 //! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic perpendicular to the spoke where it begins and to the end spoke
 //! where it ends. It is close to a circle where all lengths are equal, and close to the ellipse at an ellipse's end.
 
+use crate::geometry::rotation::{logarithm, nearest_rotation};
 use crate::mrep::error::MRepError;
-use crate::mrep::rotation::{logarithm, nearest_rotation};
 use crate::range::{self, largest};
 use crate::{Mat3, Vec3};
 use std::f64::consts::{FRAC_PI_2, PI, TAU};

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One boundary around several figures: a smooth minimum of their signed distances on a grid, blended where they branch, and meshed.
 
+use crate::Vec3;
+use crate::geometry::aabb;
+use crate::geometry::marching;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::boundary::mesh;
 use crate::mrep::figures::figure::Figure;
-use crate::mrep::marching;
 use crate::progress::{Progress, Silent, step};
 use crate::surface::{DistanceGrid, Surface};
-use crate::{Vec3, aabb};
 use rayon::prelude::*;
 
 /// Level of the boundaries whose distances are measured. Four chords over a right angle are off by 2 % of the radius at most.

@@ -7,7 +7,7 @@
 //!
 //! Source: [pizer2003, §2.4] for the coordinates; the inverse is ours.
 
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::{Figure, Kind};
 use crate::mrep::figures::legality;

@@ -6,10 +6,10 @@
 //! left and a right limb φ runs the other way. All other coordinates stay the same.
 
 use crate::Vec3;
+use crate::geometry::frames;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::coordinates::Coordinates;
 use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::frames;
 
 /// Map from one figure to another.
 pub struct Correspondence {

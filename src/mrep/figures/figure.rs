@@ -293,7 +293,7 @@ impl Figure {
 
     /// Returns the diagonal of the bounding box of the hubs and the ends of all spokes, metres.
     pub fn size(&self) -> f64 {
-        crate::aabb::diagonal(self.atoms.iter().enumerate().flat_map(|(i, atom)| {
+        crate::geometry::aabb::diagonal(self.atoms.iter().enumerate().flat_map(|(i, atom)| {
             let role = self.kind.role(i);
             let vectors = atom.vectors(role);
             let spokes =

@@ -5,7 +5,7 @@
 //! the piece to second order, so that no mesh looks smaller than its original.
 
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::mrep::figures::boundary::Shape;
 use crate::surface::{closest_leaf, closest_leaf_towards};
 use parry3d_f64::partitioning::Bvh;

@@ -34,10 +34,10 @@ pub use report::Report;
 pub use volume::Levels;
 
 use super::error::MRepError;
-use super::moments::{Moments, areas};
 use super::statistics::Statistics;
 use super::volume::Volume;
 use crate::Vec3;
+use crate::geometry::moments::{Moments, areas};
 use crate::mrep::figures::boundary::Boundary;
 use crate::mrep::figures::figure::Figure;
 use crate::progress::{Progress, step};

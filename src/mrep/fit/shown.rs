@@ -2,11 +2,12 @@
 //! Isosurface of a volume around a figure, at the mean of both levels.
 
 use super::volume::Levels;
-use crate::mrep::marching;
+use crate::Vec3;
+use crate::geometry::aabb;
+use crate::geometry::marching;
+use crate::geometry::sets::DisjointSets;
 use crate::mrep::volume::Volume;
-use crate::sets::DisjointSets;
 use crate::surface::Surface;
-use crate::{Vec3, aabb};
 
 /// Largest number of sampled nodes. 46 along each side of a cube.
 const MOST: f64 = 1e5;

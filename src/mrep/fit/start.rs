@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Starts of a fit: the template as it lies, or moved by the target's moments.
 
+use crate::geometry::moments::Moments;
 use crate::mrep::figures::figure::Figure;
-use crate::mrep::moments::Moments;
 use crate::{Mat3, Vec3};
 
 /// A similarity: `x → scale · turn · x + shift`.

@@ -13,8 +13,8 @@ use super::curved::Pieces;
 use super::evidence::{Evidence, Likelihood};
 use super::offsets::{Observation, Seen};
 use super::target::Target;
+use crate::geometry::moments::areas;
 use crate::mrep::figures::boundary::{Boundary, Shape};
-use crate::mrep::moments::areas;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
 

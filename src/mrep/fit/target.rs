@@ -2,9 +2,9 @@
 //! A surface prepared as a target of fits: all quantities that do not depend on the current figure.
 
 use super::curved::{Pieces, Place};
+use crate::geometry::moments::areas;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::Figure;
-use crate::mrep::moments::areas;
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
 

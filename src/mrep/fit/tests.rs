@@ -256,7 +256,7 @@ fn dice(fit: &Fit, truth: &Surface) -> f64 {
     let body = Surface::new(fit.positions.clone(), fit.boundary.triangles.clone()).unwrap();
     let (lo, hi) = truth.bounds();
     let mut counts = [0, 0];
-    for x in crate::mrep::samples::evenly(20_000) {
+    for x in crate::geometry::samples::evenly(20_000) {
         let p = lo + (hi - lo).component_mul(&(x * 1.1 - Vec3::repeat(0.05)));
         let (a, b) = (body.contains(p), truth.contains(p));
         counts[0] += usize::from(a && b);

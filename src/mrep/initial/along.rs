@@ -4,10 +4,10 @@
 //! Lengths that rays do not find are interpolated from neighbours around, then along. An initial tube has to be free of folds, as a fit cannot remove
 //! them. Spoke lengths therefore stay near the median of their atom, and where neighbouring spokes cross, atoms shrink.
 
+use crate::geometry::frames::side;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::atom::Atom;
 use crate::mrep::figures::figure::{Figure, hub_distances};
-use crate::mrep::frames::side;
 use crate::mrep::initial::skin::Skin;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Initial figures of bodies without bones: a slab in the ellipsoid with the moments of the body, once its bend is removed.
 
+use crate::Vec3;
+use crate::geometry::aabb;
+use crate::geometry::moments::{Moments, areas};
+use crate::geometry::samples::evenly;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::boundary::Boundary;
 use crate::mrep::figures::figure::{Figure, Kind};
 use crate::mrep::initial::bend::Bend;
 use crate::mrep::initial::ellipsoid;
 use crate::mrep::initial::extent::Ellipsoid;
-use crate::mrep::moments::{Moments, areas};
-use crate::mrep::samples::evenly;
 use crate::mrep::volume::Volume;
 use crate::surface::{Surface, TriangleRole};
-use crate::{Vec3, aabb};
 use rayon::prelude::*;
 
 /// Fraction of the distance from the centre to the edge of the ellipsoid's sheet that a slab covers. The ellipsoid has 0.6 of its half thickness

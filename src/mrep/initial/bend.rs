@@ -5,9 +5,9 @@
 //! body is (s, y, o): s is the arc length of the sheet's curve at that y, o the distance off the sheet. Curvature across, by y, is not
 //! flattened: bodies to which slabs are fitted are longer than wide.
 
+use crate::geometry::moments::Moments;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::moments::Moments;
 use crate::{Mat3, Vec3};
 use nalgebra::{SMatrix, SVector};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ellipsoid of a body: its centre, its axes and their ratios from the second moments, and its volume.
 
+use crate::geometry::sets::DisjointSets;
 use crate::mrep::error::MRepError;
-use crate::sets::DisjointSets;
 use crate::surface::{Surface, TriangleRole};
 use crate::{Mat3, Vec3};
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@
 //! Rings of equal distance from the far end divide the skin into pieces. A limb is a row of pieces with one ring on either side. It
 //! begins and ends at branching pieces or at tips. Short limbs are bumps and are left out.
 
-use crate::mrep::geodesic::Mesh;
+use crate::geometry::geodesic::Mesh;
 use crate::mrep::initial::rings::{Ring, Rings};
 use crate::mrep::initial::tube::from_ends;
 

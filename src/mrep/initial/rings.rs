@@ -6,8 +6,8 @@
 //! [biasotti2008, §4]
 
 use crate::Vec3;
-use crate::mrep::geodesic::Mesh;
-use crate::sets::DisjointSets;
+use crate::geometry::geodesic::Mesh;
+use crate::geometry::sets::DisjointSets;
 use std::collections::BTreeMap;
 
 /// A connected component of a level set.

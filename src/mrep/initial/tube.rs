@@ -5,15 +5,15 @@
 //! that such rings stand upright where those of one end's distance would lean.
 
 use crate::Vec3;
+use crate::geometry::frames;
+use crate::geometry::geodesic::{Mesh, farthest};
+use crate::geometry::moments::areas;
+use crate::geometry::sets::DisjointSets;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::{Figure, Kind};
-use crate::mrep::frames;
-use crate::mrep::geodesic::{Mesh, farthest};
 use crate::mrep::initial::rings::{Ring, Rings};
 use crate::mrep::initial::skin::Skin;
 use crate::mrep::initial::spokes::{Axis, Lengths, around, spoke};
-use crate::mrep::moments::areas;
-use crate::sets::DisjointSets;
 use crate::surface::{Surface, TriangleRole};
 
 /// Least number of rings, and rings per atom. 32 rings lie 3 % of the length apart. With three per atom every hub is within about a sixth of the way

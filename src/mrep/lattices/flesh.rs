@@ -2,7 +2,7 @@
 //! Control lattices from figures: cells that follow a limb, with bones along the line of hubs.
 
 use crate::Vec3;
-use crate::aabb;
+use crate::geometry::aabb;
 use crate::lattice::Lattice;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::boundary::mesh;

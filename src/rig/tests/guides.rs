@@ -103,7 +103,7 @@ fn motions_of_frames_agree_with_differences() {
 
 #[test]
 fn free_frames_are_rigid_or_refused() {
-    let turn = crate::skeleton::rotation_vector::rotation(&Vec3::new(0.3, 2.0, -1.0));
+    let turn = crate::geometry::rotation_vector::rotation(&Vec3::new(0.3, 2.0, -1.0));
     let exact = GuideFrame {
         rotation: turn,
         origin: Vec3::new(1.0, -2.0, 3.0),

@@ -2,8 +2,8 @@
 //! Bodies of cubes, and a plain lattice around a surface.
 
 use super::super::*;
+use crate::geometry::tetrahedron::{closest_on_segment, meets_triangle, volume};
 use crate::lattice::delaunay::delaunay;
-use crate::lattice::tetrahedron::{closest_on_segment, meets_triangle, volume};
 use crate::progress::Silent;
 use nalgebra::Rotation3;
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,10 +6,10 @@
 //!
 //! Source: [oguz2005, slides 10 to 12; pizer2003, §4.3], there with one deviation for all that differs.
 
-use super::super::super::rotation::{inverse_right_jacobian, logarithm};
 use super::super::unknowns::Unknowns;
 #[cfg(test)]
 use crate::Vec3;
+use crate::geometry::rotation::{inverse_right_jacobian, logarithm};
 use crate::mrep::figures::atom::{ANGLE, Atom, LOG_END, LOG_RADIUS, Role, TURN};
 use crate::mrep::figures::figure::Figure;
 

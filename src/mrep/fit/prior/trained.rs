@@ -6,9 +6,9 @@
 //!
 //! Source: [fletcher2004, §5].
 
-use super::super::super::rotation::{inverse_right_jacobian, logarithm};
 use super::super::super::statistics::Statistics;
 use super::super::unknowns::Unknowns;
+use crate::geometry::rotation::{inverse_right_jacobian, logarithm};
 use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 use faer::Mat;

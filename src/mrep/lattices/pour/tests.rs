@@ -68,7 +68,7 @@ fn an_arm_is_prisms_and_the_body_tetrahedra_joined_in_faces() {
             assert!(embedding.row(i).all(|(_, w)| w > -1e-6), "{i}");
         }
         // One piece: from any vertex to any other along edges, so that flesh hangs together.
-        let mut sets = crate::sets::DisjointSets::new(lattice.vertices().len());
+        let mut sets = crate::geometry::sets::DisjointSets::new(lattice.vertices().len());
         for cell in lattice.cells() {
             let corners = cell.corners();
             for v in corners {

@@ -20,7 +20,7 @@ const TETRAHEDRA: [[usize; 4]; 6] = [
 const OFF: f64 = 0.02;
 
 /// Returns vertices in grid units, and triangles counter-clockwise as seen from where the function is positive.
-pub(super) fn tetrahedra(values: &[f64], nodes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+pub(crate) fn tetrahedra(values: &[f64], nodes: [usize; 3]) -> (Vec<Vec3>, Vec<[u32; 3]>) {
     let [nx, ny, nz] = nodes;
     let number = |i: usize, j: usize, k: usize| i + nx * (j + ny * k);
     let place = |n: usize| Vec3::new((n % nx) as f64, (n / nx % ny) as f64, (n / nx / ny) as f64);

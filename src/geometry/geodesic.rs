@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 const ROUNDING: f64 = 1e-13;
 
 /// A triangle mesh with the triangles at each vertex.
-pub(super) struct Mesh {
+pub(crate) struct Mesh {
     pub vertices: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
     /// Start of each vertex's triangles in `at`.
@@ -107,7 +107,7 @@ impl Mesh {
 }
 
 /// Returns the index of the largest finite value, the first among equals; 0 if there are none.
-pub(super) fn farthest(values: &[f64]) -> u32 {
+pub(crate) fn farthest(values: &[f64]) -> u32 {
     let finite = (0u32..).zip(values).filter(|(_, x)| x.is_finite());
     let farther = |a: (u32, f64), (v, x): (u32, &f64)| if *x > a.1 { (v, *x) } else { a };
     finite.fold((0, f64::NEG_INFINITY), farther).0

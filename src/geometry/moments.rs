@@ -5,7 +5,7 @@ use crate::{Mat3, Vec3};
 
 /// Centroid and covariance of a body.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moments {
+pub(crate) struct Moments {
     pub centre: Vec3,
     /// Mean of `(x − centre)(x − centre)ᵀ`.
     pub spread: Mat3,
@@ -70,7 +70,7 @@ impl Moments {
 }
 
 /// Returns each vertex's area: a third of the triangles around it.
-pub(super) fn areas<'a>(
+pub(crate) fn areas<'a>(
     vertices: &[Vec3],
     triangles: impl IntoIterator<Item = &'a [u32; 3]>,
 ) -> Vec<f64> {

@@ -4,7 +4,7 @@
 use crate::{Mat3, Vec3};
 
 /// Returns axis times angle of a rotation, radians; exact for small angles, too.
-pub(super) fn logarithm(rotation: &Mat3) -> Vec3 {
+pub(crate) fn logarithm(rotation: &Mat3) -> Vec3 {
     let skew = (rotation - rotation.transpose()) * 0.5;
     let sine = Vec3::new(skew[(2, 1)], skew[(0, 2)], skew[(1, 0)]);
     let (sin, cos) = (sine.norm(), 0.5 * (rotation.trace() - 1.0));
@@ -16,7 +16,7 @@ pub(super) fn logarithm(rotation: &Mat3) -> Vec3 {
 }
 
 /// Returns the derivative of a rotation's logarithm by a small rotation applied on its right.
-pub(super) fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
+pub(crate) fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
     let angle = v.norm();
     let cross = v.cross_matrix();
     // At half a turn the logarithm has no derivative: any finite number will do.
@@ -30,7 +30,7 @@ pub(super) fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
 }
 
 /// Returns the rotation nearest to a matrix that is close to one.
-pub(super) fn nearest_rotation(m: &Mat3) -> Mat3 {
+pub(crate) fn nearest_rotation(m: &Mat3) -> Mat3 {
     let mut rotation = nalgebra::Rotation3::from_matrix_unchecked(*m);
     rotation.renormalize();
     *rotation.matrix()

@@ -14,7 +14,7 @@ const LEAST_BEND: f64 = 0.1;
 const REACH: f64 = 0.7;
 
 /// Returns the smallest rotation that takes one unit vector to another. `None`: they are opposite.
-pub(super) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
+pub(crate) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
     let (axis, cos) = (from.cross(to), from.dot(to));
     let cross = axis.cross_matrix();
     (1.0 + cos > 1e-12).then(|| Mat3::identity() + cross + cross * cross / (1.0 + cos))
@@ -22,7 +22,7 @@ pub(super) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
 
 /// Returns the total bend of a row of unit directions, radians: the sum of all bends, transported back to the first direction and projected across
 /// it. `None`: it is below 0.1, or a direction is opposite to the next.
-pub(super) fn bend(directions: &[Vec3]) -> Option<Vec3> {
+pub(crate) fn bend(directions: &[Vec3]) -> Option<Vec3> {
     let first = directions.first()?;
     let (mut bend, mut back) = (Vec3::zeros(), Mat3::identity());
     for pair in directions.windows(2) {
@@ -38,7 +38,7 @@ pub(super) fn bend(directions: &[Vec3]) -> Option<Vec3> {
 
 /// Returns the unit vector across the first direction to which every tube's first spoke points. It is the direction of the bend. For a straight row
 /// it is up (z), or the front (−y) where the row is nearly upright.
-pub(super) fn side(directions: &[Vec3]) -> Vec3 {
+pub(crate) fn side(directions: &[Vec3]) -> Vec3 {
     let first = directions.first().copied().unwrap_or(Vec3::x());
     let across = |v: Vec3| v - first * first.dot(&v);
     let towards = match bend(directions) {
@@ -51,7 +51,7 @@ pub(super) fn side(directions: &[Vec3]) -> Vec3 {
 
 /// Returns frames with columns b (given unit vectors), b⊥ and n, each the smallest rotation of the one before. `None`: a direction is opposite to
 /// the next. The first n points to the [`side`].
-pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
+pub(crate) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
     let first = directions.first()?;
     let mut n = side(directions);
     let mut frames = Vec::with_capacity(directions.len());
@@ -67,7 +67,7 @@ pub(super) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
 }
 
 /// Returns the mean direction of a row of hubs around each hub, over some radii; beyond its ends the row continues straight.
-pub(super) fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
+pub(crate) fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
     let steps: Vec<f64> = hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect();
     // Point at a distance along the row from a hub, ahead or back.
     let walk = |from: usize, far: f64, ahead: bool| {

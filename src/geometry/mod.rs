@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Geometry that belongs to no module: measures and searches over points, triangles and rotations.
+
+pub(crate) mod aabb;
+pub(crate) mod frames;
+pub(crate) mod geodesic;
+pub(crate) mod marching;
+pub(crate) mod moments;
+pub(crate) mod rotation;
+pub mod rotation_vector;
+pub(crate) mod samples;
+pub(crate) mod sets;
+pub(crate) mod tetrahedron;
