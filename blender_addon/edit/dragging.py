@@ -146,12 +146,7 @@ class Dragging:
 
     def put_back(self, scene: bpy.types.Scene) -> None:
         """Restores exactly the former display."""
-        obj, flesh = self.stand.obj, self.stand.flesh
-        if self._before is None:
-            session.hide(obj, flesh)
-        else:
-            session.write(obj, flesh, self._before, scene)
-        obj.update_tag()
+        session.show_again(self.stand.obj, self.stand.flesh, scene, self._before)
 
     def status_line(self) -> str:
         """Returns the text of the status bar."""

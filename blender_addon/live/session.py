@@ -159,6 +159,15 @@ def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
     return offsets if abs(frame - scene.frame_current_final) <= modifier.SAME_FRAME else None
 
 
+def show_again(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: np.ndarray | None) -> None:
+    """Restores exactly what `shown` returned."""
+    if offsets is None:
+        hide(obj, flesh)
+    else:
+        write(obj, flesh, offsets, scene)
+    obj.update_tag()
+
+
 def present(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
     """Shows the artist's choice: the mode preview, the flesh at rest, or the clip."""
     offsets, settings, frame = None, obj.thew, scene.frame_float

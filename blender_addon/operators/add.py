@@ -22,7 +22,6 @@ class THEW_OT_add(Job, bpy.types.Operator):
         "Give the character flesh that its bones drag along: its body gets it, and eyes, teeth, hair and clothes on the same "
         "armature ride on the body. Pressed on a character that has flesh, the active mesh gets flesh of its own"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     cells_across: IntProperty(
         name="Detail",

@@ -5,18 +5,15 @@ import bpy
 from bpy.props import EnumProperty, IntProperty
 
 from ..bake import baking, finishing, targets
-from ..live import target, updates
-from ..logic.errors import sentence
+from ..live import updates
 from ..saved.choices import BAKE_SPACES
-from ..scene import windows
-from .shell import Job, fill
+from .shell import Job, Quick, fill
 
 
 class Bake(Job):
     """Mix-in of the baking operators: Blender accepts no operator as the base of another one."""
 
     bl_description = "Write the motion into the file, one shape key a frame, so that it plays without this extension"
-    bl_options = {"REGISTER", "UNDO"}
 
     target: EnumProperty(
         name="Target",
@@ -59,26 +56,14 @@ class THEW_OT_bake(Bake, bpy.types.Operator):
     bl_label = "Bake"
 
 
-class THEW_OT_finish_bake(Job, bpy.types.Operator):
+class THEW_OT_finish_bake(Quick, bpy.types.Operator):
     bl_idname = "thew.finish_bake"
     bl_label = "Finish Bake"
     bl_description = (
         "Keep the baked keys and take away the flesh and whatever would deform the mesh a second time, "
         "so that the character is ready to be exported"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
-    def invoke(self, context, _event):
-        return self.execute(context)
-
-    def execute(self, context):
-        obj = target.of(context)
-        try:
-            updates.stop_update()
-            sentences = finishing.finish_bake(obj)
-        except Exception as error:
-            return self.refuse(obj, error)
-        windows.redraw()
-        for text in reversed(sentences):  # the status bar shows the last one, all stand in the Info editor
-            self.report({"INFO"}, sentence(text))
-        return {"FINISHED"}
+    def edit(self, _context, obj):
+        updates.stop_update()
+        return reversed(finishing.finish_bake(obj))  # the status bar shows the last one, all stand in the Info editor

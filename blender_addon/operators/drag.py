@@ -14,18 +14,13 @@ from ..live.session import register as fleshes
 from ..logic import modal
 from ..logic.drag import KEYS
 from ..logic.errors import Refusal
-from ..logic.names import describe
-from ..scene import poses, windows
+from ..scene import windows
 from ..scene.reading import armature_of
-from ..ui import viewing
-from .modal_tool import ModalTool
-
-#: Updates per second: the refresh rate of most screens.
-RATE = 60.0
-PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
+from . import toolbar
+from .modal_tool import ModalTool, SkinTool
 
 
-class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
+class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
     bl_idname = "thew.modal_drag"
     bl_label = "Drag Flesh"
     bl_description = (
@@ -34,24 +29,17 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
     )
     bl_options = {"REGISTER"}
 
+    by_hand = "Flesh is dragged with the mouse: press Drag, and then on the skin in a 3D view"
+    rate = 60.0  # the refresh rate of most screens
     now = staticmethod(time.monotonic)
 
-    def execute(self, context):
-        return self.refuse(
-            None, Refusal("Flesh is dragged with the mouse: press Drag, and then on the skin in a 3D view")
-        )
-
     def take(self, context) -> None:
-        self._motion, self._depth, self._said = None, None, ""
+        self._motion, self._said = None, ""
         self._name, self._why, self._count = self._stand.obj.name, "", len(self._stand.obj.data.vertices)
         self._motion = dragging.Dragging(self._stand, context.scene, context.view_layer)
-        self.held.enter_context(poses.playing())  # frames are neither simulated nor looked up meanwhile
+        self.begin(context, f"Thew: {KEYS}")
         self.notice(context)
-        self.held.callback(viewing.Drawn(self.marks).end)
-        timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
-        self.held.callback(context.window_manager.event_timer_remove, timer)
         self._last = self.now()
-        self.tell(context, f"Thew: {KEYS}")
 
     def notice(self, context) -> None:
         """Watches for an undo, another file and another pose: each makes the drag invalid."""
@@ -109,44 +97,31 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
             return "it was deleted"
         return "" if context.scene.frame_float == self._frame else "another frame is shown"
 
-    def handle(self, context, event):
-        if event.type == "LEFTMOUSE" and event.value == "PRESS":
-            return self.press(context, event)
-        if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._motion.held >= 0:
-            self._motion.let_go()
-            return {"RUNNING_MODAL"}
-        if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
-            return self.finish(context)
-        if event.type == "MOUSEMOVE" and self._motion.held >= 0:
-            view = viewing.under(context, event)
-            if view is not None:
-                self._motion.drag_to(view.beside(self._depth))
-            return {"RUNNING_MODAL"}
-        if event.type == "TIMER":
-            return self.tick(context)
-        return {"RUNNING_MODAL"} if self._motion.held >= 0 else {"PASS_THROUGH"}
+    @property
+    def dragging(self) -> bool:
+        return self._motion.held >= 0
 
-    def press(self, context, event):
-        """Holds a point, or begins to drag one."""
-        view = viewing.under(context, event)
-        if view is None:
-            return {"PASS_THROUGH"}
-        hit = self._motion.under(*view.ray())
-        if hit is None:
-            self.report(
-                {"WARNING"}, f"There is no skin of {describe(self._stand.obj)} under the mouse: press on the body."
-            )
-            return {"RUNNING_MODAL"} if self._motion.pins or self._began else self.drop_it(context)
-        vertex = hit.vertex(self._stand.rest.triangles)
+    def under(self, origin, direction):
+        return self._motion.under(origin, direction), self._stand.rest.triangles
+
+    def missed(self, context):
+        return {"RUNNING_MODAL"} if self._motion.pins or self._began else self.drop_it(context)
+
+    def hold(self, vertex: int, dragged: bool) -> None:
         try:
-            self._motion.take(vertex, dragged=not event.shift)
+            self._motion.take(vertex, dragged)
         except Refusal as error:
             self.report({"WARNING"}, str(error))
-            return {"RUNNING_MODAL"}
-        if not event.shift:
+            return
+        if dragged:
             self._depth = self._motion.world(vertex)
         self._began = True
-        windows.redraw()
+
+    def drag_to(self, point) -> None:
+        self._motion.drag_to(point)
+
+    def release(self, _context):
+        self._motion.let_go()
         return {"RUNNING_MODAL"}
 
     #: True once a point was taken. Before that, time stands still and nothing is shown.
@@ -162,9 +137,9 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
             self._motion.show()
             self.tell(context, self._motion.status_line())
             windows.redraw()
-        return self.finish(context) if self._motion.over else {"RUNNING_MODAL"}
+        return self.keep(context) if self._motion.over else {"RUNNING_MODAL"}
 
-    def finish(self, context):
+    def keep(self, context):
         """Ends the drag and shows what was shown before."""
         self.put_back()
         self.end(context)
@@ -174,44 +149,19 @@ class THEW_OT_modal_drag(ModalTool, bpy.types.Operator):
         if self._motion is not None:
             self._motion.put_back(bpy.context.scene)
 
-    def cancel(self, context):
-        """Ends the drag when Blender closes or loads another file."""
-        self.end(context)
+    def pins(self):
+        return [self._motion.world(vertex) for vertex in self._motion.pins]
 
-    def marks(self):
-        """Returns the held points and a line from the dragged one to the mouse."""
-        motion = self._motion
-        drawn = [(np.array([motion.world(vertex) for vertex in motion.pins]).reshape(-1, 3), PINNED, 9.0)]
-        if motion.held >= 0:
-            line = np.array([motion.world(motion.held), motion.target()])
-            drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
-        return drawn
+    def line(self):
+        return np.array([self._motion.world(self._motion.held), self._motion.target()])
 
 
-class THEW_TOOL_drag(bpy.types.WorkSpaceTool):
-    """Toolbar tool that starts `THEW_OT_modal_drag`, in object mode."""
-
-    bl_space_type = "VIEW_3D"
-    bl_context_mode = "OBJECT"
-    bl_idname = "thew.drag_tool"
-    bl_label = "Drag Flesh"
-    bl_description = "Drag the skin of a character with modal flesh; the whole body follows, and rings when you let go"
-    bl_icon = "ops.transform.push_pull"
-    bl_widget = None
-    bl_keymap = (
-        ("thew.modal_drag", {"type": "LEFTMOUSE", "value": "PRESS"}, None),
-        ("thew.modal_drag", {"type": "LEFTMOUSE", "value": "PRESS", "shift": True}, None),
-    )
-
-
-class THEW_TOOL_drag_posed(THEW_TOOL_drag):
-    """The tool in pose mode."""
-
-    bl_context_mode = "POSE"
-    bl_idname = "thew.drag_tool_pose"
-
-
-TOOLS = (THEW_TOOL_drag, THEW_TOOL_drag_posed)
+TOOLS = toolbar.tools(
+    "drag",
+    "Drag Flesh",
+    "thew.modal_drag",
+    "Drag the skin of a character with modal flesh; the whole body follows, and rings when you let go",
+)
 
 
 def is_shown(context) -> bool:

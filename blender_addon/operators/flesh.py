@@ -14,28 +14,7 @@ from ..logic.flesh_map import NEUTRAL
 from ..logic.names import describe
 from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
-from .shell import Job
-
-
-class Quick(Job):
-    """An operator that runs at once. A subclass defines `edit(context, obj)`, which returns the message for the artist."""
-
-    def invoke(self, context, _event):
-        return self.execute(context)
-
-    def execute(self, context):
-        obj = target.of(context)
-        try:
-            message = self.edit(context, obj)
-        except Exception as error:
-            return self.refuse(obj, error)
-        if message:
-            self.report({"INFO"}, message)
-        return {"FINISHED"}
-
-    def edit(self, context, obj) -> str:
-        """Does the edit and returns the message for the artist."""
-        raise NotImplementedError
+from .shell import Quick
 
 
 class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
@@ -45,7 +24,6 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
         "Paint where the character is soft, in Weight Paint mode: 0 is the skin as it is, 1 as soft as it gets. Pressed again "
         "it goes back to Object mode"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     map: EnumProperty(
         name="Map",
@@ -104,7 +82,6 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
         "Write into the map Flesh where a part of the body is: found by the body's shape, else by the names of bones, else at the "
         "active bone in Pose mode, else at the 3D cursor"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     part: EnumProperty(
         name="Part",
@@ -140,7 +117,6 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
     bl_idname = "thew.flesh_automatic"
     bl_label = "Automatic Map"
     bl_description = "Let the map Flesh be the automatic one again, which tells flesh from bone by the body's shape"
-    bl_options = {"REGISTER", "UNDO"}
 
     def invoke(self, context, event):
         obj = target.of(context)
@@ -164,7 +140,6 @@ class THEW_OT_guess_height(Quick, bpy.types.Operator):
     bl_idname = "thew.guess_height"
     bl_label = "Guess the Height"
     bl_description = "Take the real height that Thew guesses from the size in the file"
-    bl_options = {"REGISTER", "UNDO"}
 
     def edit(self, _context, obj):
         jobs.check_flesh(obj)

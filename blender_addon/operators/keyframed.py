@@ -5,12 +5,15 @@ import bpy
 from bpy.props import BoolProperty, FloatProperty, IntProperty, StringProperty
 
 from ..edit import keyframing
-from ..live import jobs, keyframed, keyframed_events, target, updates
+from ..live import jobs, keyframed, keyframed_events, updates
 from ..logic.errors import Cancelled, Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
 from .bake import Bake
-from .shell import Job
+from .shell import Job, Quick, chosen_in
+
+#: Property of the operators that work on one key.
+INDEX = {"name": "Key", "description": "Its place in the list; -1 is the chosen one", "default": -1}
 
 
 class KeyframedJob(Job):
@@ -31,7 +34,6 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
     bl_idname = "thew.keyframed_add"
     bl_label = "Add Keyframed Flesh"
     bl_description = "Let the mesh move through its shape keys as flesh does, at even times to begin with; those that are muted are left out"
-    bl_options = {"REGISTER", "UNDO"}
 
     shapes: StringProperty(name="Shape Keys", description="Which ones, a name a line; empty: all that are not muted")
     frame_start: FloatProperty(
@@ -64,7 +66,6 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
     bl_idname = "thew.keyframed_compute"
     bl_label = "Compute"
     bl_description = "Read shape keys, times and the direction of gravity again, and find the motion anew"
-    bl_options = {"REGISTER", "UNDO"}
 
     def task(self, context, obj):
         keyframed.checked(obj)
@@ -94,9 +95,8 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
     bl_idname = "thew.keyframed_relax"
     bl_label = "Relax Sculpt"
     bl_description = "Let the sculpt of this key spring back a little, so that wrinkles and pinches go first and the motion asks for less force"
-    bl_options = {"REGISTER", "UNDO"}
 
-    index: IntProperty(name="Key", description="Its place in the list; -1 is the chosen one", default=-1)
+    index: IntProperty(**INDEX)
     amount: FloatProperty(
         name="Amount",
         description="How far: 0 leaves the sculpt, 1 lets it spring back all the way; left alone, as the panel has it",
@@ -132,31 +132,20 @@ class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
         return Bake.job(self, context, obj)
 
 
-class THEW_OT_keyframed_remove(Job, bpy.types.Operator):
+class THEW_OT_keyframed_remove(Quick, bpy.types.Operator):
     bl_idname = "thew.keyframed_remove"
     bl_label = "Remove Keyframed Flesh"
     bl_description = "Take away list, times and motion; the shape keys stay, and are as they were found"
-    bl_options = {"REGISTER", "UNDO"}
 
     remove_baked_keys: BoolProperty(
         name="Baked Keys Too", description="Also delete the shape keys that were baked", default=False
     )
 
-    def invoke(self, context, _event):
-        return self.execute(context)
-
-    def execute(self, context):
-        obj = target.of(context)
-        try:
-            updates.stop_update()
-            keyframed_events.stop()
-            keyframed.checked(obj)
-            notes = jobs.remove(obj, self.remove_baked_keys)
-        except Exception as error:
-            return self.refuse(obj, error)
-        for text in notes:
-            self.report({"INFO"}, text + ".")
-        return {"FINISHED"}
+    def edit(self, _context, obj):
+        updates.stop_update()
+        keyframed_events.stop()
+        keyframed.checked(obj)
+        return jobs.remove(obj, self.remove_baked_keys)
 
 
 class THEW_OT_keyframed_stop(bpy.types.Operator):
@@ -174,12 +163,7 @@ def place(obj, index: int) -> int:
     """Returns the list index to work on; -1 means the chosen key. Raises a `Refusal` if there is no such key."""
     keyframed.checked(obj)
     group = obj.thew.keyframed
-    index = group.active if index < 0 else index
-    if not len(group.keyframes):
-        raise Refusal(f"The list of {describe(obj)} is empty: add a key first")
-    if not 0 <= index < len(group.keyframes):
-        raise Refusal(f"{describe(obj)} has no key {index}: it has {plural(len(group.keyframes), 'key')}")
-    return index
+    return chosen_in(obj, group.keyframes, index, group.active, "key")
 
 
 CLASSES = (

@@ -11,33 +11,28 @@ from bpy.props import BoolProperty, StringProperty
 
 from ..edit import keyframing
 from ..edit.keyframe_modelling import Modelling
-from ..live import keyframed, keyframed_events
+from ..live import keyframed, keyframed_events, updates
 from ..logic.errors import Refusal
-from ..logic.json_text import parsed
 from ..logic.names import describe
 from ..logic.spaces import inverse
+from ..logic.tasks import finish
 from ..saved import keyframed as saved
 from ..saved.timing import curve_time
-from ..scene import keyframe_shapes, poses, windows
+from ..scene import keyframe_shapes, windows
 from ..scene.mesh import key_positions
 from ..ui import viewing
 from ..ui.keyframed_overlay import SHOWN
-from .keyframed import KeyframedJob
-from .modal_tool import ModalTool
-
-#: Updates per second while the mouse moves. Motion looks smooth from about 24 pictures a second on.
-RATE = 30.0
-PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
+from .modal_tool import DRAGGED, ModalTool, SkinTool
+from .pull import parsed_points
 
 
-class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
+class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     bl_idname = "thew.keyframed_model"
     bl_label = "Model Keyframe"
     bl_description = (
         "Drag points of the mesh at the current frame: the rest of it follows as the motion could. Shift-click holds points, "
         "Enter makes a new shape key and a key of it. At the time of a key that key's own sculpt is changed"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     points: StringProperty(
         name="Points",
@@ -47,21 +42,19 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
-    def task(self, context, obj):
+    def edit(self, context, obj):
+        updates.stop_update()
+        keyframed_events.stop()
         keyframed.checked(obj)
+        points = parsed_points(self.points)
         try:
-            points = parsed(self.points or "[]")
             vertices = [int(vertex) for vertex, _ in points]
             places = [[float(x) for x in place] for _, place in points]
         except (ValueError, TypeError) as error:
-            raise Refusal(f"The points are not JSON ({error}): give [[vertex, [x, y, z]], …]") from None
+            raise Refusal(f"The points are no vertices and places ({error}): give [[vertex, [x, y, z]], …]") from None
         if any(len(place) != 3 for place in places):
             raise Refusal(f"A place for a vertex of {describe(obj)} has other than three numbers: give [x, y, z]")
-        return self.whole(context, obj, vertices, np.array(places).reshape(-1, 3))
-
-    def whole(self, context, obj, vertices, places):
-        """Models the shape and shows the result."""
-        name = yield from keyframing.model(obj, context.scene, vertices, places)
+        name = finish(keyframing.model(obj, context.scene, vertices, np.array(places).reshape(-1, 3)))
         keyframed_events.present(obj, context.scene)
         return name
 
@@ -78,54 +71,39 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
     def take(self, context) -> None:
         self._pins, self._drag, self._target, self._due, self._changed = {}, -1, None, False, False
         self._before = []  # states before each point was held or dragged, for undo
-        self.held.enter_context(poses.playing())  # frames are not looked up meanwhile
-        self.held.callback(viewing.Drawn(self.marks).end)
-        timer = context.window_manager.event_timer_add(1.0 / RATE, window=context.window)
-        self.held.callback(context.window_manager.event_timer_remove, timer)
-        context.workspace.status_text_set(
+        self.begin(
+            context,
             "Thew: press on the mesh and drag, Shift+click holds a point, Ctrl+Z lets go of the last one, Enter makes a keyframe of it, "
-            "Esc puts everything back"
+            "Esc puts everything back",
         )
 
     def handle(self, context, event):
         if curve_time(context.scene) != self._stand.frame:
             raise Refusal(f"Another frame of {describe(self._stand.obj)} is shown now: what was dragged was put back")
-        if event.type == "LEFTMOUSE" and event.value == "PRESS":
-            return self.press(context, event)
-        if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self._drag >= 0:
-            self.follow()
-            self._pins[self._drag], self._drag = self._target, -1
-            return {"RUNNING_MODAL"}
-        if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
-            return self.keep(context)
-        if event.type == "MOUSEMOVE" and self._drag >= 0:
-            view = viewing.under(context, event)
-            if view is not None:
-                self._target, self._due = view.beside(self._depth), True
-            return {"RUNNING_MODAL"}
-        if event.type == "TIMER":
-            if self._due:
-                self.follow()
-            return {"RUNNING_MODAL"}
-        return {"RUNNING_MODAL"} if self._drag >= 0 else {"PASS_THROUGH"}
+        return SkinTool.handle(self, context, event)
 
-    def press(self, context, event):
-        """Holds a point, or begins to drag one."""
-        view = viewing.under(context, event)
-        if view is None:
-            return {"PASS_THROUGH"}
-        hit = self._stand.under(*view.ray())
-        if hit is None:
-            self.report({"WARNING"}, f"Nothing of {describe(self._stand.obj)} is under the mouse: press on the mesh.")
-            return {"RUNNING_MODAL"}
-        vertex = hit.vertex(self._stand.triangles)
+    def under(self, origin, direction):
+        return self._stand.under(origin, direction), self._stand.triangles
+
+    def hold(self, vertex: int, dragged: bool) -> None:
         here = self._stand.world()[vertex]
         self._before.append((dict(self._pins), self._stand.shape, self._changed))
-        if event.shift:
-            self._pins[vertex] = here
-        else:
+        if dragged:
             self._drag, self._depth, self._target = vertex, here, here
-        windows.redraw()
+        else:
+            self._pins[vertex] = here
+
+    def drag_to(self, point) -> None:
+        self._target, self._due = point, True
+
+    def release(self, _context):
+        self.follow()
+        self._pins[self._drag], self._drag = self._target, -1
+        return {"RUNNING_MODAL"}
+
+    def tick(self, _context):
+        if self._due:
+            self.follow()
         return {"RUNNING_MODAL"}
 
     def wanted(self) -> list:
@@ -160,20 +138,16 @@ class THEW_OT_keyframed_model(ModalTool, KeyframedJob, bpy.types.Operator):
         self.end(context)
         name = keyframing.keep_shape(stand.obj, context.scene, stand.shape)
         keyframed_events.present(stand.obj, context.scene)
-        self.report({"INFO"}, self.said(stand.obj, name))
-        return {"FINISHED"}
+        return self.done(stand.obj, name)
 
     def put_back(self) -> None:
         self._stand.put_back()
 
-    def marks(self):
-        """Returns the held points and the dragged one."""
-        world = self._stand.world()
-        drawn = [(world[list(self._pins)].reshape(-1, 3), PINNED, 9.0)]
-        if self._drag >= 0:
-            line = np.array([world[self._drag], self._target])
-            drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
-        return drawn
+    def pins(self):
+        return self._stand.world()[list(self._pins)]
+
+    def line(self):
+        return np.array([self._stand.world()[self._drag], self._target])
 
 
 class Arrow:
@@ -210,14 +184,10 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
     bl_description = (
         "Draw the velocity at the chosen key with the mouse: press, drag from the middle of the mesh, let go"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     leaving: BoolProperty(name="Leaving", description="The velocity after a cut", default=False)
 
-    def execute(self, context):
-        return self.refuse(
-            None, Refusal("A velocity is drawn with the mouse: press in a 3D view, or call keyframed_velocity")
-        )
+    by_hand = "A velocity is drawn with the mouse: press in a 3D view, or call keyframed_velocity"
 
     def stand(self, context, obj):
         return Arrow(obj, self.leaving)

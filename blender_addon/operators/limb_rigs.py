@@ -10,8 +10,8 @@ from ..edit import limb_rigs as edit
 from ..live import updates
 from ..rigs import rigging
 from ..saved import rig_layouts
-from .flesh import Quick
 from .limbs import other_mesh
+from .shell import Quick
 
 
 class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
@@ -21,7 +21,6 @@ class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
         "Copy the rigs that hang on the limbs of the other selected mesh to the same places on the active one's: as large and as strong "
         "as suits it, driven by its bones. Limbs of one name belong together"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     source: StringProperty(
         name="From",

@@ -17,9 +17,9 @@ from ..logic.limb_handles import Handle
 from ..saved import limbs as saved
 from ..scene import windows
 from ..ui import viewing
-from .flesh import Quick
 from .limbs import chosen
 from .modal_tool import ModalTool
+from .shell import Quick
 
 KEYS = "Drag a point: hubs move, tips lengthen spokes (Shift: all of its hub)   Ctrl+Z: back   Enter: done   Esc: as it was"
 #: Distance from the mouse within which a handle is taken, pixels.
@@ -34,12 +34,8 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
         "Take hubs and tips of spokes of the chosen limb with the mouse; its boundary follows, and stops where it would fold. Enter keeps "
         "what was done, Esc puts it back"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
-    def execute(self, context):
-        return self.refuse(
-            None, Refusal("Handles are dragged with the mouse: press Drag Handles, and then on a point in a 3D view")
-        )
+    by_hand = "Handles are dragged with the mouse: press Drag Handles, and then on a point in a 3D view"
 
     def stand(self, context, obj):
         limb = chosen(obj)
@@ -164,7 +160,6 @@ class THEW_OT_limb_move(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_move"
     bl_label = "Move Handle"
     bl_description = "Move a handle of the chosen limb, and make its spokes longer or shorter, by numbers"
-    bl_options = {"REGISTER", "UNDO"}
 
     atom: IntProperty(name="Handle", description="Which one, from the root of the limb", default=0, min=0)
     offset: FloatVectorProperty(
@@ -188,7 +183,6 @@ class THEW_OT_limb_fit(Quick, bpy.types.Operator):
     bl_description = (
         "Fit the boundary of the chosen limb to the skin that follows its bones, from where its handles are now"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     hold: BoolProperty(name="Hold Hubs", description="Leave hubs where they are: on the bones", default=True)
 

@@ -17,7 +17,7 @@ from ..rigs.anchors import unmark
 from ..saved import limbs as saved
 from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
-from .flesh import Quick
+from .shell import Quick
 
 
 class THEW_OT_limb_add(Quick, bpy.types.Operator):
@@ -27,7 +27,6 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
         "Give the limb along the bones selected in pose mode coordinates: along, around and in depth. They stay with the flesh, for "
         "materials, geometry nodes, painted maps, and the same place on another character"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     bones: StringProperty(
         name="Bones",
@@ -57,7 +56,6 @@ class THEW_OT_limb_remove(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_remove"
     bl_label = "Remove Limb"
     bl_description = "Take the chosen limb away; attributes and maps that were written stay"
-    bl_options = {"REGISTER", "UNDO"}
 
     def edit(self, _context, obj):
         limb = chosen(obj)
@@ -76,7 +74,6 @@ class THEW_OT_limb_attributes(Quick, bpy.types.Operator):
         "Write Along, Around (0 to 1), Depth and Limb (its number in the list, 0 for none) as attributes of the mesh, for materials "
         "(Attribute node) and geometry nodes (Named Attribute)"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def edit(self, context, obj):
         count = edit.write_attributes(context, obj)
@@ -87,7 +84,6 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
     bl_idname = "thew.limb_paint"
     bl_label = "Paint by Limb"
     bl_description = "Write into the map Flesh or Stiffness where a part of the limb is, by how far along and around it"
-    bl_options = {"REGISTER", "UNDO"}
 
     map: EnumProperty(
         name="Map",
@@ -154,7 +150,6 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
         "Copy a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
         "together"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     group: StringProperty(name="Vertex Group", description="Which one is carried over", default=flesh_map.FLESH)
     source: StringProperty(
@@ -180,7 +175,6 @@ class THEW_OT_suggest_bones(Quick, bpy.types.Operator):
         "Make an armature for a mesh without bones: along the middles of its limbs and trunk. Look it over, then parent the mesh to it with "
         "automatic weights"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def edit(self, context, obj):
         armature = edit.suggest_bones(context, obj)

@@ -6,18 +6,30 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 import bpy
+import numpy as np
 
 from ..edit import posed
 from ..live import target, updates
-from ..scene import windows
-from .shell import Job, quiet
+from ..logic.errors import Refusal
+from ..logic.names import describe
+from ..scene import poses, windows
+from ..ui import viewing
+from .shell import Quick, quiet
+
+PINNED, DRAGGED = (1.0, 0.85, 0.2, 1.0), (0.3, 1.0, 0.5, 1.0)
 
 
-class ModalTool(Job):
-    """Mix-in for modal tools. A script calls `execute`; events of the mouse go through `handle`, which may raise.
+class ModalTool(Quick):
+    """Mix-in for modal tools. A script calls `execute`, which runs `edit`; events of the mouse go through `handle`, which may raise.
 
     A tool pushes what it acquires (drawings, timers, the handlers' silence) onto `held`, which is released whatever happens.
     """
+
+    #: What to do instead, for a tool that no script can call.
+    by_hand = ""
+
+    def edit(self, context, obj):
+        raise Refusal(self.by_hand)
 
     def invoke(self, context, event):
         """Starts the tool. Without a 3D view, runs `execute`."""
@@ -92,3 +104,71 @@ class ModalTool(Job):
     def end(self, context) -> None:
         """Ends the tool: nothing stays drawn or running. May be called again."""
         self.held.close()
+
+
+class SkinTool(ModalTool):
+    """Mix-in for tools that drag a point of the skin: a press takes it, Shift and a press holds further points, Enter ends.
+
+    A subclass defines `under(origin, direction)`, `hold(vertex, dragged)`, `drag_to(point)`, `release(context)`, `keep(context)`,
+    `tick(context)`, `pins()` and `line()`.
+    """
+
+    #: Updates per second while the mouse moves. Motion looks smooth from about 24 pictures a second on.
+    rate = 30.0
+
+    def begin(self, context, said: str) -> None:
+        """Draws the points, starts the timer and shows `said` in the status bar, all until the tool ends."""
+        self._depth = None  # position of the dragged point when it was taken, Blender's world
+        self.held.enter_context(poses.playing())  # frames are neither simulated nor looked up meanwhile
+        self.held.callback(viewing.Drawn(self.marks).end)
+        timer = context.window_manager.event_timer_add(1.0 / self.rate, window=context.window)
+        self.held.callback(context.window_manager.event_timer_remove, timer)
+        context.workspace.status_text_set(said)
+
+    @property
+    def dragging(self) -> bool:
+        """Returns whether the mouse drags a point."""
+        return self._drag >= 0
+
+    def handle(self, context, event):
+        if event.type == "LEFTMOUSE" and event.value == "PRESS":
+            return self.press(context, event)
+        if event.type == "LEFTMOUSE" and event.value == "RELEASE" and self.dragging:
+            return self.release(context)
+        if event.type in {"RET", "NUMPAD_ENTER"} and event.value == "PRESS":
+            return self.keep(context)
+        if event.type == "MOUSEMOVE" and self.dragging:
+            view = viewing.under(context, event)
+            if view is not None:
+                self.drag_to(view.beside(self._depth))
+            return {"RUNNING_MODAL"}
+        if event.type == "TIMER":
+            return self.tick(context)
+        return {"RUNNING_MODAL"} if self.dragging else {"PASS_THROUGH"}
+
+    def press(self, context, event):
+        """Holds a point, or begins to drag one."""
+        view = viewing.under(context, event)
+        if view is None:
+            return {"PASS_THROUGH"}
+        hit, triangles = self.under(*view.ray())
+        if hit is None:
+            self.report(
+                {"WARNING"}, f"There is no skin of {describe(self._stand.obj)} under the mouse: press on the body."
+            )
+            return self.missed(context)
+        self.hold(hit.vertex(triangles), not event.shift)
+        windows.redraw()
+        return {"RUNNING_MODAL"}
+
+    def missed(self, context) -> set[str]:
+        """Handles a press beside the skin."""
+        return {"RUNNING_MODAL"}
+
+    def marks(self):
+        """Returns the held points and a line from the dragged one to its target."""
+        drawn = [(np.array(self.pins()).reshape(-1, 3), PINNED, 9.0)]
+        if self.dragging:
+            line = self.line()
+            drawn += [(line[:1], DRAGGED, 9.0), (line[None], DRAGGED, 2.0)]
+        return drawn

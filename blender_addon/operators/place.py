@@ -12,7 +12,6 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntPrope
 from ..edit import placing, posed, sizing
 from ..edit.placing import Placement
 from ..edit.rig_list import drop_rig, new_rig
-from ..live import target
 from ..logic.errors import Refusal
 from ..logic.outlines import outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
@@ -22,7 +21,7 @@ from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
-from .shell import NAVIGATION
+from .shell import NAVIGATION, chosen_in
 
 #: Factor of the radius and change of the turn per notch of the wheel.
 NOTCH, TURN = 1.1, math.radians(15.0)
@@ -37,7 +36,6 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
     bl_description = (
         "Drag a force template onto the character. Click drops it, the wheel sizes it, Ctrl and the wheel turn it"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     template: EnumProperty(name="Template", description="What to place", items=saved_rigs.TEMPLATES, default="BUMP")
     guide: EnumProperty(
@@ -107,16 +105,10 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
-    def execute(self, context):
-        obj = target.of(context)
-        try:
-            stand = posed.read(obj, context.scene, context.view_layer)
-            self.put(context, stand)
-        except Exception as error:
-            return self.refuse(obj, error)
-        return {"FINISHED"}
+    def edit(self, context, obj):
+        return self.put(context, posed.read(obj, context.scene, context.view_layer))
 
-    def put(self, context, stand: posed.Posed) -> None:
+    def put(self, context, stand: posed.Posed) -> str:
         """Places the template as the properties say. Everything that can fail runs before anything is changed."""
         obj, kind = stand.obj, self.kind(stand.obj)
         placement = self.placement(stand, kind).turned(self.turn)
@@ -146,14 +138,13 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
             raise
         obj.thew.active_rig = len(obj.thew.rigs) - 1 if new else self.index
         rigging.shown(context, obj)
-        self.report({"INFO"}, f"“{rig.name}” hangs {placing.described(stand, placement)}.")
+        return f"“{rig.name}” hangs {placing.described(stand, placement)}."
 
     def kind(self, obj) -> str:
         """Returns the template: if it is not set, that of the rig to be placed anew."""
-        if self.index >= len(obj.thew.rigs):
-            raise Refusal(f"There is no rig {self.index}: “{obj.name}” has {len(obj.thew.rigs)}")
-        if self.index >= 0 and not self.properties.is_property_set("template"):
-            return obj.thew.rigs[self.index].template
+        if self.index >= 0:
+            rig = obj.thew.rigs[chosen_in(obj, obj.thew.rigs, self.index, -1, "rig")]
+            return self.template if self.properties.is_property_set("template") else rig.template
         return self.template
 
     def placement(self, stand: posed.Posed, kind: str) -> Placement:
@@ -259,8 +250,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
             self.matrix = rigging.world_matrix(self._stand.flesh, placement.matrix)
         else:
             self.location = self._hit.point.tolist()
-        self.put(context, self._stand)
-        return {"FINISHED"}
+        return self.done(self._stand.obj, self.put(context, self._stand))
 
     def ghost(self):
         """Returns the outline of the template at the mouse."""

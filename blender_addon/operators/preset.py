@@ -8,7 +8,7 @@ from bpy.props import EnumProperty, StringProperty
 
 from ..edit import placing, posed
 from ..edit.rig_list import drop_rig, new_rig
-from ..live import target, updates
+from ..live import updates
 from ..logic.bone_names import Role, find, find_pair
 from ..logic.errors import Refusal
 from ..logic.names import describe
@@ -21,14 +21,13 @@ from ..saved.slider_groups import set_values
 from ..saved.timing import curve_time, frames_per_second
 from ..scene.animation import curves_in
 from ..scene.reading import active_bone, armature_of
-from .shell import Job
+from .shell import Quick
 
 
-class THEW_OT_rig_preset(Job, bpy.types.Operator):
+class THEW_OT_rig_preset(Quick, bpy.types.Operator):
     bl_idname = "thew.rig_preset"
     bl_label = "Add Preset Rig"
     bl_description = "Put a ready rig on the character, on the bone that its name tells, or else on the active bone"
-    bl_options = {"REGISTER", "UNDO"}
 
     preset: EnumProperty(
         name="Preset",
@@ -42,31 +41,23 @@ class THEW_OT_rig_preset(Job, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
-    def invoke(self, context, _event):
-        return self.execute(context)
-
-    def execute(self, context):
-        obj = target.of(context)
+    def edit(self, context, obj):
         preset = PRESETS[self.preset]
+        updates.stop_update()
+        stand = posed.read(obj, context.scene, context.view_layer)
+        bones = self.bones(stand, preset)
+        before = len(obj.thew.rigs)
         try:
-            updates.stop_update()
-            stand = posed.read(obj, context.scene, context.view_layer)
-            bones = self.bones(stand, preset)
-            before = len(obj.thew.rigs)
-            try:
-                made = [add_piece(stand, preset.piece, bone, side) for side, bone in bones]
-                for rig, (_, bone) in zip(made, bones, strict=True):
-                    move_control(context, stand, preset, obj.thew.rigs[rig], bone)
-                rigging.shown(context, obj)
-            except Exception:
-                while len(obj.thew.rigs) > before:
-                    drop_rig(obj, len(obj.thew.rigs) - 1)
-                raise
-        except Exception as error:
-            return self.refuse(obj, error)
+            made = [add_piece(stand, preset.piece, bone, side) for side, bone in bones]
+            for rig, (_, bone) in zip(made, bones, strict=True):
+                move_control(context, stand, preset, obj.thew.rigs[rig], bone)
+            rigging.shown(context, obj)
+        except Exception:
+            while len(obj.thew.rigs) > before:
+                drop_rig(obj, len(obj.thew.rigs) - 1)
+            raise
         where = " and ".join(f"“{bone}”" for _, bone in bones)
-        self.report({"INFO"}, f"{preset.label}: on the bone{'s' if len(bones) > 1 else ''} {where}.")
-        return {"FINISHED"}
+        return f"{preset.label}: on the bone{'s' if len(bones) > 1 else ''} {where}."
 
     def bones(self, stand: posed.Posed, preset: Preset) -> list[tuple[str, str]]:
         """Returns (side, bone) of each piece."""

@@ -10,7 +10,7 @@ from ..live import target, whole
 from ..saved import restarts
 from ..saved.edited import changed
 from ..scene.reading import armature_of
-from .flesh import Quick
+from .shell import Quick
 
 
 def with_flesh(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
@@ -27,7 +27,6 @@ class THEW_OT_restart_here(Quick, bpy.types.Operator):
         "Let the flesh begin anew in this frame, whatever was before: for a cut, in the first frame in which the character is "
         "elsewhere"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     frame: IntProperty(name="Frame", description="Which frame; the one that is shown where it is not set")
 
@@ -50,7 +49,6 @@ class THEW_OT_restart_remove(Quick, bpy.types.Operator):
     bl_idname = "thew.restart_remove"
     bl_label = "Remove Restart"
     bl_description = "Take this restart away: the flesh goes on through the frame"
-    bl_options = {"REGISTER", "UNDO"}
 
     frame: IntProperty(name="Frame", description="Which frame")
 

@@ -5,21 +5,19 @@ import bpy
 from bpy.props import StringProperty
 
 from ..live import handlers, riding, target, updates, whole
-from ..logic.errors import Refusal
+from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import listed
-from ..scene import windows
-from .shell import Job
+from .shell import Quick
 
 
-class THEW_OT_ride(Job, bpy.types.Operator):
+class THEW_OT_ride(Quick, bpy.types.Operator):
     bl_idname = "thew.ride"
     bl_label = "Ride on Body"
     bl_description = (
         "Let the selected clothes, eyes or hair move with the flesh of the active mesh; of one mesh alone, with the flesh of "
         "the body chosen in its panel"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     wanted = "Select clothes or eyes, then the body"
 
@@ -42,26 +40,20 @@ class THEW_OT_ride(Job, bpy.types.Operator):
             self.body = "" if proposed is None else proposed.name
         return self.execute(context)
 
-    def execute(self, context):
-        active = context.view_layer.objects.active
-        try:
-            riders, body = pairs(context, self.rider, self.body)
-            updates.stop_update()
-            for obj in riders:
-                riding.check(obj, body)
-            for obj in riders:
-                riding.mount(obj, body, context.view_layer)
-                obj.thew.made.along = False
-            handlers.look_up(context.scene)
-        except Exception as error:
-            return self.refuse(active, error)
-        windows.redraw()
-        names = listed([describe(obj) for obj in riders])
-        self.report({"INFO"}, f"{names} {'rides' if len(riders) == 1 else 'ride'} on {describe(body)}.")
+    def edit(self, context, _obj):
+        riders, body = pairs(context, self.rider, self.body)
+        updates.stop_update()
+        for obj in riders:
+            riding.check(obj, body)
+        for obj in riders:
+            riding.mount(obj, body, context.view_layer)
+            obj.thew.made.along = False
+        handlers.look_up(context.scene)
         for obj in riders:
             if obj.thew.made.notes:
-                self.report({"WARNING"}, obj.thew.made.notes + ".")
-        return {"FINISHED"}
+                self.report({"WARNING"}, sentence(obj.thew.made.notes))
+        names = listed([describe(obj) for obj in riders])
+        return f"{names} {'rides' if len(riders) == 1 else 'ride'} on {describe(body)}."
 
 
 def pairs(context, rider: str = "", body: str = "") -> tuple[list[bpy.types.Object], bpy.types.Object]:
@@ -91,31 +83,19 @@ def named(scene, name: str) -> bpy.types.Object:
     return obj
 
 
-class THEW_OT_ride_off(Job, bpy.types.Operator):
+class THEW_OT_ride_off(Quick, bpy.types.Operator):
     bl_idname = "thew.ride_off"
     bl_label = "Get Off"
     bl_description = "Let the mesh ride no more: it moves as it did before, and can have flesh of its own"
-    bl_options = {"REGISTER", "UNDO"}
 
     rider: StringProperty(name="Rider", description="Which mesh gets off; empty: the active one", options={"SKIP_SAVE"})
 
-    def invoke(self, context, _event):
-        return self.execute(context)
-
-    def execute(self, context):
-        obj = target.of(context)
-        try:
-            obj = named(context.scene, self.rider) if self.rider else obj
-            if obj.type != "MESH" or not obj.thew.made.rides:
-                raise Refusal(f"{describe(obj)} rides on nothing")
-            updates.stop_update()
-            notes = riding.dismount(obj)
-        except Exception as error:
-            return self.refuse(obj, error)
-        windows.redraw()
-        for text in notes:
-            self.report({"INFO"}, text + ".")
-        return {"FINISHED"}
+    def edit(self, context, obj):
+        obj = named(context.scene, self.rider) if self.rider else obj
+        if obj.type != "MESH" or not obj.thew.made.rides:
+            raise Refusal(f"{describe(obj)} rides on nothing")
+        updates.stop_update()
+        return riding.dismount(obj)
 
 
 CLASSES = (THEW_OT_ride, THEW_OT_ride_off)

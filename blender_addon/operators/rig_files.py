@@ -30,7 +30,7 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
-    def edit(self, context, obj):
+    def change(self, context, obj):
         written, left = files.export(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         for text in left:
             self.report({"WARNING"}, text)
@@ -41,7 +41,6 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
     bl_idname = "thew.rig_import"
     bl_label = "Import Rigs"
     bl_description = "Add the rigs of a file to this character; bones are found by name, faces by index"
-    bl_options = {"REGISTER", "UNDO"}
     needs_flesh = True
 
     filepath: StringProperty(name="File", description="What to read", subtype="FILE_PATH")
@@ -53,7 +52,7 @@ class THEW_OT_rig_import(Edit, bpy.types.Operator):
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
-    def edit(self, context, obj):
+    def change(self, context, obj):
         added = files.read(obj, jobs.with_body(obj, context.scene, context.view_layer), self.filepath)
         lost = [rig for rig in added if rig.problem]
         for rig in lost:

@@ -24,7 +24,7 @@ from ..scene.bind_pose import BindPose
 from ..scene.reading import armature_of
 from .rig_edit import Edit
 from .rig_files import THEW_OT_rig_export, THEW_OT_rig_import
-from .shell import Job
+from .shell import Job, chosen_in
 
 #: Options of properties whose value an earlier call must not pass on to the next.
 FRESH = {"SKIP_SAVE"}
@@ -38,7 +38,6 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
     bl_description = (
         "Add a force field to the character, of a size that suits it. Its control does nothing at 0 and all of it at 1"
     )
-    bl_options = {"REGISTER", "UNDO"}
     needs_flesh = True
 
     template: EnumProperty(name="Template", description="The shape of the field", items=TEMPLATES, default="BULGE")
@@ -51,7 +50,7 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
         name="Triangle", description="With the guide Skin: the triangle of the mesh", default=-1, min=-1, options=FRESH
     )
 
-    def edit(self, context, obj):
+    def change(self, context, obj):
         armature = armature_of(obj)
         bone = self.bone or heaviest_bone(obj, armature)
         if self.guide == "BONE" and (armature is None or bone not in armature.data.bones):
@@ -88,11 +87,10 @@ class THEW_OT_rig_remove(Edit, bpy.types.Operator):
     bl_idname = "thew.rig_remove"
     bl_label = "Remove Rig"
     bl_description = "Take the rig away, with its samples, keys and driver"
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(**INDEX)
 
-    def edit(self, _context, obj):
+    def change(self, _context, obj):
         index = self.place(obj)
         name = obj.thew.rigs[index].name
         drop_rig(obj, index)
@@ -105,11 +103,10 @@ class THEW_OT_rig_duplicate(Edit, bpy.types.Operator):
     bl_description = (
         "Add a copy of the rig below it, with its samples and its driver (keys of the control are not copied)"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(**INDEX)
 
-    def edit(self, _context, obj):
+    def change(self, _context, obj):
         index = self.place(obj)
         rigs = obj.thew.rigs
         name = rigs[index].name
@@ -126,7 +123,6 @@ class THEW_OT_rig_move(Edit, bpy.types.Operator):
     bl_idname = "thew.rig_move"
     bl_label = "Move Rig"
     bl_description = "Move the rig in the list; what it does stays the same"
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(**INDEX)
     direction: EnumProperty(
@@ -136,7 +132,7 @@ class THEW_OT_rig_move(Edit, bpy.types.Operator):
         default="UP",
     )
 
-    def edit(self, _context, obj):
+    def change(self, _context, obj):
         index = self.place(obj)
         to = index + (-1 if self.direction == "UP" else 1)
         if 0 <= to < len(obj.thew.rigs):
@@ -151,11 +147,10 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
         "Keep the sliders as the rig's sample at the present value of its control, in the pose that you see; a sample "
         "that is there already is replaced"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(**INDEX)
 
-    def edit(self, context, obj):
+    def change(self, context, obj):
         index = self.place(obj)
         context.view_layer.update()  # a script may just have moved the driver of the control
         rig = obj.thew.rigs[index]
@@ -169,18 +164,15 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
     bl_idname = "thew.rig_sample_remove"
     bl_label = "Remove Sample"
     bl_description = "Forget a sample of the rig; without any the rig is what its sliders show, whatever its control"
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(**INDEX)
     sample: IntProperty(
         name="Sample", description="Which sample of the list, from 0; -1 is the active one", default=-1, min=-1
     )
 
-    def edit(self, _context, obj):
+    def change(self, _context, obj):
         rig = obj.thew.rigs[self.place(obj)]
-        sample = rig.active_sample if self.sample < 0 else self.sample
-        if not 0 <= sample < len(rig.samples):
-            raise Refusal(f"“{rig.name}” has no sample {sample}: it has {plural(len(rig.samples), 'sample')}")
+        sample = chosen_in(rig, rig.samples, self.sample, rig.active_sample, "sample")
         rig.samples.remove(sample)
         with quietly():
             rig.active_sample = max(0, min(sample, len(rig.samples) - 1))
@@ -193,13 +185,12 @@ class THEW_OT_rig_measure(Edit, bpy.types.Operator):
     bl_idname = "thew.rig_measure"
     bl_label = "Keep Strength By"
     bl_description = "Keep the rig's strength as a distance, which it moves flesh of any softness, or as a force; it does the same now"
-    bl_options = {"REGISTER", "UNDO"}
     needs_flesh = True
 
     index: IntProperty(**INDEX)
     by: EnumProperty(name="By", description="What to keep", items=saved_rigs.MEASURES, default="YIELD")
 
-    def edit(self, context, obj):
+    def change(self, context, obj):
         rig = obj.thew.rigs[self.place(obj)]
         if rig.strength_by != self.by:
             measures.measure(obj, jobs.with_body(obj, context.scene, context.view_layer), rig, self.by)
@@ -212,7 +203,6 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         "Let the turn of a bone drive the rig's control: 0 at one angle, 1 at another. With the axis Automatic, axis and "
         "angles are those of the animation"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     index: IntProperty(**INDEX)
     bone: StringProperty(
@@ -254,7 +244,7 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
         layout.prop(self, "from_angle")
         layout.prop(self, "to_angle")
 
-    def edit(self, context, obj):
+    def change(self, context, obj):
         rig = obj.thew.rigs[self.place(obj)]
         armature = armature_of(obj)
         if armature is None:
@@ -283,7 +273,6 @@ class THEW_OT_settle(Job, bpy.types.Operator):
         "Show the flesh at rest in every pose, pushed by the rigs, to work on them; Simulate goes back to motion. "
         "Other Flesh is left out: each settles by itself"
     )
-    bl_options = {"REGISTER", "UNDO"}
 
     def job(self, context, obj):
         return jobs.rest(obj, context.scene, context.view_layer)

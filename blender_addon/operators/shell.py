@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One job as an operator: `execute` runs it to the end, `invoke` runs it in steps with a progress bar and Esc."""
+"""Bases of the operators.
+
+A `Job` is long: `execute` runs it to the end, `invoke` runs it in steps with a progress bar and Esc. A `Quick` runs at once.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,10 @@ import bpy
 
 from ..live import target, updates
 from ..live.work import running
-from ..logic.errors import Cancelled, sentence
+from ..logic.errors import Cancelled, Refusal, sentence
+from ..logic.names import describe
 from ..logic.native import EXPECTED
+from ..logic.sentences import plural
 from ..logic.tasks import Stepper, Task, finish
 from ..scene import poses, windows
 
@@ -43,6 +48,7 @@ def fill(operator: bpy.types.Operator, **values) -> None:
 class Job:
     """Mix-in for operators. A subclass defines `job(context, obj)`, and `said` for the message when it is done."""
 
+    bl_options = {"REGISTER", "UNDO"}
     wanted = "Select a skinned mesh"
 
     @classmethod
@@ -59,8 +65,8 @@ class Job:
         """Returns the task of this operator."""
         raise NotImplementedError
 
-    def said(self, obj: bpy.types.Object, result) -> str:
-        """Returns the message for the artist when the job is done."""
+    def said(self, obj: bpy.types.Object, result) -> str | list[str]:
+        """Returns the message for the artist when the job is done, or several."""
         return ""
 
     def execute(self, context):
@@ -133,9 +139,10 @@ class Job:
 
     def done(self, obj, result):
         """Reports success."""
-        message = self.said(obj, result)
-        if message:
-            self.report({"INFO"}, message)
+        said = self.said(obj, result)
+        for text in [said] if isinstance(said, str) else said:
+            if text:
+                self.report({"INFO"}, sentence(text))
         return {"FINISHED"}
 
     def refuse(self, obj, error: BaseException):
@@ -151,3 +158,37 @@ class Job:
             text = f"“{obj.name}”: {text}"
         self.report({"ERROR"}, text)
         return {"CANCELLED"}
+
+
+class Quick(Job):
+    """Mix-in for operators that run at once. A subclass defines `edit(context, obj)`, which returns what `said` reports."""
+
+    def invoke(self, context, _event):
+        return self.execute(context)
+
+    def execute(self, context):
+        """Does the edit and reports it."""
+        obj = target.of(context)
+        try:
+            result = self.edit(context, obj)
+        except Exception as error:
+            return self.refuse(obj, error)
+        windows.redraw()
+        return self.done(obj, result)
+
+    def edit(self, context: bpy.types.Context, obj: bpy.types.Object):
+        """Does the edit and returns the message for the artist, or several, or None."""
+        raise NotImplementedError
+
+    def said(self, _obj, result):
+        return result or ""
+
+
+def chosen_in(owner, entries, index: int, active: int, noun: str) -> int:
+    """Returns the index of the owner's entry to work on: `index`, or `active` if that is negative; refuses one that is not there."""
+    index = active if index < 0 else index
+    if not len(entries):
+        raise Refusal(f"{describe(owner)} has no {noun}s: add one first")
+    if not 0 <= index < len(entries):
+        raise Refusal(f"{describe(owner)} has no {noun} {index}: it has {plural(len(entries), noun)}")
+    return index

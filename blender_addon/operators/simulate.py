@@ -13,7 +13,6 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
     bl_idname = "thew.simulate"
     bl_label = "Simulate"
     bl_description = "Read the animation again and compute the motion of the flesh; shows it live instead of a bake"
-    bl_options = {"REGISTER", "UNDO"}
 
     frame_start: IntProperty(
         name="Start", description="First frame; left alone, the range in force", default=1, options={"SKIP_SAVE"}

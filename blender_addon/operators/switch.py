@@ -3,55 +3,45 @@
 
 import bpy
 
-from ..live import handlers, jobs, keyframed, keyframed_events, riding, target, updates
+from ..live import handlers, jobs, keyframed, keyframed_events, riding, updates
 from ..logic.errors import Refusal
 from ..scene import writing
-from .shell import Job
+from .shell import Quick
 
 
-class Switch(Job):
+class Switch(Quick):
     baked = False
 
-    def invoke(self, context, _event):
-        return self.execute(context)
-
-    def execute(self, context):
-        obj = target.of(context)
-        try:
-            if obj is None or obj.type != "MESH" or not (obj.thew.made.rides or obj.thew.made.keyframed):
-                jobs.check_flesh(obj)
-            if self.baked and not writing.baked_keys(obj):
-                raise Refusal(f"“{obj.name}” has no baked shape keys: press Bake first")
-            updates.stop_update()
-            obj.thew.made.shows_bake = self.baked
-            obj.thew.enabled = True
-            if obj.thew.made.rides:
-                riding.switch(obj)
-            elif obj.thew.made.keyframed:
-                keyframed.apply_state(obj)
-                keyframed_events.present(obj, context.scene)
-            else:
-                for rider in riding.register.on(obj):
-                    rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))
-                    riding.switch(rider)
-                jobs.apply_state(obj)
-            if not self.baked:
-                handlers.before_frame(context.scene)
-        except Exception as error:
-            return self.refuse(obj, error)
-        return {"FINISHED"}
+    def edit(self, context, obj):
+        if obj is None or obj.type != "MESH" or not (obj.thew.made.rides or obj.thew.made.keyframed):
+            jobs.check_flesh(obj)
+        if self.baked and not writing.baked_keys(obj):
+            raise Refusal(f"“{obj.name}” has no baked shape keys: press Bake first")
+        updates.stop_update()
+        obj.thew.made.shows_bake = self.baked
+        obj.thew.enabled = True
+        if obj.thew.made.rides:
+            riding.switch(obj)
+        elif obj.thew.made.keyframed:
+            keyframed.apply_state(obj)
+            keyframed_events.present(obj, context.scene)
+        else:
+            for rider in riding.register.on(obj):
+                rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))
+                riding.switch(rider)
+            jobs.apply_state(obj)
+        if not self.baked:
+            handlers.before_frame(context.scene)
 
 
 class THEW_OT_show_live(Switch, bpy.types.Operator):
     bl_idname = "thew.show_live"
     bl_label = "Show Live"
     bl_description = "Mute the baked shape keys and show the live flesh"
-    bl_options = {"REGISTER", "UNDO"}
 
 
 class THEW_OT_show_bake(Switch, bpy.types.Operator):
     bl_idname = "thew.show_bake"
     bl_label = "Show Bake"
     bl_description = "Let the baked shape keys play instead of the live flesh"
-    bl_options = {"REGISTER", "UNDO"}
     baked = True

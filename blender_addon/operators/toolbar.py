@@ -11,8 +11,32 @@ from collections.abc import Callable
 
 import bpy
 
+#: Modes of the 3D view in which our tools stand, and what is added to their names there.
+MODES = {"OBJECT": "", "POSE": "_pose"}
+
 #: Tools behind a function, by class: (the list they are in, the function).
 _gated: dict[type, tuple[list, Callable]] = {}
+
+
+def tools(name: str, label: str, operator: str, description: str) -> tuple[type, ...]:
+    """Returns the classes of a tool, one a mode, that starts an operator by a press with and without Shift."""
+    press = {"type": "LEFTMOUSE", "value": "PRESS"}
+    members = {
+        "bl_space_type": "VIEW_3D",
+        "bl_label": label,
+        "bl_description": description,
+        "bl_icon": "ops.transform.push_pull",
+        "bl_widget": None,
+        "bl_keymap": ((operator, press, None), (operator, {**press, "shift": True}, None)),
+    }
+    return tuple(
+        type(
+            f"THEW_TOOL_{name}{added}",
+            (bpy.types.WorkSpaceTool,),
+            {**members, "bl_context_mode": mode, "bl_idname": f"thew.{name}_tool{added}"},
+        )
+        for mode, added in MODES.items()
+    )
 
 
 def add(tools: tuple, poll: Callable[[bpy.types.Context], bool]) -> None:

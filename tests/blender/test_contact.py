@@ -344,7 +344,7 @@ def test_the_view_draws_the_contacts_of_the_frame(folding):
     colours = set()
     for frame in FRAMES:
         bpy.context.scene.frame_set(frame)
-        points = [each for each in overlay.drawings_now() if each[0].ndim == 2]
+        points = [each for each in overlay.drawings_now(bpy.context) if each[0].ndim == 2]
         contacts = flesh.clip.contacts(frame - 1)
         assert sum(len(each[0]) for each in points) == len(contacts)
         colours |= {each[1] for each in points}
@@ -354,9 +354,9 @@ def test_the_view_draws_the_contacts_of_the_frame(folding):
             assert away.max() < 0.1 * size_of(skin)
     assert len(colours) > 1
     folding.thew.show_contacts = False
-    assert overlay.drawings_now() == []
+    assert overlay.drawings_now(bpy.context) == []
     folding.thew.show_contacts, folding.thew.enabled = True, False
-    assert overlay.drawings_now() == []
+    assert overlay.drawings_now(bpy.context) == []
 
 
 def test_held_cells_are_drawn_as_lines(folding, monkeypatch):
@@ -375,7 +375,8 @@ def test_held_cells_are_drawn_as_lines(folding, monkeypatch):
 
 
 def test_without_a_window_nothing_is_registered(addon):
-    assert bpy.app.background and part("ui.contact_overlay")._drawn is None
+    (overlay,) = part("ui.contact_overlay").OVERLAYS
+    assert bpy.app.background and overlay.handle is None
 
 
 # files, undo, bakes ------------------------------------------------------------------------------------------------------
@@ -432,7 +433,7 @@ def test_a_bake_holds_it(folding, space):
     assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
     assert np.abs(play(folding, FRAMES) - live).max() < 1e-4 * size_of(live[0])
     assert "touches itself in" in folding.thew.made.notes
-    assert part("ui.contact_overlay").drawings_now() == []
+    assert part("ui.contact_overlay").drawings_now(bpy.context) == []
 
 
 def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):

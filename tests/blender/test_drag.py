@@ -77,7 +77,7 @@ class Drag:
 
     @property
     def said(self) -> str:
-        return self.tool.said[-1][1] if self.tool.said else ""
+        return self.tool.reported[-1][1] if self.tool.reported else ""
 
 
 def offsets(body) -> np.ndarray:

@@ -195,7 +195,7 @@ def test_a_keyframe_is_modelled_by_dragging(sack):
 
 @pytest.mark.parametrize(
     ("points", "said"),
-    [("", "Nothing"), ("[[1, 2]]", "not JSON"), ("{", "not JSON"), ("[[9999, [0, 0, 0]]]", "no vertex 9999"),
+    [("", "Nothing"), ("[[1, 2]]", "no vertices and places"), ("{", "not JSON"), ("[[9999, [0, 0, 0]]]", "no vertex 9999"),
      ("[[1, [NaN, 0, 0]]]", "not a number"), ("[[1, [0, 0]]]", "three numbers")],
 )  # fmt: skip
 def test_what_cannot_be_modelled(sack, points, said):
@@ -287,7 +287,7 @@ def test_a_list_that_names_what_is_not_there(sack):
         assert bpy.ops.thew.keyframed_key_remove(index=0) == {"FINISHED"}
     assert "needs two" in sack.thew.made.notes
     assert bpy.ops.thew.keyframed_key_remove(index=0) == {"FINISHED"}
-    assert "empty" in refused(bpy.ops.thew.keyframed_key_remove)
+    assert "no keys" in refused(bpy.ops.thew.keyframed_key_remove)
 
 
 def test_a_damaged_number(sack):
@@ -341,13 +341,8 @@ def test_the_panel_draws_in_every_state(scene):
 
     def drawn(obj) -> str:
         layout = Layout()
-        stand = type("Stand", (), {"layout": layout})()
-        panels.letters, real = (lambda _context: 60), panels.letters
-        try:
-            if panels.Panel.poll(bpy.context):
-                panels.Panel.draw(stand, bpy.context)
-        finally:
-            panels.letters = real
+        if bpy.types.THEW_PT_keyframed_sidebar.poll(bpy.context):
+            panels.draw_keyframed(layout, bpy.context, obj, 60)
         return " ".join(layout.read())
 
     obj = make_sack()

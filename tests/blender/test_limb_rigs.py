@@ -398,8 +398,7 @@ def test_the_panel_offers_it(scene):
     body = make_body(make_armature())
     limb_add(body)
     layout = Layout()
-    panel = part("ui.limb_panel").THEW_PT_limbs_sidebar
-    panel.draw(type("Self", (), {"layout": layout})(), bpy.context)
+    part("ui.limb_panel").draw_limbs(layout, bpy.context, body, 60)
     assert any("thew.limb_carry_rigs" in call for call in layout.seen)
 
 

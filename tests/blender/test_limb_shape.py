@@ -161,7 +161,7 @@ def test_what_is_lost_meanwhile_ends_the_drag_with_a_sentence(hand):
     drag = Drag(hand)
     hand.body.thew.limbs.clear()
     assert drag("LEFTMOUSE", at=(0.0, 0.0, 0.6)) == {"CANCELLED"}
-    assert "not there any more" in drag.tool.said[-1][1]
+    assert "not there any more" in drag.tool.reported[-1][1]
 
 
 def test_numbers_do_the_same_and_refuse_what_folds(character, tmp_path):

@@ -82,8 +82,8 @@ def tool(module: str, name: str, **properties):
             members[prop.identifier] = tuple(prop.default_array) if array else getattr(prop, "default", None)
     made = type(name, (), members)()
     made.properties = SimpleNamespace(is_property_set=lambda key: key in vars(made))
-    made.said = []
-    made.report = lambda kind, text: made.said.append((kind, text))
+    made.reported = []
+    made.report = lambda kind, text: made.reported.append((kind, text))
     for key, value in properties.items():
         setattr(made, key, value)
     return made
@@ -155,7 +155,7 @@ def test_what_is_not_dropped_leaves_no_trace(hand, how):
     key = event("LEFTMOUSE" if how in {"beside", "nowhere"} else how)
     assert place.modal(context, key) == {"CANCELLED"}
     assert len(hand.body.thew.rigs) == 0
-    assert not place.said if how.isupper() else "no skin under the mouse" in place.said[0][1]
+    assert not place.reported if how.isupper() else "no skin under the mouse" in place.reported[0][1]
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def test_a_press_beside_the_body_is_told(bump):
     pull, context = tool("pull", "THEW_OT_rig_pull"), bump.context()
     bump.view = View(BESIDE)
     assert pull.invoke(context, event("LEFTMOUSE")) == {"CANCELLED"}
-    assert "no skin" in pull.said[0][1]
+    assert "no skin" in pull.reported[0][1]
 
 
 def test_held_points_stay_nearer_than_without(bump):
@@ -265,7 +265,7 @@ def test_a_tool_that_cannot_be_taken_up_lets_go_of_everything(bump, monkeypatch,
     if where == "pose":
         monkeypatch.setattr(part("edit.pulling"), "Pull", explode)
     assert pull.invoke(context, event("RET", "RELEASE")) == {"CANCELLED"}
-    assert "a bug" in pull.said[0][1] and part("scene.poses").busy == 0
+    assert "a bug" in pull.reported[0][1] and part("scene.poses").busy == 0
     assert part("operators.pull").saved(body.thew.rigs[0]) == before
     np.testing.assert_array_equal(evaluated(body), shape)
     shapes = play(body, (4, 9))
@@ -284,7 +284,7 @@ def test_a_tool_that_cannot_be_put_back_lets_go_of_everything(bump, monkeypatch,
     if where == "status":
         context.workspace.status_text_set = explode
     assert pull.modal(context, event("ESC")) == {"CANCELLED"}
-    assert "a bug" in pull.said[-1][1] and part("scene.poses").busy == 0
+    assert "a bug" in pull.reported[-1][1] and part("scene.poses").busy == 0
 
 
 def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
@@ -298,7 +298,7 @@ def test_a_job_that_cannot_begin_or_go_on_lets_go_of_everything(hand):
         if broken == "progress_update":
             assert answer == {"RUNNING_MODAL"}
             answer = job.modal(context, event("TIMER", "NOTHING"))
-        assert answer == {"CANCELLED"} and "a bug" in job.said[-1][1]
+        assert answer == {"CANCELLED"} and "a bug" in job.reported[-1][1]
         assert (hand.timers, part("scene.poses").busy) == (0, 0)
     assert part("live.updates").state.stepper is None
 

@@ -180,7 +180,7 @@ def test_placing_is_one_step_back(body):
         ({"guide": "BONE", "bone": "Spine", "distance": 50.0}, "outside"),
         ({"guide": "FREE", "matrix": (0.0,) * 16}, "flat or not a number"),
         ({"guide": "FREE"}, "Nothing says where"),
-        ({"index": 3, "guide": "SKIN", "face": 3}, "no rig 3"),
+        ({"index": 3, "guide": "SKIN", "face": 3}, "no rigs"),
     ],
 )
 def test_what_cannot_be_placed_is_refused(body, options, said):
