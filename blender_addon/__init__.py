@@ -36,8 +36,14 @@ from .ui import (
     rig_panel,
 )
 
+OVERLAYS = [
+    drawn
+    for module in (overlay, map_overlay, rig_overlay, contact_overlay, keyframed_overlay, limb_overlay)
+    for drawn in module.OVERLAYS
+]
+
 PARTS = (
-    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, keyframed_events, overlay, map_overlay, rig_overlay, contact_overlay, keyframed_overlay, limb_overlay, cli,
+    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, keyframed_events, *OVERLAYS, cli,
 )  # fmt: skip
 
 

@@ -6,31 +6,26 @@ from __future__ import annotations
 from ..bake import baking, export_check
 from ..logic.errors import sentence
 from .layouts import draw_text
+from .places import draw_range
 
 
 def draw_bake(layout, context, obj, width: int) -> None:
     """Draws the frame range, the bake buttons and the remarks."""
-    settings = obj.thew
-    column = layout.column()
-    column.prop(settings, "use_scene_range")
-    pair = column.column(align=True)
-    pair.enabled = not settings.use_scene_range
-    owner = context.scene if settings.use_scene_range else settings
-    pair.prop(owner, "frame_start", text="Start")
-    pair.prop(owner, "frame_end", text="End")
-    column = draw_keys(layout, obj)
-    row = column.row(align=True)
-    row.enabled = bool(obj.thew.made.baked_keys)
-    row.operator("thew.remove", text="Remove Flesh and Keys", icon="TRASH").remove_baked_keys = True
+    draw_range(layout.column(), context, obj.thew)
+    draw_keys(layout, obj, removes="Remove Flesh and Keys")
     draw_remarks(layout, obj, context.scene, width)
 
 
-def draw_keys(layout, obj):
-    """Draws the space, and the buttons that make, show and finish a bake. Returns their column."""
+def draw_keys(layout, obj, kind: str = "", removes: str = "") -> None:
+    """Draws the buttons that make, show, finish and remove a bake, and the space that it can be made in.
+
+    `kind`: "keyframed_" for keyframed flesh, whose keys have one space; `removes`: the label of the last button, "" for none.
+    """
     made = obj.thew.made
-    layout.column().prop(obj.thew, "bake_space")
+    if not kind:
+        layout.column().prop(obj.thew, "bake_space")
     column = layout.column(align=True)
-    column.operator("thew.bake", icon="SHAPEKEY_DATA")
+    column.operator(f"thew.{kind}bake", icon="SHAPEKEY_DATA")
     row = column.row(align=True)
     row.enabled = bool(made.baked_keys)
     if made.shows_bake:
@@ -38,7 +33,10 @@ def draw_keys(layout, obj):
     else:
         row.operator("thew.show_bake", icon="SHAPEKEY_DATA")
     row.operator("thew.finish_bake", icon="EXPORT")
-    return column
+    if removes:
+        row = column.row(align=True)
+        row.enabled = bool(made.baked_keys)
+        row.operator(f"thew.{kind}remove", text=removes, icon="TRASH").remove_baked_keys = True
 
 
 def draw_remarks(layout, obj, scene, width: int) -> None:

@@ -12,7 +12,7 @@ from ..live.session import register as fleshes
 from ..logic.cells import flattest
 from ..logic.contact import held_at, levels
 from ..logic.wires import lattice_wires
-from . import viewing
+from .viewing import Drawing, Overlay, draw_all
 
 #: Colours of contacts from the weakest to the strongest, and the sizes of their points in pixels.
 COLOURS = (
@@ -24,11 +24,6 @@ COLOURS = (
 )
 SMALLEST, GROWTH = 5.0, 1.0
 HELD = (0.75, 0.35, 1.0, 0.9)
-
-_drawn: viewing.Drawn | None = None
-
-#: (points [m, 3] or lines [m, 2, 3] in Blender's world, colour, width in pixels).
-Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
 
 
 def drawings(obj: bpy.types.Object, frame: float) -> list[Drawing]:
@@ -68,12 +63,8 @@ def held_cells(flesh: Flesh, frame: float) -> np.ndarray:
     return flesh.clip_place.world(posed[edges])
 
 
-def drawings_now() -> list[Drawing]:
-    """Returns the drawings of all objects that show their contacts, if the view shows overlays."""
-    context = bpy.context
-    space = context.space_data
-    if space is not None and not space.overlay.show_overlays:
-        return []
+def drawings_now(context: bpy.types.Context) -> list[Drawing]:
+    """Returns the drawings of all objects that show their contacts."""
     found = []
     for obj in fleshes.objects(context.scene):
         if obj.thew.show_contacts and is_live(obj) and obj.visible_get():
@@ -81,14 +72,4 @@ def drawings_now() -> list[Drawing]:
     return found
 
 
-def register() -> None:
-    global _drawn
-    if not bpy.app.background:  # there is nothing to draw on
-        _drawn = viewing.Drawn(drawings_now)
-
-
-def unregister() -> None:
-    global _drawn
-    if _drawn is not None:
-        _drawn.end()
-        _drawn = None
+OVERLAYS = (Overlay(lambda context: draw_all(drawings_now(context))),)

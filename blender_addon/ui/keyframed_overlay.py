@@ -16,7 +16,7 @@ from ..logic.native import EXPECTED
 from ..saved import keyframed as saved
 from ..scene import keyframe_shapes
 from ..scene.mesh import key_positions
-from . import viewing
+from .viewing import Drawing, Overlay, draw_all
 
 ARRIVES, LEAVES = (0.3, 0.8, 1.0, 1.0), (1.0, 0.6, 0.2, 1.0)
 #: Colours of the leading directions, in order.
@@ -30,16 +30,14 @@ SHOWN = 0.25
 #: Box of the curves, pixels: left, bottom, width, height.
 BOX = (70.0, 40.0, 380.0, 150.0)
 
-_drawn: viewing.Drawn | None = None
-_handle = None
 #: Curves drawn last, by the object's session id: (motion, plan, curves).
 _curves: dict[int, tuple] = {}
 
 # arrows ---------------------------------------------------------------------------------------------------------------
 
 
-def arrows(obj: bpy.types.Object) -> list[tuple]:
-    """Returns the velocities of the chosen key as arrows for `viewing.draw_all`, Blender's world."""
+def arrows(obj: bpy.types.Object) -> list[Drawing]:
+    """Returns the velocities of the chosen key as arrows."""
     key = saved.active(obj)
     block = keyframe_shapes.block_of(obj, key) if key is not None else None
     if block is None:
@@ -55,15 +53,17 @@ def arrows(obj: bpy.types.Object) -> list[tuple]:
     return found
 
 
-def arrows_now() -> list[tuple]:
-    """Returns the arrows of the active object, if the view shows overlays."""
-    context = bpy.context
-    obj, space = context.view_layer.objects.active, context.space_data
-    if space is not None and not space.overlay.show_overlays:
-        return []
-    if obj is None or obj.type != "MESH" or not obj.thew.made.keyframed or not obj.visible_get():
-        return []
-    return arrows(obj) if obj.thew.keyframed.show_arrows else []
+def draw_arrows(context: bpy.types.Context) -> None:
+    """Draws the arrows of the active object."""
+    obj = shown_object(context)
+    if obj is not None and obj.visible_get() and obj.thew.keyframed.show_arrows:
+        draw_all(arrows(obj))
+
+
+def shown_object(context: bpy.types.Context) -> bpy.types.Object | None:
+    """Returns the active object if it has keyframed flesh."""
+    obj = context.view_layer.objects.active
+    return obj if obj is not None and obj.type == "MESH" and obj.thew.made.keyframed else None
 
 
 # curves ---------------------------------------------------------------------------------------------------------------
@@ -103,15 +103,10 @@ def curves(obj: bpy.types.Object, frame: float) -> list[tuple[np.ndarray, tuple,
     return drawn
 
 
-def draw_curves() -> None:
+def draw_curves(context: bpy.types.Context) -> None:
     """Draws the curves of the active object."""
-    context = bpy.context
-    obj, space = context.view_layer.objects.active, context.space_data
-    if space is not None and not space.overlay.show_overlays:
-        return
-    if obj is None or obj.type != "MESH" or not obj.thew.made.keyframed or not obj.thew.keyframed.show_curves:
-        return
-    lines = curves(obj, context.scene.frame_float)
+    obj = shown_object(context)
+    lines = curves(obj, context.scene.frame_float) if obj is not None and obj.thew.keyframed.show_curves else []
     if not lines:
         return
     import gpu
@@ -136,17 +131,4 @@ def draw_curves() -> None:
     gpu.state.blend_set("NONE")
 
 
-def register() -> None:
-    global _drawn, _handle
-    if not bpy.app.background:  # there is nothing to draw on
-        _drawn = viewing.Drawn(arrows_now)
-        _handle = bpy.types.SpaceView3D.draw_handler_add(draw_curves, (), "WINDOW", "POST_PIXEL")
-
-
-def unregister() -> None:
-    global _drawn, _handle
-    if _drawn is not None:
-        _drawn.end()
-        bpy.types.SpaceView3D.draw_handler_remove(_handle, "WINDOW")
-        _drawn = _handle = None
-    _curves.clear()
+OVERLAYS = (Overlay(draw_arrows), Overlay(draw_curves, _curves, flat=True))

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import keyframed, keyframed_events, target, work
-from ..logic import keyframes, native
+from ..live import keyframed, keyframed_events, work
+from ..logic import keyframes
 from ..logic.errors import sentence
 from ..logic.sentences import plural
 from ..saved import keyframed as saved
 from ..scene import keyframe_times
-from .bake_panel import draw_remarks
-from .layouts import HEALTH_ICONS, draw_text, letters
+from .bake_panel import draw_keys, draw_remarks
+from .layouts import HEALTH_ICONS, draw_text
+from .places import draw_notes, draw_range, foldout, panels
 
 KIND_ICONS = {"EXACT": "KEYFRAME_HLT", "NEAR": "KEYFRAME", "GROUP": "GROUP_VERTEX"}
 
@@ -167,107 +168,56 @@ def health(obj, known) -> tuple[str, str]:
     return "GOOD", f"Frames {motion.start:g} to {motion.end:g}, {plural(len(motion.plan.keys), 'key')}"
 
 
-class Panel:
-    """Contents of the keyframed panels in the sidebar and among the physics properties."""
+def is_shown(obj) -> bool:
+    """Returns whether a mesh has keyframed flesh, or could have it."""
+    made = obj.thew.made
+    return made.keyframed or (obj.data.shape_keys is not None and not made.flesh and not made.rides)
 
-    bl_label = "Keyframed Flesh"
 
-    @classmethod
-    def poll(cls, context):
-        obj = target.of(context)
-        if native.thew is None or obj is None or obj.type != "MESH":
-            return False
-        made = obj.thew.made
-        return made.keyframed or (obj.data.shape_keys is not None and not made.flesh and not made.rides)
-
-    def draw(self, context):
-        layout, obj, width = self.layout, target.of(context), letters(context)
-        layout.use_property_split = True
-        layout.use_property_decorate = False
-        if not obj.thew.made.keyframed:
-            draw_start(layout, obj, width)
-            return
-        row = layout.row(align=True)
-        row.use_property_split = False
-        row.prop(obj.thew, "enabled", text="Motion", toggle=True, icon="SHAPEKEY_DATA")
-        row.prop(obj.thew.keyframed, "plain", toggle=True, text="Plain")
-        row.prop(obj.thew.keyframed, "show_curves", text="", icon="FCURVE")
-        row.prop(obj.thew.keyframed, "show_arrows", text="", icon="EMPTY_SINGLE_ARROW")
-        row = layout.row(align=True)
-        row.operator("thew.keyframed_compute", icon="PLAY")
-        row.operator("thew.keyframed_model", text="Model", icon="VIEW_PAN")
-        row.operator("thew.keyframed_remove", text="", icon="TRASH")
-        draw_state(layout, obj, width)
-        draw_list(layout, obj)
-        key = saved.active(obj)
-        if key is not None:
-            draw_key(layout.box(), obj, key)
-        draw_dials(layout, obj)
-        draw_foldouts(layout, context, obj, width)
+def draw_keyframed(layout, context, obj, width: int) -> None:
+    """Draws the panel."""
+    if not obj.thew.made.keyframed:
+        draw_start(layout, obj, width)
+        return
+    row = layout.row(align=True)
+    row.use_property_split = False
+    row.prop(obj.thew, "enabled", text="Motion", toggle=True, icon="SHAPEKEY_DATA")
+    row.prop(obj.thew.keyframed, "plain", toggle=True, text="Plain")
+    row.prop(obj.thew.keyframed, "show_curves", text="", icon="FCURVE")
+    row.prop(obj.thew.keyframed, "show_arrows", text="", icon="EMPTY_SINGLE_ARROW")
+    row = layout.row(align=True)
+    row.operator("thew.keyframed_compute", icon="PLAY")
+    row.operator("thew.keyframed_model", text="Model", icon="VIEW_PAN")
+    row.operator("thew.keyframed_remove", text="", icon="TRASH")
+    draw_state(layout, obj, width)
+    draw_list(layout, obj)
+    key = saved.active(obj)
+    if key is not None:
+        draw_key(layout.box(), obj, key)
+    draw_dials(layout, obj)
+    draw_foldouts(layout, context, obj, width)
 
 
 def draw_foldouts(layout, context, obj, width: int) -> None:
     """Draws the foldouts Advanced, Bake and Details."""
-    header, body = layout.panel("THEW_keyframed_advanced", default_closed=True)
-    header.label(text="Advanced")
+    body = foldout(layout, "keyframed_advanced", "Advanced")
     if body is not None:
         column = body.column(align=True)
         for name in ("modes", "bending", "rest", "ghosts"):
             column.prop(obj.thew.keyframed, name)
-    header, body = layout.panel("THEW_keyframed_bake", default_closed=True)
-    header.label(text="Bake")
+    body = foldout(layout, "keyframed_bake", "Bake")
     if body is not None:
-        draw_bake(body, context, obj, width)
-    header, body = layout.panel("THEW_keyframed_details", default_closed=True)
-    header.label(text="Details")
+        draw_range(body, context, obj.thew)
+        draw_keys(body, obj, "keyframed_", "Remove Motion and Keys")
+        draw_remarks(body, obj, context.scene, width)
+    body = foldout(layout, "keyframed_details", "Details")
     if body is not None:
-        for note in obj.thew.made.notes.splitlines() or ["Nothing yet."]:
-            draw_text(body.column(align=True), note, width)
+        draw_notes(body.column(align=True), obj.thew.made.notes.splitlines(), width)
 
 
-def draw_bake(layout, context, obj, width: int) -> None:
-    """Draws the frame range, the bake buttons and the remarks."""
-    settings, made = obj.thew, obj.thew.made
-    layout.prop(settings, "use_scene_range")
-    pair = layout.column(align=True)
-    pair.enabled = not settings.use_scene_range
-    owner = context.scene if settings.use_scene_range else settings
-    pair.prop(owner, "frame_start", text="Start")
-    pair.prop(owner, "frame_end", text="End")
-    column = layout.column(align=True)
-    column.operator("thew.keyframed_bake", icon="SHAPEKEY_DATA")
-    row = column.row(align=True)
-    row.enabled = bool(made.baked_keys)
-    row.operator("thew.show_live" if made.shows_bake else "thew.show_bake")
-    row.operator("thew.finish_bake", icon="EXPORT")
-    row = column.row(align=True)
-    row.enabled = bool(made.baked_keys)
-    row.operator("thew.keyframed_remove", text="Remove Motion and Keys", icon="TRASH").remove_baked_keys = True
-    draw_remarks(layout, obj, context.scene, width)
+CLASSES = (
+    THEW_UL_keyframes,
+    *panels("Keyframed Flesh", draw_keyframed, None, shown=is_shown, name="keyframed"),
+)
 
-
-class THEW_PT_keyframed_sidebar(Panel, bpy.types.Panel):
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "Thew"
-    bl_options = {"DEFAULT_CLOSED"}
-
-
-class THEW_PT_keyframed_physics(Panel, bpy.types.Panel):
-    bl_space_type = "PROPERTIES"
-    bl_region_type = "WINDOW"
-    bl_context = "physics"
-    bl_options = {"DEFAULT_CLOSED"}
-
-
-CLASSES = (THEW_UL_keyframes, THEW_PT_keyframed_sidebar, THEW_PT_keyframed_physics)
-
-
-def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -12,30 +12,29 @@ from ..logic import limbs
 from ..logic.errors import Refusal
 from ..logic.native import core
 from ..scene.limbs import chain, pose_maps
+from .viewing import Overlay, draw_all
 
 BOUNDARY = (0.35, 0.75, 1.0, 0.35)
 SPOKES = (0.95, 0.95, 0.95, 0.55)
 AXIS = (1.0, 0.55, 0.1, 1.0)
 
-_handle = None
 #: Parsed models by their text, and lines by text and pose.
 _models: dict[str, object] = {}
 _lines: dict[tuple[str, bytes], tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = {}
 
 
-def draw() -> None:
+def draw(context: bpy.types.Context) -> None:
     """Draws the limbs of the target mesh."""
-    space = bpy.context.space_data
-    if space is not None and not space.overlay.show_overlays:
-        return
-    obj = target.of(bpy.context)
+    obj = target.of(context)
     if obj is None or obj.type != "MESH" or not obj.visible_get():
         return
     for limb in obj.thew.limbs:
-        if limb.shown:
-            found = lines(obj, limb)
-            if found is not None:
-                draw_lines(*found)
+        found = lines(obj, limb) if limb.shown else None
+        if found is not None:
+            points, sides, spokes, hubs = found
+            draw_all([(points[sides], BOUNDARY, 1.0)], hidden=True)
+            # Lines inside the body are shown through it.
+            draw_all([(spokes.reshape(-1, 2, 3), SPOKES, 1.0), (np.stack([hubs[:-1], hubs[1:]], axis=1), AXIS, 3.0)])
 
 
 def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None:
@@ -64,36 +63,4 @@ def edges(triangles: np.ndarray) -> np.ndarray:
     return np.unique(pairs, axis=0).astype(np.int32)
 
 
-def draw_lines(points, sides, spokes, hubs) -> None:
-    import gpu
-    from gpu_extras.batch import batch_for_shader
-
-    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
-    gpu.state.blend_set("ALPHA")
-    shader.bind()
-    gpu.state.depth_test_set("LESS_EQUAL")
-    shader.uniform_float("color", BOUNDARY)
-    batch_for_shader(shader, "LINES", {"pos": points.astype(np.float32)}, indices=sides).draw(shader)
-    gpu.state.depth_test_set("NONE")  # lines inside the body are shown through it
-    shader.uniform_float("color", SPOKES)
-    batch_for_shader(shader, "LINES", {"pos": spokes.astype(np.float32)}).draw(shader)
-    gpu.state.line_width_set(3.0)
-    shader.uniform_float("color", AXIS)
-    batch_for_shader(shader, "LINE_STRIP", {"pos": hubs.astype(np.float32)}).draw(shader)
-    gpu.state.line_width_set(1.0)
-    gpu.state.blend_set("NONE")
-
-
-def register() -> None:
-    global _handle
-    if not bpy.app.background:  # there is nothing to draw on, and drawing modules may be missing
-        _handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")
-
-
-def unregister() -> None:
-    global _handle
-    if _handle is not None:
-        bpy.types.SpaceView3D.draw_handler_remove(_handle, "WINDOW")
-        _handle = None
-    _models.clear()
-    _lines.clear()
+OVERLAYS = (Overlay(draw, _models, _lines),)

@@ -11,6 +11,7 @@ from ..live.session import register as fleshes
 from ..logic import flesh_map as maps
 from ..logic.spaces import diagonal
 from ..scene import flesh_map
+from .viewing import Overlay
 
 #: Width and height of the legend's bar and its distance from the view's lower edge, pixels at a UI scale of 1.
 WIDTH, HEIGHT, EDGE = 180, 12, 42
@@ -18,7 +19,6 @@ WIDTH, HEIGHT, EDGE = 180, 12, 42
 #: Labels of the two ends of each map.
 ENDS = {flesh_map.FLESH: ("skin as it is", "soft"), flesh_map.STIFFNESS: ("a quarter", "4 times as stiff")}
 
-_handles: list = []
 #: Map values of the meshes drawn last, by the object's session id: (cache key, values [n]).
 _values: dict[int, tuple[tuple, np.ndarray]] = {}
 
@@ -31,12 +31,8 @@ def shown_map(obj: bpy.types.Object) -> str:
     return flesh_map.FLESH if obj.thew.show_map and obj.vertex_groups.get(flesh_map.FLESH) is not None else ""
 
 
-def draw_surfaces() -> None:
+def draw_surfaces(context: bpy.types.Context) -> None:
     """Colours the characters whose overlay is on. During weight painting Blender does it."""
-    context = bpy.context
-    space = context.space_data
-    if space is not None and not space.overlay.show_overlays:
-        return
     depsgraph = context.view_layer.depsgraph
     for obj in fleshes.objects(context.scene):
         if obj.thew.show_map and obj.visible_get() and obj.mode not in {"WEIGHT_PAINT", "EDIT", "SCULPT"}:
@@ -123,15 +119,14 @@ def legend_bar(left: float, low: float, scale: float) -> tuple[np.ndarray, np.nd
     return points.astype(np.float32), colours.astype(np.float32), triangles.astype(np.int32)
 
 
-def draw_legend() -> None:
+def draw_legend(context: bpy.types.Context) -> None:
     """Draws the legend at the view's lower edge while a map is shown or painted: a bar with a word at each end."""
     import blf
     import gpu
     from gpu_extras.batch import batch_for_shader
 
-    context = bpy.context
-    space, region = context.space_data, context.region
-    if space is None or region is None or not space.overlay.show_overlays:
+    region = context.region
+    if context.space_data is None or region is None:
         return
     name = next((name for obj in shown_objects(context) for name in [shown_map(obj)] if name), "")
     if not name:
@@ -162,14 +157,4 @@ def shown_objects(context) -> list[bpy.types.Object]:
     return sorted(found, key=lambda obj: obj != meant)
 
 
-def register() -> None:
-    if not bpy.app.background:  # there is nothing to draw on, and drawing modules may be missing
-        add = bpy.types.SpaceView3D.draw_handler_add
-        _handles.append(add(draw_surfaces, (), "WINDOW", "POST_VIEW"))
-        _handles.append(add(draw_legend, (), "WINDOW", "POST_PIXEL"))
-
-
-def unregister() -> None:
-    while _handles:
-        bpy.types.SpaceView3D.draw_handler_remove(_handles.pop(), "WINDOW")
-    _values.clear()
+OVERLAYS = (Overlay(draw_surfaces, _values), Overlay(draw_legend, flat=True))

@@ -21,6 +21,7 @@ from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
 from .layouts import HEALTH_ICONS, draw_text, letters, wrapped
+from .places import Physics, Sidebar, draw_notes, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider, draw_riders
 
@@ -268,9 +269,7 @@ def draw_details(layout, context, obj, width: int) -> None:
     if flesh is not None:
         late = [*(modal_notes(flesh, obj.thew.preview_mode) if flesh.modal else ()), flesh.problem]
         notes += [note for note in late if note and note not in notes]
-    column = layout.column(align=True)
-    for note in notes or ["Nothing yet."]:
-        draw_text(column, note, width)
+    draw_notes(layout.column(align=True), notes, width)
 
 
 # the panels themselves ----------------------------------------------------------------------------------------------
@@ -307,39 +306,6 @@ class Main:
         draw_offer(layout, context, obj, width)
 
 
-class Foldout:
-    """Base of the foldouts in both places, shown once flesh is added."""
-
-    contents = staticmethod(draw_details)
-
-    @classmethod
-    def poll(cls, context):
-        obj = target.of(context)
-        return native.thew is not None and obj is not None and obj.type == "MESH" and obj.thew.made.flesh
-
-    def draw(self, context):
-        layout = self.layout
-        layout.use_property_split = True
-        layout.use_property_decorate = False
-        self.contents(layout, context, target.of(context), letters(context))
-
-
-class Sidebar:
-    """Mix-in of panels in the sidebar of the 3D view."""
-
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "Thew"
-
-
-class Physics:
-    """Mix-in of panels among the physics properties."""
-
-    bl_space_type = "PROPERTIES"
-    bl_region_type = "WINDOW"
-    bl_context = "physics"
-
-
 class THEW_PT_sidebar(Main, Sidebar, bpy.types.Panel):
     bl_label = "Thew"
 
@@ -349,44 +315,16 @@ class THEW_PT_physics(Main, Physics, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
 
-#: (label, draw function, order, open at first, header's draw function). Rigs (`rig_panel`) come fifth.
-FOLDOUTS = (
-    ("Details", draw_details, 0, False, None),
-    ("Look", draw_look, 1, False, None),
-    ("Regions", draw_regions, 2, False, None),
-    ("Contact", draw_contact, 3, False, draw_switch),
-    ("Bake", draw_bake, 4, False, None),
-    ("Advanced", draw_advanced, 7, False, None),
-)
-
-
-def foldout(label: str, contents, order: int, opened: bool, header, place: type) -> type:
-    """Returns the panel class of one foldout in one place."""
-    where = place.__name__.lower()
-    members = {
-        "bl_label": label,
-        "bl_parent_id": f"THEW_PT_{where}",
-        "bl_order": order,
-        "bl_options": set() if opened else {"DEFAULT_CLOSED"},
-        "contents": staticmethod(contents),
-    }
-    if header is not None:
-        members["draw_header"] = lambda self, context: header(self.layout, target.of(context))
-    return type(f"THEW_PT_{label.lower()}_{where}", (Foldout, place, bpy.types.Panel), members)
-
-
 CLASSES = (
     THEW_PT_sidebar,
     THEW_PT_physics,
-    *(foldout(*each, place) for place in (Sidebar, Physics) for each in FOLDOUTS),
+    # Rigs and limbs (`rig_panel`, `limb_panel`) come fifth.
+    *panels("Details", draw_details, 0),
+    *panels("Look", draw_look, 1),
+    *panels("Regions", draw_regions, 2),
+    *panels("Contact", draw_contact, 3, header=draw_switch),
+    *panels("Bake", draw_bake, 4),
+    *panels("Advanced", draw_advanced, 7),
 )
 
-
-def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import bpy
 import numpy as np
 
@@ -16,18 +18,14 @@ from ..logic.outlines import carried, outline, ridden
 from ..logic.sliders import TEMPLATE_SLIDERS
 from ..rigs import fingerprints, rigging
 from ..saved.rigs import in_force
-from . import viewing
+from .viewing import Drawing, Overlay, draw_all
 
 ACTIVE, OTHER = (1.0, 0.8, 0.25, 1.0), (0.95, 0.65, 0.2, 0.45)
 OFF, PROBLEM = (0.6, 0.6, 0.6, 0.35), (1.0, 0.25, 0.2, 0.8)
 GHOST = (0.4, 1.0, 0.7, 0.95)
 
-_drawn: viewing.Drawn | None = None
 #: Results of `at_rest` by its arguments: (body, result).
 _rest: dict[tuple, tuple] = {}
-
-#: (lines [m, 2, 3] in Blender's world, colour, line width in pixels).
-Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
 
 
 def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Drawing]:
@@ -115,30 +113,13 @@ def hanging_from(flesh: Flesh, attachment: rigging.Attachment, middle: np.ndarra
     return None
 
 
-def drawings_now() -> list[Drawing]:
-    """Returns the drawings of the target object's rigs, if the view shows overlays."""
-    context = bpy.context
-    space = context.space_data
-    if space is not None and not space.overlay.show_overlays:
-        return []
+def draw(context: bpy.types.Context) -> None:
+    """Draws the rigs of the target object."""
     obj = target.of(context)
     if obj is None or obj.type != "MESH" or not obj.thew.made.flesh or not obj.visible_get():
-        return []
-    try:
-        return drawings(obj, context.view_layer.depsgraph)
-    except Refusal:
-        return []  # the panel shows why
+        return
+    with suppress(Refusal):  # the panel shows why
+        draw_all(drawings(obj, context.view_layer.depsgraph))
 
 
-def register() -> None:
-    global _drawn
-    if not bpy.app.background:
-        _drawn = viewing.Drawn(drawings_now)
-
-
-def unregister() -> None:
-    global _drawn
-    if _drawn is not None:
-        _drawn.end()
-        _drawn = None
-    _rest.clear()
+OVERLAYS = (Overlay(draw, _rest),)

@@ -7,13 +7,13 @@ import bpy
 
 from ..live import target
 from ..live.session import register as fleshes
-from ..logic import native
 from ..logic.sentences import plural
 from ..logic.sliders import GUIDE_SLIDERS, TEMPLATE_SLIDERS
 from ..saved import rigs as saved_rigs
 from ..saved.samples import NEAR, sliders_of
 from ..scene.reading import armature_of
-from .layouts import draw_text, letters
+from .layouts import draw_text
+from .places import foldout, panels
 
 
 class THEW_UL_rigs(bpy.types.UIList):
@@ -87,8 +87,7 @@ def draw_hand(layout, rig) -> None:
 
 def draw_preferences(layout, rig) -> None:
     """Draws the constraints while pulling. Each slider is free, fixed, or drawn to a preferred value with a weight."""
-    header, body = layout.panel("THEW_rig_wishes", default_closed=True)
-    header.label(text="While Pulling")
+    body = foldout(layout, "rig_wishes", "While Pulling")
     if body is None:
         return
     column, pull = body.column(align=True), rig.pull
@@ -105,8 +104,7 @@ def draw_preferences(layout, rig) -> None:
 
 def draw_force(layout, obj, rig) -> None:
     """Draws the foldout Force: the measure that fixes the strength, and the resulting force."""
-    header, body = layout.panel("THEW_rig_force", default_closed=True)
-    header.label(text="Force")
+    body = foldout(layout, "rig_force", "Force")
     if body is None:
         return
     row = body.row(align=True)
@@ -154,8 +152,8 @@ def draw_list(layout, obj) -> None:
 
 def draw_guide(layout, obj, rig) -> None:
     """Draws the foldout Place: the guide of the rig. It is mostly set with the mouse."""
-    header, body = layout.panel("THEW_rig_guide", default_closed=True)
-    header.label(text=f"Place: {rig.bone}" if rig.guide == "BONE" else "Place", icon=GUIDE_ICONS[rig.guide])
+    label = f"Place: {rig.bone}" if rig.guide == "BONE" else "Place"
+    body = foldout(layout, "rig_guide", label, icon=GUIDE_ICONS[rig.guide])
     if body is None:
         return
     column = body.column(align=True)
@@ -172,8 +170,7 @@ def draw_samples(layout, rig) -> None:
     """Draws the foldout of the recorded samples."""
     if not len(rig.samples):
         return
-    header, body = layout.panel("THEW_rig_samples", default_closed=True)
-    header.label(text=plural(len(rig.samples), "Sample"))
+    body = foldout(layout, "rig_samples", plural(len(rig.samples), "Sample"))
     if body is None:
         return
     row = body.row()
@@ -204,66 +201,33 @@ def draw_rig(layout, obj, rig, width: int) -> None:
         draw_text(layout.column(align=True), rig.note, width, icon="INFO")
 
 
-class Panel:
-    """Contents of the rig panels in the sidebar and among the physics properties."""
-
-    bl_label = "Rigs"
-
-    @classmethod
-    def poll(cls, context):
-        obj = target.of(context)
-        if native.thew is None or obj is None or obj.type != "MESH":
-            return False
-        return obj.thew.made.flesh or len(obj.thew.rigs) > 0
-
-    def draw(self, context):
-        layout, obj = self.layout, target.of(context)
-        layout.use_property_split = True
-        layout.use_property_decorate = False
-        settings = obj.thew
-        if settings.made.flesh:
-            row = layout.row(align=True)
-            row.use_property_split = False
-            row.prop(settings, "settled", toggle=True, icon="FREEZE")
-            row.operator("thew.settle", text="", icon="FILE_REFRESH")
-        else:
-            layout.label(text="They push once flesh is added", icon="INFO")
-            layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
-        draw_list(layout, obj)
-        rig = saved_rigs.active(obj)
-        if settings.made.flesh:
-            draw_hand(layout, rig)
-        if rig is not None:
-            draw_rig(layout, obj, rig, letters(context))
-        draw_state(layout, obj, letters(context))
+def draw_rigs(layout, _context, obj, width: int) -> None:
+    """Draws the preview, the list of rigs, and the active one."""
+    settings = obj.thew
+    if settings.made.flesh:
+        row = layout.row(align=True)
+        row.use_property_split = False
+        row.prop(settings, "settled", toggle=True, icon="FREEZE")
+        row.operator("thew.settle", text="", icon="FILE_REFRESH")
+    else:
+        layout.label(text="They push once flesh is added", icon="INFO")
+        layout.operator("thew.remove", text="Delete Rigs", icon="X").remove_rigs = True
+    draw_list(layout, obj)
+    rig = saved_rigs.active(obj)
+    if settings.made.flesh:
+        draw_hand(layout, rig)
+    if rig is not None:
+        draw_rig(layout, obj, rig, width)
+    draw_state(layout, obj, width)
 
 
-class THEW_PT_rigs_sidebar(Panel, bpy.types.Panel):
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "Thew"
-    bl_parent_id = "THEW_PT_sidebar"
-    bl_order = 5
-    bl_options = {"DEFAULT_CLOSED"}
+def is_shown(obj) -> bool:
+    """Returns whether a mesh has flesh, or rigs of former flesh."""
+    return obj.thew.made.flesh or len(obj.thew.rigs) > 0
 
 
-class THEW_PT_rigs_physics(Panel, bpy.types.Panel):
-    bl_space_type = "PROPERTIES"
-    bl_region_type = "WINDOW"
-    bl_context = "physics"
-    bl_parent_id = "THEW_PT_physics"
-    bl_order = 5
-    bl_options = {"DEFAULT_CLOSED"}
+CLASSES = (
+    THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, *panels("Rigs", draw_rigs, 5, shown=is_shown)
+)  # fmt: skip
 
-
-CLASSES = (THEW_UL_rigs, THEW_UL_samples, THEW_MT_rigs, THEW_MT_place, THEW_PT_rigs_sidebar, THEW_PT_rigs_physics)
-
-
-def register() -> None:
-    for cls in CLASSES:
-        bpy.utils.register_class(cls)
-
-
-def unregister() -> None:
-    for cls in reversed(CLASSES):
-        bpy.utils.unregister_class(cls)
+register, unregister = bpy.utils.register_classes_factory(CLASSES)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
+#: (lines [m, 2, 3] or points [m, 3] in Blender's world, colour, width in pixels).
+Drawing = tuple[np.ndarray, tuple[float, float, float, float], float]
+
 
 @dataclass
 class View:
@@ -67,7 +70,7 @@ class Drawn:
     """Lines and points drawn into the 3D views while a tool is active. `lines()` is called at every redraw, see `draw_all`."""
 
     def __init__(self, lines):
-        self._handle = bpy.types.SpaceView3D.draw_handler_add(draw_all, (lines,), "WINDOW", "POST_VIEW")
+        self._handle = bpy.types.SpaceView3D.draw_handler_add(lambda: draw_all(lines()), (), "WINDOW", "POST_VIEW")
 
     def end(self) -> None:
         """Stops drawing."""
@@ -76,16 +79,45 @@ class Drawn:
             self._handle = None
 
 
-def draw_all(lines) -> None:
-    """Draws the entries of `lines()` on top of everything: (segments [m, 2, 3] or dots [m, 3], colour, width) each."""
+class Overlay:
+    """A drawing into the 3D views that show overlays, for as long as the extension is registered.
+
+    `draw(context)` is called at every redraw, after the view's objects or, with `flat`, in pixels of the region. `caches` are emptied
+    at the end.
+    """
+
+    def __init__(self, draw, *caches: dict, flat: bool = False):
+        self.draw, self.caches, self.kind = draw, caches, "POST_PIXEL" if flat else "POST_VIEW"
+        self.handle = None
+
+    def register(self) -> None:
+        if not bpy.app.background:  # there is nothing to draw on, and drawing modules may be missing
+            self.handle = bpy.types.SpaceView3D.draw_handler_add(self.draw_where_shown, (), "WINDOW", self.kind)
+
+    def unregister(self) -> None:
+        if self.handle is not None:
+            bpy.types.SpaceView3D.draw_handler_remove(self.handle, "WINDOW")
+            self.handle = None
+        for cache in self.caches:
+            cache.clear()
+
+    def draw_where_shown(self) -> None:
+        """Draws into a view that shows overlays."""
+        context = bpy.context
+        if context.space_data is None or context.space_data.overlay.show_overlays:
+            self.draw(context)
+
+
+def draw_all(drawings: list[Drawing], hidden: bool = False) -> None:
+    """Draws lines and points on top of everything, or `hidden` by what lies before them."""
     import gpu
     from gpu_extras.batch import batch_for_shader
 
     shader = gpu.shader.from_builtin("UNIFORM_COLOR")
     gpu.state.blend_set("ALPHA")
-    gpu.state.depth_test_set("NONE")
+    gpu.state.depth_test_set("LESS_EQUAL" if hidden else "NONE")
     shader.bind()
-    for points, colour, width in lines():
+    for points, colour, width in drawings:
         if not len(points):
             continue
         dots = points.ndim == 2
@@ -94,4 +126,5 @@ def draw_all(lines) -> None:
         flat = np.ascontiguousarray(points.reshape(-1, 3), dtype=np.float32)
         batch_for_shader(shader, "POINTS" if dots else "LINES", {"pos": flat}).draw(shader)
     gpu.state.line_width_set(1.0)
+    gpu.state.depth_test_set("NONE")
     gpu.state.blend_set("NONE")

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Panels on the target mesh, each in two places: the sidebar of the 3D view and the physics properties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import bpy
+
+from ..live import target
+from ..logic import native
+from .layouts import draw_text, letters
+
+
+class Sidebar:
+    """Mix-in of panels in the sidebar of the 3D view."""
+
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Thew"
+
+
+class Physics:
+    """Mix-in of panels among the physics properties."""
+
+    bl_space_type = "PROPERTIES"
+    bl_region_type = "WINDOW"
+    bl_context = "physics"
+
+
+class Part:
+    """Base of the panels, shown on the meshes that `shown(obj)` chooses."""
+
+    shown: Callable
+    contents: Callable
+
+    @classmethod
+    def poll(cls, context):
+        obj = target.of(context)
+        return native.thew is not None and obj is not None and obj.type == "MESH" and cls.shown(obj)
+
+    def draw(self, context):
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        self.contents(layout, context, target.of(context), letters(context))
+
+
+def has_flesh(obj: bpy.types.Object) -> bool:
+    """Returns whether flesh was added to a mesh."""
+    return obj.thew.made.flesh
+
+
+def panels(label: str, contents, order: int | None, shown=has_flesh, header=None, name: str = "") -> list[type]:
+    """Returns the classes of a panel whose `contents(layout, context, obj, width)` draws it.
+
+    `order`: its place among the foldouts of the main panel; None: it stands for itself. `header(layout, obj)` draws into its header.
+    """
+    members = {
+        "bl_label": label,
+        "bl_options": {"DEFAULT_CLOSED"},
+        "contents": staticmethod(contents),
+        "shown": staticmethod(shown),
+    }
+    if header is not None:
+        members["draw_header"] = lambda self, context: header(self.layout, target.of(context))
+    made = []
+    for place in (Sidebar, Physics):
+        where = place.__name__.lower()
+        inside = {} if order is None else {"bl_parent_id": f"THEW_PT_{where}", "bl_order": order}
+        identifier = f"THEW_PT_{name or label.lower()}_{where}"
+        made.append(type(identifier, (Part, place, bpy.types.Panel), {**members, **inside}))
+    return made
+
+
+def foldout(layout, name: str, label: str, **header):
+    """Draws the header of a foldout inside a panel, closed at first; returns the layout of its contents, None while it is closed."""
+    top, body = layout.panel(f"THEW_{name}", default_closed=True)
+    top.label(text=label, **header)
+    return body
+
+
+def draw_range(layout, context, settings) -> None:
+    """Draws the frame range to bake: the scene's, or one of the object's own."""
+    layout.prop(settings, "use_scene_range")
+    pair = layout.column(align=True)
+    pair.enabled = not settings.use_scene_range
+    owner = context.scene if settings.use_scene_range else settings
+    pair.prop(owner, "frame_start", text="Start")
+    pair.prop(owner, "frame_end", text="End")
+
+
+def draw_notes(column, notes: list[str], width: int) -> None:
+    """Draws notes one below the other."""
+    for note in notes or ["Nothing yet."]:
+        draw_text(column, note, width)
