@@ -6,53 +6,49 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty, FloatProperty, PointerProperty, StringProperty
 
-from .edited import changed
+from .edited import setting
 
 
 class ContactProperties:
     """Mix-in of `ThewSettings` for contact."""
 
-    use_contact: BoolProperty(
-        name="Contact",
-        description="Keep the skin from passing through itself and through things: a belly rests on the thighs, thighs are "
+    use_contact: setting(
+        BoolProperty,
+        "Contact",
+        "Keep the skin from passing through itself and through things: a belly rests on the thighs, thighs are "
         "flat on a bench. A simulation takes a few times as long. While you pose by hand, skins are parted only where joints fold",
         default=False,
-        options=set(),
-        update=changed,
     )
-    self_contact: BoolProperty(
-        name="Self",
-        description="Parts of this character push each other away. Off, flesh is only kept from turning inside out",
+    self_contact: setting(
+        BoolProperty,
+        "Self",
+        "Parts of this character push each other away. Off, flesh is only kept from turning inside out",
         default=True,
-        options=set(),
-        update=changed,
     )
-    use_colliders: BoolProperty(
-        name="Colliders",
-        description="Objects with Collision physics push the flesh, and it rubs on them. Their Thickness Outer is kept as a gap; "
+    use_colliders: setting(
+        BoolProperty,
+        "Colliders",
+        "Objects with Collision physics push the flesh, and it rubs on them. Their Thickness Outer is kept as a gap; "
         "Friction 0 to 80 there is 0 to 0.8 here",
         default=True,
-        options=set(),
-        update=changed,
     )
-    collider_collection: PointerProperty(
-        name="Collection",
-        description="Collide only with the objects of this collection that have Collision physics; empty means all of the scene",
+    collider_collection: setting(
+        PointerProperty,
+        "Collection",
+        "Collide only with the objects of this collection that have Collision physics; empty means all of the scene",
         type=bpy.types.Collection,
-        options=set(),
-        update=changed,
     )
-    use_other_flesh: BoolProperty(
-        name="Other Flesh",
-        description="All objects of the scene that have this on are simulated together and push each other, a clip each: two who "
+    use_other_flesh: setting(
+        BoolProperty,
+        "Other Flesh",
+        "All objects of the scene that have this on are simulated together and push each other, a clip each: two who "
         "dance, a rider and a horse. Rest Pose Preview shows each by itself",
         default=False,
-        options=set(),
-        update=changed,
     )
-    contact_thickness: FloatProperty(
-        name="Thickness",
-        description="How far skin stays from what it touches. 0 lets it lie on it; between skins more than a tenth of a cell "
+    contact_thickness: setting(
+        FloatProperty,
+        "Thickness",
+        "How far skin stays from what it touches. 0 lets it lie on it; between skins more than a tenth of a cell "
         "makes no difference",
         default=0.0,
         min=0.0,
@@ -61,26 +57,22 @@ class ContactProperties:
         step=0.1,
         precision=4,
         subtype="DISTANCE",
-        options=set(),
-        update=changed,
     )
-    contact_friction: FloatProperty(
-        name="Friction",
-        description="How much touching skins cling to each other: 0 slides like wet skin, 0.3 is dry skin, 1 hardly slides",
+    contact_friction: setting(
+        FloatProperty,
+        "Friction",
+        "How much touching skins cling to each other: 0 slides like wet skin, 0.3 is dry skin, 1 hardly slides",
         default=0.3,
         min=0.0,
         max=10.0,
         soft_max=1.0,
-        options=set(),
-        update=changed,
     )
-    contact_ignore: StringProperty(
-        name="Ignore",
-        description="Vertex group of what touches nothing, where its weight is above a half: teeth, eyelids, fingers that are "
+    contact_ignore: setting(
+        StringProperty,
+        "Ignore",
+        "Vertex group of what touches nothing, where its weight is above a half: teeth, eyelids, fingers that are "
         "meant to pass through",
         default="",
-        options=set(),
-        update=changed,
     )
     show_contacts: BoolProperty(
         name="Show Contacts",

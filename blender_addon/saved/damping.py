@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bpy.props import FloatProperty
 
-from .edited import changed
+from .edited import setting
 
 
 class DampingProperties:
@@ -14,42 +14,40 @@ class DampingProperties:
     The body's own damping follows from how quickly it swings; the artist's factors scale it.
     """
 
-    settling: FloatProperty(
-        name="Settling",
-        description="How soon swings die away: at 1 within about a second and a quarter, or five swings where these are quicker; "
+    settling: setting(
+        FloatProperty,
+        "Settling",
+        "How soon swings die away: at 1 within about a second and a quarter, or five swings where these are quicker; "
         "at 2 twice as soon",
         default=1.0,
         min=0.0,
         max=20.0,
         soft_max=4.0,
-        options=set(),
-        update=changed,
     )
-    tremble: FloatProperty(
-        name="Tremble",
-        description="How much quick tremble is left: at 2 half as much of it is damped, at 0.5 twice as much",
+    tremble: setting(
+        FloatProperty,
+        "Tremble",
+        "How much quick tremble is left: at 2 half as much of it is damped, at 0.5 twice as much",
         default=1.0,
         min=0.01,
         max=20.0,
         soft_min=0.25,
         soft_max=4.0,
-        options=set(),
-        update=changed,
     )
     # Values of files and scripts that set damping in numbers: they apply once they are set.
-    mass_damping: FloatProperty(
-        name="Slow Damping",
-        description="Damping of slow swings, per second, relative to the skinned motion, in place of Settling",
+    mass_damping: setting(
+        FloatProperty,
+        "Slow Damping",
+        "Damping of slow swings, per second, relative to the skinned motion, in place of Settling",
         default=2.0,
         min=0.0,
         max=200.0,
         soft_max=20.0,
-        options=set(),
-        update=changed,
     )
-    stiffness_damping: FloatProperty(
-        name="Fast Damping",
-        description="Damping of quick tremble, in seconds, in place of Tremble",
+    stiffness_damping: setting(
+        FloatProperty,
+        "Fast Damping",
+        "Damping of quick tremble, in seconds, in place of Tremble",
         default=0.004,
         min=0.0,
         max=1.0,
@@ -57,6 +55,4 @@ class DampingProperties:
         step=0.1,
         precision=4,
         subtype="TIME_ABSOLUTE",
-        options=set(),
-        update=changed,
     )

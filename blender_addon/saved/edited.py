@@ -23,3 +23,13 @@ def changed(self, _context) -> None:
     """Calls `on_change`, as the update callback of Blender's properties."""
     for call in on_change:
         call(self.id_data)
+
+
+def setting(kind: Callable, name: str, description: str, update: Callable = changed, **given):
+    """Returns a property of the artist's, one of `bpy.props`: it is not animated, and `update` is called after an edit."""
+    return kind(name=name, description=description, options=set(), update=update, **given)
+
+
+def record(kind: Callable, description: str, **given):
+    """Returns a property in which Thew notes something, and which no panel shows."""
+    return kind(description=description, options={"HIDDEN"}, **given)

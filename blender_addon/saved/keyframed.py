@@ -9,6 +9,7 @@ without a point takes no part; one with several is reached several times.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import bpy
 from bpy.props import (
@@ -22,6 +23,7 @@ from bpy.props import (
 )
 
 from ..logic.keyframes import KINDS, VELOCITIES
+from .edited import record, setting
 
 #: Access to the time of a key: "get" returns its frame, "set" also takes one; filled by `scene.keyframe_times`.
 TIMES: dict[str, Callable] = {}
@@ -53,38 +55,32 @@ def _set_frame(self, value):
         self.kept = value
 
 
+_setting = partial(setting, update=_edited)
+
+
 def _kind_of_velocity(name: str, description: str, default: str = "FREE"):
-    return EnumProperty(
-        name=name, description=description, items=VELOCITIES, default=default, options=set(), update=_edited
-    )
+    return _setting(EnumProperty, name, description, items=VELOCITIES, default=default)
 
 
 def _arrow(name: str, description: str):
-    return FloatVectorProperty(
-        name=name,
-        description=description,
+    return _setting(
+        FloatVectorProperty,
+        name,
+        description,
         size=3,
         default=(0.0, 0.0, 0.0),
         min=-FASTEST,
         max=FASTEST,
         subtype="VELOCITY",
-        options=set(),
-        update=_edited,
     )
 
 
 class ThewKeyframe(bpy.types.PropertyGroup):
     """One shape key that the motion reaches."""
 
-    shape: StringProperty(
-        name="Shape Key",
-        description="The shape key that is reached",
-        default="",
-        options=set(),
-        update=_reshaped,
-    )
-    digest: StringProperty(description="What the shape key is known by when its name changes", options={"HIDDEN"})
-    muted_digest: StringProperty(description="What that one is known by when its name changes", options={"HIDDEN"})
+    shape: _setting(StringProperty, "Shape Key", "The shape key that is reached", default="", update=_reshaped)
+    digest: record(StringProperty, "What the shape key is known by when its name changes")
+    muted_digest: record(StringProperty, "What that one is known by when its name changes")
     frame: FloatProperty(
         name="Frame",
         description="When it is reached; drag it in the dope sheet or timeline, where it is a keyframe of the object",
@@ -96,54 +92,43 @@ class ThewKeyframe(bpy.types.PropertyGroup):
         get=_frame,
         set=_set_frame,
     )
-    kept: FloatProperty(description="The frame, should the action with the times be lost", options={"HIDDEN"})
-    muted: StringProperty(description="The shape key that Thew muted for it, which was not", options={"HIDDEN"})
-    kind: EnumProperty(
-        name="Kind",
-        description="How nearly the shape is reached",
-        items=KINDS,
-        default="EXACT",
-        options=set(),
-        update=_edited,
-    )
-    weight: FloatProperty(
-        name="Pull",
-        description="How strongly the shape pulls: 1 brings the motion about half-way to it, 10 nearly all the way",
+    kept: record(FloatProperty, "The frame, should the action with the times be lost")
+    muted: record(StringProperty, "The shape key that Thew muted for it, which was not")
+    kind: _setting(EnumProperty, "Kind", "How nearly the shape is reached", items=KINDS, default="EXACT")
+    weight: _setting(
+        FloatProperty,
+        "Pull",
+        "How strongly the shape pulls: 1 brings the motion about half-way to it, 10 nearly all the way",
         default=1.0,
         min=1e-4,
         max=1e6,
         soft_min=0.01,
         soft_max=100.0,
-        options=set(),
-        update=_edited,
     )
-    group: StringProperty(
-        name="Vertices",
-        description="The vertex group whose vertices reach the shape; what weighs more than a half counts",
+    group: _setting(
+        StringProperty,
+        "Vertices",
+        "The vertex group whose vertices reach the shape; what weighs more than a half counts",
         default="",
-        options=set(),
-        update=_edited,
     )
     velocity: _kind_of_velocity("Velocity", "How fast the motion goes through the shape")
     arrow: _arrow("Arrow", "The velocity there, object space, a second of the scene")
-    cut: BoolProperty(
-        name="Cut",
-        description="The motion breaks here, as where it hits something: it arrives with one velocity and leaves with another",
+    cut: _setting(
+        BoolProperty,
+        "Cut",
+        "The motion breaks here, as where it hits something: it arrives with one velocity and leaves with another",
         default=False,
-        options=set(),
-        update=_edited,
     )
     # A motion that is free to begin anyhow may begin absurdly fast.
     leaving: _kind_of_velocity("Leaving", "How fast the motion leaves the shape", "ZERO")
     leaving_arrow: _arrow("Leaving Arrow", "The velocity after the cut, object space, a second of the scene")
-    fixed: StringProperty(
-        name="Fixed After",
-        description="A vertex group that stays where it is from this cut to the next one: feet on the ground",
+    fixed: _setting(
+        StringProperty,
+        "Fixed After",
+        "A vertex group that stays where it is from this cut to the next one: feet on the ground",
         default="",
-        options=set(),
-        update=_edited,
     )
-    energy: StringProperty(description="What lowering the sculpt's energy came to", options={"HIDDEN"})
+    energy: record(StringProperty, "What lowering the sculpt's energy came to")
 
 
 class ThewKeyframed(bpy.types.PropertyGroup):
@@ -157,32 +142,31 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         default=0,
         min=0,
     )
-    made_action: BoolProperty(description="The object's action was made for the times", options={"HIDDEN"})
-    stiffness: FloatProperty(
-        name="Stiffness",
-        description="How stiff the flesh is, the same on a mouse and on a whale: more rings quicker and follows plain curves "
+    made_action: record(BoolProperty, "The object's action was made for the times")
+    stiffness: _setting(
+        FloatProperty,
+        "Stiffness",
+        "How stiff the flesh is, the same on a mouse and on a whale: more rings quicker and follows plain curves "
         "less. A thousand times as much is about thirty times as quick",
         default=300.0,
         min=1e-6,
         max=1e12,
         soft_min=1.0,
         soft_max=1e6,
-        options=set(),
-        update=_edited,
     )
-    slow_damping: FloatProperty(
-        name="Settling",
-        description="How soon slow swings die away, per second",
+    slow_damping: _setting(
+        FloatProperty,
+        "Settling",
+        "How soon slow swings die away, per second",
         default=0.5,
         min=0.0,
         max=1000.0,
         soft_max=20.0,
-        options=set(),
-        update=_edited,
     )
-    fast_damping: FloatProperty(
-        name="Tremble",
-        description="How soon quick tremble dies away",
+    fast_damping: _setting(
+        FloatProperty,
+        "Tremble",
+        "How soon quick tremble dies away",
         default=0.005,
         min=0.0,
         max=10.0,
@@ -190,74 +174,62 @@ class ThewKeyframed(bpy.types.PropertyGroup):
         step=0.1,
         precision=4,
         subtype="TIME_ABSOLUTE",
-        options=set(),
-        update=_edited,
     )
-    gravity: FloatProperty(
-        name="Gravity",
-        description="How much of the scene's gravity acts: with it the motion falls by itself and has to be lifted",
+    gravity: _setting(
+        FloatProperty,
+        "Gravity",
+        "How much of the scene's gravity acts: with it the motion falls by itself and has to be lifted",
         default=0.0,
         min=-100.0,
         max=100.0,
         soft_min=0.0,
         soft_max=1.0,
-        options=set(),
-        update=_edited,
     )
-    down: FloatVectorProperty(
-        size=3, description="The scene's gravity in object space when it was read", options={"HIDDEN"}
-    )
-    speed: FloatProperty(
-        name="Speed",
-        description="How many seconds the flesh lives in a second of the scene: below 1 it moves as in slow motion. The keys "
+    down: record(FloatVectorProperty, "The scene's gravity in object space when it was read", size=3)
+    speed: _setting(
+        FloatProperty,
+        "Speed",
+        "How many seconds the flesh lives in a second of the scene: below 1 it moves as in slow motion. The keys "
         "keep their times",
         default=1.0,
         min=0.001,
         max=1000.0,
         soft_min=0.1,
         soft_max=10.0,
-        options=set(),
-        update=_edited,
     )
-    cyclic: BoolProperty(
-        name="Cyclic",
-        description="The motion repeats for ever: its last key is the first one again",
-        default=False,
-        options=set(),
-        update=_edited,
+    cyclic: _setting(
+        BoolProperty, "Cyclic", "The motion repeats for ever: its last key is the first one again", default=False
     )
-    fixed: StringProperty(
-        name="Fixed",
-        description="A vertex group that all keys leave alone, and the motion too: what weighs more than a half stays",
+    fixed: _setting(
+        StringProperty,
+        "Fixed",
+        "A vertex group that all keys leave alone, and the motion too: what weighs more than a half stays",
         default="",
-        options=set(),
-        update=_edited,
     )
-    modes: IntProperty(
-        name="Modes",
-        description="How many vibration modes of each key the motion may use: more is finer and slower to prepare",
+    modes: _setting(
+        IntProperty,
+        "Modes",
+        "How many vibration modes of each key the motion may use: more is finer and slower to prepare",
         default=10,
         min=0,
         max=100,
         soft_min=5,
         soft_max=30,
-        options=set(),
-        update=_edited,
     )
-    bending: FloatProperty(
-        name="Bending",
-        description="How much bending resists against stretching: small folds like cloth, large is a thick shell",
+    bending: _setting(
+        FloatProperty,
+        "Bending",
+        "How much bending resists against stretching: small folds like cloth, large is a thick shell",
         default=1.0,
         min=1e-6,
         max=1e6,
         soft_min=0.01,
         soft_max=100.0,
-        options=set(),
-        update=_edited,
     )
-    rest: EnumProperty(
-        name="Rest",
-        description="What the flesh springs back to",
+    rest: _setting(
+        EnumProperty,
+        "Rest",
+        "What the flesh springs back to",
         items=(
             ("KEYS", "Each Key", "A key is a pose: the flesh rings about it, and stays with it"),
             (
@@ -267,22 +239,18 @@ class ThewKeyframed(bpy.types.PropertyGroup):
             ),
         ),
         default="KEYS",
-        options=set(),
-        update=_edited,
     )
-    ghosts: BoolProperty(
-        name="Shapes Between",
-        description="Go through further shapes between keys that differ by large turns, so that lengths keep: longer to prepare",
+    ghosts: _setting(
+        BoolProperty,
+        "Shapes Between",
+        "Go through further shapes between keys that differ by large turns, so that lengths keep: longer to prepare",
         default=False,
-        options=set(),
-        update=_edited,
     )
-    plain: BoolProperty(
-        name="Plain",
-        description="Show plain curves through the same keys, to compare. Bakes and renders never show them",
+    plain: _setting(
+        BoolProperty,
+        "Plain",
+        "Show plain curves through the same keys, to compare. Bakes and renders never show them",
         default=False,
-        options=set(),
-        update=_edited,
     )
     relax: FloatProperty(
         name="Amount",

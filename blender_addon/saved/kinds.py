@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from bpy.props import EnumProperty
 
-from .edited import changed
+from .edited import setting
 
 KINDS = (
     ("AUTOMATIC", "Automatic", "Told from the shape and the rig: what is soft, and whether it is a machine"),
@@ -28,11 +28,10 @@ KINDS = (
 class KindProperties:
     """Mix-in for the kind, saved with the object; its identifiers never change."""
 
-    kind: EnumProperty(
-        name="Kind",
-        description="What kind of character it is: which parts the automatic map of flesh lets be soft",
+    kind: setting(
+        EnumProperty,
+        "Kind",
+        "What kind of character it is: which parts the automatic map of flesh lets be soft",
         items=KINDS,
         default="AUTOMATIC",
-        options=set(),
-        update=changed,
     )

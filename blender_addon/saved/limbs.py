@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
 from ..logic.names import free_name
-from .edited import changed
+from .edited import record, setting
 
 
 def _named(self, _context):
@@ -23,14 +23,12 @@ class ThewLimb(bpy.types.PropertyGroup):
     """One limb with coordinates."""
 
     name: StringProperty(name="Name", description="What the limb is called", update=_named)
-    bones: StringProperty(name="Bones", description="The bones that it was made along, one a line", options={"HIDDEN"})
-    model: StringProperty(name="Model", description="Its handles", options={"HIDDEN"})
+    bones: record(StringProperty, "The bones that it was made along, one a line", name="Bones")
+    model: record(StringProperty, "Its handles", name="Model")
     shown: BoolProperty(
         name="Show", description="Draw the limb's handles, spokes and boundary in the 3D view", default=True
     )
-    tokens: StringProperty(
-        name="Tokens", description="What its bones are known by when their names change, one a line", options={"HIDDEN"}
-    )
+    tokens: record(StringProperty, "What its bones are known by when their names change, one a line", name="Tokens")
 
     def saved_bones(self) -> list[tuple[str, str]]:
         """Returns (name, token) of its bones, the first one nearest to the root, by their names at the last lookup; "" for no
@@ -52,13 +50,12 @@ class LimbProperties:
     """Mix-in for the limbs of a mesh."""
 
     limbs: CollectionProperty(type=ThewLimb, description="Limbs with coordinates along, around and in depth")
-    limb_lattice: BoolProperty(
-        name="Lattice from Limbs",
-        description="Fill the limbs of the list with cells that follow them, and join those to the cells of the rest: around a limb "
+    limb_lattice: setting(
+        BoolProperty,
+        "Lattice from Limbs",
+        "Fill the limbs of the list with cells that follow them, and join those to the cells of the rest: around a limb "
         "they are as even as its handles. What cannot be filled so stays as it is, and Details says why",
         default=False,
-        options=set(),
-        update=changed,
     )
     active_limb: IntProperty(name="Limb", description="The limb chosen in the list", default=0, min=0, options=set())
 

@@ -15,64 +15,43 @@ from bpy.props import (
 )
 
 from .choices import BAKE_SPACES
+from .edited import record
 
 
 class ThewMade(bpy.types.PropertyGroup):
     """Thew's additions to one object, and its former state."""
 
-    flesh: BoolProperty(description="Flesh was added to this object", options={"HIDDEN"})
-    modifier: IntProperty(description="Persistent id of Thew's modifier", options={"HIDDEN"})
-    armature_modifier: IntProperty(
-        description="Persistent id of the Armature modifier that the flesh follows", options={"HIDDEN"}
+    flesh: record(BoolProperty, "Flesh was added to this object")
+    modifier: record(IntProperty, "Persistent id of Thew's modifier")
+    armature_modifier: record(IntProperty, "Persistent id of the Armature modifier that the flesh follows")
+    found: record(StringProperty, "Modifiers that Thew switched, as it found them: id:viewport:render, blank separated")
+    found_active: record(IntProperty, "Persistent id of the modifier that was active")
+    found_attribute: record(StringProperty, "Name of the attribute that was active")
+    mesh_rest: record(FloatVectorProperty, "World matrix of the mesh at rest, by rows", size=16)
+    armature_rest: record(FloatVectorProperty, "World matrix of the armature at rest, by rows", size=16)
+    longest_side: record(FloatProperty, "Longest side of the whole character, scene units")
+    guessed_height: record(FloatProperty, "Real height that Thew guessed, metres")
+    elsewhere: record(StringProperty, "Names of the bones that carry other meshes of the character, line by line")
+    baked_keys: record(StringProperty, "Names of the baked shape keys, line by line")
+    baked_start: record(IntProperty, "First baked frame")
+    baked_end: record(IntProperty, "Last baked frame")
+    baked_space: record(  # in bakes of earlier versions, posed space
+        EnumProperty, "What space the baked keys are in", items=BAKE_SPACES, default="POSED"
     )
-    found: StringProperty(
-        description="Modifiers that Thew switched, as it found them: id:viewport:render, blank separated",
-        options={"HIDDEN"},
-    )
-    found_active: IntProperty(description="Persistent id of the modifier that was active", options={"HIDDEN"})
-    found_attribute: StringProperty(description="Name of the attribute that was active", options={"HIDDEN"})
-    mesh_rest: FloatVectorProperty(size=16, description="World matrix of the mesh at rest, by rows", options={"HIDDEN"})
-    armature_rest: FloatVectorProperty(
-        size=16, description="World matrix of the armature at rest, by rows", options={"HIDDEN"}
-    )
-    longest_side: FloatProperty(description="Longest side of the whole character, scene units", options={"HIDDEN"})
-    guessed_height: FloatProperty(description="Real height that Thew guessed, metres", options={"HIDDEN"})
-    elsewhere: StringProperty(
-        description="Names of the bones that carry other meshes of the character, line by line", options={"HIDDEN"}
-    )
-    baked_keys: StringProperty(description="Names of the baked shape keys, line by line", options={"HIDDEN"})
-    baked_start: IntProperty(description="First baked frame", options={"HIDDEN"})
-    baked_end: IntProperty(description="Last baked frame", options={"HIDDEN"})
-    baked_space: EnumProperty(
-        items=BAKE_SPACES,
-        default="POSED",  # as bakes of earlier versions are
-        description="What space the baked keys are in",
-        options={"HIDDEN"},
-    )
-    baked_miss: FloatProperty(
-        description="The farthest that baked keys stay from the flesh, of the character's size", options={"HIDDEN"}
-    )
-    baked_settings: StringProperty(description="A hash of the settings that were baked", options={"HIDDEN"})
-    baked_basis: BoolProperty(description="The Basis key was made for the bake", options={"HIDDEN"})
-    baked_action: BoolProperty(description="The keys' action was made for the bake", options={"HIDDEN"})
-    baked_of: PointerProperty(
-        type=bpy.types.Action, description="The action of the armature that was baked", options={"HIDDEN"}
-    )
-    shows_bake: BoolProperty(description="The baked keys play, not the live flesh", options={"HIDDEN"})
-    flesh_map: StringProperty(
-        description="Hash of the automatic map that the vertex group Flesh was filled with", options={"HIDDEN"}
-    )
-    flesh_map_count: IntProperty(description="How many vertices that map had", options={"HIDDEN"})
-    rides: BoolProperty(description="The object rides on a body's flesh", options={"HIDDEN"})
-    along: BoolProperty(description="The object rides because Add Flesh took its whole character", options={"HIDDEN"})
-    left: StringProperty(
-        description="Which meshes of the character were left as they are, and why, line by line", options={"HIDDEN"}
-    )
-    keyframed: BoolProperty(description="The object has keyframed flesh", options={"HIDDEN"})
-    cache: PointerProperty(
-        type=bpy.types.Image, description="Holds the motion, where it is kept in the file", options={"HIDDEN"}
-    )
-    notes: StringProperty(description="What was found while building, line by line", options={"HIDDEN"})
+    baked_miss: record(FloatProperty, "The farthest that baked keys stay from the flesh, of the character's size")
+    baked_settings: record(StringProperty, "A hash of the settings that were baked")
+    baked_basis: record(BoolProperty, "The Basis key was made for the bake")
+    baked_action: record(BoolProperty, "The keys' action was made for the bake")
+    baked_of: record(PointerProperty, "The action of the armature that was baked", type=bpy.types.Action)
+    shows_bake: record(BoolProperty, "The baked keys play, not the live flesh")
+    flesh_map: record(StringProperty, "Hash of the automatic map that the vertex group Flesh was filled with")
+    flesh_map_count: record(IntProperty, "How many vertices that map had")
+    rides: record(BoolProperty, "The object rides on a body's flesh")
+    along: record(BoolProperty, "The object rides because Add Flesh took its whole character")
+    left: record(StringProperty, "Which meshes of the character were left as they are, and why, line by line")
+    keyframed: record(BoolProperty, "The object has keyframed flesh")
+    cache: record(PointerProperty, "Holds the motion, where it is kept in the file", type=bpy.types.Image)
+    notes: record(StringProperty, "What was found while building, line by line")
 
 
 #: Properties that describe a bake.

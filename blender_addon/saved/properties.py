@@ -30,7 +30,7 @@ from .cache import CacheProperties
 from .choices import BAKE_SPACES, ENGINES, FRAMES, METHODS, MOST_CELLS, STARTS
 from .contact import ContactProperties
 from .damping import DampingProperties
-from .edited import changed, dialled
+from .edited import dialled, setting
 from .kinds import KindProperties
 from .made import ThewMade
 from .units import metres_per_unit
@@ -85,107 +85,88 @@ class ThewSettings(
 ):
     """The artist's settings for one mesh."""
 
-    enabled: BoolProperty(
-        name="Flesh",
-        description="Show this character's flesh; off shows the plain Armature modifier",
+    enabled: setting(
+        BoolProperty,
+        "Flesh",
+        "Show this character's flesh; off shows the plain Armature modifier",
         default=False,
-        options=set(),
         update=_toggled,
     )
-    cells_across: IntProperty(
-        name="Detail",
-        description="How many cells of the control lattice the character is long: more is finer and slower. 12 suits a "
+    cells_across: setting(
+        IntProperty,
+        "Detail",
+        "How many cells of the control lattice the character is long: more is finer and slower. 12 suits a "
         "body, 24 to 48 shows faces, hands and what rigs do in detail",
         default=12,
         min=3,
         max=MOST_CELLS,
         soft_min=6,
         soft_max=64,
-        options=set(),
-        update=changed,
     )
-    method: EnumProperty(
-        name="Method",
-        description="How the flesh is moved",
-        items=METHODS,
-        default="hyperelastic",
-        options=set(),
-        update=changed,
-    )
-    modes: IntProperty(
-        name="Modes",
-        description="Method Modal: how many vibration modes move the flesh, the slowest first: more is finer and slower",
+    method: setting(EnumProperty, "Method", "How the flesh is moved", items=METHODS, default="hyperelastic")
+    modes: setting(
+        IntProperty,
+        "Modes",
+        "Method Modal: how many vibration modes move the flesh, the slowest first: more is finer and slower",
         default=32,
         min=1,
         max=128,
         soft_max=64,
-        options=set(),
-        update=changed,
     )
-    engine: EnumProperty(
-        name="Engine",
-        description="Method Modal: what deforms the mesh",
-        items=ENGINES,
-        default="AUTO",
-        options=set(),
-        update=changed,
-    )
-    device: StringProperty(
-        name="Device",
-        description="Method Modal: name of the graphics adapter, or a part of it; empty takes the best one",
+    engine: setting(EnumProperty, "Engine", "Method Modal: what deforms the mesh", items=ENGINES, default="AUTO")
+    device: setting(
+        StringProperty,
+        "Device",
+        "Method Modal: name of the graphics adapter, or a part of it; empty takes the best one",
         default="",
-        options=set(),
-        update=changed,
     )
-    preview_mode: IntProperty(
-        name="Preview Mode",
-        description="Method Modal: play this vibration mode alone, in a loop, slowed where it is too quick to be seen; "
+    preview_mode: setting(
+        IntProperty,
+        "Preview Mode",
+        "Method Modal: play this vibration mode alone, in a loop, slowed where it is too quick to be seen; "
         "0 shows the motion. Bakes and renders never show it",
         default=0,
         min=0,
         max=128,
-        options=set(),
         update=_previewed,
     )
-    preview_size: FloatProperty(
-        name="Preview Size",
-        description="How far the previewed mode moves the flesh at most, as a part of the body's size",
+    preview_size: setting(
+        FloatProperty,
+        "Preview Size",
+        "How far the previewed mode moves the flesh at most, as a part of the body's size",
         default=0.1,
         min=0.001,
         max=1.0,
         soft_max=0.3,
         subtype="FACTOR",
-        options=set(),
         update=_previewed,
     )
-    real_height: FloatProperty(
-        name="Real Height in Metres",
-        description="Longest side of the whole character in real metres, whatever the file's units; 0 lets Thew guess",
+    real_height: setting(
+        FloatProperty,
+        "Real Height in Metres",
+        "Longest side of the whole character in real metres, whatever the file's units; 0 lets Thew guess",
         default=0.0,
         min=0.0,
         max=1000.0,
         soft_max=30.0,
         precision=3,
-        options=set(),
-        update=changed,
     )
-    softness: FloatProperty(
-        name="Softness",
-        description="How much the flesh gives: 0 firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
+    softness: setting(
+        FloatProperty,
+        "Softness",
+        "How much the flesh gives: 0 firm muscle, 0.5 natural, 1 very soft. It means the same on a mouse and on a "
         "whale",
         default=0.5,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
-        options=set(),
         update=dialled,
     )
-    use_young: BoolProperty(
-        name="Stiffness in Pascals",
-        description="Give the stiffness of the flesh in pascals instead of by the dial Softness",
+    use_young: setting(
+        BoolProperty,
+        "Stiffness in Pascals",
+        "Give the stiffness of the flesh in pascals instead of by the dial Softness",
         default=False,
-        options=set(),
-        update=changed,
     )
     height_shown: FloatProperty(
         name="Real Height",
@@ -199,9 +180,10 @@ class ThewSettings(
         get=_shown_height,
         set=_set_shown_height,
     )
-    young: FloatProperty(
-        name="Young's Modulus",
-        description="Stiffness of the flesh in pascals, in place of the softness: fat 10 000, relaxed muscle 20 000, tense muscle 50 000",
+    young: setting(
+        FloatProperty,
+        "Young's Modulus",
+        "Stiffness of the flesh in pascals, in place of the softness: fat 10 000, relaxed muscle 20 000, tense muscle 50 000",
         default=20e3,
         min=100.0,
         max=1e8,
@@ -209,21 +191,20 @@ class ThewSettings(
         soft_max=1e5,
         step=10000,
         precision=0,
-        options=set(),
         update=dialled,
     )
-    poisson: FloatProperty(
-        name="Keeps Volume",
-        description="Poisson's ratio: 0 loses volume freely, 0.49 hardly at all",
+    poisson: setting(
+        FloatProperty,
+        "Keeps Volume",
+        "Poisson's ratio: 0 loses volume freely, 0.49 hardly at all",
         default=0.4,
         min=0.0,
         max=0.49,
-        options=set(),
-        update=changed,
     )
-    density: FloatProperty(
-        name="Density",
-        description="Mass of the flesh in kilograms per cubic metre; water and flesh are near 1000",
+    density: setting(
+        FloatProperty,
+        "Density",
+        "Mass of the flesh in kilograms per cubic metre; water and flesh are near 1000",
         default=1000.0,
         min=1.0,
         max=20000.0,
@@ -231,34 +212,31 @@ class ThewSettings(
         soft_max=3000.0,
         step=1000,
         precision=0,
-        options=set(),
-        update=changed,
     )
-    reach: FloatProperty(
-        name="Swing Limit",
-        description="The farthest that flesh is shown from its plain skin, as a part of the body's size; 0 sets no limit",
+    reach: setting(
+        FloatProperty,
+        "Swing Limit",
+        "The farthest that flesh is shown from its plain skin, as a part of the body's size; 0 sets no limit",
         default=0.15,
         min=0.0,
         max=10.0,
         soft_max=0.5,
         subtype="FACTOR",
-        options=set(),
-        update=changed,
     )
-    elastic_joints: FloatProperty(
-        name="Elastic Joints",
-        description="How much bent joints are rounded and keep their volume: 0 leaves every bend as the weights make it, "
+    elastic_joints: setting(
+        FloatProperty,
+        "Elastic Joints",
+        "How much bent joints are rounded and keep their volume: 0 leaves every bend as the weights make it, "
         "1 gives it wholly to the flesh. Best on soft characters; rigid parts lose their edges",
         default=0.0,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
-        options=set(),
-        update=changed,
     )
-    rate: FloatProperty(
-        name="Steps per Second",
-        description="Least number of steps per second; every frame holds a whole number of steps",
+    rate: setting(
+        FloatProperty,
+        "Steps per Second",
+        "Least number of steps per second; every frame holds a whole number of steps",
         default=240.0,
         min=1.0,
         max=10000.0,
@@ -266,62 +244,31 @@ class ThewSettings(
         soft_max=1000.0,
         precision=0,
         step=1000,
-        options=set(),
-        update=changed,
     )
-    use_gravity: BoolProperty(
-        name="Gravity",
-        description="Let the scene's gravity act on the flesh",
+    use_gravity: setting(BoolProperty, "Gravity", "Let the scene's gravity act on the flesh", default=True)
+    rest_includes_gravity: setting(
+        BoolProperty,
+        "Model Already Sags",
+        "The modelled shape already sags: at rest in its rest pose the character does not move",
         default=True,
-        options=set(),
-        update=changed,
     )
-    rest_includes_gravity: BoolProperty(
-        name="Model Already Sags",
-        description="The modelled shape already sags: at rest in its rest pose the character does not move",
+    use_scene_range: setting(
+        BoolProperty,
+        "Scene Range",
+        "Simulate the scene's frame range; off gives this character a range of its own",
         default=True,
-        options=set(),
-        update=changed,
     )
-    use_scene_range: BoolProperty(
-        name="Scene Range",
-        description="Simulate the scene's frame range; off gives this character a range of its own",
-        default=True,
-        options=set(),
-        update=changed,
-    )
-    frame_start: IntProperty(
-        name="Start",
-        description="First frame of the motion",
-        default=1,
-        min=FRAMES[0],
-        max=FRAMES[1],
-        options=set(),
-        update=changed,
-    )
-    frame_end: IntProperty(
-        name="End",
-        description="Last frame of the motion",
-        default=250,
-        min=FRAMES[0],
-        max=FRAMES[1],
-        options=set(),
-        update=changed,
-    )
+    frame_start: setting(IntProperty, "Start", "First frame of the motion", default=1, min=FRAMES[0], max=FRAMES[1])
+    frame_end: setting(IntProperty, "End", "Last frame of the motion", default=250, min=FRAMES[0], max=FRAMES[1])
     bake_space: EnumProperty(
-        name="Bake Space",
-        description="Where baked keys act",
-        items=BAKE_SPACES,
-        default="REST",
-        options=set(),
+        name="Bake Space", description="Where baked keys act", items=BAKE_SPACES, default="REST", options=set()
     )
-    motion_start: EnumProperty(
-        name="Start of Motion",
-        description="What the flesh has been doing before the first frame",
+    motion_start: setting(
+        EnumProperty,
+        "Start of Motion",
+        "What the flesh has been doing before the first frame",
         items=STARTS,
         default=cycles.AUTOMATIC,
-        options=set(),
-        update=changed,
     )
     show_lattice: BoolProperty(
         name="Show Lattice", description="Draw the control lattice, its bone edges in colour", default=False
@@ -344,12 +291,12 @@ class ThewSettings(
         poll=_can_carry,
         update=_remounted,
     )
-    settled: BoolProperty(
-        name="Rest Pose Preview",
-        description="Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
+    settled: setting(
+        BoolProperty,
+        "Rest Pose Preview",
+        "Show the flesh at rest in every pose instead of in motion, to work on rigs. Bakes and renders "
         "never show it. With Contact it takes up to seconds; Other Flesh is left out",
         default=False,
-        options=set(),
         update=_previewed,
     )
     rigs: CollectionProperty(type=saved_rigs.ThewRig, description="Force fields that shape the flesh")

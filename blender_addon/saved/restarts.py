@@ -7,20 +7,19 @@ import bpy
 from bpy.props import CollectionProperty, IntProperty
 
 from .choices import FRAMES
-from .edited import changed
+from .edited import setting
 
 
 class ThewRestart(bpy.types.PropertyGroup):
     """One frame in which the flesh begins anew."""
 
-    frame: IntProperty(
-        name="Begins Anew",
-        description="In this frame the flesh begins anew, whatever was before: set it where the character is elsewhere from one frame "
+    frame: setting(
+        IntProperty,
+        "Begins Anew",
+        "In this frame the flesh begins anew, whatever was before: set it where the character is elsewhere from one frame "
         "to the next",
         min=FRAMES[0],
         max=FRAMES[1],
-        options=set(),
-        update=changed,
     )
 
 
