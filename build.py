@@ -16,7 +16,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tools import archives, checks, coverage, environments, fuzzing, products, shows
+from tools import archives, checks, coverage, environments, fuzzing, pictures, products, shows
 from tools.shell import BuildError, say
 
 
@@ -41,6 +41,12 @@ def main() -> int:
     for command in (example, every):
         command.add_argument("--output", type=Path, metavar="DIR", help="default: docs/images")
         command.add_argument("--fast", action="store_true", help="render with Workbench (OpenGL) rather than Cycles")
+    images = commands.add_parser("pictures", help="pictures of the documentation that are older than what makes them")
+    images.add_argument("names", nargs="*", metavar="PICTURE", help="file names in docs/images; default: all old ones")
+    images.add_argument("--list", action="store_true", help="only name them")
+    images.add_argument(
+        "--window", type=Path, metavar="BLENDER", help="a Blender with a display, for pictures of its window"
+    )
     bench = commands.add_parser("bench", help="dist/bench-report.md, docs/benches/history.jsonl")
     bench.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(shows.benches())}; default: all")
     commands.add_parser("stub", help="docstrings of the typed stub, from the wheel's")
@@ -83,9 +89,14 @@ def dispatch(arguments: argparse.Namespace) -> None:
         case "demo":
             shows.demo(arguments.input, arguments.output, arguments.action, arguments.cells)
         case "example":
-            shows.examples([arguments.name], arguments.output, arguments.fast)
+            _examples([arguments.name], arguments.output, arguments.fast)
         case "examples":
-            shows.examples(list(shows.EXAMPLES), arguments.output, arguments.fast)
+            _examples(list(shows.EXAMPLES), arguments.output, arguments.fast)
+        case "pictures" if arguments.list:
+            pictures.show_old()
+        case "pictures":
+            every = [picture for maker in pictures.MAKERS for picture in maker.pictures]
+            pictures.make(_known(arguments.names, every, "picture") if arguments.names else [], arguments.window)
         case "bench":
             shows.bench(_known(arguments.names, shows.benches(), "bench"))
         case "coverage":
@@ -95,6 +106,7 @@ def dispatch(arguments: argparse.Namespace) -> None:
         case "stub":
             checks.write_stub()
         case "lint":
+            pictures.show_old()
             checks.lint()
         case "test":
             suites = _known(arguments.suites, list(checks.SUITES), "suite")
@@ -104,11 +116,17 @@ def dispatch(arguments: argparse.Namespace) -> None:
             checks.test(suites, blenders, arguments.fast)
 
 
+def _examples(names: list[str], output: Path | None, fast: bool) -> None:
+    shows.examples(names, output, fast)
+    if output is None:
+        pictures.note([f"{name}.jpg" for name in names])
+
+
 def _known(given: list[str], all_of_them: list[str], what: str) -> list[str]:
     """Returns the given names, or all if none are given. Raises BuildError for an unknown name."""
     unknown = [name for name in given if name not in all_of_them]
     if unknown:
-        raise BuildError(f"'{unknown[0]}' is no {what}; there are {', '.join(all_of_them)}.")
+        raise BuildError(f"There is no {what} '{unknown[0]}': choose from {', '.join(all_of_them)}.")
     return given or all_of_them
 
 

@@ -96,7 +96,7 @@ def _bench(name: str) -> tuple[str, list[object], dict[str, str | None]]:
     if not script.is_file():
         return f"Rust: {name}", ["cargo", "bench", "--locked", "--bench", name], {}
     env: dict[str, str | None] = {"THEW_DATA": data_folder(), "PYTHONPATH": str(ROOT)}
-    env["BLENDER_USER_RESOURCES"] = str(_clean_profile("bench"))
+    env["BLENDER_USER_RESOURCES"] = str(clean_profile("bench"))
     python = TOOLS.python
     if name.startswith("blender_"):
         python = BLENDERS[0].ready().python
@@ -135,7 +135,7 @@ def _section(title: str, command: list[object], env: dict[str, str | None]) -> s
 def _engine(blender: Environment) -> str:
     """Returns Workbench if OpenGL works, which is tried in a process that may die; otherwise Cycles."""
     trial = _blender_command(blender, ["-m", "demo", "--trial", "--output", SCRATCH / "trial"])
-    code, _ = capture(trial, env={"BLENDER_USER_RESOURCES": str(_clean_profile("trial"))})
+    code, _ = capture(trial, env={"BLENDER_USER_RESOURCES": str(clean_profile("trial"))})
     if code:
         say("OpenGL does not work here: rendering fewer pictures with Cycles instead")
     return "CYCLES" if code else "WORKBENCH"
@@ -149,7 +149,7 @@ def _in_blender(
     blender: Environment, words: list[object], profile: str, env: dict[str, str | None] | None = None
 ) -> None:
     """Runs Blender without its chatter."""
-    own = {"BLENDER_USER_RESOURCES": str(_clean_profile(profile)), "PYTHONUNBUFFERED": "1"}
+    own = {"BLENDER_USER_RESOURCES": str(clean_profile(profile)), "PYTHONUNBUFFERED": "1"}
     command = [str(word) for word in _blender_command(blender, words)]
     with subprocess.Popen(
         command,
@@ -171,7 +171,8 @@ def _blender_command(blender: Environment, words: list[object]) -> list[object]:
     return [blender.python, *words]
 
 
-def _clean_profile(name: str) -> Path:
+def clean_profile(name: str) -> Path:
+    """Returns an empty folder for the settings of a Blender."""
     folder = SCRATCH / "profiles" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Pictures of flesh without and with contact: shapes and our own characters, for `docs/methods/contact.md`.
 
-    python -m demo.look.contact_pictures [--only squat|elbow|balls|hug ...] [--output FOLDER]
+    python -m demo.look.contact_pictures [--only squat|bench|elbow|balls|hug ...] [--output FOLDER]
 
 For each picture the number of vertices in other flesh is printed, as found by `demo.look.overlap`. They are red;
 in a section, red is any area that is covered twice. The characters move at the extension's defaults.
@@ -172,6 +172,34 @@ def squat(output: Path, side: int = 280) -> None:
     save(rows, output / "contact-squat.png")
 
 
+def bench(output: Path, side: int = 340) -> None:
+    """Draws the biped on a bench, 5 cm deeper than his bones would sit, without and with the bench as a collider."""
+    import thew
+
+    figure, skin, cut, character = bodo()
+    poses = np.array([squatting(figure, 0.8 * smooth(frame / 30)) for frame in range(43)])
+    plain = skinned(poses[-1], skin.vertices, skin.weights)
+    seated = skin.weights[:, [bone.name for bone in figure.bones].index("hips")] > 0.5
+    half, top = np.array([0.3, 0.17, 0.11]), plain[seated][:, 2].min() + 0.05
+    vertices, triangles = shapes.box(half)
+    triangles = triangles if np.linalg.det(vertices[triangles]).sum() > 0.0 else triangles[:, ::-1]
+    vertices = vertices + [0.0, np.median(plain[seated][:, 1]) + 0.03, top - half[2]]
+    seat = thew.Collider(thew.Surface(vertices, triangles))
+    rows: list[list[np.ndarray]] = [[], []]
+    for name, colliders in (("free", None), ("bench", [seat])):
+        motion = {**character.motion, "elastic_joints": 1.0}
+        clip = thew.simulate(character.body, poses, FPS, contact=thew.Contact(), colliders=colliders, **motion)
+        posed = [plain + clip.offsets(len(poses) - 1), vertices]
+        seen = Seen([(skin.vertices, skin.triangles()), (vertices + [0.0, 9.0, 0.0], triangles)], [FLESH, SECOND], cut)
+        print(f"bench, {name}: {len(seen.through(posed))} vertices in other flesh or the bench")
+        middle = np.array([0.0, 0.05, top + 0.12])
+        rows[0].append(seen.view(posed, raster.View(-2.2, 0.25), middle, 0.42, side))
+        rows[1].append(seen.section(posed, ALONG_X, ALONG_Z, middle + [0.0, 0.06, 0.0], 0.42, side))
+        raster.write(rows[0][-1], name, 6, 6)
+    raster.write(rows[1][0], "cut across", 6, 6)
+    save(rows, output / "contact-bench.png")
+
+
 def embracing(figure: characters.Figure, part: float, near: float) -> np.ndarray:
     """Returns the pose between spread arms (`part` 0) and a hug of another one `near` metres ahead (1).
 
@@ -281,7 +309,7 @@ def balls(output: Path, side: int = 230) -> None:
     save(rows, output / "contact-balls.png")
 
 
-PICTURES = {"squat": squat, "elbow": elbow, "balls": balls, "hug": hug}
+PICTURES = {"squat": squat, "bench": bench, "elbow": elbow, "balls": balls, "hug": hug}
 
 
 def main() -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tools import pictures
 from tools.shell import ROOT
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
@@ -88,3 +89,27 @@ def test_sources_are_in_the_list(page):
     for group in re.findall(r"\[([a-z]+\d{4}[^\]]*)\]", page.read_text(encoding="utf-8")):
         for source in re.findall(r"[a-z]+\d{4}", group):
             assert f"**{source}**" in listed, source
+
+
+def test_pictures_have_a_maker_and_a_page():
+    """Every picture of the documentation is made by a program of the project and stands on a page."""
+    files = {file.name for file in pictures.IMAGES.iterdir() if file.suffix in {".png", ".jpg"}}
+    made = [name for maker in pictures.MAKERS for name in maker.pictures]
+    linked = {name for page in PAGES for name in re.findall(r"images/([\w.-]+)\)", page.read_text(encoding="utf-8"))}
+    assert sorted(made) == sorted(files)
+    assert linked == files
+
+
+def test_picture_is_older_after_a_change_of_its_program(tmp_path, monkeypatch):
+    """A picture is told to be old once the code of what makes it changes, and a comment is no such change."""
+    (tmp_path / "demo").mkdir()
+    program, imported = tmp_path / "demo" / "draw.py", tmp_path / "demo" / "colours.py"
+    program.write_text("from demo import colours\nprint(colours.RED)\n")
+    imported.write_text('"""Colours."""\nRED = 1\n')
+    monkeypatch.setattr(pictures, "ROOT", tmp_path)
+    maker = pictures.Maker(("drawing.png",), "demo.draw", "wheel")
+    first = maker.digest()
+    imported.write_text('"""Colours of the drawing."""\n# A warm one.\nRED = 1\n')
+    assert maker.digest() == first
+    imported.write_text('"""Colours."""\nRED = 2\n')
+    assert maker.digest() != first

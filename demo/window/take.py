@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes the pictures of the documentation that show Blender's window. Run by `build.py pictures --window BLENDER`:
+
+    blender --window-geometry 0 0 1600 900 --enable-event-simulate --python demo/window/take.py -- ZIP FOLDER [STORY …]
+
+Needs a display and ImageMagick's `import`. Without names of stories it makes all pictures.
+"""
+
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from assets import characters as own
+from demo.extension import activate, addon, flesh_of
+from demo.window import camera
+from demo.window.camera import Foldouts, edit
+
+ZIP, FOLDER, *WANTED = sys.argv[sys.argv.index("--") + 1 :]
+#: Longest wait for a computation, s.
+PATIENCE = 240.0
+
+
+def drawn():
+    """Waits until the window has been drawn: events, then a redraw of every region."""
+    yield 0.5
+    camera.choose_tab()
+    yield 0.7
+
+
+def ready(obj):
+    """Waits until the flesh of an object has been built and its motion simulated."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        flesh = flesh_of(obj)
+        if flesh is not None and flesh.condition.showable and not addon("scene.poses").busy:
+            return
+        assert time.monotonic() < until, f"{obj.name} has no motion after {PATIENCE:g} s"
+        yield 0.3
+
+
+def fresh_scene() -> None:
+    """Removes all objects of the scene. Keeps the window's layout."""
+    if bpy.context.object is not None and bpy.context.object.mode != "OBJECT":
+        edit(bpy.ops.object.mode_set, mode="OBJECT")
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    for data in (bpy.data.meshes, bpy.data.armatures, bpy.data.actions):
+        bpy.data.batch_remove(list(data))
+    bpy.context.view_layer.update()
+
+
+def bodo(clip: str, worn: bool = False):
+    """Adds our biped in one of its clips, with larger eyes as meshes of their own if asked for."""
+    fresh_scene()
+    armature, body = own.create("biped")
+    own.use_action(armature, clip)
+    if worn:
+        for name, x in (("Eye L", 0.054), ("Eye R", -0.054)):
+            bpy.ops.mesh.primitive_uv_sphere_add(segments=16, ring_count=10, radius=0.039, location=(x, -0.125, 1.385))
+            _wear(bpy.context.object, name, armature, "head")
+    activate(body)
+    return armature, body
+
+
+def _wear(obj, name: str, armature, bone: str) -> None:
+    """Binds a mesh to one bone."""
+    obj.name = name
+    bpy.ops.object.transform_apply(location=True)
+    obj.vertex_groups.new(name=bone).add(range(len(obj.data.vertices)), 1.0, "REPLACE")
+    obj.modifiers.new("Armature", "ARMATURE").object = armature
+
+
+def with_flesh(clip: str, cells: int = 12, worn: bool = False, **settings):
+    """Adds our biped with flesh and its motion."""
+    _, body = bodo(clip, worn)
+    for name, value in settings.items():
+        setattr(body.thew, name, value)
+    edit(bpy.ops.thew.add, cells_across=cells)
+    edit(bpy.ops.thew.simulate)
+    yield from ready(body)
+    return body
+
+
+# stories: each yields seconds to wait, and saves pictures by name ------------------------------------------------------------
+
+
+def panels(save):
+    """Takes the first screen, and each foldout."""
+    body = yield from with_flesh("walk", worn=True)
+    bpy.context.scene.frame_set(14)
+    camera.look((0.0, 0.0, 0.74), 2.0, 35.0)
+    Foldouts.open("Look")
+    yield from drawn()
+    save("panel.png", camera.screen())
+    for label in ("Look", "Details", "Regions", "Contact", "Bake", "Advanced"):
+        Foldouts.open(label)
+        yield from drawn()
+        save(f"panel-{label.lower()}.png", camera.sidebar())
+    body.thew.show_map = True
+    Foldouts.open()
+    yield from drawn()
+    save("panel-map.jpg", camera.crop(camera.view3d()["region"])[:, 150:-120])
+
+
+def rigs(save):
+    """Takes the foldout Rigs, with a breath under the chest that is keyed."""
+    body = yield from with_flesh("walk")
+    edit(bpy.ops.thew.rig_add, template="RADIAL", bone="chest", name="Breath")
+    rig = body.thew.rigs[0]
+    start, end = bpy.context.scene.frame_start, bpy.context.scene.frame_end
+    for frame, control in ((start, 0.0), ((start + end) // 2, 1.0), (end, 0.0)):
+        rig.control = control
+        rig.keyframe_insert("control", frame=frame)
+    edit(bpy.ops.thew.simulate)
+    yield from ready(body)
+    bpy.context.scene.frame_set((start + end) // 3)
+    camera.look((0.0, 0.0, 0.74), 2.0, 35.0)
+    Foldouts.open("Rigs")
+    yield from drawn()
+    save("rigs-panel.jpg", camera.screen())
+    save("panel-rigs.png", camera.sidebar())
+
+
+def contacts(save):
+    """Takes the contacts of a belly with thighs, drawn over the skin."""
+    body = yield from with_flesh("jump", use_contact=True)
+    clip, flesh = bpy.context.scene, flesh_of(body)
+    counts = [len(flesh.clip.contacts(frame)) for frame in range(clip.frame_end - clip.frame_start + 1)]
+    clip.frame_set(clip.frame_start + int(np.argmax(counts)))
+    body.thew.show_contacts = True
+    camera.look((0.0, -0.1, 0.55), 1.0, 35.0, height=0.0)
+    Foldouts.open()
+    yield from drawn()
+    pixels = camera.crop(camera.view3d()["region"])
+    save("panel-contacts.jpg", pixels[100:700, 200:980])
+
+
+def modal(save):
+    """Takes the foldout Advanced with the method Modal."""
+    body = yield from with_flesh("walk", method="modal")
+    bpy.context.scene.frame_set(14)
+    camera.look((0.0, 0.0, 0.74), 2.0, 60.0)
+    Foldouts.open("Advanced")
+    yield from drawn()
+    save("modal-panel.jpg", camera.screen())
+    del body
+
+
+def drag(save):
+    """Takes modal flesh at rest, dragged, and held: three views beside each other."""
+    body = yield from with_flesh("walk", method="modal")
+    bpy.context.scene.frame_set(1)
+    camera.look((0.0, 0.0, 0.75), 1.75, 0.0, height=0.0, ortho=True)
+    Foldouts.open()
+    yield from drawn()
+    shots = []
+    start, end = _at((0.12, -0.34, 0.8)), _at((0.34, -0.4, 0.92))
+    shots.append(_middle())
+    edit(bpy.ops.thew.modal_drag, "INVOKE_DEFAULT")
+    yield 0.6
+    yield from _pull(start, end)
+    shots.append(_middle())
+    _send("LEFTMOUSE", "RELEASE", end)
+    yield 0.4
+    yield from _press("ESC")
+    shots.append(_middle())
+    save("drag.png", np.concatenate(shots, axis=1))
+    del body
+
+
+def limbs(save):
+    """Takes a limb of the biped: the foldout Limbs, and its handles while they are dragged."""
+    armature, body = bodo("walk")
+    armature.data.pose_position = "REST"
+    camera.look((0.3, 0.0, 0.95), 0.75, 0.0, height=0.0, ortho=True)
+    edit(bpy.ops.thew.limb_add, bones="upperarm.L\nforearm.L")
+    Foldouts.open("Limbs")
+    yield from drawn()
+    save("panel-limbs.png", _area(camera.view3d()["area"])[80:, 350:])
+    hubs = addon("edit.limbs").model_of(body.thew.limbs[0]).hubs
+    edit(bpy.ops.thew.limb_drag, "INVOKE_DEFAULT")
+    yield 0.8
+    middle = hubs[len(hubs) // 2]
+    start, end = _at(middle), _at(middle + np.array([0.04, 0.0, 0.05]))
+    yield from _pull(start, end)
+    _send("LEFTMOUSE", "RELEASE", end)
+    yield 0.8
+    save("limb-handles.png", _area(camera.view3d()["area"])[80:, 350:])
+    yield from _press("RET")
+
+
+def keyframed(save):
+    """Takes a sack that leaps through its shape keys: panel, curves, times, and a key that is modelled."""
+    fresh_scene()
+    sack = _sack()
+    camera.look((0.0, 0.0, 3.6), 20.0, 25.0)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 72
+    edit(bpy.ops.thew.keyframed_add, frame_start=1.0, frame_end=72.0)
+    settings = sack.thew.keyframed
+    settings.show_curves, settings.show_arrows = True, True
+    settings.active = 2
+    scene.frame_set(36)
+    Foldouts.open("Keyframed Flesh")
+    yield from drawn()
+    yield 1.0
+    save("keyframed-panel.png", camera.sidebar())
+    save("keyframed-curves.png", camera.crop(camera.view3d()["region"])[60:])
+    area = camera.view3d()["area"]
+    area.ui_type = "DOPESHEET"
+    yield 0.8
+    save("keyframed-dopesheet.png", _area(area)[:190, :900])
+    area.ui_type = "VIEW_3D"
+    yield 0.8
+    settings.show_curves = False
+    scene.frame_set(25)
+    edit(bpy.ops.thew.keyframed_model, "INVOKE_DEFAULT")
+    yield 1.0
+    for corner in ((-2.2, 0.0, 1.0), (2.2, 0.0, 1.0)):
+        for value in ("PRESS", "RELEASE"):
+            _send("LEFTMOUSE", value, _at(corner), shift=True)
+            yield 0.4
+    yield from _pull(_at((1.9, 0.0, 4.2)), _at((3.6, 0.0, 5.2)))
+    yield 0.8
+    save("keyframed-model.png", camera.crop(camera.view3d()["region"])[60:])
+    yield from _press("ESC")
+
+
+STORIES = (panels, rigs, contacts, modal, drag, limbs, keyframed)
+
+
+# mouse and helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _send(kind: str, value: str, point, **keys) -> None:
+    window = bpy.context.window_manager.windows[0]
+    window.event_simulate(type=kind, value=value, x=int(point[0]), y=int(point[1]), **keys)
+
+
+def _press(key: str):
+    """Presses and releases a key. The mouse moves last: tools begin with the window's last event."""
+    for kind, value in ((key, "PRESS"), (key, "RELEASE"), ("MOUSEMOVE", "NOTHING")):
+        _send(kind, value, (300, 300))
+        yield 0.3
+    yield 0.5
+
+
+def _at(point) -> tuple[int, int]:
+    """Returns where a point of the world is in the window."""
+    from bpy_extras.view3d_utils import location_3d_to_region_2d
+
+    found = camera.view3d()
+    seen = location_3d_to_region_2d(found["region"], found["area"].spaces.active.region_3d, point)
+    return round(found["region"].x + seen.x), round(found["region"].y + seen.y)
+
+
+def _pull(start, end):
+    """Presses the mouse at `start` and moves it to `end`, in steps."""
+    _send("MOUSEMOVE", "NOTHING", start)
+    yield 0.2
+    _send("LEFTMOUSE", "PRESS", start)
+    yield 0.2
+    for part in np.linspace(0.2, 1.0, 5):
+        _send("MOUSEMOVE", "NOTHING", (1.0 - part) * np.array(start) + part * np.array(end))
+        yield 0.2
+
+
+def _middle() -> np.ndarray:
+    """Returns the middle of the 3D view, as wide as the character is."""
+    pixels = camera.crop(camera.view3d()["region"])
+    middle = pixels.shape[1] // 2 - 100
+    return pixels[:, middle - 260 : middle + 260]
+
+
+def _area(area) -> np.ndarray:
+    pixels = camera.screen()
+    bottom = len(pixels) - area.y
+    return pixels[bottom - area.height : bottom, area.x : area.x + area.width]
+
+
+def _sack():
+    """Builds the flour sack of the examples with four sculpted poses."""
+    from examples import spacetime_sack
+
+    shape = spacetime_sack.sack()
+    mesh = bpy.data.meshes.new("Sack")
+    mesh.from_pydata(shape.vertices.tolist(), [], shape.triangles.tolist())
+    mesh.polygons.foreach_set("use_smooth", np.ones(len(mesh.polygons), bool))
+    sack = bpy.data.objects.new("Sack", mesh)
+    bpy.context.scene.collection.objects.link(sack)
+    sack.shape_key_add(name="Basis")
+    for name, points in spacetime_sack.poses(shape.vertices).items():
+        key = sack.shape_key_add(name=name.capitalize(), from_mix=False)
+        key.data.foreach_set("co", points.ravel())
+        key.value = 0.0
+    activate(sack)
+    return sack
+
+
+def run():
+    """Goes through the stories; those that are named, or all."""
+    bpy.ops.extensions.package_install_files(filepath=ZIP, repo="user_default", enable_on_install=True, overwrite=True)
+    bpy.context.preferences.view.show_splash = False
+    bpy.context.preferences.system.use_region_overlap = False
+    yield 1.0
+    # Blender greets a new profile with its quick setup, which a press of Escape closes.
+    _send("MOUSEMOVE", "NOTHING", (300, 300))
+    yield 0.3
+    yield from _press("ESC")
+
+    def save(name: str, pixels) -> None:
+        camera.save(pixels, Path(FOLDER) / name)
+
+    failed = []
+    for story in STORIES:
+        if WANTED and story.__name__ not in WANTED:
+            continue
+        print(story.__name__, flush=True)
+        try:
+            yield from story(save)
+        except Exception:
+            traceback.print_exc()
+            failed.append(story.__name__)
+    print(f"not taken: {', '.join(failed)}" if failed else "all taken", flush=True)
+    sys.stdout.flush()
+    os._exit(bool(failed))
+
+
+STEPS = run()
+
+
+def step():
+    """Goes on with the stories when a timer ticks. Returns the seconds until the next tick."""
+    try:
+        return next(STEPS)
+    except Exception:
+        traceback.print_exc()
+        os._exit(1)
+
+
+bpy.app.timers.register(step, first_interval=2.0, persistent=True)

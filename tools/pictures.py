@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""The pictures of the documentation: what makes each, and which are older than what makes them.
+
+`docs/images/made.json` holds for each picture a digest of its sources at the time when it was made: the syntax trees of its program
+and of the project's modules that this imports, without docstrings and comments. A picture is old if the digest differs now.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools import products, shows
+from tools.checks import install_wheel
+from tools.environments import BLENDERS, TOOLS
+from tools.shell import ROOT, SCRATCH, run, say
+from tools.shows import EXAMPLES
+
+IMAGES = ROOT / "docs" / "images"
+MADE = IMAGES / "made.json"
+
+#: Packages whose modules count as sources.
+OWN = ("assets", "benches", "demo", "examples")
+
+
+@dataclass(frozen=True)
+class Maker:
+    """A program that makes pictures."""
+
+    pictures: tuple[str, ...]  # file names in docs/images
+    program: str  # its module
+    where: str  # "example", "wheel", "blender" or "window": where it runs, see `make`
+    words: tuple[object, ...] = ()  # its arguments
+    renamed: tuple[str, ...] = ()  # patterns of the names it writes, in the order of `pictures`; empty: their own names
+    more: tuple[str, ...] = ()  # patterns of further sources
+
+    def sources(self) -> list[Path]:
+        """Returns the files whose change makes the pictures old, sorted."""
+        found = set(_imported(self.program, set()))
+        return sorted(found.union(*(ROOT.glob(pattern) for pattern in self.more)))
+
+    def digest(self) -> str:
+        """Returns the digest of the sources."""
+        total = hashlib.sha256()
+        for file in self.sources():
+            total.update(file.relative_to(ROOT).as_posix().encode())
+            total.update(_code(file).encode())
+        return total.hexdigest()[:16]
+
+
+#: Folder into which a program writes its pictures.
+MAKING = SCRATCH / "pictures"
+
+WINDOW = (
+    *(f"panel-{name}.png" for name in ("advanced", "bake", "contact", "details", "limbs", "look", "regions", "rigs")),
+    *(f"keyframed-{name}.png" for name in ("curves", "dopesheet", "model", "panel")),
+    *("drag.png", "limb-handles.png", "panel.png"),
+    *("modal-panel.jpg", "panel-contacts.jpg", "panel-map.jpg", "rigs-panel.jpg"),
+)
+CONTACT = tuple(f"contact-{name}.png" for name in ("balls", "bench", "elbow", "hug", "squat"))
+LOOK = ("look-biped.png", "look-quadruped.png", "look-jump.png", "look-trot.png")
+LOOK_FILES = ("biped__*.png", "quadruped__*.png", "films/*__jump.png", "films/*__trot.png")
+LOOK_WORDS = ("--only", "biped", "quadruped", "--sheets", MAKING, "--films", MAKING / "films")
+
+MAKERS = (
+    *(Maker((f"{name}.jpg",), f"examples.{module}", "example", (name,)) for name, module in EXAMPLES.items()),
+    Maker(CONTACT, "demo.look.contact_pictures", "wheel", ("--output", MAKING)),
+    Maker(("creases.png",), "benches.python_creases", "wheel", ("--picture", MAKING / "creases.png")),
+    Maker(LOOK, "benches.blender_look", "blender", LOOK_WORDS, LOOK_FILES),
+    Maker(WINDOW, "demo.window.take", "window", more=("blender_addon/ui/*.py",)),
+)
+
+
+def old() -> list[str]:
+    """Returns the pictures that are older than their sources."""
+    made = _made()
+    return [picture for maker in MAKERS for picture in maker.pictures if made.get(picture) != maker.digest()]
+
+
+def show_old() -> None:
+    """Prints the pictures that are older than their sources."""
+    found = old()
+    if found:
+        say(f"older than what makes them (build.py pictures): {', '.join(found)}")
+
+
+def make(names: list[str], window: Path | None) -> None:
+    """Makes the pictures `names` anew, or all that are old; those of Blender's window only with `window`, a Blender on a display."""
+    wanted = set(names or old())
+    for maker in MAKERS:
+        if wanted.isdisjoint(maker.pictures):
+            continue
+        if maker.where == "window" and window is None:
+            say(f"left, for they need --window BLENDER and a display: {', '.join(wanted.intersection(maker.pictures))}")
+            continue
+        say(maker.program)
+        shutil.rmtree(MAKING, ignore_errors=True)
+        MAKING.mkdir(parents=True)
+        _run(maker, window)
+        for picture, pattern in zip(maker.pictures, maker.renamed or maker.pictures, strict=True):
+            for file in () if maker.where == "example" else MAKING.glob(pattern):
+                shutil.copy(file, IMAGES / picture)
+        note(maker.pictures)
+
+
+def note(names: Iterable[str]) -> None:
+    """Notes that pictures were made from their sources as they are."""
+    made = {name: maker.digest() for maker in MAKERS for name in maker.pictures if name in names}
+    MADE.write_text(json.dumps(_made() | made, indent=1, sort_keys=True) + "\n")
+
+
+def _run(maker: Maker, window: Path | None) -> None:
+    """Runs a program where it belongs: the wheel in the tools' Python, the extension in bpy or in a window."""
+    script = ROOT / f"{maker.program.replace('.', '/')}.py"
+    profile = {"BLENDER_USER_RESOURCES": str(shows.clean_profile("pictures"))}
+    match maker.where:
+        case "example":
+            shows.examples([str(word) for word in maker.words], None, False)
+        case "wheel":
+            install_wheel()
+            run([TOOLS.python, script, *maker.words], env={"PYTHONPATH": str(ROOT)})
+        case "blender":
+            zipped = {"THEW_ZIP": str(products.package())}
+            run([BLENDERS[0].ready().python, script, *maker.words], env={**profile, **zipped, "PYTHONPATH": str(ROOT)})
+        case "window":
+            size = ["--window-geometry", 0, 0, 1600, 900, "--enable-event-simulate"]
+            run([window, *size, "--python", script, "--", products.package(), MAKING], env=profile)
+
+
+def _made() -> dict[str, str]:
+    return json.loads(MADE.read_text()) if MADE.is_file() else {}
+
+
+def _imported(module: str, seen: set[str]) -> Iterator[Path]:
+    """Yields the file of a module of the project and of all that it imports from the project."""
+    file = ROOT / (module.replace(".", "/") + ".py")
+    file = file if file.is_file() else ROOT / module.replace(".", "/") / "__init__.py"
+    if module in seen or module.split(".")[0] not in OWN or not file.is_file():
+        return
+    seen.add(module)
+    yield file
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(file.read_text())):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            base = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            base = ".".join(filter(None, (base, node.module)))
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        for name in names:
+            yield from _imported(name, seen)
+
+
+def _code(file: Path) -> str:
+    """Returns the syntax tree of a file without docstrings."""
+    tree = ast.parse(file.read_text())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body:
+            node.body = [each for each in body if not _is_text(each)]
+    return ast.dump(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
