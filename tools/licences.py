@@ -80,6 +80,17 @@ def texts() -> str:
     return "\n".join(parts)
 
 
+def holders(text: str) -> list[str]:
+    """Returns the copyright holders that licences name, as Blender's manifest wants them: years, then the name. Sorted, each once."""
+    found = set()
+    line = re.compile(r"(?im)^\s*Copyright \(c\) (\d{4})(?:[-, ]+(\d{4}|present))?,? +([^\n]*[a-z][^\n]*)$")
+    beside = re.compile(r"\s*<.*?>|\s*https?://\S+|\s*\[.*?\]|\.? +All( rights.*)?$| and The University$")
+    for first, last, rest in line.findall(text):
+        if name := beside.sub("", rest).strip(" .,"):
+            found.add(f"{first}-{last} {name}" if last.isdigit() else f"{first} {name}")
+    return sorted(found)
+
+
 def _linked(metadata: dict) -> set[str]:
     """Returns the package's direct and indirect run-time dependencies."""
     needs = {node["id"]: node["deps"] for node in metadata["resolve"]["nodes"]}

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import tomllib
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from tools import archives, licences, system
@@ -193,7 +195,8 @@ def package(given_wheel: Path | None = None) -> Path:
             raise BuildError(f"{binary.name} lacks {THIRD_PARTY}: finish it with 'build.py finish-wheel'.")
         (source / THIRD_PARTY).write_bytes(archive.read(texts[0]))
     manifest = source / "blender_manifest.toml"
-    manifest.write_text(complete_manifest(manifest.read_text(), binary.name, platform))
+    holders = licences.holders((source / THIRD_PARTY).read_text(encoding="utf-8"))
+    manifest.write_text(complete_manifest(manifest.read_text(), binary.name, platform, holders))
     _extension_tool("validate", source)
     DIST.mkdir(exist_ok=True)
     _extension_tool("build", "--source-dir", source, "--output-filepath", product)
@@ -203,14 +206,17 @@ def package(given_wheel: Path | None = None) -> Path:
     return product
 
 
-def complete_manifest(text: str, wheel_name: str, platform: str) -> str:
-    """Returns the manifest with the version, the wheel and the platform, which are known only now."""
+def complete_manifest(text: str, wheel_name: str, platform: str, holders: Iterable[str] = ()) -> str:
+    """Returns the manifest with the version, the wheel, the platform and the copyright of bundled code, which are known only now."""
+    own = tomllib.loads(text).get("copyright", [])
+    text = re.sub(r"(?ms)^copyright\s*=\s*\[.*?\][^\n]*\n", "", text)
     for key in ("version", "wheels", "platforms"):
         text = re.sub(rf"(?ms)^{key}\s*=\s*(\[.*?\]|\"[^\"]*\")[^\n]*\n", "", text)
     lines = [
         f'version = "{version()}"\n',
         f'platforms = ["{platform}"]\n',
         f'wheels = ["./wheels/{wheel_name}"]\n',
+        f"copyright = {json.dumps([*own, *holders], ensure_ascii=False, indent=2)}\n",
     ]
     # Keys of the top table must stand before the first sub-table.
     table = re.search(r"(?m)^\[", text)

@@ -34,6 +34,20 @@ def test_manifest_gets_the_wheel_before_its_tables():
     assert done["permissions"] == {"files": "wheels = [] in a text"}
 
 
+def test_manifest_names_the_copyright_of_bundled_code():
+    text = (
+        "Copyright (c) 2016--2023\n"
+        "  Copyright (c) 2015 - 2021 Ada Lovelace <ada@example.org>\n"
+        "Copyright (c) 2017-present The Engine Project. https://example.org\n"
+        "copyright (c) of such a work"
+    )
+    holders = licences.holders(text)
+    assert holders == ["2015-2021 Ada Lovelace", "2017 The Engine Project"]
+    own = MANIFEST.replace("[permissions]", 'copyright = ["2026 Us"]\n[permissions]')
+    done = tomllib.loads(products.complete_manifest(own, "thew-1.whl", "linux-x64", holders))
+    assert done["copyright"] == ["2026 Us", *holders]
+
+
 @pytest.mark.parametrize(
     ("name", "platform"),
     [
