@@ -20,7 +20,7 @@ Each folder is a wing. A wing imports only from those above it in this table:
 
 from . import cli, operators
 from .bake.gltf import glTF2_pre_export_callback, glTF2ExportUserExtension  # noqa: F401  (its exporter looks here)
-from .live import handlers, keyframed_events
+from .live import handlers
 from .saved import properties
 from .ui import (
     contact_overlay,
@@ -43,7 +43,7 @@ OVERLAYS = [
 ]
 
 PARTS = (
-    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, keyframed_events, *OVERLAYS, cli,
+    properties, operators, panels, rig_panel, limb_panel, keyframed_panel, export_panel, handlers, *OVERLAYS, cli,
 )  # fmt: skip
 
 

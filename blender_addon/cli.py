@@ -296,7 +296,7 @@ def bake_one(
         baked = finish(baking.bake(obj, scene, view_layer, *(frames or (None, None)), into=into, made=made))
         if obj.thew.made.keyframed:
             return keyframed_line(obj, baked, time.perf_counter() - began)
-        flesh = fleshes.flesh(obj.thew.body if obj.thew.made.rides else obj)
+        flesh = fleshes.of(obj.thew.body if obj.thew.made.rides else obj)
         notes = [] if obj.thew.made.rides else [sentence(text) for text in jumped(flesh)] + contact.notes(flesh)
     except EXPECTED as error:
         return Line(obj.name, sentence(str(error)), False)
@@ -315,7 +315,7 @@ def bake_one(
 
 def keyframed_line(obj, baked: baking.Baked, seconds: float) -> Line:
     """Returns the report on a baked motion through shape keys."""
-    motion = keyframed.register.known(obj).motion
+    motion = keyframed.register.of(obj).motion
     text = (
         f"{len(motion.plan.keys)} keyframes, {len(obj.data.vertices)} vertices, {len(baked.names)} keys in rest space, "
         f"{seconds:.1f} s"

@@ -100,7 +100,7 @@ def bake(
     start, end = live[0] if start is None else start, live[1] if end is None else end
     jobs.check_range(obj, start, end)
     yield from span((made or simulated)(found, scene, view_layer, start, end), 0.0, 0.8)
-    flesh, frames = register.flesh(body), frame_range(start, end)
+    flesh, frames = register.of(body), frame_range(start, end)
     on = body, flesh, scene, view_layer, frames
     first = [riders.source(obj, *on)] if alone else [of_body(found, *on[1:])]
     sources = first + [riders.source(rider, *on) for rider in worn]
@@ -158,7 +158,7 @@ def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -
     obj = found.obj
     live = groups.frames(obj, scene)
     first = min(start, live[0]) if live[0] <= end else start
-    flesh = register.flesh(obj)
+    flesh = register.of(obj)
     build_settings, bind_pose = BuildSettings.of(obj, scene).baked(), BindPose.saved(obj)
     # The start of the motion depends on all frames that the artist plays. A longer clip is kept: its frames are the
     # same, and nothing needs to be simulated again.

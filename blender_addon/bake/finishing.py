@@ -34,7 +34,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     gone = held_modifiers(obj, posed)
     names = [f"“{other.name}”" for other in gone]
     uids = [other.persistent_uid for other in gone]
-    worn = list(riding.register.on(obj))
+    worn = list(riding.on(obj))
     kept = flesh_map.remove_untouched(obj, reading.armature_of(obj)) if made.flesh else []
     modifier.remove(obj)
     for uid in uids:

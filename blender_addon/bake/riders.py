@@ -23,7 +23,7 @@ from .target import Source, Target
 
 def of(body: bpy.types.Object, target: Target) -> list[bpy.types.Object]:
     """Returns the enabled riders of a body, which are baked along with it. Raises a `Refusal` for one that cannot be baked."""
-    found = [obj for obj in riding.register.on(body) if obj.thew.enabled]
+    found = [obj for obj in riding.on(body) if obj.thew.enabled]
     for obj in found:
         check(obj, target)
     return found

@@ -25,7 +25,7 @@ class Modelling:
     def __init__(self, obj: bpy.types.Object, scene: bpy.types.Scene):
         finish(keyframed.current(obj, scene))
         self.obj, self.scene = obj, scene
-        self.known = keyframed.register.known(obj)
+        self.known = keyframed.register.of(obj)
         self.motion = self.known.motion
         self.triangles = self.known.shapes.triangles
         self.basis = self.motion.surface.basis

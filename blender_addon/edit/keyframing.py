@@ -7,12 +7,14 @@ import bpy
 import numpy as np
 
 from ..live import keyframed
+from ..live.events import happened
 from ..logic import sculpts
 from ..logic.errors import Refusal
 from ..logic.inbetween import Surface
 from ..logic.keyframes import SAME_TIME
 from ..logic.names import describe
 from ..logic.native import core
+from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier
@@ -248,7 +250,7 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     block.points.foreach_set("co", np.ascontiguousarray(calmed, dtype=np.float32).ravel())
     obj.data.update_tag()
     key.energy = f"{before:.3g} → {after:.3g}"
-    keyframed.register.known(obj).suspect = True
+    happened(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
     return before, after
 
 
@@ -270,7 +272,7 @@ def model(obj, scene, vertices: list[int], positions: np.ndarray) -> Task:
         raise Refusal(f"A place for vertex {vertices[0]} of {describe(obj)} is not a number: give three numbers")
     yield Progress(0.6, "Modelling")
     frame = curve_time(scene)
-    shape = keyframed.register.known(obj).motion.modelled(frame, vertices, positions)
+    shape = keyframed.register.of(obj).motion.modelled(frame, vertices, positions)
     return keep_shape(obj, scene, shape)
 
 
@@ -287,7 +289,7 @@ def keep_shape(obj, scene, shape: np.ndarray) -> str:
         obj.active_shape_key_index = active
     block.points.foreach_set("co", np.ascontiguousarray(shape, dtype=np.float32).ravel())
     obj.data.update_tag()
-    keyframed.register.known(obj).suspect = True
+    happened(obj, keyframed.register.of(obj), Event.MESH_TOUCHED)
     if here is None:
         key_add(obj, scene, block.name, frame)
     return block.name

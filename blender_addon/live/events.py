@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one place where events change the condition of flesh, by `logic.states`, and trigger the effects."""
+"""The one place where events change the condition of what moves, by `logic.states`, and trigger the effects."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import bpy
 
-from ..logic.states import Effect, Event, after
-
-if TYPE_CHECKING:
-    from .flesh import Flesh
-
-#: The function that carries out each effect, called with the object and its flesh; filled by the modules that provide them.
-DOES: dict[Effect, Callable[[bpy.types.Object, Flesh], None]] = {}
+from ..logic.states import Condition, Effect, Event, after
 
 
-def happened(obj: bpy.types.Object, flesh: Flesh, event: Event) -> None:
-    """Reports an event to the flesh of an object: updates its condition and carries out the effects."""
-    flesh.condition, effects = after(flesh.condition, event)
+class Life(Protocol):
+    """What is kept of an object that Thew moves: flesh, keyframed flesh, or a rider."""
+
+    condition: Condition
+
+
+#: The function that carries out an effect for a kind of life, called with the object and its life; filled by the modules that
+#: provide them. A kind without a function needs none.
+DOES: dict[tuple[type, Effect], Callable[[bpy.types.Object, Life], None]] = {}
+
+
+def happened(obj: bpy.types.Object, life: Life, event: Event) -> None:
+    """Reports an event to an object: updates its condition and carries out the effects."""
+    life.condition, effects = after(life.condition, event)
     for effect in effects:
-        DOES[effect](obj, flesh)
+        if (type(life), effect) in DOES:
+            DOES[type(life), effect](obj, life)

@@ -1,10 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Handlers of Blender's events: playback, changed settings, load, undo and render.
-
-Playback looks the frame up before Blender evaluates it (`frame_change_pre`) and writes the offsets that flesh adds to the skin.
-Without a window, and in renders, missing stages are built on the spot. With a window a timer builds them step by step, so that the
-window stays responsive. Objects that cannot show flesh show their plain skin.
-"""
+"""Handlers of Blender's events: changed settings, load, undo and render; those of playback are in `playback`."""
 
 from __future__ import annotations
 
@@ -12,96 +7,31 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..logic.errors import Refusal
-from ..logic.states import Clip, Event, Motion
+from ..logic.states import Clip, Event
 from ..rigs import anchors, rigging
 from ..saved import edited, properties, rig_layouts
+from ..saved import keyframed as saved_keyframed
 from ..saved import rigs as saved_rigs
 from ..scene import poses, reading, windows
-from . import dial, jobs, keyframed_events, rendering, resting, riding, saving, session, updates, validity
+from . import (
+    dial,
+    jobs,
+    keyframed_events,
+    playback,
+    registers,
+    rendering,
+    resting,
+    riding,
+    saving,
+    session,
+    updates,
+    validity,
+)  # fmt: skip
 from .build_settings import ContactSettings
 from .events import happened
 from .session import register as fleshes
 
-# playback -----------------------------------------------------------------------------------------------------------
-
-
-@persistent
-def before_frame(scene, _depsgraph=None):
-    """Shows every live object's flesh at the frame that Blender is about to evaluate."""
-    if rendering.elsewhere():
-        seen = any(session.is_shown(obj, updates.state.rendering) for obj in fleshes.objects(scene))
-        if seen and not rendering.on_main(lambda: look_up(scene)):
-            rendering.missed(scene.frame_current)
-    elif not poses.busy and not updates.state.rendered_elsewhere:
-        look_up(scene)
-
-
-def look_up(scene) -> None:
-    """Writes the offsets of the scene's objects at the scene's frame."""
-    objects = fleshes.objects(scene)
-    if not objects:
-        return
-    if windows.headless() and not updates.state.rendering:
-        fleshes.notice(objects, bpy.context.view_layer.depsgraph)
-    for obj in objects:
-        if not session.is_shown(obj, updates.state.rendering):
-            continue
-        flesh = fleshes.flesh(obj)
-        ready = updates.ready(obj, scene, flesh)
-        if not updates.state.rendering and session.show_arriving(obj, flesh, scene):
-            continue
-        if not ready:
-            session.hide(obj, flesh)
-            continue
-        look = (
-            session.show if updates.state.rendering else session.present
-        )  # renders show the motion itself, never a preview
-        look(obj, flesh, scene)
-
-
-@persistent
-def after_frame(scene, depsgraph=None):
-    """Handles characters whose evaluated pose was not simulated for this frame."""
-    if rendering.elsewhere():
-        if any(resting.unforeseen(obj, scene, depsgraph, updates.state.rendering) for obj in fleshes.objects(scene)):
-            rendering.on_main(lambda: compare(scene, depsgraph))
-    elif not poses.busy and not updates.state.rendered_elsewhere:
-        compare(scene, depsgraph or bpy.context.view_layer.depsgraph)
-
-
-def compare(scene, depsgraph) -> None:
-    """Simulates evaluated poses that differ from the simulated ones (without a window), or shows flesh at rest in them."""
-    again = []
-    for obj in fleshes.objects(scene):
-        flesh = fleshes.known(obj)
-        if flesh is None or flesh.clip is None or (not updates.state.rendering and session.arrives(obj, flesh, scene)):
-            continue
-        if flesh.motion.moving and not updates.state.rendering and not windows.playing():
-            rigging.follow_controls(obj)
-        what = resting.unforeseen(obj, scene, depsgraph, updates.state.rendering)
-        differs = what in {"changed", "displaced"}
-        read_now = differs and updates.may_read(obj, flesh)
-        if differs:
-            happened(obj, flesh, Event.POSE_DIFFERS)
-            if (
-                flesh.restored and not windows.headless()
-            ):  # a pose from the disk cache, which nobody has changed under the hand
-                flesh.restored = False
-                updates.wait(obj)
-        if read_now:
-            again.append(obj)
-        elif what == "displaced":
-            resting.tell_displaced(flesh, scene, depsgraph)
-        elif what:
-            found = reading.armature_modifier(obj)
-            if resting.show_pose(obj, found, flesh, scene, depsgraph) and what == "changed":
-                flesh.problem = resting.CHANGED
-        elif flesh.problem == resting.CHANGED and flesh.condition.motion is Motion.READ:
-            flesh.problem = ""  # the pose under the hand, which was not keyed, is gone
-        happened(obj, flesh, Event.EVALUATED)  # Blender evaluates the writes for this frame by now, or right after this
-    if again:
-        updates.state.read_again.update(obj.session_uid for obj in again)
-        look_up(scene)
+# settings -----------------------------------------------------------------------------------------------------------
 
 
 def rig_changed(obj: bpy.types.Object) -> None:
@@ -122,21 +52,20 @@ def switched(obj: bpy.types.Object) -> None:
     """Reacts to the `enabled` switch: shows the flesh, or the plain armature."""
     if obj.thew.made.rides and not poses.busy:
         riding.switch(obj)
-        look_up(bpy.context.scene)
+        playback.look_up(bpy.context.scene)
     elif obj.thew.made.keyframed:
         keyframed_events.switched(obj)
     elif obj.thew.made.flesh and not poses.busy:
         jobs.apply_state(obj)
         flesh, scene = fleshes.known(obj), bpy.context.scene
         if flesh is None:  # the file was just opened
-            before_frame(scene)
+            playback.before_frame(scene)
         elif session.is_shown(obj):
             session.present(obj, flesh, scene)
 
 
 def mounted(obj: bpy.types.Object) -> None:
     """Reacts to a new choice of the body to ride on: shows the rider there."""
-    riding.register.look_again()
     if not obj.thew.made.rides or poses.busy:
         return
     riding.hide(obj)
@@ -147,7 +76,7 @@ def mounted(obj: bpy.types.Object) -> None:
         except Refusal as error:
             obj.thew.body = None
             riding.tell(obj, str(error))
-    look_up(bpy.context.scene)
+    playback.look_up(bpy.context.scene)
 
 
 def preview_changed(obj: bpy.types.Object) -> None:
@@ -167,21 +96,14 @@ def preview_changed(obj: bpy.types.Object) -> None:
 # the rest of Blender's life -----------------------------------------------------------------------------------------
 
 
-def tell(obj: bpy.types.Object, event: Event) -> None:
-    """Reports an event to an object's flesh, if anything of it is built."""
-    flesh = fleshes.known(obj)
-    if flesh is not None:
-        happened(obj, flesh, event)
-
-
 @persistent
 def after_update(scene, depsgraph):
     """Looks after an edit whether it touched a mesh of ours, or a pose."""
     if poses.busy or rendering.elsewhere() or updates.state.rendered_elsewhere:
         return
     if depsgraph.id_type_updated("COLLECTION"):
-        fleshes.look_again()
-        riding.register.look_again()
+        registers.look_again()
+    keyframed_events.after_update(scene, depsgraph)
     objects = fleshes.objects(scene)
     if not objects:
         return
@@ -193,7 +115,9 @@ def after_update(scene, depsgraph):
     moved = {update.id.original.session_uid for update in seen}
     if not moved:
         return
-    riding.register.touched(touched)
+    for rider in riding.register.everywhere():
+        if rider.data.session_uid in touched:
+            happened(rider, riding.register.of(rider), Event.MESH_UPDATED)
     for obj in objects:
         flesh = fleshes.known(obj)
         if flesh is None or flesh.character is None:
@@ -243,15 +167,13 @@ def before_load(*_):
     """Drops everything before another file is loaded."""
     updates.stop_update()
     updates.state.seen.clear()
-    fleshes.clear()
-    riding.register.clear()
+    registers.clear()
 
 
 @persistent
 def after_load(*_):
     """Prepares a file that was just loaded: its flesh is built at the first frame that is looked up."""
-    fleshes.clear()
-    riding.register.clear()
+    registers.clear()
     updates.state.rendering = updates.state.rendered_elsewhere = False
     saving.opened()
 
@@ -266,19 +188,22 @@ def after_import(*_):
 def before_undo(*_):
     """Drops references to Blender's data, which undo replaces."""
     updates.stop_update()
-    fleshes.look_again()
-    riding.register.look_again()
+    registers.look_again()
 
 
 @persistent
 def after_undo(*_):
     """Reports to all flesh that undo may have brought back other settings, meshes and shapes."""
-    fleshes.look_again()
-    riding.register.look_again()
+    registers.look_again()
     rig_layouts.migrate_all()
     scene, updates.state.undone = bpy.context.scene, True
-    for obj in fleshes.objects(scene):
-        tell(obj, Event.UNDONE)
+    for kind in registers.EVERY:
+        for obj in kind.everywhere():
+            life = kind.known(obj)
+            if life is not None:
+                happened(obj, life, Event.UNDONE)
+    if not windows.headless():
+        keyframed_events.look_up(scene)
 
 
 # renders ------------------------------------------------------------------------------------------------------------
@@ -292,7 +217,7 @@ def render_starts(scene, *_):
     rendering.begins()
     objects = fleshes.objects(scene)
     if windows.headless():
-        fleshes.notice(objects, bpy.context.view_layer.depsgraph)
+        session.notice(objects, bpy.context.view_layer.depsgraph)
     elif objects and not updates.state.rendered_elsewhere:
         prepare(scene)
     elif objects and not rendering.on_main(lambda: prepare(scene)):
@@ -306,7 +231,7 @@ def prepare(scene) -> None:
     for obj in fleshes.objects(scene):
         if not session.is_shown(obj, render=True):
             continue
-        flesh = fleshes.flesh(obj)
+        flesh = fleshes.of(obj)
         happened(obj, flesh, Event.MESH_TOUCHED)  # worth the check: a render takes longer
         happened(obj, flesh, Event.LOOKED_CLOSELY)
         if not updates.ready(obj, scene, flesh):
@@ -321,15 +246,15 @@ def render_ends(*_):
     """Shows the window's frame again after a render."""
     updates.state.rendering = updates.state.rendered_elsewhere = False
     if not windows.headless():
-        rendering.later(lambda: look_up(bpy.context.scene))
+        rendering.later(lambda: playback.look_up(bpy.context.scene))
 
 
 #: The function that each of Blender's handlers calls; Blender 4.2 reports no imports.
 HANDLERS = {
     name: call
     for name, call in {
-        "frame_change_pre": before_frame,
-        "frame_change_post": after_frame,
+        "frame_change_pre": playback.before_frame,
+        "frame_change_post": playback.after_frame,
         "depsgraph_update_post": after_update,
         "animation_playback_pre": before_playing,
         "load_pre": before_load,
@@ -350,17 +275,25 @@ HANDLERS = {
 }
 
 
+#: The lists of callbacks of saved settings, and the function that each gets.
+CALLBACKS = (
+    (edited.on_change, setting_changed),
+    (edited.on_dial, dial.turned),
+    (properties.on_toggle, switched),
+    (properties.on_preview, preview_changed),
+    (properties.on_mount, mounted),
+    (saved_rigs.on_rig, rig_changed),
+    (saved_rigs.on_hung, anchors.remember),
+    (saved_keyframed.on_edit, keyframed_events.edited),
+)
+
+
 def register() -> None:
     for name, call in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(call)
     rendering.register()
-    edited.on_change.append(setting_changed)
-    edited.on_dial.append(dial.turned)
-    properties.on_toggle.append(switched)
-    properties.on_preview.append(preview_changed)
-    properties.on_mount.append(mounted)
-    saved_rigs.on_rig.append(rig_changed)
-    saved_rigs.on_hung.append(anchors.remember)
+    for calls, call in CALLBACKS:
+        calls.append(call)
 
 
 def unregister() -> None:
@@ -372,11 +305,6 @@ def unregister() -> None:
         calls = getattr(bpy.app.handlers, name)
         if call in calls:
             calls.remove(call)
-    edited.on_change.clear()
-    edited.on_dial.clear()
-    properties.on_toggle.clear()
-    properties.on_preview.clear()
-    properties.on_mount.clear()
-    saved_rigs.on_rig.clear()
-    saved_rigs.on_hung.clear()
-    fleshes.clear()
+    for calls, _call in CALLBACKS:
+        calls.clear()
+    registers.clear()

@@ -16,12 +16,13 @@ from ..logic.tasks import Task, finish
 from ..rigs import rigging
 from ..saved import restarts
 from ..saved.made import reset
-from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading, stack
+from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
-from . import building, contact, keyframed, riding, session, together, validity
+from . import building, contact, keyframed, riding, session, skin, together, validity
 from .build_settings import BuildSettings
 from .events import DOES, happened
 from .flesh import Flesh
+from .registers import alive
 from .session import register
 
 # adding and simulating ------------------------------------------------------------------------------------------------
@@ -55,7 +56,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     placed = placed and not (modifier.is_former(obj) or modifier.parts_chain(obj))
     if not placed:
         modifier.check_place(obj, found.modifier)
-    flesh = register.flesh(obj) if had else Flesh()
+    flesh = register.of(obj) if had else Flesh()
     yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
 
     settings, made = obj.thew, obj.thew.made
@@ -66,8 +67,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
         made.found_attribute = active.name if active else ""
         made.flesh = True
         restarts.add(settings, cuts)
-        register.fleshes[obj.session_uid] = flesh
-        register.look_again()
+        register.keep(obj, flesh)
     if not placed:
         modifier.insert(obj, modifier.by_id(obj, found.modifier.persistent_uid))
     made.shows_bake = False
@@ -92,7 +92,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     own = (live[0] if start is None else start, live[1] if end is None else end)
     check_range(obj, *own)
     frames = groups.frames(obj, scene, own)
-    flesh = register.flesh(obj)
+    flesh = register.of(obj)
     build_settings = replace(BuildSettings.of(obj, scene), live=frames)
     bind_pose = BindPose.saved(obj)
     yield from build(flesh, found, bind_pose, build_settings, scene, view_layer, frames)
@@ -142,7 +142,7 @@ def build(
     given = found, bind_pose, build_settings, scene, view_layer, frames, trust, still, believe
     others = yield from together.build(flesh, *given)
     for other, its in others:
-        if not session.alive(other):
+        if not alive(other):
             continue  # deleted meanwhile
         if session.is_shown(other):
             settle(other, its, scene)
@@ -178,7 +178,7 @@ def rest(obj, scene, view_layer) -> Task:
     """Builds a task that shows the flesh at rest in Blender's present pose, pushed by the rigs; returns the `Flesh`."""
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
-    flesh = register.flesh(obj)
+    flesh = register.of(obj)
     view_layer.update()
     build_settings, bind_pose = BuildSettings.of(obj, scene), BindPose.saved(obj)
     if flesh.body is None or flesh.condition.mesh is Mesh.TOUCHED or validity.renamed(obj, flesh):
@@ -208,7 +208,7 @@ def with_body(obj, scene, view_layer) -> Flesh:
     renamed.
     """
     check_flesh(obj)
-    flesh = register.flesh(obj)
+    flesh = register.of(obj)
     if flesh.body is None or validity.renamed(obj, flesh):
         found, bind_pose = reading.subject(obj, view_layer), BindPose.saved(obj)
         build_settings = BuildSettings.of(obj, scene)
@@ -248,28 +248,13 @@ def fail(obj, flesh, error: BaseException) -> None:
 
 
 def apply_state(obj) -> None:
-    """Switches modifiers and baked keys to match the settings: live flesh, the bake, or the plain skin.
-
-    The Armature modifier stays as the artist has it, except while a bake in posed space plays, whose keys hold its motion.
-    """
-    settings, made = obj.thew, obj.thew.made
-    mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
+    """Switches modifiers and baked keys to match the settings: live flesh, the bake, or the plain skin."""
     known = register.known(obj)
-    baked = settings.enabled and made.shows_bake
-    live = settings.enabled and not baked and not (known is not None and known.condition.switch is Switch.OFF)
-    held = stack.held(obj, armature, made.baked_space) if baked and armature is not None else []
-    for other in held:
-        stack.switch_off(obj, other)
-    for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:
-        stack.put_back(obj, uid)
-    if mine is not None:
-        stack.set_shown(mine, live, live)
-    if not live:
+    if not skin.switch(obj, known is None or known.condition.switch is Switch.ON):
         session.hide(obj, known)
-    bakes.show(obj, baked)
 
 
-DOES[Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
+DOES[Flesh, Effect.SWITCH] = lambda obj, _flesh: apply_state(obj)
 
 
 # removing -------------------------------------------------------------------------------------------------------------

@@ -17,82 +17,36 @@ from ..logic.keyframes import Plan
 from ..logic.names import describe
 from ..logic.native import EXPECTED, core
 from ..logic.sentences import listed
+from ..logic.states import UNREAD, Build, Condition, Event, Mesh
 from ..logic.tasks import Progress, Task, Work
 from ..saved.made import reset
 from ..saved.timing import curve_time
-from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading, stack
+from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading
 from ..scene.keyframe_shapes import Shapes
-from .session import alive
-
-# the register ---------------------------------------------------------------------------------------------------------
+from . import skin
+from .events import happened
+from .registers import Register
 
 
 @dataclass
 class Known:
     """State of one object between two frames."""
 
+    condition: Condition = UNREAD  # changed by `events.happened` alone
     motion: Inbetween | None = None
     shapes: Shapes | None = None  # the shape keys that it was built from
     structure: tuple = ()  # the other inputs of the build
     plan: Plan | None = None  # present settings
-    suspect: bool = True  # the mesh may have been edited since it was read
-    wrote: bool = False  # we wrote to the mesh since Blender's last evaluation
     tried: tuple = ()  # inputs of the last failed build
     problem: str = ""  # why the view differs from the settings, a sentence
 
-
-class Register:
-    """Objects with keyframed flesh, found again after every load, undo, and change of the number of objects."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, Known] = {}  # by the object's session id
-        self._objects: list[bpy.types.Object] | None = None
-        self._count = -1
-
-    def known(self, obj: bpy.types.Object) -> Known:
-        """Returns the state of an object."""
-        return self._known.setdefault(obj.session_uid, Known())
-
-    def forget(self, obj: bpy.types.Object) -> None:
-        """Drops the state of an object."""
-        self._known.pop(obj.session_uid, None)
-        self._objects = None
-
-    def clear(self) -> None:
-        """Drops everything."""
-        self._known.clear()
-        self._objects = None
-
-    def look_again(self) -> None:
-        """Drops references to objects, and marks every mesh as possibly edited."""
-        self._objects = None
-        self.suspect()
-
-    def suspect(self) -> None:
-        """Marks every mesh as possibly edited."""
-        for known in self._known.values():
-            known.suspect = True
-
-    def everywhere(self) -> list[bpy.types.Object]:
-        """Returns the objects with keyframed flesh that can be changed from this file."""
-        kept = self._objects
-        # The count alone misses an object that was deleted while another was made.
-        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
-            self._count = len(bpy.data.objects)
-            self._objects = [
-                obj
-                for obj in bpy.data.objects
-                if obj.type == "MESH" and obj.thew.made.keyframed and reading.is_own(obj)
-            ]
-        return self._objects
-
-    def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-        """Returns the objects with keyframed flesh of a scene."""
-        found = self.everywhere()
-        return [obj for obj in found if scene.objects.get(obj.name) == obj] if found else []
+    @property
+    def doubtful(self) -> bool:
+        """Returns whether the motion may not be that of the mesh as it is."""
+        return self.condition.mesh is Mesh.TOUCHED or self.condition.build is Build.FAILED
 
 
-register = Register()
+register = Register(Known, lambda obj: obj.thew.made.keyframed)
 
 
 def is_live(obj: bpy.types.Object) -> bool:
@@ -136,9 +90,10 @@ def compute(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
 
 def take(obj, scene, plan: Plan, shapes: Shapes, motion: Inbetween) -> None:
     """Takes over a finished build, and shows it from now on."""
-    known = register.known(obj)
+    known = register.of(obj)
     known.motion, known.shapes, known.structure, known.plan = motion, shapes, plan.structure(), plan
-    known.suspect, known.tried = False, ()
+    happened(obj, known, Event.MESH_READ)
+    happened(obj, known, Event.CLIP_MADE)
     keyframe_shapes.remember(obj)
     tell(obj, known, "")
     refresh(obj, scene, known)
@@ -162,27 +117,21 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None =
 
     Raises a `Refusal` where the settings define no motion, and a native error where the core rejects them.
     """
-    known = known or register.known(obj)
-    if known.suspect:
+    known = known or register.of(obj)
+    if known.doubtful:
         keyframe_shapes.remember(obj)
     plan = keyframe_shapes.plan_of(obj, scene)
     if known.motion is None or plan.structure() != known.structure:
         return "BUILD"
-    if known.suspect or plan.groups() != known.plan.groups():
+    if known.doubtful or plan.groups() != known.plan.groups():
         shapes = keyframe_shapes.shapes_of(obj, plan)
-        known.suspect = False
         if shapes.digest != known.shapes.digest:
-            same = [*known.shapes.keys] == [*shapes.keys] and all(
-                (known.shapes.keys[each] == shapes.keys[each]).all()
-                if len(known.shapes.basis) == len(shapes.basis)
-                else 0
-                for each in shapes.keys
-            )
-            if not same or not quick(known, shapes, plan):
-                known.suspect = True
+            if not quick(known, shapes, plan):
                 return "BUILD"
             known.motion.adjust(plan, shapes)
             known.shapes, known.plan = shapes, plan
+        happened(obj, known, Event.MESH_READ)
+        happened(obj, known, Event.CLIP_MADE)
     if plan != known.plan:
         known.motion.adjust(plan)
         known.plan = plan
@@ -193,7 +142,11 @@ def refresh(obj: bpy.types.Object, scene: bpy.types.Scene, known: Known | None =
 def quick(known: Known, shapes: Shapes, plan: Plan) -> bool:
     """Returns whether the new shapes differ from the built ones in vertex groups alone, and none of these fixes vertices."""
     old = known.shapes
-    if (old.basis != shapes.basis).any() or old.triangles.shape != shapes.triangles.shape:
+    if old.basis.shape != shapes.basis.shape or old.triangles.shape != shapes.triangles.shape:
+        return False
+    if [*old.keys] != [*shapes.keys] or any((old.keys[each] != shapes.keys[each]).any() for each in shapes.keys):
+        return False
+    if (old.basis != shapes.basis).any():
         return False
     held = {plan.fixed, *(key.fixed for key in plan.keys if key.cut)} - {""}
     same = all(each in old.groups and (old.groups[each] == shapes.groups[each]).all() for each in held)
@@ -208,10 +161,10 @@ def attempt(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
 
 def update(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     """Builds a task that makes the needed build, once: a failure is reported, and not tried again before something changes."""
-    known = register.known(obj)
+    known = register.of(obj)
     try:
         if refresh(obj, scene, known) == "BUILD":
-            if known.tried and known.tried == attempt(obj, scene):
+            if known.condition.build is Build.FAILED and known.tried == attempt(obj, scene):
                 return
             yield from compute(obj, scene)
         elif known.problem:
@@ -228,6 +181,7 @@ def fail(obj, scene, known: Known, error: BaseException) -> None:
         known.tried = attempt(obj, scene)
     except EXPECTED:
         known.tried = ()
+    happened(obj, known, Event.FAILED)
     tell(obj, known, str(error))
 
 
@@ -252,38 +206,25 @@ def write(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, plain: bo
 
 def show(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, offsets) -> None:
     """Shows `offsets` float32[n, 3], object space, at the scene's frame."""
-    modifier.write(obj.data, offsets, scene.frame_current_final)
-    known.wrote = True
-    obj.data.update_tag()
+    skin.show(obj, known, offsets, scene.frame_current_final)
 
 
 def hide(obj: bpy.types.Object) -> None:
     """Shows the mesh without the motion."""
-    mesh = obj.data
-    shared = mesh.users - int(mesh.use_fake_user) > 1
-    if mesh.is_editmode or shared or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
-        return
-    modifier.remove_attributes(obj)
-    register.known(obj).wrote = True
-    mesh.update_tag()
+    if not skin.is_shared(obj.data):
+        skin.clear(obj, register.of(obj))
 
 
 def apply_state(obj: bpy.types.Object) -> None:
     """Switches modifier, shape keys and baked keys to match the settings: the motion, its bake, or neither."""
-    settings, made = obj.thew, obj.thew.made
-    baked, live = settings.enabled and made.shows_bake, is_live(obj)
-    mine = modifier.by_id(obj, made.modifier)
-    if mine is not None:
-        stack.set_shown(mine, live, live)
-    keyframe_shapes.mute(obj, settings.enabled)
-    if not live:
+    keyframe_shapes.mute(obj, obj.thew.enabled)
+    if not skin.switch(obj):
         hide(obj)
-    bakes.show(obj, baked)
 
 
 def ready(obj: bpy.types.Object, scene: bpy.types.Scene) -> bool:
     """Returns whether the motion matches the settings, after quick changes; reports why not. False: a build is needed."""
-    known = register.known(obj)
+    known = register.of(obj)
     try:
         keyframe_shapes.check_mesh(obj)
         if modifier.by_id(obj, obj.thew.made.modifier) is None:
@@ -307,8 +248,8 @@ def current(obj: bpy.types.Object, scene: bpy.types.Scene) -> Task:
     """Builds a task that brings the motion up to date with the settings, or raises the reason why that fails."""
     checked(obj)
     keyframe_shapes.check_mesh(obj)
-    known = register.known(obj)
-    known.suspect = True
+    known = register.of(obj)
+    happened(obj, known, Event.MESH_TOUCHED)
     if refresh(obj, scene, known) == "BUILD":
         yield from compute(obj, scene)
 

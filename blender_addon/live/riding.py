@@ -9,6 +9,7 @@ stand at that frame. So a rider may be skinned, or merely hang on a bone.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
@@ -18,12 +19,16 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import listed
 from ..logic.spaces import is_singular, transform
+from ..logic.states import UNREAD, Condition, Event, Mesh
 from ..saved.made import reset
 from ..saved.units import length
-from ..scene import bakes, modifier, reading, stack
+from ..scene import bakes, modifier, reading
 from ..scene.character import world_matrix
 from ..scene.mesh import FARTHEST, basis_positions, read_groups
 from ..scene.poses import bone_matrix
+from . import skin
+from .events import happened
+from .registers import Register
 
 #: Modifiers that add vertices, whose offsets they interpolate from the old ones.
 PASSING = {"BEVEL", "EDGE_SPLIT", "MASK", "SOLIDIFY", "SUBSURF", "TRIANGULATE"}
@@ -34,71 +39,22 @@ BESIDE = 0.25
 CARRYING = {"CHILD_OF", "COPY_TRANSFORMS", "COPY_LOCATION", "PIVOT"}
 
 
+@dataclass
 class Rider:
     """State of one rider between two frames."""
 
-    def __init__(self) -> None:
-        self.layer: layers.Layer | None = None
-        self.key: tuple = ()
-        self.suspect = True  # the mesh may have been edited since it was read
-        self.wrote = False  # we wrote to the mesh since Blender's last evaluation
-        self.problem = ""
+    condition: Condition = UNREAD  # changed by `events.happened` alone
+    layer: layers.Layer | None = None
+    key: tuple = ()
+    problem: str = ""
 
 
-class Register:
-    """Riders of each body, found again after every load, undo, and change of the number of objects."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, Rider] = {}  # by the rider's session id
-        self._riders: dict[int, list[bpy.types.Object]] | None = None  # by the body's session id
-        self._count = -1
-
-    def rider(self, obj: bpy.types.Object) -> Rider:
-        """Returns the state of a rider."""
-        return self._known.setdefault(obj.session_uid, Rider())
-
-    def forget(self, obj: bpy.types.Object) -> None:
-        """Drops the state of a rider."""
-        self._known.pop(obj.session_uid, None)
-        self.look_again()
-
-    def look_again(self) -> None:
-        """Drops references to objects, and marks every mesh as possibly edited."""
-        self._riders = None
-        for rider in self._known.values():
-            rider.suspect = True
-
-    def touched(self, meshes: set[int]) -> None:
-        """Marks riders on the edited `meshes` (session ids) to be read again, unless the edit was our own write."""
-        for riders in (self._riders or {}).values():
-            for obj in riders:
-                if obj.data.session_uid in meshes:
-                    rider = self.rider(obj)
-                    rider.suspect, rider.wrote = rider.suspect or not rider.wrote, False
-
-    def clear(self) -> None:
-        """Drops everything."""
-        self._known.clear()
-        self._riders = None
-
-    def on(self, body: bpy.types.Object) -> list[bpy.types.Object]:
-        """Returns the riders of a body."""
-        if self._riders is None or self._count != len(bpy.data.objects):
-            self._count, self._riders = len(bpy.data.objects), {}
-            for obj in bpy.data.objects:
-                if is_rider(obj) and obj.thew.body is not None:
-                    self._riders.setdefault(obj.thew.body.session_uid, []).append(obj)
-        return self._riders.get(body.session_uid, [])
+register = Register(Rider, lambda obj: obj.thew.made.rides)
 
 
-register = Register()
-
-
-def is_rider(obj: bpy.types.Object) -> bool:
-    """Returns whether an object rides, and its mesh can be changed from this file."""
-    if obj.type != "MESH" or not obj.thew.made.rides:
-        return False
-    return all(each.library is None and each.override_library is None for each in (obj, obj.data))
+def on(body: bpy.types.Object) -> list[bpy.types.Object]:
+    """Returns the riders of a body."""
+    return [obj for obj in register.everywhere() if obj.thew.body == body]
 
 
 def is_shown(obj: bpy.types.Object) -> bool:
@@ -112,7 +68,7 @@ def is_shown(obj: bpy.types.Object) -> bool:
 
 def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> None:
     """Shows the body's `offsets` at `frame` on all of its riders: float32[n, 3], the body's object space."""
-    for obj in register.on(body):
+    for obj in on(body):
         if not is_shown(obj):
             continue
         try:
@@ -122,30 +78,23 @@ def follow(body: bpy.types.Object, flesh, offsets: np.ndarray, frame: float) -> 
             tell(obj, str(error))
             continue
         tell(obj, beside(obj, layer, flesh))
-        modifier.write(obj.data, layer.offsets(offsets), frame)
-        register.rider(obj).wrote = True
-        obj.data.update_tag()
+        skin.show(obj, register.of(obj), layer.offsets(offsets), frame)
 
 
 def hide_all(body: bpy.types.Object) -> None:
     """Shows the plain skin of every rider of a body."""
-    for obj in register.on(body):
+    for obj in on(body):
         hide(obj)
 
 
 def hide(obj: bpy.types.Object) -> None:
     """Shows a rider's plain skin."""
-    mesh = obj.data
-    if mesh.is_editmode or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
-        return
-    modifier.remove_attributes(obj)
-    register.rider(obj).wrote = True
-    mesh.update_tag()
+    skin.clear(obj, register.of(obj))
 
 
 def tell(obj: bpy.types.Object, problem: str) -> None:
     """Stores a problem with a rider, if it is new."""
-    rider = register.rider(obj)
+    rider = register.of(obj)
     if rider.problem != problem or obj.thew.made.notes != problem:
         rider.problem = obj.thew.made.notes = problem
 
@@ -161,9 +110,9 @@ def beside(obj: bpy.types.Object, layer: layers.Layer, flesh) -> str:
 
 def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
     """Returns the binding of the rider to the body at rest, computed again after a change of either."""
-    rider, made = register.rider(obj), obj.thew.made
+    rider, made = register.of(obj), obj.thew.made
     key = (body.session_uid, flesh.lattice_key, flesh.place.metres_per_unit, tuple(made.mesh_rest))
-    if rider.layer is not None and rider.key[:4] == key and not rider.suspect:
+    if rider.layer is not None and rider.key[:4] == key and rider.condition.mesh is Mesh.READ:
         return rider.layer
     if obj.data.is_editmode:
         raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
@@ -183,7 +132,7 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
         rider.layer = layers.layer(flesh.surface, flesh.place.points(world), edges, weights)
         rider.key = key
     modifier.renew(obj, body)
-    rider.suspect = False
+    happened(obj, rider, Event.MESH_READ)
     return rider.layer
 
 
@@ -322,20 +271,8 @@ def carrier_of(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
 
 def switch(obj: bpy.types.Object) -> None:
     """Switches a rider's modifier and baked keys to match its settings."""
-    settings, made = obj.thew, obj.thew.made
-    mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
-    baked = settings.enabled and made.shows_bake
-    held = stack.held(obj, armature, made.baked_space) if baked and armature is not None else []
-    for other in held:
-        stack.switch_off(obj, other)
-    for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:
-        stack.put_back(obj, uid)
-    live = settings.enabled and not baked
-    if mine is not None:
-        stack.set_shown(mine, live, live)
-    if not live:
+    if not skin.switch(obj):
         hide(obj)
-    bakes.show(obj, baked)
 
 
 def dismount(obj: bpy.types.Object) -> list[str]:
@@ -352,7 +289,7 @@ def dismount(obj: bpy.types.Object) -> list[str]:
 
 def dismount_all(body: bpy.types.Object) -> list[str]:
     """Dismounts every rider of a body; returns notes for the artist."""
-    riders = list(register.on(body))
+    riders = list(on(body))
     notes = [text for obj in riders for text in dismount(obj)]
     if riders:
         names = [describe(obj) for obj in riders]

@@ -9,7 +9,8 @@ from bpy.app.handlers import persistent
 
 from ..saved import rig_layouts
 from ..scene import cache_files, modifier
-from . import jobs, keeping, riding, session
+from . import jobs, keeping, keyframed, registers, riding, session
+from .keyframed import register as moving
 from .session import register as fleshes
 
 #: Offsets in view while a file is saved and their frame, by the object's session id.
@@ -19,10 +20,12 @@ _kept: dict[int, tuple[np.ndarray, float]] = {}
 @persistent
 def before_save(*_):
     """Removes the offsets before a save, as they would belong to another pose when the file is opened; packs caches."""
-    for obj in with_riders():
+    for obj in everything():
         kept = None if obj.data.is_editmode else modifier.written(obj.data)
         if kept is not None:
             _kept[obj.session_uid] = kept
+    for obj in moving.everywhere():
+        keyframed.hide(obj)
     for obj in fleshes.everywhere():
         session.hide(obj, fleshes.known(obj))
         inside = obj.thew.cache == "FILE"
@@ -38,23 +41,24 @@ def after_save(*_):
         content = keeping.keep(obj, fleshes.known(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
             cache_files.write(obj, content)
-    for obj in with_riders():
+    for obj in everything():
         kept = _kept.pop(obj.session_uid, None)
         if kept is not None and len(kept[0]) == len(obj.data.vertices):
             modifier.write(obj.data, *kept)
     _kept.clear()
 
 
-def with_riders() -> list[bpy.types.Object]:
-    """Returns every object with flesh, and its riders."""
-    bodies = fleshes.everywhere()
-    return [*bodies, *(rider for body in bodies for rider in riding.register.on(body))]
+def everything() -> list[bpy.types.Object]:
+    """Returns every object with flesh of either kind, and every rider."""
+    return [obj for each in registers.EVERY for obj in each.everywhere()]
 
 
 def opened() -> None:
     """Shows the plain skin in a file that was just opened, until its flesh is built."""
     for obj in fleshes.everywhere():
         session.hide(obj, None)
+    for obj in moving.everywhere():
+        keyframed.hide(obj)
     brought()
 
 
@@ -66,7 +70,6 @@ def brought() -> None:
             modifier.migrate(obj)
             jobs.apply_state(obj)
         modifier.renew(obj)
-        for rider in riding.register.on(obj):
+        for rider in riding.on(obj):
             modifier.renew(rider, obj)
-    fleshes.look_again()  # appended objects join scenes only now
-    riding.register.look_again()
+    registers.look_again()  # appended objects join scenes only now

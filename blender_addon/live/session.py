@@ -14,96 +14,33 @@ from ..logic.native import core
 from ..logic.states import Effect, Event
 from ..scene import modifier, reading
 from ..scene.poses import Pose
-from . import riding
+from . import riding, skin
 from .events import DOES, happened
 from .flesh import Built, Flesh
+from .registers import Register, look_again
 
-# the register -------------------------------------------------------------------------------------------------------
+register = Register(Flesh, lambda obj: obj.thew.made.flesh)
 
 
-class Register:
-    """Objects with flesh, found again after every load, undo, and change of the number of objects."""
-
-    def __init__(self) -> None:
-        self.fleshes: dict[int, Flesh] = {}  # by the object's session id
-        self._scenes: dict[int, list[bpy.types.Object]] | None = None  # by the scene's session id
-        self._count = -1
-
-    def flesh(self, obj: bpy.types.Object) -> Flesh:
-        """Returns the object's flesh, an empty one at first."""
-        known = self.fleshes.get(obj.session_uid)
-        if known is None:
-            known = self.fleshes[obj.session_uid] = Flesh()
-        return known
-
-    def known(self, obj: bpy.types.Object) -> Flesh | None:
-        """Returns the object's flesh, or None where nothing was built for it."""
-        return self.fleshes.get(obj.session_uid)
-
-    def forget(self, obj: bpy.types.Object) -> None:
-        """Drops the flesh built for `obj`."""
-        self.fleshes.pop(obj.session_uid, None)
-        self._scenes = None
-
-    def clear(self) -> None:
-        """Drops everything (another file is being loaded)."""
-        self.fleshes.clear()
-        self._scenes = None
-
-    def look_again(self) -> None:
-        """Drops references to objects; the next query finds them again."""
-        self._scenes = None
-
-    def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
-        """Returns the objects of `scene` that have flesh and whose mesh can be changed from this file."""
-        kept = (self._scenes or {}).get(scene.session_uid)
-        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
-            self._count = len(bpy.data.objects)
-            self._scenes = {
-                each.session_uid: [
-                    obj for obj in each.objects if obj.type == "MESH" and obj.thew.made.flesh and reading.is_own(obj)
-                ]
-                for each in bpy.data.scenes
-            }
-        return self._scenes.get(scene.session_uid, [])
-
-    def notice(self, objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
-        """Reports edits that a script made since Blender's last evaluation; for use without a window, which gets no updates."""
-        if pending is None:
-            return
-        meshes, keys = pending.id_type_updated("MESH"), pending.id_type_updated("ACTION")
-        for obj in objects:
-            flesh = self.known(obj)
-            if flesh is None:
-                continue
-            if meshes:
-                happened(obj, flesh, Event.MESH_TOUCHED)
-            if keys:
-                happened(obj, flesh, Event.CURVES_EDITED)
-            happened(obj, flesh, Event.LOOKED_CLOSELY)
+def notice(objects: list[bpy.types.Object], pending: bpy.types.Depsgraph | None) -> None:
+    """Reports edits that a script made since Blender's last evaluation; for use without a window, which gets no updates."""
+    if pending is None:
+        return
+    meshes, keys = pending.id_type_updated("MESH"), pending.id_type_updated("ACTION")
+    for obj in objects:
+        flesh = register.known(obj)
+        if flesh is None:
+            continue
         if meshes:
-            riding.register.look_again()
-        if pending.id_type_updated("COLLECTION"):
-            self.look_again()
-
-    def everywhere(self) -> list[bpy.types.Object]:
-        """Returns the objects with flesh in any scene, each once."""
-        found = {}
-        for scene in bpy.data.scenes:
-            for obj in self.objects(scene):
-                found[obj.session_uid] = obj
-        return list(found.values())
-
-
-def alive(obj: bpy.types.Object) -> bool:
-    """Returns whether a stored reference still leads to an object."""
-    try:
-        return obj.session_uid != 0
-    except ReferenceError:
-        return False
-
-
-register = Register()
+            happened(obj, flesh, Event.MESH_TOUCHED)
+        if keys:
+            happened(obj, flesh, Event.CURVES_EDITED)
+        happened(obj, flesh, Event.LOOKED_CLOSELY)
+    if meshes:
+        for rider in riding.register.everywhere():
+            happened(rider, riding.register.of(rider), Event.MESH_TOUCHED)
+    if pending.id_type_updated("COLLECTION"):
+        look_again()
 
 
 def is_live(obj: bpy.types.Object) -> bool:
@@ -127,27 +64,18 @@ def write(
     obj: bpy.types.Object, flesh: Flesh, offsets: np.ndarray, scene: bpy.types.Scene, built: Built | None = None
 ) -> None:
     """Adds `offsets` float32[n, 3], object space, to the skin at the scene's frame; `built`: their source (None: `flesh`)."""
-    mesh = obj.data
-    if len(mesh.vertices) != len(offsets):
+    if len(obj.data.vertices) != len(offsets):
         hide(obj, flesh)
         return
-    modifier.write(mesh, offsets, scene.frame_current_final)
-    happened(obj, flesh, Event.WROTE)
-    mesh.update_tag()
+    skin.show(obj, flesh, offsets, scene.frame_current_final)
     riding.follow(obj, built or flesh, offsets, scene.frame_current_final)
 
 
 def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
     """Shows the plain skin of an object and its riders; a mesh shared with another object keeps that one's flesh."""
-    mesh = obj.data
     riding.hide_all(obj)
-    shared = mesh.users - int(mesh.use_fake_user) > 1
-    if mesh.is_editmode or shared or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
-        return
-    modifier.remove_attributes(obj)
-    if flesh is not None:
-        happened(obj, flesh, Event.WROTE)
-    mesh.update_tag()
+    if not skin.is_shared(obj.data):
+        skin.clear(obj, flesh)
 
 
 def shown(obj: bpy.types.Object, scene: bpy.types.Scene) -> np.ndarray | None:
@@ -225,4 +153,4 @@ def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene, offsets: n
     happened(obj, flesh, Event.CLIP_SHOWN)
 
 
-DOES[Effect.HIDE] = hide
+DOES[Flesh, Effect.HIDE] = hide

@@ -134,7 +134,7 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     # like a bake: from the start of the preview
     first = min(start, live[0]) if live[0] <= end else start
     last = max(end, live[1]) if first == live[0] else end
-    flesh, bind_pose, build_settings = register.flesh(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
+    flesh, bind_pose, build_settings = register.of(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
     yield from span(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
     new = flesh.draft()
     new.rig_problems = dict(new.rig_problems)
@@ -204,7 +204,7 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
             "export more"
         )
     bind_pose, build_settings = BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
-    flesh = register.flesh(obj)
+    flesh = register.of(obj)
     new = flesh.draft()
     new.character, new.bind_pose, new.build_settings = character, bind_pose, build_settings
     new.place = building.placed(character, bind_pose, build_settings)

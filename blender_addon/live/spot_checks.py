@@ -13,11 +13,10 @@ from ..logic.states import Motion
 from ..logic.tasks import Task
 from ..scene import poses, windows
 from ..scene.reading import Subject
-from . import validity
+from . import session, validity
 from .build_settings import BuildSettings
 from .flesh import Flesh
 from .resting import CHANGED
-from .session import register
 
 #: Number of frames that are checked. The ends and five between: a change of an action shows in most of its frames, and each check
 #: takes one evaluation.
@@ -30,7 +29,7 @@ def is_current(
     """Builds a task that returns whether the poses of `frames` (first, last) are current and need not be read again."""
     obj = found.obj
     if windows.headless():
-        register.notice([obj], view_layer.depsgraph)
+        session.notice([obj], view_layer.depsgraph)
     edited = flesh.condition.motion is not Motion.READ or flesh.problem == CHANGED
     # Poses from the disk cache were never read; nor were those before the range, where fewer were wanted then.
     unread = flesh.restored or flesh.motion is None or flesh.motion.led < build_settings.lead

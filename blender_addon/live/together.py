@@ -118,7 +118,7 @@ def other_member(other: bpy.types.Object, mine: Member, scene, view_layer) -> Me
     things = tuple(each for each in asked.colliders if each.key not in {(name, "") for name in names})
     asked = replace(asked, colliders=things, others=tuple(sorted(names - {other.name})))
     build_settings = replace(build_settings, live=mine.build_settings.live, contact=asked)
-    return Member(reading.subject(other, view_layer), register.flesh(other), BindPose.saved(other), build_settings)
+    return Member(reading.subject(other, view_layer), register.of(other), BindPose.saved(other), build_settings)
 
 
 def read_mesh(member: Member, scene, frames: tuple[int, int], trust: bool) -> None:

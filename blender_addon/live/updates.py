@@ -18,9 +18,10 @@ from ..logic.native import EXPECTED
 from ..logic.states import Build, Effect, Event, Motion, Switch
 from ..logic.tasks import Stepper, finish
 from ..scene import moving, poses, reading, windows
-from . import jobs, rendering, session, validity
+from . import jobs, keyframed, rendering, session, validity
 from .events import DOES, happened
 from .flesh import Flesh
+from .registers import alive
 from .session import register as fleshes
 
 #: Seconds without a change of settings before the motion is computed again. A dragged value changes with every redraw, 30 to 60
@@ -186,7 +187,7 @@ def touched(_obj: bpy.types.Object, flesh: Flesh) -> None:
     flesh.touches += 1
 
 
-DOES[Effect.COUNT], DOES[Effect.WAIT] = touched, wait_in_window
+DOES[Flesh, Effect.COUNT], DOES[Flesh, Effect.WAIT] = touched, wait_in_window
 
 
 def tick() -> float | None:
@@ -221,10 +222,15 @@ def start_next() -> bool:
     for uid in due:
         del state.waiting[uid]
         state.overriding.pop(uid, None)
-        obj = next((o for o in fleshes.objects(scene) if o.session_uid == uid), None)
-        if obj is None or not session.is_shown(obj):
+        obj = next(
+            (o for o in [*fleshes.objects(scene), *keyframed.register.objects(scene)] if o.session_uid == uid), None
+        )
+        if obj is None or not (keyframed.is_shown(obj) if is_keyframed(obj) else session.is_shown(obj)):
             continue
-        flesh = fleshes.flesh(obj)
+        if is_keyframed(obj):
+            state.stepper, state.worked = Stepper(keyframed.update(obj, scene)), obj
+            return True
+        flesh = fleshes.of(obj)
         try:
             if not validity.outdated(obj, scene, flesh):
                 continue
@@ -236,6 +242,11 @@ def start_next() -> bool:
         except EXPECTED as error:
             jobs.fail(obj, flesh, error)
     return False
+
+
+def is_keyframed(obj: bpy.types.Object) -> bool:
+    """Returns whether it is keyframed flesh that an object waits for."""
+    return obj.thew.made.keyframed
 
 
 def show_arriving() -> None:
@@ -257,7 +268,7 @@ def put_back() -> None:
     scene = bpy.context.scene
     for obj in fleshes.objects(scene):
         if state.seen.pop(obj.session_uid, None) is not None and session.is_shown(obj):
-            session.present(obj, fleshes.flesh(obj), scene)
+            session.present(obj, fleshes.of(obj), scene)
     state.seen.clear()
 
 
@@ -265,12 +276,13 @@ def superseded() -> bool:
     """Returns whether the object under work has waited long enough with other settings than those of the update."""
     obj = state.worked
     if (
-        not session.alive(obj)
+        not alive(obj)
+        or is_keyframed(obj)  # it cancels by itself
         or state.overriding.get(obj.session_uid, math.inf) > time.monotonic()
         or windows.stroking()
     ):
         return False
-    flesh, now = fleshes.flesh(obj), started_from(obj, bpy.context.scene)
+    flesh, now = fleshes.of(obj), started_from(obj, bpy.context.scene)
     if now == state.started_from:
         return False
     # A lattice under way is not started again for settings on which it does not depend.
@@ -286,7 +298,7 @@ def superseded() -> bool:
 
 def started_from(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple:
     """Returns the inputs of an update, and the counts of edits of the mesh and of curves."""
-    flesh = fleshes.flesh(obj)
+    flesh = fleshes.of(obj)
     return validity.attempt(obj, scene), flesh.touches, flesh.curve_edits
 
 
@@ -294,18 +306,26 @@ def finish_update() -> None:
     """Ends an update, and reports its failure; its result is in view by now."""
     stepper, obj = state.stepper, state.worked
     state.stepper = state.worked = None
-    if not isinstance(stepper.error, Cancelled):
+    failed = stepper.error is not None and not isinstance(stepper.error, Cancelled)
+    if stepper.error is None or failed:
         state.seen.clear()
-    try:
-        flesh = fleshes.flesh(obj)
-    except ReferenceError:  # undone or deleted meanwhile
+    if not failed or isinstance(stepper.error, ReferenceError) or not alive(obj):  # undone or deleted meanwhile
         return
-    if isinstance(stepper.error, ReferenceError):  # deleted while it was read
-        return
-    if stepper.error is not None and not isinstance(stepper.error, Cancelled):
-        if not isinstance(stepper.error, EXPECTED):
-            traceback.print_exception(stepper.error)
-        give_up(obj, bpy.context.scene, flesh, stepper.error)
+    if not isinstance(stepper.error, EXPECTED):
+        traceback.print_exception(stepper.error)
+    if not is_keyframed(obj):
+        give_up(obj, bpy.context.scene, fleshes.of(obj), stepper.error)
+
+
+def drop(obj: bpy.types.Object) -> bool:
+    """Drops the update of one object; returns whether it waited or was under way."""
+    waited = state.waiting.pop(obj.session_uid, None) is not None
+    state.overriding.pop(obj.session_uid, None)
+    if state.worked != obj:
+        return waited
+    state.stepper.close()
+    state.stepper = state.worked = None
+    return True
 
 
 def stop_update() -> None:

@@ -232,7 +232,7 @@ def add_body(body: bpy.types.Object, largest: bpy.types.Object | None, scene, vi
 
 def is_hard(body: bpy.types.Object) -> bool:
     """Returns whether the automatic map leaves a body with flesh hard throughout, as it does machines."""
-    return float(np.max(register.flesh(body).automatic.flesh)) <= HARD
+    return float(np.max(register.of(body).automatic.flesh)) <= HARD
 
 
 def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:

@@ -147,6 +147,10 @@ class Condition:
         return self.motion in {Motion.KEYED, Motion.DIFFERS}
 
 
+#: The condition of an object whose mesh was not read yet.
+UNREAD = Condition(mesh=Mesh.TOUCHED)
+
+
 class ImpossibleError(RuntimeError):
     """An event in a state in which it cannot happen: a mistake in the extension."""
 

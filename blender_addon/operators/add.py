@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ..live import handlers, jobs, riding, target, whole
+from ..live import jobs, playback, riding, target, whole
 from ..live.flesh import Flesh
 from ..live.session import register
 from ..logic.errors import Refusal, sentence
@@ -62,7 +62,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
     def said(self, obj, taken):
         told = []
         for body in taken.bodies:
-            flesh = register.flesh(body)
+            flesh = register.of(body)
             if flesh.character.apart:
                 self.report({"WARNING"}, sentence(flesh.character.apart))
             if is_carried(flesh):
@@ -73,14 +73,14 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 )
             told.append(f"“{body.name}” has flesh: a lattice of {plural(len(flesh.lattice.cells), 'cell')}.")
         for body in taken.bodies if self._first else ():
-            if register.flesh(body).character.painted.flesh is not None:
+            if register.of(body).character.painted.flesh is not None:
                 self.report(
                     {"WARNING"},
                     f"“{body.name}” had a vertex group “{FLESH}” before, which is taken for the map of its flesh (1 soft, 0 hard): "
                     "where it means something else, press Remove, rename it and add the flesh again.",
                 )
         others = fleshed(obj) if taken.bodies == [obj] else []
-        if others and self._first and is_carried(register.flesh(obj)):
+        if others and self._first and is_carried(register.of(obj)):
             return ride_instead(obj, others[0])
         if others:
             self.report(
@@ -89,7 +89,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
                 "Remove, then Ride on Body.",
             )
         if taken.riders:
-            handlers.look_up(bpy.context.scene)
+            playback.look_up(bpy.context.scene)
         return " ".join([*told, *taken.said()])
 
 
@@ -107,7 +107,7 @@ def ride_instead(obj: bpy.types.Object, body: bpy.types.Object) -> str:
         return (
             f"No bone runs through “{obj.name}”, so it has no flesh of its own, and it cannot ride on a body: {error}."
         )
-    handlers.look_up(bpy.context.scene)
+    playback.look_up(bpy.context.scene)
     return f"No bone runs through “{obj.name}”, so it rides on “{body.name}” and moves with the flesh there."
 
 

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..edit import dragging
-from ..live import handlers, target
+from ..live import playback, target
 from ..live.session import register as fleshes
 from ..logic import modal
 from ..logic.drag import KEYS
@@ -75,7 +75,7 @@ class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
         if not lost:
             return ModalTool.modal(self, context, event)
         self.end(context)
-        handlers.look_up(bpy.context.scene)
+        playback.look_up(bpy.context.scene)
         self.report({"WARNING"}, f"The drag of “{self._name}” ended, because {lost}.")
         return {"CANCELLED"}
 

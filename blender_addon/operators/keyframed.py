@@ -17,17 +17,9 @@ INDEX = {"name": "Key", "description": "Its place in the list; -1 is the chosen 
 
 
 class KeyframedJob(Job):
-    """Mix-in of jobs that stop the computation in the background first."""
+    """Mix-in of jobs on keyframed flesh."""
 
     wanted = "Select a mesh with shape keys"
-
-    def job(self, context, obj):
-        keyframed_events.stop()
-        return self.task(context, obj)
-
-    def task(self, context, obj):
-        """Returns the task of this operator."""
-        raise NotImplementedError
 
 
 class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
@@ -46,7 +38,7 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
         name="Cyclic", description="Let it repeat for ever: the first is reached again at the end", default=False
     )
 
-    def task(self, context, obj):
+    def job(self, context, obj):
         given, scene, frames = self.properties.is_property_set, context.scene, None
         if given("frame_start") or given("frame_end"):
             frames = (
@@ -67,7 +59,7 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
     bl_label = "Compute"
     bl_description = "Read shape keys, times and the direction of gravity again, and find the motion anew"
 
-    def task(self, context, obj):
+    def job(self, context, obj):
         keyframed.checked(obj)
         return self.whole(context, obj)
 
@@ -80,7 +72,7 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
             raise
         except keyframed.EXPECTED as error:
             # The panel shows the error, too, until it is resolved.
-            keyframed.fail(obj, context.scene, keyframed.register.known(obj), error)
+            keyframed.fail(obj, context.scene, keyframed.register.of(obj), error)
             raise
         obj.thew.made.shows_bake, obj.thew.enabled = False, True
         keyframed.apply_state(obj)
@@ -106,7 +98,7 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
         subtype="FACTOR",
     )
 
-    def task(self, context, obj):
+    def job(self, context, obj):
         if not self.properties.is_property_set("amount"):
             self.amount = obj.thew.keyframed.relax
         return self.whole(context, obj, place(obj, self.index))
@@ -128,7 +120,6 @@ class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
 
     def job(self, context, obj):
         keyframed.checked(obj)
-        keyframed_events.stop()
         return Bake.job(self, context, obj)
 
 
@@ -143,7 +134,6 @@ class THEW_OT_keyframed_remove(Quick, bpy.types.Operator):
 
     def edit(self, _context, obj):
         updates.stop_update()
-        keyframed_events.stop()
         keyframed.checked(obj)
         return jobs.remove(obj, self.remove_baked_keys)
 
@@ -155,7 +145,7 @@ class THEW_OT_keyframed_stop(bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def execute(self, _context):
-        keyframed_events.stop(hush=True)
+        keyframed_events.stop()
         return {"FINISHED"}
 
 

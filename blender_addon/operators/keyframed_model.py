@@ -44,7 +44,6 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
 
     def edit(self, context, obj):
         updates.stop_update()
-        keyframed_events.stop()
         keyframed.checked(obj)
         points = parsed_points(self.points)
         try:
@@ -64,7 +63,6 @@ class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
     # in the hand ------------------------------------------------------------------------------------------------------
 
     def stand(self, context, obj):
-        keyframed_events.stop()
         keyframed.checked(obj)
         return Modelling(obj, context.scene)
 

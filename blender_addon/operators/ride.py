@@ -4,7 +4,7 @@
 import bpy
 from bpy.props import StringProperty
 
-from ..live import handlers, riding, target, updates, whole
+from ..live import playback, riding, target, updates, whole
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import listed
@@ -48,7 +48,7 @@ class THEW_OT_ride(Quick, bpy.types.Operator):
         for obj in riders:
             riding.mount(obj, body, context.view_layer)
             obj.thew.made.along = False
-        handlers.look_up(context.scene)
+        playback.look_up(context.scene)
         for obj in riders:
             if obj.thew.made.notes:
                 self.report({"WARNING"}, sentence(obj.thew.made.notes))

@@ -28,5 +28,5 @@ class THEW_OT_simulate(Job, bpy.types.Operator):
         return jobs.simulate(obj, context.scene, context.view_layer, self.frame_start, self.frame_end)
 
     def said(self, obj, _result):
-        flesh = register.flesh(obj)
+        flesh = register.of(obj)
         return f"“{obj.name}” moves from frame {flesh.clip_start} to {flesh.clip_end}."

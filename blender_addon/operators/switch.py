@@ -3,7 +3,7 @@
 
 import bpy
 
-from ..live import handlers, jobs, keyframed, keyframed_events, riding, updates
+from ..live import jobs, keyframed, keyframed_events, playback, riding, updates
 from ..logic.errors import Refusal
 from ..scene import writing
 from .shell import Quick
@@ -26,12 +26,12 @@ class Switch(Quick):
             keyframed.apply_state(obj)
             keyframed_events.present(obj, context.scene)
         else:
-            for rider in riding.register.on(obj):
+            for rider in riding.on(obj):
                 rider.thew.made.shows_bake = self.baked and bool(writing.baked_keys(rider))
                 riding.switch(rider)
             jobs.apply_state(obj)
         if not self.baked:
-            handlers.before_frame(context.scene)
+            playback.before_frame(context.scene)
 
 
 class THEW_OT_show_live(Switch, bpy.types.Operator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import keyframed, keyframed_events, work
+from ..live import keyframed, keyframed_events, updates, work
 from ..logic import keyframes
 from ..logic.errors import sentence
 from ..logic.sentences import plural
@@ -123,8 +123,8 @@ def closed(obj) -> bool:
 
 def draw_state(layout, obj, width: int) -> None:
     """Draws the state of the motion in one line, or the progress bar while it is computed."""
-    known, column = keyframed.register.known(obj), layout.column(align=True)
-    stepper = keyframed_events.builds.stepper
+    known, column = keyframed.register.of(obj), layout.column(align=True)
+    stepper = updates.state.stepper
     if work.running:
         column.progress(factor=work.running[-1].fraction, text=work.running[-1].said)
     elif stepper is not None:
@@ -151,7 +151,7 @@ def health(obj, known) -> tuple[str, str]:
         return "ERROR", sentence(known.problem)
     if obj.show_only_shape_key:
         return "TOLD", "A single shape key is pinned: unpin it to see the motion"
-    if obj.session_uid in keyframed_events.builds.hushed:
+    if obj.session_uid in keyframed_events.hushed:
         return "WARNING", "Stopped: edit something, or press Compute"
     if known.motion is None:
         return "WAITING", "Not computed yet: go to another frame, or press Compute"

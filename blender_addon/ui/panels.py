@@ -120,7 +120,7 @@ ROW = 1.0 / 0.3
 def draw_health(layout, obj, frame: int, width: int) -> None:
     """Draws the state of the flesh in `HEALTH_ROWS` rows. The first one is a progress bar while something is computed."""
     flesh = fleshes.known(obj)
-    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.register.on(obj)), unseen.why(obj, flesh))
+    found = health(obj.thew, obj.thew.made, flesh, frame, len(riding.on(obj)), unseen.why(obj, flesh))
     changed = validity.changed_other(obj, bpy.context.scene) if found.level == "GOOD" else ""
     found = health_beside(changed) if changed else found
     if found.level == "GOOD" and validity.bake_differs(obj, bpy.context.scene):

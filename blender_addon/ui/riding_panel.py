@@ -58,7 +58,7 @@ def health(obj, frame: float) -> Health:
 
 def draw_riders(layout, context, obj, width: int) -> None:
     """Draws the riders of a body, each with a button to remove it, and further candidates. Messages stand below."""
-    riders, told = riding.register.on(obj), []
+    riders, told = riding.on(obj), []
     column = layout.column(align=True)
     for rider in riders:
         row = column.row(align=True)

@@ -220,7 +220,7 @@ def add_rig(obj, **options):
 
 def flesh_of(obj):
     """What was built for an object."""
-    return part("live.session").register.flesh(obj)
+    return part("live.session").register.of(obj)
 
 
 def settled(obj) -> np.ndarray:

@@ -131,13 +131,12 @@ def test_an_animation_that_was_changed_elsewhere_is_read_again(kept, made, windo
     if not window:
         monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
     reopened(path)
-    handlers = part("live.handlers")
     with part("scene.poses").playing():
         animate(bpy.data.objects["Rig"], bend=-0.3)
         bpy.context.view_layer.update()
     body = bpy.data.objects["Body"]
     part("live.session").register.forget(body)
-    handlers.look_up(bpy.context.scene)
+    part("live.playback").look_up(bpy.context.scene)
     if window:
         windowed()
     play(body, FRAMES)

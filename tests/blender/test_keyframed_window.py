@@ -20,27 +20,26 @@ def sack(scene, monkeypatch):
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     monkeypatch.setattr(part("live.keyframed_events"), "PATIENCE", 0.0)
     yield obj
-    events = part("live.keyframed_events")
-    events.stop()
-    events.builds.hushed.clear()
-    if bpy.app.timers.is_registered(events.tick):
-        bpy.app.timers.unregister(events.tick)
+    part("live.updates").stop_update()
+    part("live.keyframed_events").hushed.clear()
+    if bpy.app.timers.is_registered(part("live.updates").tick):
+        bpy.app.timers.unregister(part("live.updates").tick)
 
 
 def tick(most: int = 10_000) -> None:
     """Let the timer run until it has nothing more to do."""
-    events = part("live.keyframed_events")
+    updates = part("live.updates")
     for _ in range(most):
-        if events.tick() is None:
+        if updates.tick() is None:
             return
-        if events.builds.stepper is not None and events.builds.stepper.waiting:
-            events.builds.stepper._thread.join(0.1)
+        if updates.state.stepper is not None and updates.state.stepper.waiting:
+            updates.state.stepper._thread.join(0.1)
     raise AssertionError("the timer never ends")
 
 
 def at_work() -> bool:
-    events = part("live.keyframed_events")
-    return events.builds.stepper is not None or bool(events.builds.waiting)
+    updates = part("live.updates")
+    return updates.state.stepper is not None or bool(updates.state.waiting)
 
 
 def test_a_dial_and_a_dragged_time_show_within_the_redraw(sack):
@@ -57,7 +56,7 @@ def test_a_dial_and_a_dragged_time_show_within_the_redraw(sack):
 def test_the_old_motion_plays_while_the_new_one_is_built(sack):
     old = play(sack, FRAMES)
     sack.thew.keyframed.modes = 4
-    assert at_work() and bpy.app.timers.is_registered(part("live.keyframed_events").tick)
+    assert at_work() and bpy.app.timers.is_registered(part("live.updates").tick)
     np.testing.assert_array_equal(play(sack, FRAMES), old)
     built = motion_of(sack)
     tick()
@@ -78,10 +77,10 @@ def test_an_edited_sculpt_shows_when_it_is_built(sack):
 
 
 def test_what_is_built_can_be_stopped(sack):
-    events, built = part("live.keyframed_events"), motion_of(sack)
+    updates, built = part("live.updates"), motion_of(sack)
     sack.thew.keyframed.modes = 4
-    events.tick()
-    assert events.builds.stepper is not None
+    updates.tick()
+    assert updates.state.stepper is not None
     assert bpy.ops.thew.keyframed_stop() == {"FINISHED"}
     play(sack, (3, 4))
     assert not at_work() and motion_of(sack) is built
@@ -92,9 +91,9 @@ def test_what_is_built_can_be_stopped(sack):
 
 
 def test_an_edit_during_a_build_begins_it_anew(sack):
-    events = part("live.keyframed_events")
+    updates = part("live.updates")
     sack.thew.keyframed.modes = 4
-    events.tick()
+    updates.tick()
     sack.thew.keyframed.modes = 6
     tick()
     assert motion_of(sack).plan.modes == 6
@@ -133,7 +132,7 @@ def test_in_edit_and_sculpt_mode_the_sculpt_is_seen(sack):
 def test_undo_in_the_middle_of_a_build(sack):
     bpy.ops.ed.undo_push(message="before")
     sack.thew.keyframed.modes = 4
-    part("live.keyframed_events").tick()
+    part("live.updates").tick()
     bpy.ops.ed.undo_push(message="fewer modes")
     bpy.ops.ed.undo()
     sack = bpy.data.objects["Sack"]
@@ -147,13 +146,13 @@ def test_switching_the_extension_off_leaves_nothing_behind(sack):
     import sys
 
     sack.thew.keyframed.modes = 4
-    package, events = part("cli").__package__, part("live.keyframed_events")
+    package, updates = part("cli").__package__, part("live.updates")
     sys.modules[package].unregister()
     try:
-        for name in events.HANDLERS:
+        for name in part("live.handlers").HANDLERS:
             calls = getattr(bpy.app.handlers, name)
             assert not [call for call in calls if call.__module__.startswith(package)], name
-        assert not bpy.app.timers.is_registered(events.tick) and not part("saved.keyframed").on_edit
+        assert not bpy.app.timers.is_registered(updates.tick) and not part("saved.keyframed").on_edit
         assert not hasattr(bpy.types, "THEW_PT_keyframed_sidebar") and not hasattr(bpy.types, "THEW_OT_keyframed_add")
         play(bpy.data.objects["Sack"], (3, 9))
     finally:

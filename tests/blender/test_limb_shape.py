@@ -201,9 +201,9 @@ def test_flesh_with_a_lattice_from_limbs_follows_what_is_done_to_them(character)
     limb_add(body, "Spine\nHead")
     body.thew.limb_lattice = True
     assert bpy.ops.thew.add() == {"FINISHED"}
-    vertices = part("live.session").register.flesh(body).lattice.vertices
+    vertices = part("live.session").register.of(body).lattice.vertices
     assert 6 in cells(body)
     assert bpy.ops.thew.limb_move(atom=3, factor=1.15) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    now = part("live.session").register.flesh(body).lattice.vertices
+    now = part("live.session").register.of(body).lattice.vertices
     assert now.shape != vertices.shape or np.abs(now - vertices).max() > 1e-3

@@ -202,7 +202,7 @@ def test_an_arm_of_a_real_character_has_coordinates(addon):
 
 def cells(obj) -> list[int]:
     """How many corners each cell of its lattice has."""
-    return [len(cell) for cell in part("live.session").register.flesh(obj).lattice.cells]
+    return [len(cell) for cell in part("live.session").register.of(obj).lattice.cells]
 
 
 def test_the_lattice_is_made_of_limbs(character, tmp_path):
@@ -212,20 +212,20 @@ def test_the_lattice_is_made_of_limbs(character, tmp_path):
     assert set(cells(body)) == {4}
     body.thew.limb_lattice = True
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    flesh = part("live.session").register.flesh(body)
+    flesh = part("live.session").register.of(body)
     assert cells(body).count(6) >= 8, flesh.lattice.notes
     assert flesh.defects == []
     assert set(flesh.lattice.used_bones) == {0, 1, 2}
     # It plays, and a saved file makes the same again.
     bpy.context.scene.frame_set(6)
-    shown = part("live.session").register.flesh(body).lattice.vertices
+    shown = part("live.session").register.of(body).lattice.vertices
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "limbs.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "limbs.blend"))
     body = bpy.data.objects["Body"]
     assert body.thew.limb_lattice
     activate(body)
     assert bpy.ops.thew.simulate() == {"FINISHED"}
-    np.testing.assert_allclose(part("live.session").register.flesh(body).lattice.vertices, shown, atol=1e-9)
+    np.testing.assert_allclose(part("live.session").register.of(body).lattice.vertices, shown, atol=1e-9)
     # What is taken away is the flesh, not the artist's limbs.
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert len(body.thew.limbs) == 1 and body.thew.limb_lattice

@@ -74,5 +74,5 @@ def test_a_recording_holds_what_the_core_is_told(addon):
     again = simulating.Character(recording).shown(clip)
     size = np.linalg.norm(np.ptp(recording.rest, axis=0))
     assert np.abs(again - shown).max() < 1e-5 * size
-    flesh = part("live.session").register.flesh(meshes[0])
+    flesh = part("live.session").register.of(meshes[0])
     assert np.abs(np.asarray(flesh.surface.vertices) - recording.rest).max() < 1e-9 * size

@@ -121,7 +121,7 @@ def test_no_button_moves_while_something_is_computed(fleshed):
         {"problem": "Everything is wrong, and this is a long sentence about why it is so"},
         {"defects": ["a"]},
     ):
-        flesh = part("live.session").register.flesh(body)
+        flesh = part("live.session").register.of(body)
         was = {name: getattr(flesh, name) for name in level}
         for name, value in level.items():
             setattr(flesh, name, value)
@@ -166,7 +166,7 @@ def test_the_flesh_is_told_in_as_many_rows_whatever_there_is_to_say(fleshed, tex
     body, _ = fleshed
     play(body, (3,))
     panels, work = part("ui.panels"), part("live.work")
-    flesh = part("live.session").register.flesh(body)
+    flesh = part("live.session").register.of(body)
     stepper = part("logic.tasks").Stepper(iter(()))
     flesh.problem = text
     try:
@@ -210,7 +210,7 @@ def test_settings_of_the_method_modal_keep_their_places(fleshed):
 def test_a_bone_that_was_turned_without_a_key_is_no_error(fleshed):
     body, _ = fleshed
     play(body, (3,))
-    health, flesh = part("logic.health"), part("live.session").register.flesh(body)
+    health, flesh = part("logic.health"), part("live.session").register.of(body)
     flesh.problem = part("live.resting").CHANGED
     found = health.health(body.thew, body.thew.made, flesh, 3)
     flesh.problem = ""

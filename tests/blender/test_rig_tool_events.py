@@ -330,4 +330,4 @@ def test_undo_in_the_hand_takes_back_the_last_point_of_a_modelled_keyframe(scene
     assert model.modal(context, event("RET")) == {"CANCELLED"}
     assert len(sack.data.shape_keys.key_blocks) == keys
     assert (hand.timers, hand.drawn, part("scene.poses").busy) == (0, 0, 0)
-    part("live.keyframed_events").stop()
+    part("live.updates").stop_update()

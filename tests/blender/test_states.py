@@ -27,12 +27,12 @@ def told(*events, condition=None):
     return condition, effects
 
 
-def reachable() -> set:
+def reachable(start=Condition(), events=Event) -> set:  # noqa: B008  (frozen)
     """Every condition that some events lead to."""
-    found, new = {Condition()}, [Condition()]
+    found, new = {start}, [start]
     while new:
         condition = new.pop()
-        for event in Event:
+        for event in events:
             try:
                 there, _ = states.after(condition, event)
             except states.ImpossibleError:
@@ -143,6 +143,35 @@ def test_a_clip_stays_behind_the_rigs_until_it_is_made_again():
     assert told(Event.CLIP_KEPT, condition=behind)[0].clip is Clip.BEHIND
     assert told(Event.CLIP_MADE, condition=behind)[0].clip is Clip.CURRENT
     assert told(Event.RIGS_CHANGED)[0].clip is Clip.NONE
+
+
+#: The events of keyframed flesh and of riders, whose other regions stay as they are.
+RIDER = (Event.MESH_UPDATED, Event.MESH_TOUCHED, Event.UNDONE, Event.MESH_READ, Event.WROTE)
+KEYFRAMED = (*RIDER, Event.EVALUATED, Event.CLIP_MADE, Event.FAILED)
+
+
+@pytest.mark.parametrize(
+    ("events", "regions"),
+    [(RIDER, ("mesh", "echo")), (KEYFRAMED, ("clip", "mesh", "build", "echo"))],
+    ids=["rider", "keyframed"],
+)
+def test_regions_of_riders_and_keyframed_flesh(events, regions):
+    """They reach every state of the regions that apply to them, but clips are never late, and none of the others."""
+    found = reachable(states.UNREAD, events)
+    for region, name in zip(states.REGIONS, Condition.__dataclass_fields__, strict=True):
+        expected = set(region) - {Clip.BEHIND, Clip.MISFIT} if name in regions else {getattr(Condition(), name)}
+        assert {getattr(condition, name) for condition in found} == expected, name
+    assert len(found) == (4 if events is RIDER else 16)
+
+
+def test_keyframed_flesh_is_doubted_until_it_is_built_and_after_a_failure():
+    built, effects = told(Event.MESH_READ, Event.CLIP_MADE, condition=states.UNREAD)
+    assert built.trusted and built.showable and built.build is Build.OPEN and effects == []
+    failed, _ = told(Event.MESH_TOUCHED, Event.FAILED, condition=built)
+    assert failed.build is Build.FAILED and failed.showable, "the last motion stays in view"
+    assert told(Event.MESH_READ, Event.CLIP_MADE, condition=failed)[0] == built
+    assert told(Event.WROTE, Event.MESH_UPDATED, condition=built)[0] == built, "our own writing is no edit"
+    assert told(Event.MESH_UPDATED, condition=built)[0].mesh is Mesh.TOUCHED
 
 
 @pytest.mark.parametrize("seed", range(20))

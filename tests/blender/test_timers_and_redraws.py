@@ -266,10 +266,10 @@ def rendered(handlers, scene, body, frames) -> np.ndarray:
         for frame in frames:
             scene.frame_set(frame)
             with free(), moved_elsewhere():
-                in_a_thread(lambda: handlers.before_frame(scene))
+                in_a_thread(lambda: part("live.playback").before_frame(scene))
             bpy.context.view_layer.update()
             with free(), moved_elsewhere():
-                in_a_thread(lambda: handlers.after_frame(scene, bpy.context.view_layer.depsgraph))
+                in_a_thread(lambda: part("live.playback").after_frame(scene, bpy.context.view_layer.depsgraph))
             shapes.append(evaluated(body))
     in_a_thread(lambda: handlers.render_ends(scene))
     part("live.rendering").attend()
@@ -363,7 +363,12 @@ def test_a_busy_window_is_not_waited_for_without_end(scene, window, monkeypatch)
     monkeypatch.setattr(rendering, "PATIENCE", 0.0)
     monkeypatch.setattr(rendering, "IMPATIENCE", 0.0)
     monkeypatch.setattr(rendering, "tell", lambda title, lines: texts.extend(lines))
-    for call in (handlers.render_starts, handlers.before_frame, handlers.before_frame, handlers.render_ends):
+    for call in (
+        handlers.render_starts,
+        part("live.playback").before_frame,
+        part("live.playback").before_frame,
+        handlers.render_ends,
+    ):
         thread = threading.Thread(target=call, args=(scene,))
         thread.start()
         thread.join()

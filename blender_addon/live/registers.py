@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The objects of each kind that Thew moves, and what is kept of each between two frames. Nothing of it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import bpy
+
+from ..scene import reading
+
+Life = TypeVar("Life")
+
+
+def alive(obj: bpy.types.Object) -> bool:
+    """Returns whether a stored reference still leads to an object."""
+    try:
+        return obj.session_uid != 0
+    except ReferenceError:
+        return False
+
+
+class Register(Generic[Life]):
+    """Objects of one kind that can be changed from this file, found again after every load, undo, and change of their number."""
+
+    def __init__(self, make: Callable[[], Life], belongs: Callable[[bpy.types.Object], bool]) -> None:
+        self.make, self.belongs = make, belongs
+        self._lives: dict[int, Life] = {}  # by the object's session id
+        self._objects: list[bpy.types.Object] | None = None
+        self._scenes: dict[int, list[bpy.types.Object]] = {}  # those of each scene, by its session id
+        self._count = -1
+        EVERY.append(self)
+
+    def of(self, obj: bpy.types.Object) -> Life:
+        """Returns what is kept of an object; at first that of one of which nothing is known."""
+        if obj.session_uid not in self._lives:
+            self._lives[obj.session_uid] = self.make()
+        return self._lives[obj.session_uid]
+
+    def known(self, obj: bpy.types.Object) -> Life | None:
+        """Returns what is kept of an object, or None where nothing is."""
+        return self._lives.get(obj.session_uid)
+
+    def keep(self, obj: bpy.types.Object, life: Life) -> None:
+        """Keeps `life` of an object that may be new."""
+        self._lives[obj.session_uid] = life
+        self.look_again()
+
+    def forget(self, obj: bpy.types.Object) -> None:
+        """Drops what is kept of an object."""
+        self._lives.pop(obj.session_uid, None)
+        self.look_again()
+
+    def clear(self) -> None:
+        """Drops everything, as when another file is loaded."""
+        self._lives.clear()
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Drops references to objects; the next query finds them again."""
+        self._objects = None
+
+    def everywhere(self) -> list[bpy.types.Object]:
+        """Returns the objects of the file."""
+        kept = self._objects
+        # The count alone misses an object that was deleted while another was made.
+        if kept is None or self._count != len(bpy.data.objects) or not all(map(alive, kept)):
+            self._count, self._scenes = len(bpy.data.objects), {}
+            self._objects = kept = [
+                obj for obj in bpy.data.objects if obj.type == "MESH" and self.belongs(obj) and reading.is_own(obj)
+            ]
+        return kept
+
+    def objects(self, scene: bpy.types.Scene) -> list[bpy.types.Object]:
+        """Returns the objects of a scene."""
+        found = self.everywhere()
+        if found and scene.session_uid not in self._scenes:
+            self._scenes[scene.session_uid] = [obj for obj in found if scene.objects.get(obj.name) == obj]
+        return self._scenes.get(scene.session_uid, [])
+
+
+#: One a kind.
+EVERY: list[Register] = []
+
+
+def look_again() -> None:
+    """Lets all registers find their objects again."""
+    for each in EVERY:
+        each.look_again()
+
+
+def clear() -> None:
+    """Empties all registers."""
+    for each in EVERY:
+        each.clear()

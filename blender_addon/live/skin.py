@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Offsets on the skin of an object, and the switches of what shows them."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..logic.states import Event
+from ..scene import bakes, modifier, stack
+from .events import Life, happened
+
+
+def show(obj: bpy.types.Object, life: Life, offsets: np.ndarray, frame: float) -> None:
+    """Adds `offsets` float32[n, 3], object space, to the skin at `frame`."""
+    modifier.write(obj.data, offsets, frame)
+    happened(obj, life, Event.WROTE)
+    obj.data.update_tag()
+
+
+def clear(obj: bpy.types.Object, life: Life | None) -> None:
+    """Shows the plain skin."""
+    mesh = obj.data
+    if mesh.is_editmode or not any(name in mesh.attributes for name in modifier.ATTRIBUTES):
+        return
+    modifier.remove_attributes(obj)
+    if life is not None:
+        happened(obj, life, Event.WROTE)
+    mesh.update_tag()
+
+
+def is_shared(mesh: bpy.types.Mesh) -> bool:
+    """Returns whether another object has the mesh, too."""
+    return mesh.users - int(mesh.use_fake_user) > 1
+
+
+def switch(obj: bpy.types.Object, can: bool = True) -> bool:
+    """Switches modifiers and baked keys to match the settings; returns whether offsets are to be shown, not a bake or nothing.
+
+    `can`: offsets could be shown. The Armature modifier stays as the artist has it, except while a bake in posed space plays, whose
+    keys hold its motion.
+    """
+    settings, made = obj.thew, obj.thew.made
+    mine, armature = modifier.by_id(obj, made.modifier), modifier.by_id(obj, made.armature_modifier)
+    baked = settings.enabled and made.shows_bake
+    live = settings.enabled and not baked and can
+    held = stack.held(obj, armature, made.baked_space) if baked and armature is not None else []
+    for other in held:
+        stack.switch_off(obj, other)
+    for uid in set(stack.noted_ids(obj)) - {other.persistent_uid for other in held}:
+        stack.put_back(obj, uid)
+    if mine is not None:
+        stack.set_shown(mine, live, live)
+    bakes.show(obj, baked)
+    return live
