@@ -21,36 +21,25 @@ from . import (
     remove,
     restart,
     ride,
+    rig_files,
     rigs,
     simulate,
     switch,
     toolbar,
-)
+)  # fmt: skip
 
-CLASSES = (
-    add.THEW_OT_add,
-    simulate.THEW_OT_simulate,
-    bake.THEW_OT_bake,
-    bake.THEW_OT_finish_bake,
-    switch.THEW_OT_show_live,
-    switch.THEW_OT_show_bake,
-    remove.THEW_OT_remove,
-    *cache.CLASSES,
-    *restart.CLASSES,
-    *ride.CLASSES,
-    *flesh.CLASSES,
-    *rigs.CLASSES,
-    *place.CLASSES,
-    *pull.CLASSES,
-    *drag.CLASSES,
-    *preset.CLASSES,
-    *keyframed.CLASSES,
-    *keyframed_list.CLASSES,
-    *keyframed_model.CLASSES,
-    *limbs.CLASSES,
-    *limb_rigs.CLASSES,
-    *limb_shape.CLASSES,
-)
+MODULES = (
+    add, simulate, bake, switch, remove, cache, restart, ride, flesh, rigs, rig_files, place, pull, drag, preset, keyframed,
+    keyframed_list, keyframed_model, limbs, limb_rigs, limb_shape,
+)  # fmt: skip
+
+#: All operators, by their names.
+CLASSES = [
+    cls
+    for module in MODULES
+    for name, cls in vars(module).items()
+    if name.startswith("THEW_OT_") and cls.__module__ == module.__name__
+]
 
 #: Groups of tools in the toolbar of the 3D view, and the functions that decide whether they are shown.
 TOOLS = ((pull.TOOLS, pull.is_shown), (drag.TOOLS, drag.is_shown))

@@ -12,38 +12,31 @@ from ..logic.sentences import plural
 from ..saved.choices import METHODS, MOST_CELLS
 from ..scene.flesh_map import FLESH
 from ..scene.reading import armature_of
-from .shell import Job, fill
+from .shell import Job, fill, fresh
 
 
 class THEW_OT_add(Job, bpy.types.Operator):
-    bl_idname = "thew.add"
     bl_label = "Add Flesh"
     bl_description = (
         "Give the character flesh that its bones drag along: its body gets it, and eyes, teeth, hair and clothes on the same "
         "armature ride on the body. Pressed on a character that has flesh, the active mesh gets flesh of its own"
     )
 
-    cells_across: IntProperty(
-        name="Detail",
-        description="How many cells of the control lattice the character is long",
+    cells_across: fresh(
+        IntProperty,
+        "Detail",
+        "How many cells of the control lattice the character is long",
         default=12,
         min=3,
         max=MOST_CELLS,
-        options={"SKIP_SAVE"},
     )
-    method: EnumProperty(
-        name="Method",
-        description="How the flesh is moved",
-        items=METHODS,
-        default="hyperelastic",
-        options={"SKIP_SAVE"},
-    )
-    whole: BoolProperty(
-        name="Whole Character",
-        description="Also look at the other meshes on the armature: the body gets flesh, the others ride on it. Off, the "
+    method: fresh(EnumProperty, "Method", "How the flesh is moved", items=METHODS, default="hyperelastic")
+    whole: fresh(
+        BoolProperty,
+        "Whole Character",
+        "Also look at the other meshes on the armature: the body gets flesh, the others ride on it. Off, the "
         "active mesh alone gets flesh",
         default=True,
-        options={"SKIP_SAVE"},
     )
 
     def job(self, context, obj):

@@ -7,7 +7,7 @@ from bpy.props import EnumProperty, IntProperty
 from ..bake import baking, finishing, targets
 from ..live import updates
 from ..saved.choices import BAKE_SPACES
-from .shell import Job, Quick, fill
+from .shell import Job, Quick, fill, fresh
 
 
 class Bake(Job):
@@ -15,26 +15,12 @@ class Bake(Job):
 
     bl_description = "Write the motion into the file, one shape key a frame, so that it plays without this extension"
 
-    target: EnumProperty(
-        name="Target",
-        description="What to bake into",
-        items=targets.CHOICES,
-        default=targets.CHOICES[0][0],
-        options={"SKIP_SAVE"},
+    target: fresh(EnumProperty, "Target", "What to bake into", items=targets.CHOICES, default=targets.CHOICES[0][0])
+    space: fresh(
+        EnumProperty, "Space", "Where the keys act; left alone, as the object is set", items=BAKE_SPACES, default="REST"
     )
-    space: EnumProperty(
-        name="Space",
-        description="Where the keys act; left alone, as the object is set",
-        items=BAKE_SPACES,
-        default="REST",
-        options={"SKIP_SAVE"},
-    )
-    frame_start: IntProperty(
-        name="Start", description="First frame; left alone, the range in force", default=1, options={"SKIP_SAVE"}
-    )
-    frame_end: IntProperty(
-        name="End", description="Last frame; left alone, the range in force", default=250, options={"SKIP_SAVE"}
-    )
+    frame_start: fresh(IntProperty, "Start", "First frame; left alone, the range in force", default=1)
+    frame_end: fresh(IntProperty, "End", "Last frame; left alone, the range in force", default=250)
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":
@@ -52,12 +38,10 @@ class Bake(Job):
 
 
 class THEW_OT_bake(Bake, bpy.types.Operator):
-    bl_idname = "thew.bake"
     bl_label = "Bake"
 
 
 class THEW_OT_finish_bake(Quick, bpy.types.Operator):
-    bl_idname = "thew.finish_bake"
     bl_label = "Finish Bake"
     bl_description = (
         "Keep the baked keys and take away the flesh and whatever would deform the mesh a second time, "

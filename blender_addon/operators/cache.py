@@ -19,6 +19,3 @@ class THEW_OT_clear_cache(bpy.types.Operator):
             return {"CANCELLED"}
         self.report({"INFO"}, "The cache is empty.")
         return {"FINISHED"}
-
-
-CLASSES = (THEW_OT_clear_cache,)

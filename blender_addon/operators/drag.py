@@ -21,7 +21,6 @@ from .modal_tool import ModalTool, SkinTool
 
 
 class THEW_OT_modal_drag(SkinTool, bpy.types.Operator):
-    bl_idname = "thew.modal_drag"
     bl_label = "Drag Flesh"
     bl_description = (
         "Take the skin of modal flesh with the mouse and see the whole body follow; it rings when you let go. Shift-click "
@@ -168,6 +167,3 @@ def is_shown(context) -> bool:
     """Returns whether the target has modal flesh to drag: only then is the tool in the toolbar."""
     obj = target.of(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and obj.thew.method == modal.METHOD
-
-
-CLASSES = (THEW_OT_modal_drag,)

@@ -14,20 +14,20 @@ from ..logic.flesh_map import NEUTRAL
 from ..logic.names import describe
 from ..scene import flesh_map, windows
 from ..scene.reading import armature_of
-from .shell import Quick
+from .shell import Quick, factor, option
 
 
 class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
-    bl_idname = "thew.paint_flesh"
     bl_label = "Paint Flesh"
     bl_description = (
         "Paint where the character is soft, in Weight Paint mode: 0 is the skin as it is, 1 as soft as it gets. Pressed again "
         "it goes back to Object mode"
     )
 
-    map: EnumProperty(
-        name="Map",
-        description="What to paint",
+    map: option(
+        EnumProperty,
+        "Map",
+        "What to paint",
         items=(
             ("FLESH", "Flesh", "How soft: 0 the skin as it is, 1 as soft as it gets"),
             ("STIFFNESS", "Stiffness", "What multiplies the stiffness: 0 a quarter, 0.5 nothing, 1 four times"),
@@ -76,36 +76,30 @@ class THEW_OT_paint_flesh(Quick, bpy.types.Operator):
 
 
 class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
-    bl_idname = "thew.flesh_preset"
     bl_label = "Soften a Body Part"
     bl_description = (
         "Write into the map Flesh where a part of the body is: found by the body's shape, else by the names of bones, else at the "
         "active bone in Pose mode, else at the 3D cursor"
     )
 
-    part: EnumProperty(
-        name="Part",
-        description="Which part",
+    part: option(
+        EnumProperty,
+        "Part",
+        "Which part",
         items=[(key, part.label, part.description) for key, part in PARTS.items()],
         default="BELLY",
     )
-    size: FloatProperty(
-        name="Size",
-        description="How far it reaches, as a multiple of what suits the part",
+    size: option(
+        FloatProperty,
+        "Size",
+        "How far it reaches, as a multiple of what suits the part",
         default=1.0,
         min=0.05,
         max=10.0,
         soft_min=0.25,
         soft_max=3.0,
     )
-    amount: FloatProperty(
-        name="Amount",
-        description="How soft it gets: 0 the skin as it is, 1 as soft as it gets",
-        default=1.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-    )
+    amount: factor("Amount", "How soft it gets: 0 the skin as it is, 1 as soft as it gets", 1.0)
 
     def edit(self, context, obj):
         updates.stop_update()
@@ -114,7 +108,6 @@ class THEW_OT_flesh_preset(Quick, bpy.types.Operator):
 
 
 class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
-    bl_idname = "thew.flesh_automatic"
     bl_label = "Automatic Map"
     bl_description = "Let the map Flesh be the automatic one again, which tells flesh from bone by the body's shape"
 
@@ -137,7 +130,6 @@ class THEW_OT_flesh_automatic(Quick, bpy.types.Operator):
 
 
 class THEW_OT_guess_height(Quick, bpy.types.Operator):
-    bl_idname = "thew.guess_height"
     bl_label = "Guess the Height"
     bl_description = "Take the real height that Thew guesses from the size in the file"
 
@@ -145,6 +137,3 @@ class THEW_OT_guess_height(Quick, bpy.types.Operator):
         jobs.check_flesh(obj)
         obj.thew.real_height = 0.0
         return ""
-
-
-CLASSES = (THEW_OT_paint_flesh, THEW_OT_flesh_preset, THEW_OT_flesh_automatic, THEW_OT_guess_height)

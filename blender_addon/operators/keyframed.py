@@ -10,7 +10,7 @@ from ..logic.errors import Cancelled, Refusal
 from ..logic.names import describe
 from ..logic.sentences import plural
 from .bake import Bake
-from .shell import Job, Quick, chosen_in
+from .shell import Job, Quick, chosen_in, factor, option
 
 #: Property of the operators that work on one key.
 INDEX = {"name": "Key", "description": "Its place in the list; -1 is the chosen one", "default": -1}
@@ -23,19 +23,14 @@ class KeyframedJob(Job):
 
 
 class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
-    bl_idname = "thew.keyframed_add"
     bl_label = "Add Keyframed Flesh"
     bl_description = "Let the mesh move through its shape keys as flesh does, at even times to begin with; those that are muted are left out"
 
-    shapes: StringProperty(name="Shape Keys", description="Which ones, a name a line; empty: all that are not muted")
-    frame_start: FloatProperty(
-        name="Start", description="When the first is reached; left alone, the scene's start", default=1
-    )
-    frame_end: FloatProperty(
-        name="End", description="When the last is reached; left alone, the scene's end", default=250
-    )
-    cyclic: BoolProperty(
-        name="Cyclic", description="Let it repeat for ever: the first is reached again at the end", default=False
+    shapes: option(StringProperty, "Shape Keys", "Which ones, a name a line; empty: all that are not muted")
+    frame_start: option(FloatProperty, "Start", "When the first is reached; left alone, the scene's start", default=1)
+    frame_end: option(FloatProperty, "End", "When the last is reached; left alone, the scene's end", default=250)
+    cyclic: option(
+        BoolProperty, "Cyclic", "Let it repeat for ever: the first is reached again at the end", default=False
     )
 
     def job(self, context, obj):
@@ -55,7 +50,6 @@ class THEW_OT_keyframed_add(KeyframedJob, bpy.types.Operator):
 
 
 class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
-    bl_idname = "thew.keyframed_compute"
     bl_label = "Compute"
     bl_description = "Read shape keys, times and the direction of gravity again, and find the motion anew"
 
@@ -84,18 +78,14 @@ class THEW_OT_keyframed_compute(KeyframedJob, bpy.types.Operator):
 
 
 class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
-    bl_idname = "thew.keyframed_relax"
     bl_label = "Relax Sculpt"
     bl_description = "Let the sculpt of this key spring back a little, so that wrinkles and pinches go first and the motion asks for less force"
 
     index: IntProperty(**INDEX)
-    amount: FloatProperty(
-        name="Amount",
-        description="How far: 0 leaves the sculpt, 1 lets it spring back all the way; left alone, as the panel has it",
-        default=0.3,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
+    amount: factor(
+        "Amount",
+        "How far: 0 leaves the sculpt, 1 lets it spring back all the way; left alone, as the panel has it",
+        0.3,
     )
 
     def job(self, context, obj):
@@ -115,7 +105,6 @@ class THEW_OT_keyframed_relax(KeyframedJob, bpy.types.Operator):
 
 
 class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
-    bl_idname = "thew.keyframed_bake"
     bl_label = "Bake"
 
     def job(self, context, obj):
@@ -124,12 +113,11 @@ class THEW_OT_keyframed_bake(Bake, bpy.types.Operator):
 
 
 class THEW_OT_keyframed_remove(Quick, bpy.types.Operator):
-    bl_idname = "thew.keyframed_remove"
     bl_label = "Remove Keyframed Flesh"
     bl_description = "Take away list, times and motion; the shape keys stay, and are as they were found"
 
-    remove_baked_keys: BoolProperty(
-        name="Baked Keys Too", description="Also delete the shape keys that were baked", default=False
+    remove_baked_keys: option(
+        BoolProperty, "Baked Keys Too", "Also delete the shape keys that were baked", default=False
     )
 
     def edit(self, _context, obj):
@@ -154,13 +142,3 @@ def place(obj, index: int) -> int:
     keyframed.checked(obj)
     group = obj.thew.keyframed
     return chosen_in(obj, group.keyframes, index, group.active, "key")
-
-
-CLASSES = (
-    THEW_OT_keyframed_add,
-    THEW_OT_keyframed_compute,
-    THEW_OT_keyframed_relax,
-    THEW_OT_keyframed_bake,
-    THEW_OT_keyframed_remove,
-    THEW_OT_keyframed_stop,
-)

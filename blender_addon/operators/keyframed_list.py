@@ -8,7 +8,7 @@ from ..edit import keyframing
 from ..live import keyframed_events, updates
 from ..logic.errors import Refusal
 from .keyframed import INDEX, place
-from .shell import Quick
+from .shell import Quick, fresh, option
 
 
 class Edit(Quick):
@@ -33,33 +33,30 @@ class Edit(Quick):
 
 
 class THEW_OT_keyframed_key_add(Edit, bpy.types.Operator):
-    bl_idname = "thew.keyframed_key_add"
     bl_label = "Add Key"
     bl_description = (
         "Let the motion reach a shape key at the current frame: the one that is active among the mesh's shape keys"
     )
 
-    shape: StringProperty(name="Shape Key", description="Which one; empty: the active one of the mesh")
-    frame: FloatProperty(name="Frame", description="When; left alone, the current frame", options={"SKIP_SAVE"})
+    shape: option(StringProperty, "Shape Key", "Which one; empty: the active one of the mesh")
+    frame: fresh(FloatProperty, "Frame", "When; left alone, the current frame")
 
     def change(self, context, obj):
         keyframing.key_add(obj, context.scene, self.shape, self.frame_given())
 
 
 class THEW_OT_keyframed_time_add(Edit, bpy.types.Operator):
-    bl_idname = "thew.keyframed_time_add"
     bl_label = "Add Time"
     bl_description = "Let the motion reach this key at the current frame too"
 
     index: IntProperty(**INDEX)
-    frame: FloatProperty(name="Frame", description="When; left alone, the current frame", options={"SKIP_SAVE"})
+    frame: fresh(FloatProperty, "Frame", "When; left alone, the current frame")
 
     def change(self, context, obj):
         keyframing.time_add(obj, context.scene, place(obj, self.index), self.frame_given())
 
 
 class THEW_OT_keyframed_key_remove(Edit, bpy.types.Operator):
-    bl_idname = "thew.keyframed_key_remove"
     bl_label = "Remove Key"
     bl_description = "Take the key off the list, with its times; its shape key stays"
 
@@ -70,14 +67,14 @@ class THEW_OT_keyframed_key_remove(Edit, bpy.types.Operator):
 
 
 class THEW_OT_keyframed_key_move(Edit, bpy.types.Operator):
-    bl_idname = "thew.keyframed_key_move"
     bl_label = "Move Key"
     bl_description = "Move the key in the list; its time stays"
 
     index: IntProperty(**INDEX)
-    direction: EnumProperty(
-        name="Direction",
-        description="Where to",
+    direction: option(
+        EnumProperty,
+        "Direction",
+        "Where to",
         items=(("UP", "Up", "Towards the top"), ("DOWN", "Down", "Towards the end")),
     )
 
@@ -87,7 +84,6 @@ class THEW_OT_keyframed_key_move(Edit, bpy.types.Operator):
 
 
 class THEW_OT_keyframed_close(Edit, bpy.types.Operator):
-    bl_idname = "thew.keyframed_close"
     bl_label = "Close Loop"
     bl_description = "Let the motion reach its first key again after the last one, and repeat from there"
 
@@ -98,20 +94,19 @@ class THEW_OT_keyframed_close(Edit, bpy.types.Operator):
 
 
 class THEW_OT_keyframed_velocity(Edit, bpy.types.Operator):
-    bl_idname = "thew.keyframed_velocity"
     bl_label = "Arrow"
     bl_description = (
         "Let the velocity at this key be an arrow: from the key before towards the one after, to be changed by hand"
     )
 
     index: IntProperty(**INDEX)
-    leaving: BoolProperty(name="Leaving", description="The velocity after a cut", default=False)
-    arrow: FloatVectorProperty(
-        name="Arrow",
-        description="Object space, a second; left alone, from the neighbours",
+    leaving: option(BoolProperty, "Leaving", "The velocity after a cut", default=False)
+    arrow: fresh(
+        FloatVectorProperty,
+        "Arrow",
+        "Object space, a second; left alone, from the neighbours",
         size=3,
         subtype="VELOCITY",
-        options={"SKIP_SAVE"},
     )
 
     def change(self, context, obj):
@@ -123,13 +118,3 @@ class THEW_OT_keyframed_velocity(Edit, bpy.types.Operator):
             keyframing.set_arrow(key, self.arrow, self.leaving)
         else:
             keyframing.arrow_from_neighbours(obj, context.scene, index, self.leaving)
-
-
-CLASSES = (
-    THEW_OT_keyframed_key_add,
-    THEW_OT_keyframed_time_add,
-    THEW_OT_keyframed_key_remove,
-    THEW_OT_keyframed_key_move,
-    THEW_OT_keyframed_close,
-    THEW_OT_keyframed_velocity,
-)

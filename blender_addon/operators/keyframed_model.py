@@ -24,20 +24,20 @@ from ..ui import viewing
 from ..ui.keyframed_overlay import SHOWN
 from .modal_tool import DRAGGED, ModalTool, SkinTool
 from .pull import parsed_points
+from .shell import fresh, option
 
 
 class THEW_OT_keyframed_model(SkinTool, bpy.types.Operator):
-    bl_idname = "thew.keyframed_model"
     bl_label = "Model Keyframe"
     bl_description = (
         "Drag points of the mesh at the current frame: the rest of it follows as the motion could. Shift-click holds points, "
         "Enter makes a new shape key and a key of it. At the time of a key that key's own sculpt is changed"
     )
 
-    points: StringProperty(
-        name="Points",
-        description="What is dragged, as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
-        options={"SKIP_SAVE"},
+    points: fresh(
+        StringProperty,
+        "Points",
+        "What is dragged, as JSON: [[vertex, [x, y, z]], …], places in object space before any armature",
     )
 
     # from a script, or again ------------------------------------------------------------------------------------------
@@ -177,13 +177,12 @@ class Arrow:
 
 
 class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
-    bl_idname = "thew.keyframed_arrow"
     bl_label = "Draw Velocity"
     bl_description = (
         "Draw the velocity at the chosen key with the mouse: press, drag from the middle of the mesh, let go"
     )
 
-    leaving: BoolProperty(name="Leaving", description="The velocity after a cut", default=False)
+    leaving: option(BoolProperty, "Leaving", "The velocity after a cut", default=False)
 
     by_hand = "A velocity is drawn with the mouse: press in a 3D view, or call keyframed_velocity"
 
@@ -214,6 +213,3 @@ class THEW_OT_keyframed_arrow(ModalTool, bpy.types.Operator):
 
     def put_back(self) -> None:
         self._stand.put_back()
-
-
-CLASSES = (THEW_OT_keyframed_model, THEW_OT_keyframed_arrow)

@@ -11,22 +11,17 @@ from ..live import updates
 from ..rigs import rigging
 from ..saved import rig_layouts
 from .limbs import other_mesh
-from .shell import Quick
+from .shell import Quick, fresh
 
 
 class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_carry_rigs"
     bl_label = "Copy Rigs"
     bl_description = (
         "Copy the rigs that hang on the limbs of the other selected mesh to the same places on the active one's: as large and as strong "
         "as suits it, driven by its bones. Limbs of one name belong together"
     )
 
-    source: StringProperty(
-        name="From",
-        description="The mesh that they come from; empty: the other one that is selected",
-        options={"SKIP_SAVE"},
-    )
+    source: fresh(StringProperty, "From", "The mesh that they come from; empty: the other one that is selected")
 
     def edit(self, context, obj):
         source = other_mesh(context, obj, self.source)
@@ -38,6 +33,3 @@ class THEW_OT_limb_carry_rigs(Quick, bpy.types.Operator):
             self.report({"WARNING"}, text)
         rigging.shown(context, obj)
         return report.said(obj)
-
-
-CLASSES = (THEW_OT_limb_carry_rigs,)

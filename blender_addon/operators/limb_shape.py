@@ -19,7 +19,7 @@ from ..scene import windows
 from ..ui import viewing
 from .limbs import chosen
 from .modal_tool import ModalTool
-from .shell import Quick
+from .shell import Quick, option
 
 KEYS = "Drag a point: hubs move, tips lengthen spokes (Shift: all of its hub)   Ctrl+Z: back   Enter: done   Esc: as it was"
 #: Distance from the mouse within which a handle is taken, pixels.
@@ -28,7 +28,6 @@ HUB, TIP, TAKEN = (1.0, 0.55, 0.1, 1.0), (0.95, 0.95, 0.95, 0.9), (0.3, 1.0, 0.5
 
 
 class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
-    bl_idname = "thew.limb_drag"
     bl_label = "Drag Handles"
     bl_description = (
         "Take hubs and tips of spokes of the chosen limb with the mouse; its boundary follows, and stops where it would fold. Enter keeps "
@@ -157,18 +156,15 @@ class THEW_OT_limb_drag(ModalTool, bpy.types.Operator):
 
 
 class THEW_OT_limb_move(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_move"
     bl_label = "Move Handle"
     bl_description = "Move a handle of the chosen limb, and make its spokes longer or shorter, by numbers"
 
-    atom: IntProperty(name="Handle", description="Which one, from the root of the limb", default=0, min=0)
-    offset: FloatVectorProperty(
-        name="Offset", description="How far its hub moves, in the mesh's own space", size=3, subtype="TRANSLATION"
+    atom: option(IntProperty, "Handle", "Which one, from the root of the limb", default=0, min=0)
+    offset: option(
+        FloatVectorProperty, "Offset", "How far its hub moves, in the mesh's own space", size=3, subtype="TRANSLATION"
     )
-    spoke: IntProperty(name="Spoke", description="Which spoke is lengthened, -1 for all", default=-1, min=-1)
-    factor: FloatProperty(
-        name="Factor", description="What its length is multiplied with", default=1.0, min=0.01, max=100.0
-    )
+    spoke: option(IntProperty, "Spoke", "Which spoke is lengthened, -1 for all", default=-1, min=-1)
+    factor: option(FloatProperty, "Factor", "What its length is multiplied with", default=1.0, min=0.01, max=100.0)
 
     def edit(self, context, obj):
         limb = chosen(obj)
@@ -178,18 +174,14 @@ class THEW_OT_limb_move(Quick, bpy.types.Operator):
 
 
 class THEW_OT_limb_fit(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_fit"
     bl_label = "Fit Again"
     bl_description = (
         "Fit the boundary of the chosen limb to the skin that follows its bones, from where its handles are now"
     )
 
-    hold: BoolProperty(name="Hold Hubs", description="Leave hubs where they are: on the bones", default=True)
+    hold: option(BoolProperty, "Hold Hubs", "Leave hubs where they are: on the bones", default=True)
 
     def edit(self, context, obj):
         limb = chosen(obj)
         updates.stop_update()
         return limb_shape.fit(context, obj, limb, self.hold).said(limb.name)
-
-
-CLASSES = (THEW_OT_limb_drag, THEW_OT_limb_move, THEW_OT_limb_fit)

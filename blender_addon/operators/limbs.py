@@ -17,26 +17,23 @@ from ..rigs.anchors import unmark
 from ..saved import limbs as saved
 from ..scene import flesh_map, windows
 from ..scene import limbs as scene_limbs
-from .shell import Quick
+from .shell import Quick, factor, fresh, option
 
 
 class THEW_OT_limb_add(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_add"
     bl_label = "Limb from Bones"
     bl_description = (
         "Give the limb along the bones selected in pose mode coordinates: along, around and in depth. They stay with the flesh, for "
         "materials, geometry nodes, painted maps, and the same place on another character"
     )
 
-    bones: StringProperty(
-        name="Bones",
-        description="Names of the bones, one a line and in any order; empty: those that are selected",
-        options={"SKIP_SAVE"},
+    bones: fresh(
+        StringProperty, "Bones", "Names of the bones, one a line and in any order; empty: those that are selected"
     )
-    atoms_per_bone: IntProperty(
-        name="Handles per Bone", description="How finely the limb is followed along each bone", default=3, min=1, max=12
+    atoms_per_bone: option(
+        IntProperty, "Handles per Bone", "How finely the limb is followed along each bone", default=3, min=1, max=12
     )
-    spokes: IntProperty(name="Spokes", description="How finely it is followed around", default=8, min=4, max=32)
+    spokes: option(IntProperty, "Spokes", "How finely it is followed around", default=8, min=4, max=32)
 
     def edit(self, context, obj):
         if obj is None:
@@ -53,7 +50,6 @@ class THEW_OT_limb_add(Quick, bpy.types.Operator):
 
 
 class THEW_OT_limb_remove(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_remove"
     bl_label = "Remove Limb"
     bl_description = "Take the chosen limb away; attributes and maps that were written stay"
 
@@ -68,7 +64,6 @@ class THEW_OT_limb_remove(Quick, bpy.types.Operator):
 
 
 class THEW_OT_limb_attributes(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_attributes"
     bl_label = "Write Coordinates"
     bl_description = (
         "Write Along, Around (0 to 1), Depth and Limb (its number in the list, 0 for none) as attributes of the mesh, for materials "
@@ -81,42 +76,30 @@ class THEW_OT_limb_attributes(Quick, bpy.types.Operator):
 
 
 class THEW_OT_limb_paint(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_paint"
     bl_label = "Paint by Limb"
     bl_description = "Write into the map Flesh or Stiffness where a part of the limb is, by how far along and around it"
 
-    map: EnumProperty(
-        name="Map",
-        description="Which map",
+    map: option(
+        EnumProperty,
+        "Map",
+        "Which map",
         items=(("FLESH", "Flesh", "How soft"), ("STIFFNESS", "Stiffness", "What multiplies the stiffness")),
         default="FLESH",
     )
-    amount: FloatProperty(name="Amount", description="What is written", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
-    start: FloatProperty(
-        name="From", description="Where it begins along the limb", default=0.0, min=0.0, max=1.0, subtype="FACTOR"
-    )
-    end: FloatProperty(
-        name="To", description="Where it ends along the limb", default=1.0, min=0.0, max=1.0, subtype="FACTOR"
-    )
-    side: FloatProperty(
-        name="Side",
-        description="Which side, in turns from the inside of the bend",
-        default=0.0,
-        min=0.0,
-        max=1.0,
-        subtype="FACTOR",
-    )
-    width: FloatProperty(
-        name="Width",
-        description="How far around, a share of the whole turn",
+    amount: factor("Amount", "What is written", 1.0)
+    start: factor("From", "Where it begins along the limb", 0.0)
+    end: factor("To", "Where it ends along the limb", 1.0)
+    side: factor("Side", "Which side, in turns from the inside of the bend", 0.0)
+    width: option(
+        FloatProperty,
+        "Width",
+        "How far around, a share of the whole turn",
         default=1.0,
         min=0.01,
         max=1.0,
         subtype="FACTOR",
     )
-    soft: FloatProperty(
-        name="Soft Edge", description="How soft its edges are", default=0.15, min=0.0, max=1.0, subtype="FACTOR"
-    )
+    soft: factor("Soft Edge", "How soft its edges are", 0.15)
 
     def invoke(self, context, event):
         """Asks for the region and the amount; the painted map is then shown."""
@@ -144,19 +127,14 @@ class THEW_OT_limb_paint(Quick, bpy.types.Operator):
 
 
 class THEW_OT_limb_carry(Quick, bpy.types.Operator):
-    bl_idname = "thew.limb_carry"
     bl_label = "Copy Weights"
     bl_description = (
         "Copy a vertex group from the limbs of the other selected mesh to the same places on the active one's: limbs of one name belong "
         "together"
     )
 
-    group: StringProperty(name="Vertex Group", description="Which one is carried over", default=flesh_map.FLESH)
-    source: StringProperty(
-        name="From",
-        description="The mesh that it comes from; empty: the other one that is selected",
-        options={"SKIP_SAVE"},
-    )
+    group: option(StringProperty, "Vertex Group", "Which one is carried over", default=flesh_map.FLESH)
+    source: fresh(StringProperty, "From", "The mesh that it comes from; empty: the other one that is selected")
 
     def edit(self, context, obj):
         source = other_mesh(context, obj, self.source)
@@ -169,7 +147,6 @@ class THEW_OT_limb_carry(Quick, bpy.types.Operator):
 
 
 class THEW_OT_suggest_bones(Quick, bpy.types.Operator):
-    bl_idname = "thew.suggest_bones"
     bl_label = "Suggest Bones"
     bl_description = (
         "Make an armature for a mesh without bones: along the middles of its limbs and trunk. Look it over, then parent the mesh to it with "
@@ -204,13 +181,3 @@ def chosen(obj) -> saved.ThewLimb:
     if limb is None:
         raise Refusal(f"{describe(obj) if obj else 'Nothing'} has no limb: make one from selected bones first")
     return limb
-
-
-CLASSES = (
-    THEW_OT_limb_add,
-    THEW_OT_limb_remove,
-    THEW_OT_limb_attributes,
-    THEW_OT_limb_paint,
-    THEW_OT_limb_carry,
-    THEW_OT_suggest_bones,
-)

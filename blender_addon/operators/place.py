@@ -21,87 +21,52 @@ from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
-from .shell import NAVIGATION, chosen_in
+from .shell import NAVIGATION, chosen_in, fresh, option
 
 #: Factor of the radius and change of the turn per notch of the wheel.
 NOTCH, TURN = 1.1, math.radians(15.0)
 
-#: Options of properties whose value an earlier call must not pass on to the next.
-FRESH = {"SKIP_SAVE"}
-
 
 class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
-    bl_idname = "thew.rig_place"
     bl_label = "Place Force Template"
     bl_description = (
         "Drag a force template onto the character. Click drops it, the wheel sizes it, Ctrl and the wheel turn it"
     )
 
-    template: EnumProperty(name="Template", description="What to place", items=saved_rigs.TEMPLATES, default="BUMP")
-    guide: EnumProperty(
-        name="Guide", description="What it hangs on from then on", items=saved_rigs.GUIDES, default="SKIN"
+    template: option(EnumProperty, "Template", "What to place", items=saved_rigs.TEMPLATES, default="BUMP")
+    guide: option(EnumProperty, "Guide", "What it hangs on from then on", items=saved_rigs.GUIDES, default="SKIN")
+    index: fresh(IntProperty, "Index", "The rig to place anew; -1 makes a new one", default=-1, min=-1)
+    location: fresh(
+        FloatVectorProperty, "Location", "A point of the world; the nearest point of the skin is taken", size=3
     )
-    index: IntProperty(
-        name="Index", description="The rig to place anew; -1 makes a new one", default=-1, min=-1, options=FRESH
-    )
-    location: FloatVectorProperty(
-        name="Location",
-        description="A point of the world; the nearest point of the skin is taken",
-        size=3,
-        options=FRESH,
-    )
-    bone: StringProperty(
-        name="Bone", description="The bone to hang on; empty takes the one that carries the skin most", options=FRESH
-    )
-    along: FloatProperty(name="Along", description="Where along the bone: 0 head, 1 tail", default=0.5, options=FRESH)
-    angle: FloatProperty(
-        name="Around", description="Which way out from the bone", default=0.0, unit="ROTATION", options=FRESH
-    )
-    distance: FloatProperty(
-        name="Out", description="How far out from the bone, scene units", default=0.0, unit="LENGTH", options=FRESH
-    )
-    face: IntProperty(
-        name="Face", description="A triangle of the mesh to hang under", default=-1, min=-1, options=FRESH
-    )
-    barycentric: FloatVectorProperty(
-        name="Place", description="Where in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3), options=FRESH
-    )
-    matrix: FloatVectorProperty(
-        name="Matrix",
-        description="A frame in the world at rest, by rows",
+    bone: fresh(StringProperty, "Bone", "The bone to hang on; empty takes the one that carries the skin most")
+    along: fresh(FloatProperty, "Along", "Where along the bone: 0 head, 1 tail", default=0.5)
+    angle: fresh(FloatProperty, "Around", "Which way out from the bone", default=0.0, unit="ROTATION")
+    distance: fresh(FloatProperty, "Out", "How far out from the bone, scene units", default=0.0, unit="LENGTH")
+    face: fresh(IntProperty, "Face", "A triangle of the mesh to hang under", default=-1, min=-1)
+    barycentric: fresh(FloatVectorProperty, "Place", "Where in the triangle", size=3, default=(1 / 3, 1 / 3, 1 / 3))
+    matrix: fresh(
+        FloatVectorProperty,
+        "Matrix",
+        "A frame in the world at rest, by rows",
         size=16,
         default=np.eye(4).ravel().tolist(),
-        options=FRESH,
     )
-    turn: FloatProperty(
-        name="Turn",
-        description="Tilt at a bone, roll in the skin, turn about its own axis when free",
-        unit="ROTATION",
-        options=FRESH,
+    turn: fresh(
+        FloatProperty, "Turn", "Tilt at a bone, roll in the skin, turn about its own axis when free", unit="ROTATION"
     )
-    radius: FloatProperty(
-        name="Radius",
-        description="How far it acts, scene units; 0 suits the flesh",
-        default=0.0,
-        min=0.0,
+    radius: fresh(
+        FloatProperty, "Radius", "How far it acts, scene units; 0 suits the flesh", default=0.0, min=0.0, unit="LENGTH"
+    )
+    ring_radius: fresh(FloatProperty, "Ring Radius", "Of a torus, scene units; 0 suits the flesh", min=0.0)
+    tube_radius: fresh(FloatProperty, "Tube Radius", "Of a torus, scene units; 0 suits the flesh", min=0.0)
+    yields: fresh(
+        FloatProperty,
+        "Yield",
+        "How far the skin gives way at most, scene units; left alone, what makes the effect visible",
         unit="LENGTH",
-        options=FRESH,
     )
-    ring_radius: FloatProperty(
-        name="Ring Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0, options=FRESH
-    )
-    tube_radius: FloatProperty(
-        name="Tube Radius", description="Of a torus, scene units; 0 suits the flesh", min=0.0, options=FRESH
-    )
-    yields: FloatProperty(
-        name="Yield",
-        description="How far the skin gives way at most, scene units; left alone, what makes the effect visible",
-        unit="LENGTH",
-        options=FRESH,
-    )
-    strength: FloatProperty(
-        name="Strength", description="A force to push with in place of a distance, N/m3", options=FRESH
-    )
+    strength: fresh(FloatProperty, "Strength", "A force to push with in place of a distance, N/m3")
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
@@ -263,6 +228,3 @@ def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], pla
     shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
     there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
     return stand.world(outline(kind, **sizes) @ there[:3, :3].T + there[:3, 3])
-
-
-CLASSES = (THEW_OT_rig_place,)

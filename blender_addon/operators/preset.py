@@ -21,25 +21,21 @@ from ..saved.slider_groups import set_values
 from ..saved.timing import curve_time, frames_per_second
 from ..scene.animation import curves_in
 from ..scene.reading import active_bone, armature_of
-from .shell import Quick
+from .shell import Quick, fresh, option
 
 
 class THEW_OT_rig_preset(Quick, bpy.types.Operator):
-    bl_idname = "thew.rig_preset"
     bl_label = "Add Preset Rig"
     bl_description = "Put a ready rig on the character, on the bone that its name tells, or else on the active bone"
 
-    preset: EnumProperty(
-        name="Preset",
-        description="What to add",
+    preset: option(
+        EnumProperty,
+        "Preset",
+        "What to add",
         items=[(key, preset.label, preset.description) for key, preset in PRESETS.items()],
         default="BREATH",
     )
-    bone: StringProperty(
-        name="Bone",
-        description="The bone to put it on; empty finds it by its name, or takes the active bone",
-        options={"SKIP_SAVE"},
-    )
+    bone: fresh(StringProperty, "Bone", "The bone to put it on; empty finds it by its name, or takes the active bone")
 
     def edit(self, context, obj):
         preset = PRESETS[self.preset]
@@ -147,6 +143,3 @@ def key_control(obj: bpy.types.Object, rig: ThewRig, keys: list[tuple[float, flo
     for point in curve.keyframe_points:
         point.interpolation = "BEZIER" if loops else "LINEAR"
     curve.update()
-
-
-CLASSES = (THEW_OT_rig_preset,)

@@ -22,24 +22,20 @@ from ..saved.slider_groups import set_values, values_of
 from ..scene import windows
 from . import toolbar
 from .modal_tool import SkinTool
+from .shell import fresh
 
 #: Evaluations per update: few, so that an update does not take longer than the time between two.
 EVALUATIONS = 8
 
 
 class THEW_OT_rig_pull(SkinTool, bpy.types.Operator):
-    bl_idname = "thew.rig_pull"
     bl_label = "Pull Skin"
     bl_description = (
         "Drag a point of the skin: the active rig takes the sliders that bring it there, and a sample of them is "
         "recorded. Shift-click first holds further points"
     )
 
-    points: StringProperty(
-        name="Points",
-        description="What is pulled, as JSON: [[vertex, [x, y, z]], …], targets in the world",
-        options={"SKIP_SAVE"},
-    )
+    points: fresh(StringProperty, "Points", "What is pulled, as JSON: [[vertex, [x, y, z]], …], targets in the world")
 
     # from a script, or again ------------------------------------------------------------------------------------------
 
@@ -184,6 +180,3 @@ def is_shown(context) -> bool:
     """Returns whether the target has a rig to pull with: only then is the tool in the toolbar."""
     obj = target.of(context)
     return obj is not None and obj.type == "MESH" and obj.thew.made.flesh and len(obj.thew.rigs) > 0
-
-
-CLASSES = (THEW_OT_rig_pull,)

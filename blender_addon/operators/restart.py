@@ -10,7 +10,7 @@ from ..live import target, whole
 from ..saved import restarts
 from ..saved.edited import changed
 from ..scene.reading import armature_of
-from .shell import Quick
+from .shell import Quick, option
 
 
 def with_flesh(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.Object]:
@@ -21,14 +21,13 @@ def with_flesh(obj: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.types.
 
 
 class THEW_OT_restart_here(Quick, bpy.types.Operator):
-    bl_idname = "thew.restart_here"
     bl_label = "Restart Here"
     bl_description = (
         "Let the flesh begin anew in this frame, whatever was before: for a cut, in the first frame in which the character is "
         "elsewhere"
     )
 
-    frame: IntProperty(name="Frame", description="Which frame; the one that is shown where it is not set")
+    frame: option(IntProperty, "Frame", "Which frame; the one that is shown where it is not set")
 
     @classmethod
     def poll(cls, context):
@@ -46,11 +45,10 @@ class THEW_OT_restart_here(Quick, bpy.types.Operator):
 
 
 class THEW_OT_restart_remove(Quick, bpy.types.Operator):
-    bl_idname = "thew.restart_remove"
     bl_label = "Remove Restart"
     bl_description = "Take this restart away: the flesh goes on through the frame"
 
-    frame: IntProperty(name="Frame", description="Which frame")
+    frame: option(IntProperty, "Frame", "Which frame")
 
     @classmethod
     def poll(cls, context):
@@ -68,6 +66,3 @@ class THEW_OT_restart_remove(Quick, bpy.types.Operator):
                     kept.remove(index)
             changed(each.thew, context)
         return f"The flesh goes on through frame {self.frame}."
-
-
-CLASSES = (THEW_OT_restart_here, THEW_OT_restart_remove)

@@ -8,11 +8,10 @@ from ..live import playback, riding, target, updates, whole
 from ..logic.errors import Refusal, sentence
 from ..logic.names import describe
 from ..logic.sentences import listed
-from .shell import Quick
+from .shell import Quick, fresh
 
 
 class THEW_OT_ride(Quick, bpy.types.Operator):
-    bl_idname = "thew.ride"
     bl_label = "Ride on Body"
     bl_description = (
         "Let the selected clothes, eyes or hair move with the flesh of the active mesh; of one mesh alone, with the flesh of "
@@ -21,16 +20,10 @@ class THEW_OT_ride(Quick, bpy.types.Operator):
 
     wanted = "Select clothes or eyes, then the body"
 
-    rider: StringProperty(
-        name="Rider",
-        description="Which mesh shall ride on the active body; empty: those that are selected",
-        options={"SKIP_SAVE"},
-    )
+    rider: fresh(StringProperty, "Rider", "Which mesh shall ride on the active body; empty: those that are selected")
 
-    body: StringProperty(
-        name="Body",
-        description="On which mesh with flesh the active one shall ride; empty: the one chosen in its panel",
-        options={"SKIP_SAVE"},
+    body: fresh(
+        StringProperty, "Body", "On which mesh with flesh the active one shall ride; empty: the one chosen in its panel"
     )
 
     def invoke(self, context, _event):
@@ -84,11 +77,10 @@ def named(scene, name: str) -> bpy.types.Object:
 
 
 class THEW_OT_ride_off(Quick, bpy.types.Operator):
-    bl_idname = "thew.ride_off"
     bl_label = "Get Off"
     bl_description = "Let the mesh ride no more: it moves as it did before, and can have flesh of its own"
 
-    rider: StringProperty(name="Rider", description="Which mesh gets off; empty: the active one", options={"SKIP_SAVE"})
+    rider: fresh(StringProperty, "Rider", "Which mesh gets off; empty: the active one")
 
     def edit(self, context, obj):
         obj = named(context.scene, self.rider) if self.rider else obj
@@ -96,6 +88,3 @@ class THEW_OT_ride_off(Quick, bpy.types.Operator):
             raise Refusal(f"{describe(obj)} rides on nothing")
         updates.stop_update()
         return riding.dismount(obj)
-
-
-CLASSES = (THEW_OT_ride, THEW_OT_ride_off)

@@ -11,16 +11,16 @@ from ..logic.sentences import plural
 from ..rigs import files
 from ..scene import windows
 from .rig_edit import Edit
+from .shell import option
 
 
 class THEW_OT_rig_export(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_export"
     bl_label = "Export Rigs"
     bl_description = "Write the rigs into a small text file (TOML), to use on this or another character"
     bl_options = {"REGISTER"}
     needs_flesh = True
 
-    filepath: StringProperty(name="File", description="Where to write", subtype="FILE_PATH")
+    filepath: option(StringProperty, "File", "Where to write", subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):
@@ -38,12 +38,11 @@ class THEW_OT_rig_export(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_import(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_import"
     bl_label = "Import Rigs"
     bl_description = "Add the rigs of a file to this character; bones are found by name, faces by index"
     needs_flesh = True
 
-    filepath: StringProperty(name="File", description="What to read", subtype="FILE_PATH")
+    filepath: option(StringProperty, "File", "What to read", subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.toml", options={"HIDDEN"})
 
     def invoke(self, context, _event):

@@ -23,32 +23,23 @@ from ..scene import windows
 from ..scene.bind_pose import BindPose
 from ..scene.reading import armature_of
 from .rig_edit import Edit
-from .rig_files import THEW_OT_rig_export, THEW_OT_rig_import
-from .shell import Job, chosen_in
-
-#: Options of properties whose value an earlier call must not pass on to the next.
-FRESH = {"SKIP_SAVE"}
+from .shell import Job, chosen_in, fresh, option
 
 INDEX = {"name": "Rig", "description": "Which rig of the list, from 0; -1 is the active one", "default": -1, "min": -1}
 
 
 class THEW_OT_rig_add(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_add"
     bl_label = "Add Rig"
     bl_description = (
         "Add a force field to the character, of a size that suits it. Its control does nothing at 0 and all of it at 1"
     )
     needs_flesh = True
 
-    template: EnumProperty(name="Template", description="The shape of the field", items=TEMPLATES, default="BULGE")
-    guide: EnumProperty(name="Guide", description="What the field hangs on", items=GUIDES, default="BONE")
-    name: StringProperty(name="Name", description="What to call it; empty takes the template's name", options=FRESH)
-    bone: StringProperty(
-        name="Bone", description="The bone; empty takes the active one, or the one with most weight", options=FRESH
-    )
-    face: IntProperty(
-        name="Triangle", description="With the guide Skin: the triangle of the mesh", default=-1, min=-1, options=FRESH
-    )
+    template: option(EnumProperty, "Template", "The shape of the field", items=TEMPLATES, default="BULGE")
+    guide: option(EnumProperty, "Guide", "What the field hangs on", items=GUIDES, default="BONE")
+    name: fresh(StringProperty, "Name", "What to call it; empty takes the template's name")
+    bone: fresh(StringProperty, "Bone", "The bone; empty takes the active one, or the one with most weight")
+    face: fresh(IntProperty, "Triangle", "With the guide Skin: the triangle of the mesh", default=-1, min=-1)
 
     def change(self, context, obj):
         armature = armature_of(obj)
@@ -84,7 +75,6 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_remove(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_remove"
     bl_label = "Remove Rig"
     bl_description = "Take the rig away, with its samples, keys and driver"
 
@@ -98,7 +88,6 @@ class THEW_OT_rig_remove(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_duplicate(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_duplicate"
     bl_label = "Duplicate Rig"
     bl_description = (
         "Add a copy of the rig below it, with its samples and its driver (keys of the control are not copied)"
@@ -120,14 +109,14 @@ class THEW_OT_rig_duplicate(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_move(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_move"
     bl_label = "Move Rig"
     bl_description = "Move the rig in the list; what it does stays the same"
 
     index: IntProperty(**INDEX)
-    direction: EnumProperty(
-        name="Direction",
-        description="Which way",
+    direction: option(
+        EnumProperty,
+        "Direction",
+        "Which way",
         items=(("UP", "Up", "Towards the head of the list"), ("DOWN", "Down", "Towards its end")),
         default="UP",
     )
@@ -141,7 +130,6 @@ class THEW_OT_rig_move(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_record(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_record"
     bl_label = "Record"
     bl_description = (
         "Keep the sliders as the rig's sample at the present value of its control, in the pose that you see; a sample "
@@ -161,14 +149,11 @@ class THEW_OT_rig_record(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_sample_remove"
     bl_label = "Remove Sample"
     bl_description = "Forget a sample of the rig; without any the rig is what its sliders show, whatever its control"
 
     index: IntProperty(**INDEX)
-    sample: IntProperty(
-        name="Sample", description="Which sample of the list, from 0; -1 is the active one", default=-1, min=-1
-    )
+    sample: option(IntProperty, "Sample", "Which sample of the list, from 0; -1 is the active one", default=-1, min=-1)
 
     def change(self, _context, obj):
         rig = obj.thew.rigs[self.place(obj)]
@@ -182,13 +167,12 @@ class THEW_OT_rig_sample_remove(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_measure(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_measure"
     bl_label = "Keep Strength By"
     bl_description = "Keep the rig's strength as a distance, which it moves flesh of any softness, or as a force; it does the same now"
     needs_flesh = True
 
     index: IntProperty(**INDEX)
-    by: EnumProperty(name="By", description="What to keep", items=saved_rigs.MEASURES, default="YIELD")
+    by: option(EnumProperty, "By", "What to keep", items=saved_rigs.MEASURES, default="YIELD")
 
     def change(self, context, obj):
         rig = obj.thew.rigs[self.place(obj)]
@@ -197,7 +181,6 @@ class THEW_OT_rig_measure(Edit, bpy.types.Operator):
 
 
 class THEW_OT_rig_driver(Edit, bpy.types.Operator):
-    bl_idname = "thew.rig_driver"
     bl_label = "Drive by a Bone"
     bl_description = (
         "Let the turn of a bone drive the rig's control: 0 at one angle, 1 at another. With the axis Automatic, axis and "
@@ -205,24 +188,12 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
     )
 
     index: IntProperty(**INDEX)
-    bone: StringProperty(
-        name="Bone",
-        description="The bone that drives; empty takes the one whose joint is nearest below the rig",
-        options=FRESH,
+    bone: fresh(
+        StringProperty, "Bone", "The bone that drives; empty takes the one whose joint is nearest below the rig"
     )
-    axis: EnumProperty(
-        name="Axis", description="Which turn of the bone", items=drivers.AXES, default="AUTO", options=FRESH
-    )
-    from_angle: FloatProperty(
-        name="From", description="The angle at which the control is 0", default=0.0, unit="ROTATION", options=FRESH
-    )
-    to_angle: FloatProperty(
-        name="To",
-        description="The angle at which the control is 1",
-        default=0.5 * math.pi,
-        unit="ROTATION",
-        options=FRESH,
-    )
+    axis: fresh(EnumProperty, "Axis", "Which turn of the bone", items=drivers.AXES, default="AUTO")
+    from_angle: fresh(FloatProperty, "From", "The angle at which the control is 0", default=0.0, unit="ROTATION")
+    to_angle: fresh(FloatProperty, "To", "The angle at which the control is 1", default=0.5 * math.pi, unit="ROTATION")
 
     def invoke(self, context, _event):
         if windows.headless() or context.window is None:
@@ -267,7 +238,6 @@ class THEW_OT_rig_driver(Edit, bpy.types.Operator):
 
 
 class THEW_OT_settle(Job, bpy.types.Operator):
-    bl_idname = "thew.settle"
     bl_label = "Rest Pose Preview"
     bl_description = (
         "Show the flesh at rest in every pose, pushed by the rigs, to work on them; Simulate goes back to motion. "
@@ -279,18 +249,3 @@ class THEW_OT_settle(Job, bpy.types.Operator):
 
     def said(self, obj, _result):
         return f"“{obj.name}” is at rest."
-
-
-CLASSES = (
-    THEW_OT_rig_add,
-    THEW_OT_rig_remove,
-    THEW_OT_rig_duplicate,
-    THEW_OT_rig_move,
-    THEW_OT_rig_record,
-    THEW_OT_rig_sample_remove,
-    THEW_OT_rig_measure,
-    THEW_OT_rig_driver,
-    THEW_OT_rig_export,
-    THEW_OT_rig_import,
-    THEW_OT_settle,
-)

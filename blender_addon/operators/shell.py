@@ -7,9 +7,11 @@ A `Job` is long: `execute` runs it to the end, `invoke` runs it in steps with a 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import bpy
+from bpy.props import FloatProperty
 
 from ..live import target, updates
 from ..live.work import running
@@ -35,6 +37,21 @@ def quiet(context) -> None:
         context.workspace.status_text_set(None)
 
 
+def option(kind: Callable, name: str, description: str, **given):
+    """Returns a property of an operator, one of `bpy.props`."""
+    return kind(name=name, description=description, **given)
+
+
+def fresh(kind: Callable, name: str, description: str, **given):
+    """Returns a property whose value an earlier call must not pass on to the next."""
+    return option(kind, name, description, options={"SKIP_SAVE"}, **given)
+
+
+def factor(name: str, description: str, default: float):
+    """Returns a property from 0 to 1."""
+    return option(FloatProperty, name, description, default=default, min=0.0, max=1.0, subtype="FACTOR")
+
+
 def fill(operator: bpy.types.Operator, **values) -> None:
     """Sets the properties that were left alone to the values in force, so that the redo panel shows what was done.
 
@@ -46,10 +63,18 @@ def fill(operator: bpy.types.Operator, **values) -> None:
 
 
 class Job:
-    """Mix-in for operators. A subclass defines `job(context, obj)`, and `said` for the message when it is done."""
+    """Mix-in for operators. A subclass defines `job(context, obj)`, and `said` for the message when it is done.
+
+    The operator of the class `THEW_OT_name` is `thew.name`.
+    """
 
     bl_options = {"REGISTER", "UNDO"}
     wanted = "Select a skinned mesh"
+
+    def __init_subclass__(cls, **given):
+        super().__init_subclass__(**given)
+        if cls.__name__.startswith("THEW_OT_"):
+            cls.bl_idname = f"thew.{cls.__name__.removeprefix('THEW_OT_')}"
 
     @classmethod
     def poll(cls, context):

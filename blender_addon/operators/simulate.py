@@ -6,20 +6,15 @@ from bpy.props import IntProperty
 
 from ..live import jobs
 from ..live.session import register
-from .shell import Job, fill
+from .shell import Job, fill, fresh
 
 
 class THEW_OT_simulate(Job, bpy.types.Operator):
-    bl_idname = "thew.simulate"
     bl_label = "Simulate"
     bl_description = "Read the animation again and compute the motion of the flesh; shows it live instead of a bake"
 
-    frame_start: IntProperty(
-        name="Start", description="First frame; left alone, the range in force", default=1, options={"SKIP_SAVE"}
-    )
-    frame_end: IntProperty(
-        name="End", description="Last frame; left alone, the range in force", default=250, options={"SKIP_SAVE"}
-    )
+    frame_start: fresh(IntProperty, "Start", "First frame; left alone, the range in force", default=1)
+    frame_end: fresh(IntProperty, "End", "Last frame; left alone, the range in force", default=250)
 
     def job(self, context, obj):
         if obj is not None and obj.type == "MESH":

@@ -35,13 +35,11 @@ class Switch(Quick):
 
 
 class THEW_OT_show_live(Switch, bpy.types.Operator):
-    bl_idname = "thew.show_live"
     bl_label = "Show Live"
     bl_description = "Mute the baked shape keys and show the live flesh"
 
 
 class THEW_OT_show_bake(Switch, bpy.types.Operator):
-    bl_idname = "thew.show_bake"
     bl_label = "Show Bake"
     bl_description = "Let the baked shape keys play instead of the live flesh"
     baked = True
