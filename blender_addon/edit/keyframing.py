@@ -18,7 +18,7 @@ from ..logic.states import Event
 from ..logic.tasks import Progress, Task, Work, span
 from ..saved.timing import curve_time
 from ..scene import keyframe_shapes, keyframe_times, modifier
-from ..scene.mesh import basis_positions, key_positions, triangles_of
+from ..scene.mesh import active_attribute, basis_positions, key_positions, triangles_of
 from ..scene.writing import baked_keys
 
 #: Relax Sculpt: stiffness that holds a sculpt where the dial stands in the middle, relative to the flesh's own. One:
@@ -42,8 +42,7 @@ def add(obj, scene, names: list[str] | None = None, frames: tuple[float, float] 
     filled = not len(group.keyframes)
     wanted = chosen(obj, names) if filled or names is not None else []
     if not had:
-        active = obj.data.attributes.active
-        made.found_attribute = active.name if active else ""
+        made.found_attribute = active_attribute(obj.data)
     try:
         modifier.insert_first(obj)
         made.keyframed = True

@@ -18,6 +18,7 @@ from ..saved import restarts
 from ..saved.made import reset
 from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
+from ..scene.mesh import active_attribute
 from . import building, contact, keyframed, riding, session, skin, together, validity
 from .build_settings import BuildSettings
 from .events import DOES, happened
@@ -63,8 +64,7 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     settings.cells_across, settings.method = build_settings.cells_across, build_settings.method
     if not had:
         bind_pose.save(obj)
-        active = obj.data.attributes.active
-        made.found_attribute = active.name if active else ""
+        made.found_attribute = active_attribute(obj.data)
         made.flesh = True
         restarts.add(settings, cuts)
         register.keep(obj, flesh)

@@ -211,7 +211,7 @@ def show(obj: bpy.types.Object, known: Known, scene: bpy.types.Scene, offsets) -
 
 def hide(obj: bpy.types.Object) -> None:
     """Shows the mesh without the motion."""
-    if not skin.is_shared(obj.data):
+    if not reading.is_shared(obj.data):
         skin.clear(obj, register.of(obj))
 
 

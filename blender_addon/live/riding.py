@@ -24,7 +24,7 @@ from ..saved.made import reset
 from ..saved.units import length
 from ..scene import bakes, modifier, reading
 from ..scene.character import world_matrix
-from ..scene.mesh import FARTHEST, basis_positions, read_groups
+from ..scene.mesh import FARTHEST, active_attribute, basis_positions, numbers, read_groups
 from ..scene.poses import bone_matrix
 from . import skin
 from .events import happened
@@ -122,7 +122,7 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
         raise Refusal(
             f"Vertex {bad[0]} of {describe(obj)} has no place that is a number: delete or repair it in edit mode"
         )
-    edges, weights = edges_of(obj.data), weights_of(obj)
+    edges, weights = numbers(obj.data.edges, "vertices", 2, np.int32), weights_of(obj)
     digest = hashlib.blake2b(digest_size=16)
     for array in (rest, edges, *([] if weights is None else [weights])):
         digest.update(np.ascontiguousarray(array).data)
@@ -134,13 +134,6 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
     modifier.renew(obj, body)
     happened(obj, rider, Event.MESH_READ)
     return rider.layer
-
-
-def edges_of(mesh: bpy.types.Mesh) -> np.ndarray:
-    """Returns the vertices of each edge, int32[e, 2]."""
-    flat = np.empty(2 * len(mesh.edges), dtype=np.int32)
-    mesh.edges.foreach_get("vertices", flat)
-    return flat.reshape(-1, 2)
 
 
 def weights_of(obj: bpy.types.Object) -> np.ndarray | None:
@@ -176,8 +169,7 @@ def mount(obj: bpy.types.Object, body: bpy.types.Object, view_layer: bpy.types.V
         modifier.check_place(obj, own)
     settings, made = obj.thew, obj.thew.made
     if not made.rides:
-        active = obj.data.attributes.active
-        made.found_attribute = active.name if active else ""
+        made.found_attribute = active_attribute(obj.data)
         settings.body, settings.enabled, made.shows_bake = body, True, False
     made.rides = True
     made.mesh_rest = tuple(rest.ravel().tolist())
@@ -200,12 +192,7 @@ def check(obj: bpy.types.Object, body: bpy.types.Object | None) -> None:
         raise Refusal(f"{name} cannot ride on itself: select clothes or eyes too, and the body last")
     if obj.thew.made.flesh or obj.thew.made.keyframed:
         raise Refusal(f"{name} has flesh of its own: press Remove there first, if it shall ride on {describe(body)}")
-    sharing = [other.name for other in bpy.data.objects if other.data == obj.data and other != obj]
-    if sharing:
-        raise Refusal(
-            f"{name} shares its mesh with “{sharing[0]}”, which would be moved along: "
-            "make it single user first (Object > Relations > Make Single User > Object & Data)"
-        )
+    reading.check_unshared(obj, "be moved along")
     if len(obj.data.vertices) == 0:
         raise Refusal(f"{name} has no vertices: there is nothing to ride")
     found = reading.armature_modifier(obj)

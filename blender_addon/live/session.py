@@ -74,7 +74,7 @@ def write(
 def hide(obj: bpy.types.Object, flesh: Flesh | None) -> None:
     """Shows the plain skin of an object and its riders; a mesh shared with another object keeps that one's flesh."""
     riding.hide_all(obj)
-    if not skin.is_shared(obj.data):
+    if not reading.is_shared(obj.data):
         skin.clear(obj, flesh)
 
 

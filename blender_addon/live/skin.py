@@ -29,11 +29,6 @@ def clear(obj: bpy.types.Object, life: Life | None) -> None:
     mesh.update_tag()
 
 
-def is_shared(mesh: bpy.types.Mesh) -> bool:
-    """Returns whether another object has the mesh, too."""
-    return mesh.users - int(mesh.use_fake_user) > 1
-
-
 def switch(obj: bpy.types.Object, can: bool = True) -> bool:
     """Switches modifiers and baked keys to match the settings; returns whether offsets are to be shown, not a bake or nothing.
 

@@ -18,7 +18,7 @@ from ..logic.names import describe
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly
 from ..scene.bone_marks import known_bone, marked_bone, unmark_bones
-from ..scene.mesh import basis_positions, triangles_of
+from ..scene.mesh import basis_positions, numbers, same_active, triangles_of
 from ..scene.reading import armature_of
 
 #: Name of the attribute that marks faces.
@@ -79,19 +79,15 @@ def anchor_face(
 
 def triangles_and_faces(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Returns every triangle's corners int32[t, 3] and the face that it belongs to, int32[t]."""
-    corners = triangles_of(mesh)
-    faces = np.empty(len(corners), dtype=np.int32)
-    mesh.loop_triangles.foreach_get("polygon_index", faces)
-    return corners, faces
+    return triangles_of(mesh), numbers(mesh.loop_triangles, "polygon_index", dtype=np.int32)
 
 
 def face_tokens(mesh: bpy.types.Mesh) -> np.ndarray:
     """Returns the token of every face, 0 for those without, int32[p]."""
-    tokens = np.zeros(len(mesh.polygons), dtype=np.int32)
     attribute = mesh.attributes.get(FACE_MARK)
     if attribute is not None and attribute.domain == "FACE" and attribute.data_type == "INT":
-        attribute.data.foreach_get("value", tokens)
-    return tokens
+        return numbers(attribute.data, "value", dtype=np.int32)
+    return np.zeros(len(mesh.polygons), dtype=np.int32)
 
 
 def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
@@ -99,14 +95,10 @@ def marked_face(mesh: bpy.types.Mesh, face: int) -> int:
     tokens = face_tokens(mesh)
     if tokens[face] == 0 or (tokens == tokens[face]).sum() > 1:
         tokens[face] = tokens.max(initial=0) + 1
-        attribute = mesh.attributes.get(FACE_MARK)
-        if attribute is None:
-            active = mesh.attributes.active.name if mesh.attributes.active else ""
-            attribute = mesh.attributes.new(FACE_MARK, "INT", "FACE")
-            if active and active in mesh.attributes:
-                mesh.attributes.active = mesh.attributes[active]
-            attribute = mesh.attributes[FACE_MARK]
-        attribute.data.foreach_set("value", tokens)
+        if FACE_MARK not in mesh.attributes:
+            with same_active(mesh):
+                mesh.attributes.new(FACE_MARK, "INT", "FACE")
+        mesh.attributes[FACE_MARK].data.foreach_set("value", tokens)
     return int(tokens[face])
 
 

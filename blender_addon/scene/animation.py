@@ -34,6 +34,27 @@ def curves_of(action: bpy.types.Action, slot):
     return ()
 
 
+def drop_action(action: bpy.types.Action, slot) -> None:
+    """Removes an action that nobody plays any more, or else its slot (None before Blender 4.4)."""
+    if action.users == 0:
+        bpy.data.actions.remove(action)
+    elif slot is not None and not slot.users():
+        action.slots.remove(slot)
+
+
+def drop_empty_action(id_data: bpy.types.ID) -> bool:
+    """Takes an action without curves from an ID, and its animation data where nothing else is in it; returns whether there was one."""
+    animation = id_data.animation_data
+    if animation is None or animation.action is None or len(curves_in(animation)):
+        return False
+    played = animation.action, getattr(animation, "action_slot", None)
+    animation.action = None
+    drop_action(*played)
+    if not animation.drivers and not animation.nla_tracks:
+        id_data.animation_data_clear()
+    return True
+
+
 # strips -----------------------------------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
 from . import flesh_map, ignored, materials, moment, moving, stack
-from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, read_groups, triangles_of
+from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, numbers, read_groups, triangles_of
 from .reading import Subject
 
 
@@ -234,8 +234,7 @@ def longest_side(found: Subject, scene: bpy.types.Scene) -> float:
 def faces_box(obj: bpy.types.Object) -> extents.Box:
     """Returns the world box of the vertices of a mesh that faces use, or of all vertices where it has no faces."""
     local = basis_positions(obj.data).astype(np.float64)
-    corners = np.empty(len(obj.data.loops), dtype=np.int32)
-    obj.data.loops.foreach_get("vertex_index", corners)
+    corners = numbers(obj.data.loops, "vertex_index", dtype=np.int32)
     if len(corners):
         local = local[np.unique(corners)]
     local = local[(np.abs(local) < FARTHEST).all(axis=1)]

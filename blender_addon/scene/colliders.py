@@ -12,7 +12,7 @@ from ..logic.colliders import Collider, Colliders
 from ..logic.errors import sentence
 from ..logic.names import describe
 from . import groups, reading
-from .mesh import FARTHEST, mesh_positions, triangles_of
+from .mesh import FARTHEST, mesh_positions, numbers, triangles_of
 
 #: Coulomb's coefficient per unit of Blender's Friction, which goes from 0 to 80.
 FRICTION = 0.01
@@ -216,11 +216,8 @@ def now(asked: tuple[Asked, ...], depsgraph: bpy.types.Depsgraph, frame: int) ->
 
 def corners_of(mesh: bpy.types.Mesh) -> np.ndarray:
     """Returns the vertex of every corner of every face, then the first corner of each face, int32[c + p]."""
-    corners = np.empty(len(mesh.loops), dtype=np.int32)
-    starts = np.empty(len(mesh.polygons), dtype=np.int32)
-    mesh.loops.foreach_get("vertex_index", corners)
-    mesh.polygons.foreach_get("loop_start", starts)
-    return np.concatenate([corners, starts])
+    corners, starts = (mesh.loops, "vertex_index"), (mesh.polygons, "loop_start")
+    return np.concatenate([numbers(*each, dtype=np.int32) for each in (corners, starts)])
 
 
 def differs(read: Colliders, index: int, depsgraph: bpy.types.Depsgraph) -> str:

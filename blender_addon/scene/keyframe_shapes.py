@@ -30,13 +30,7 @@ def check_mesh(obj: bpy.types.Object | None) -> None:
     if made.flesh or made.rides:
         what = "has flesh that its bones drag along" if made.flesh else "rides on a body"
         raise Refusal(f"{name} {what}, and a mesh has either that or keyframed flesh: press Remove there first")
-    users = mesh.users - int(mesh.use_fake_user)
-    sharing = [other.name for other in bpy.data.objects if other.data == mesh and other != obj] if users > 1 else []
-    if sharing:
-        raise Refusal(
-            f"{name} shares its mesh with “{sharing[0]}”, which would move along: "
-            "make it single user first (Object > Relations > Make Single User > Object & Data)"
-        )
+    reading.check_unshared(obj, "move along")
     if len(mesh.polygons) == 0:
         raise Refusal(f"{name} has no faces: keyframed flesh needs a surface")
     keys = mesh.shape_keys

@@ -14,8 +14,8 @@ from ..logic.errors import Refusal
 from ..logic.keyframes import free_time
 from ..logic.names import describe
 from ..saved import keyframed as saved
-from .animation import curves_in
-from .writing import drop_action
+from .animation import curves_in, drop_empty_action
+from .mesh import numbers
 
 PATH = "thew.keyframed.marker"
 
@@ -34,9 +34,8 @@ def points(obj: bpy.types.Object) -> list[Point]:
     curve = curve_of(obj)
     if curve is None:
         return sorted((key.kept, i) for i, key in enumerate(obj.thew.keyframed.keyframes))
-    flat = np.empty(2 * len(curve.keyframe_points), dtype=np.float32)
-    curve.keyframe_points.foreach_get("co", flat)
-    pairs = [(float(frame), round(float(value))) for frame, value in flat.reshape(-1, 2) if np.isfinite(value)]
+    rows = numbers(curve.keyframe_points, "co", 2)
+    pairs = [(float(frame), round(float(value))) for frame, value in rows if np.isfinite(value)]
     return sorted((frame, value) for frame, value in pairs if np.isfinite(frame) and 0 <= value < count)
 
 
@@ -102,14 +101,8 @@ def remove(obj: bpy.types.Object) -> None:
         return
     curves = curves_in(animation)
     curves.remove(curve)
-    if not group.made_action or len(curves_in(animation)):
-        return
-    played = animation.action, getattr(animation, "action_slot", None)
-    animation.action = None
-    drop_action(*played)
-    group.made_action = False
-    if not animation.drivers and not animation.nla_tracks:
-        obj.animation_data_clear()
+    if group.made_action and drop_empty_action(obj):
+        group.made_action = False
 
 
 def keep(obj: bpy.types.Object) -> None:

@@ -13,6 +13,7 @@ from ..saved.limbs import ThewLimb
 from . import moment
 from .bone_marks import known_bone, marked_bone
 from .character import Character, read_character, world_matrix
+from .mesh import same_active
 from .reading import Subject, armature_of, subject
 
 #: Attributes that limbs write, and their types.
@@ -117,14 +118,12 @@ def new_armature(context, obj: bpy.types.Object, skeleton) -> bpy.types.Object:
 def write(obj: bpy.types.Object, values: dict[str, np.ndarray]) -> None:
     """Writes values [n] into point attributes of the mesh, made where missing; the active one stays active."""
     attributes = obj.data.attributes
-    active = attributes.active.name if attributes.active else ""
-    for name, array in values.items():
-        kind = ATTRIBUTES[name]
-        there = attributes.get(name)
-        if there is not None and (there.data_type != kind or there.domain != "POINT"):
-            raise Refusal(f"{describe(obj)} has an attribute “{name}” of another type: rename it, and press again")
-        there = there or attributes.new(name, kind, "POINT")
-        there.data.foreach_set("value", np.ascontiguousarray(array, np.float32 if kind == "FLOAT" else np.int32))
-    if active in attributes:
-        attributes.active = attributes[active]
+    with same_active(obj.data):
+        for name, array in values.items():
+            kind = ATTRIBUTES[name]
+            there = attributes.get(name)
+            if there is not None and (there.data_type != kind or there.domain != "POINT"):
+                raise Refusal(f"{describe(obj)} has an attribute “{name}” of another type: rename it, and press again")
+            there = there or attributes.new(name, kind, "POINT")
+            there.data.foreach_set("value", np.ascontiguousarray(array, np.float32 if kind == "FLOAT" else np.int32))
     obj.data.update_tag()

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..logic.hard_names import is_hard
 from ..logic.sentences import listed
+from .mesh import numbers
 
 
 @dataclass(frozen=True)
@@ -39,17 +40,13 @@ def hard(obj: bpy.types.Object) -> Hard:
     mesh = obj.data
     if not says.any() or not len(mesh.polygons):
         return Hard()
-    index = np.empty(len(mesh.polygons), dtype=np.int32)
-    mesh.polygons.foreach_get("material_index", index)
+    index = numbers(mesh.polygons, "material_index", dtype=np.int32)
     index = np.clip(index, 0, len(says) - 1)  # as Blender draws faces whose slot is gone
     of_face = says[index]
     if not of_face.any() or of_face.all():
         return Hard()
-    loops, areas = np.empty(len(index), dtype=np.int32), np.empty(len(index), dtype=np.float32)
-    mesh.polygons.foreach_get("loop_total", loops)
-    mesh.polygons.foreach_get("area", areas)
-    corners = np.empty(len(mesh.loops), dtype=np.int32)
-    mesh.loops.foreach_get("vertex_index", corners)
+    loops, areas = numbers(mesh.polygons, "loop_total", dtype=np.int32), numbers(mesh.polygons, "area")
+    corners = numbers(mesh.loops, "vertex_index", dtype=np.int32)
     # Faces without area count too, with a tiny weight.
     weight = np.repeat(np.maximum(np.nan_to_num(areas, posinf=0.0).astype(np.float64), 1e-12), loops)
     n = len(mesh.vertices)

@@ -41,6 +41,30 @@ def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[N
             obj.active_shape_key_index = active
 
 
+def active_attribute(mesh: bpy.types.Mesh) -> str:
+    """Returns the name of the active attribute, or ""."""
+    active = mesh.attributes.active
+    return active.name if active else ""
+
+
+@contextmanager
+def same_active(mesh: bpy.types.Mesh, otherwise: str = "") -> Iterator[None]:
+    """Keeps the active attribute while others are made or removed within the context; `otherwise`: if it is removed itself."""
+    active = active_attribute(mesh)
+    yield
+    active = active if active in mesh.attributes else otherwise
+    if active and active in mesh.attributes:
+        mesh.attributes.active = mesh.attributes[active]
+
+
+def numbers(items, name: str, width: int = 1, dtype: type = np.float32) -> np.ndarray:
+    """Returns a property of all items of one of Blender's collections, [n], or [n, width] for vectors."""
+    flat = np.empty(width * len(items), dtype=dtype)
+    if len(flat):
+        items.foreach_get(name, flat)
+    return flat if width == 1 else flat.reshape(-1, width)
+
+
 def evaluated_positions(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """Returns the object's evaluated vertices, object space, float32[n, 3]."""
     return mesh_positions(obj.evaluated_get(depsgraph).data)
@@ -48,10 +72,7 @@ def evaluated_positions(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -
 
 def mesh_positions(mesh: bpy.types.Mesh) -> np.ndarray:
     """Returns the vertices of a mesh that is not in edit mode, float32[n, 3]."""
-    flat = np.empty(3 * len(mesh.vertices), dtype=np.float32)
-    if len(flat):
-        mesh.attributes["position"].data.foreach_get("vector", flat)
-    return flat.reshape(-1, 3)
+    return numbers(mesh.attributes["position"].data if len(mesh.vertices) else (), "vector", 3)
 
 
 def basis_positions(mesh: bpy.types.Mesh) -> np.ndarray:
@@ -63,17 +84,13 @@ def basis_positions(mesh: bpy.types.Mesh) -> np.ndarray:
 
 def key_positions(key: bpy.types.ShapeKey) -> np.ndarray:
     """Returns the vertices of a shape key, float32[n, 3]."""
-    flat = np.empty(3 * len(key.points), dtype=np.float32)
-    key.points.foreach_get("co", flat)
-    return flat.reshape(-1, 3)
+    return numbers(key.points, "co", 3)
 
 
 def triangles_of(mesh: bpy.types.Mesh) -> np.ndarray:
     """Returns every face cut into triangles, int32[t, 3]."""
     mesh.calc_loop_triangles()
-    flat = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
-    mesh.loop_triangles.foreach_get("vertices", flat)
-    return flat.reshape(-1, 3)
+    return numbers(mesh.loop_triangles, "vertices", 3, np.int32)
 
 
 #: All weights of a mesh: (group int64[w], vertex int64[w], weight float32[w]).

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..logic.errors import Refusal
 from ..logic.names import describe
+from .mesh import numbers, same_active
 from .reading import armature_modifier
 from .stack import by_id, chain_end, noted_ids, put_back
 
@@ -288,10 +289,8 @@ def write(mesh: bpy.types.Mesh, offsets: np.ndarray, frame: float) -> None:
     """Writes the vertices' offsets (float32[n, 3], object space) for a frame, as Scene Time counts it."""
     for name, kind in ((OFFSET, "FLOAT_VECTOR"), (FRAME, "FLOAT")):
         if name not in mesh.attributes:
-            active = mesh.attributes.active.name if mesh.attributes.active else ""
-            mesh.attributes.new(name, kind, "POINT")
-            if active and active in mesh.attributes:
-                mesh.attributes.active = mesh.attributes[active]
+            with same_active(mesh):
+                mesh.attributes.new(name, kind, "POINT")
     mesh.attributes[OFFSET].data.foreach_set("vector", np.ascontiguousarray(offsets, dtype=np.float32).ravel())
     mesh.attributes[FRAME].data.foreach_set("value", np.full(len(offsets), frame, dtype=np.float32))
 
@@ -301,19 +300,14 @@ def written(mesh: bpy.types.Mesh) -> tuple[np.ndarray, float] | None:
     offset, frame = (mesh.attributes.get(name) for name in ATTRIBUTES)
     if offset is None or frame is None or not len(offset.data):
         return None
-    flat = np.empty(3 * len(offset.data), dtype=np.float32)
-    offset.data.foreach_get("vector", flat)
-    return flat.reshape(-1, 3), float(frame.data[0].value)
+    return numbers(offset.data, "vector", 3), float(frame.data[0].value)
 
 
 def remove_attributes(obj: bpy.types.Object) -> None:
     """Removes every attribute with which Thew shows flesh."""
     attributes = obj.data.attributes
-    active = attributes.active.name if attributes.active else ""
-    for name in (*ATTRIBUTES, *FORMER):
-        attribute = attributes.get(name)
-        if attribute is not None:
-            attributes.remove(attribute)
-    active = active if active in attributes else obj.thew.made.found_attribute
-    if active and active in attributes:
-        attributes.active = attributes[active]
+    with same_active(obj.data, obj.thew.made.found_attribute):
+        for name in (*ATTRIBUTES, *FORMER):
+            attribute = attributes.get(name)
+            if attribute is not None:
+                attributes.remove(attribute)

@@ -23,6 +23,7 @@ from ..logic.spaces import bone_maps, is_singular
 from ..logic.tasks import Progress, Task
 from ..saved import timing
 from . import animation, colliders, rig_controls, windows
+from .mesh import numbers
 from .plain import plain
 from .reading import Subject, armature_modifier
 
@@ -142,13 +143,8 @@ def read_raw(armature: bpy.types.Object, mesh: bpy.types.Object, depsgraph: bpy.
     """Returns all pose matrices (by columns), then the armature's and the mesh's world matrix (by rows), float32[16 B + 32]."""
     armature, mesh = armature.evaluated_get(depsgraph), mesh.evaluated_get(depsgraph)
     bones = armature.pose.bones
-    raw = np.empty(16 * len(bones) + 32, dtype=np.float32)
-    poses = np.empty(16 * len(bones), dtype=np.float32)
-    bones.foreach_get("matrix", poses)
-    raw[:-32] = poses
-    raw[-32:-16] = np.array(armature.matrix_world, dtype=np.float32).ravel()
-    raw[-16:] = np.array(mesh.matrix_world, dtype=np.float32).ravel()
-    return raw
+    worlds = [np.array(obj.matrix_world, dtype=np.float32).ravel() for obj in (armature, mesh)]
+    return np.concatenate([numbers(bones, "matrix", 16).ravel(), *worlds])
 
 
 def bone_matrices(raw: np.ndarray) -> np.ndarray:

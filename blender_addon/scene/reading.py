@@ -72,17 +72,28 @@ def armature_modifier(obj: bpy.types.Object, anew: bool = False) -> bpy.types.Ar
     return None
 
 
+def is_shared(mesh: bpy.types.Mesh) -> bool:
+    """Returns whether more than one object has the mesh."""
+    return mesh.users - int(mesh.use_fake_user) > 1
+
+
+def check_unshared(obj: bpy.types.Object, would: str) -> None:
+    """Refuses an object whose mesh another one has, too; `would`: what would happen to that."""
+    mesh = obj.data
+    others = (other for other in bpy.data.objects if other.data == mesh and other != obj) if is_shared(mesh) else ()
+    for other in others:
+        raise Refusal(
+            f"{describe(obj)} shares its mesh with {describe(other)}, which would {would}: "
+            "make it single user first (Object > Relations > Make Single User > Object & Data)"
+        )
+
+
 def subject(obj: bpy.types.Object | None, view_layer: bpy.types.ViewLayer, anew: bool = False) -> Subject:
     """Checks that `obj` can have flesh; a `Refusal` holds the reason and the remedy. `anew`: see `armature_modifier`."""
     check_editable(obj)
     name = describe(obj)
     mesh = obj.data
-    sharing = [other.name for other in bpy.data.objects if other.data == mesh and other != obj]
-    if sharing:
-        raise Refusal(
-            f"{name} shares its mesh with “{sharing[0]}”, which would get the same flesh: "
-            "make it single user first (Object > Relations > Make Single User > Object & Data)"
-        )
+    check_unshared(obj, "get the same flesh")
     modifier = armature_modifier(obj, anew)
     if modifier is None:
         if obj.thew.made.flesh:

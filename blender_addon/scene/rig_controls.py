@@ -10,6 +10,7 @@ import numpy as np
 
 from ..logic.names import describe
 from . import animation
+from .mesh import numbers
 
 _CONTROL = re.compile(r"^thew\.rigs\[(?:(\d+)|\"((?:[^\"\\]|\\.)*)\")\]\.control$")
 
@@ -103,16 +104,13 @@ def moving(obj: bpy.types.Object) -> tuple:
 def curve_print(curve: bpy.types.FCurve) -> tuple:
     """Returns a fingerprint of a curve and its driver."""
     points = curve.keyframe_points
-    numbers = [np.empty(2 * len(points), dtype=np.float32) for _ in range(3)]
-    for name, flat in zip(("co", "handle_left", "handle_right"), numbers, strict=True):
-        points.foreach_get(name, flat)
-    shapes = np.empty(len(points), dtype=np.int32)
-    points.foreach_get("interpolation", shapes)
+    read = [numbers(points, name, 2) for name in ("co", "handle_left", "handle_right")]
+    read.append(numbers(points, "interpolation", dtype=np.int32))
     given = (curve.data_path, curve.mute, curve.extrapolation, tuple(m.type for m in curve.modifiers))
     driver, sources = curve.driver, ()
     if driver is not None:
         sources = (driver.type, driver.expression, *(source_print(v) for v in driver.variables))
-    return (*given, *(flat.tobytes() for flat in numbers), shapes.tobytes(), sources)
+    return (*given, *(each.tobytes() for each in read), sources)
 
 
 def source_print(variable: bpy.types.DriverVariable) -> tuple:

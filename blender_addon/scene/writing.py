@@ -13,7 +13,7 @@ import numpy as np
 from ..logic.errors import Refusal
 from ..logic.keys import key_name, key_points
 from ..logic.names import describe
-from .animation import curves_in, disturbed
+from .animation import curves_in, disturbed, drop_action, drop_empty_action
 from .mesh import key_positions
 
 
@@ -185,25 +185,12 @@ def remove_keys(obj: bpy.types.Object, names: list[str], basis: bool = False, ac
         drop_curves(keys, names)
     for name in names:
         obj.shape_key_remove(keys.key_blocks[name])
-    animation = keys.animation_data
-    if action and animation is not None and animation.action is not None and not len(curves_in(animation)):
-        played = animation.action, getattr(animation, "action_slot", None)
-        animation.action = None
-        drop_action(*played)
-        if not animation.drivers and not animation.nla_tracks:
-            keys.animation_data_clear()
+    if action:
+        drop_empty_action(keys)
     if basis and len(keys.key_blocks) == 1:
         obj.shape_key_remove(keys.key_blocks[0])
     elif len(keys.key_blocks) > 0:
         obj.active_shape_key_index = min(active, len(keys.key_blocks) - 1)
-
-
-def drop_action(action: bpy.types.Action, slot) -> None:
-    """Removes an action that nobody plays any more, or else its slot (None before Blender 4.4)."""
-    if action.users == 0:
-        bpy.data.actions.remove(action)
-    elif slot is not None and not slot.users():
-        action.slots.remove(slot)
 
 
 def join_action(obj: bpy.types.Object, action: bpy.types.Action) -> bool:

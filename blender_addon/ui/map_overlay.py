@@ -11,6 +11,7 @@ from ..live.session import register as fleshes
 from ..logic import flesh_map as maps
 from ..logic.spaces import diagonal
 from ..scene import flesh_map
+from ..scene.mesh import mesh_positions, numbers, triangles_of
 from .viewing import Overlay
 
 #: Width and height of the legend's bar and its distance from the view's lower edge, pixels at a UI scale of 1.
@@ -68,25 +69,14 @@ def coloured(obj, depsgraph, towards_eye: np.ndarray) -> tuple[np.ndarray, np.nd
     if values is None or not len(mesh.polygons):
         return None
     matrix = np.array(evaluated.matrix_world)
-    points, normals = np.empty(3 * len(values), np.float32), np.empty(3 * len(values), np.float32)
-    mesh.attributes["position"].data.foreach_get("vector", points)
-    mesh.vertex_normals.foreach_get("vector", normals)
-    points, normals = points.reshape(-1, 3) @ matrix[:3, :3].T + matrix[:3, 3], normals.reshape(-1, 3)
-    normals = normals @ np.linalg.pinv(matrix[:3, :3])
+    points = mesh_positions(mesh) @ matrix[:3, :3].T + matrix[:3, 3]
+    normals = numbers(mesh.vertex_normals, "vector", 3) @ np.linalg.pinv(matrix[:3, :3])
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
     points = points + 1e-3 * diagonal(points) * normals
     light = 0.45 + 0.55 * np.abs(normals @ towards_eye)
     colours = np.ones((len(values), 4), np.float32)
     colours[:, :3] = maps.colours(values) * light[:, None]
-    triangles = np.empty(3 * triangle_count(mesh), np.int32)
-    mesh.loop_triangles.foreach_get("vertices", triangles)
-    return points.astype(np.float32), colours, triangles.reshape(-1, 3)
-
-
-def triangle_count(mesh) -> int:
-    """Triangulates an evaluated mesh if necessary and returns the number of its triangles."""
-    mesh.calc_loop_triangles()
-    return len(mesh.loop_triangles)
+    return points.astype(np.float32), colours, triangles_of(mesh)
 
 
 def values_of(obj: bpy.types.Object, mesh: bpy.types.Mesh) -> np.ndarray | None:
