@@ -96,9 +96,7 @@ def bake(
         target.check(obj)
         worn = riders.of(obj, target)
     space = space or obj.thew.bake_space
-    live = body.thew.frames(scene)
-    start, end = live[0] if start is None else start, live[1] if end is None else end
-    jobs.check_range(obj, start, end)
+    start, end = jobs.range_given(obj, body.thew.frames(scene), start, end)
     yield from span((made or simulated)(found, scene, view_layer, start, end), 0.0, 0.8)
     flesh, frames = register.of(body), frame_range(start, end)
     on = body, flesh, scene, view_layer, frames
@@ -122,9 +120,7 @@ def bake(
 def bake_keyframed(obj, scene, view_layer, start: int | None, end: int | None, target: Target) -> Task:
     """Builds the task that bakes the keyframed motion of `obj`, in rest space like its sculpts. Returns `Baked`."""
     target.check(obj)
-    live = obj.thew.frames(scene)
-    start, end = live[0] if start is None else start, live[1] if end is None else end
-    jobs.check_range(obj, start, end)
+    start, end = jobs.range_given(obj, obj.thew.frames(scene), start, end)
     yield from span(keyframed.current(obj, scene), 0.0, 0.6)
     source = keyframes.source(obj, scene, view_layer, frame_range(start, end))
     content = yield from span(target.prepare(source, "REST"), 0.6, 0.95)
@@ -156,13 +152,10 @@ def of_body(found: reading.Subject, flesh: Flesh, scene, view_layer, frames: lis
 def simulated(found: reading.Subject, scene, view_layer, start: int, end: int) -> Task:
     """Builds the task that simulates `start`..`end`, beginning where the preview begins so that both show the same."""
     obj = found.obj
-    live = groups.frames(obj, scene)
-    first = min(start, live[0]) if live[0] <= end else start
+    first, last = groups.widened(obj, scene, start, end)
     flesh = register.of(obj)
     build_settings, bind_pose = BuildSettings.of(obj, scene).baked(), BindPose.saved(obj)
-    # The start of the motion depends on all frames that the artist plays. A longer clip is kept: its frames are the
-    # same, and nothing needs to be simulated again.
-    last = max(end, live[1]) if first == live[0] else end
+    # A longer clip is kept: its frames are the same, and nothing needs to be simulated again.
     last = max(last, flesh.clip_end) if flesh.covers(first, last) else last
     frames, current = (first, last), False
     if not build_settings.others:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..logic.spaces import share_of
+from ..logic.spaces import between
 
 #: Frames of the first part, and the growth factor of each following part. The first swing shows after a tenth of a second;
 #: simulating in parts costs less than five hundredths more.
@@ -52,10 +52,8 @@ class Arriving:
 
     def offsets(self, frame: float) -> np.ndarray:
         """Returns what the flesh adds to the skin at a covered frame, object space, float32[n, 3]; part frames are blended."""
-        index = int(frame - self.start)
-        part = frame - self.start - index
-        part = part if part > 1e-6 else 0.0
-        first = self.clip.offsets(self.lead + index, to=share_of(self.spaces[index], 1.0 - part))
-        if part == 0.0:
-            return first
-        return self.clip.offsets(self.lead + index + 1, to=share_of(self.spaces[index + 1], part), onto=first)
+
+        def vectors_at(index: int, **where) -> np.ndarray:
+            return self.clip.offsets(self.lead + index, **where)
+
+        return between(frame - self.start, self.spaces, vectors_at)

@@ -26,7 +26,7 @@ from ..logic.cycles import Beginning
 from ..logic.native import core
 from ..logic.sentences import slowed
 from ..logic.settled import KEPT, Folds, Rest, Settled
-from ..logic.spaces import Place, share_of, skinned, transform
+from ..logic.spaces import Place, between, skinned, transform, whole_and_part
 from ..logic.states import Condition, Event
 from ..logic.states import Pose as Shown
 from ..rigs import pushers, rigging
@@ -151,21 +151,12 @@ class Flesh(Built):
         return left * left * (3.0 - 2.0 * left)
 
     def _between(self, frame: float, vectors_at, share: float = 1.0) -> np.ndarray:
-        """Returns vectors at `frame` times `share`, float32[n, 3], blended between poses.
+        """Returns vectors at `frame` times `share`, float32[n, 3]: see `spaces.between`."""
+        return between(self._pose_at(frame), self.spaces, vectors_at, share)
 
-        `vectors_at(index, to, onto)` gives the vectors of one pose in the space `to` [4, 4], added to `onto` if given.
-        """
-        index, part = self._pose_at(frame)
-        first = vectors_at(index, to=share_of(self.spaces[index], share * (1.0 - part)), onto=None)
-        if part == 0.0:
-            return first
-        return vectors_at(index + 1, to=share_of(self.spaces[index + 1], share * part), onto=first)
-
-    def _pose_at(self, frame: float) -> tuple[int, float]:
-        """Returns the index of the pose at or before `frame`, and the fraction of the way to the next one."""
-        at = min(max(frame, self.clip_start), self.clip_end) - self.clip_start
-        part = at - int(at)
-        return int(at), part if part > 1e-6 else 0.0
+    def _pose_at(self, frame: float) -> float:
+        """Returns where among the clip's poses `frame` is, from 0."""
+        return min(max(frame, self.clip_start), self.clip_end) - self.clip_start
 
     def added(self, positions: np.ndarray, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         """Returns what flesh in balance, `positions` [n, 3] in metres, adds to the plain skin, world axes, metres, float32[n, 3].
@@ -221,7 +212,7 @@ class Flesh(Built):
 
     def index_at(self, frame: float) -> int:
         """Returns the index of the clip's pose nearest to `frame`."""
-        return round(min(max(frame, self.clip_start), self.clip_end) - self.clip_start)
+        return round(self._pose_at(frame))
 
     # contact
 
@@ -344,7 +335,7 @@ class Flesh(Built):
             collided = motion.colliders.picked(np.array([index]))
             return self.settled_at(motion.maps[index], motion.matrices[index], push, collided=collided)
 
-        index, part = self._pose_at(frame)
+        index, part = whole_and_part(self._pose_at(frame))
         if part == 0.0:
             return shape(index)
         # Both stay cached, for other fractions between them.
@@ -389,10 +380,6 @@ class Flesh(Built):
         self.rig_problems = {**self.pushing.faults, **rigging.problems(self.rigs)}
         self.rigs_key = b""
         rigging.tell_problems(obj, self.rig_problems, self.pushing.notes)
-
-    def skinned_at(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-        """Returns the skinned shape for T_b `maps` [b, 4, 4] and the mesh's world matrix, object space, float32[n, 3]."""
-        return transform(np.linalg.inv(mesh), self._skinned_world(maps, mesh)).astype(np.float32)
 
     def _skinned_world(self, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
         bind_pose = self.bind_pose.mesh_matrix

@@ -89,8 +89,7 @@ def simulate(obj, scene, view_layer, start: int | None = None, end: int | None =
     check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = obj.thew.frames(scene)
-    own = (live[0] if start is None else start, live[1] if end is None else end)
-    check_range(obj, *own)
+    own = range_given(obj, live, start, end)
     frames = groups.frames(obj, scene, own)
     flesh = register.of(obj)
     build_settings = replace(BuildSettings.of(obj, scene), live=frames)
@@ -151,14 +150,16 @@ def build(
 
 
 def _live_frames(obj, scene) -> tuple[int, int]:
-    check_range(obj, *obj.thew.frames(scene))
+    range_given(obj, obj.thew.frames(scene))
     return groups.frames(obj, scene)
 
 
-def check_range(obj, start: int, end: int) -> None:
-    """Refuses a range without frames."""
+def range_given(obj, live: tuple[int, int], start: int | None = None, end: int | None = None) -> tuple[int, int]:
+    """Returns a range of frames, where None its ends are those of `live`; refuses one without frames."""
+    start, end = live[0] if start is None else start, live[1] if end is None else end
     if end < start:
         raise Refusal(f"The frame range {start} to {end} for {describe(obj)} is empty: let it end after it starts")
+    return start, end
 
 
 def check_flesh(obj) -> None:

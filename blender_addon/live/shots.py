@@ -129,11 +129,8 @@ def export(obj: bpy.types.Object, scene, view_layer, start: int | None = None, e
     jobs.check_flesh(obj)
     found = reading.subject(obj, view_layer)
     live = groups.frames(obj, scene)
-    start, end = live[0] if start is None else start, live[1] if end is None else end
-    jobs.check_range(obj, start, end)
-    # like a bake: from the start of the preview
-    first = min(start, live[0]) if live[0] <= end else start
-    last = max(end, live[1]) if first == live[0] else end
+    start, end = jobs.range_given(obj, live, start, end)
+    first, last = groups.widened(obj, scene, start, end)
     flesh, bind_pose, build_settings = register.of(obj), BindPose.saved(obj), BuildSettings.of(obj, scene).baked()
     yield from span(building.build(flesh, found, bind_pose, build_settings, scene, view_layer, None), 0.0, 0.8)
     new = flesh.draft()
@@ -177,27 +174,8 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
     """
     obj, note = found.obj, Note.of(clip, name)
     believed.check(obj)
-    if note.object != obj.name and note.object in scene.objects:  # otherwise it was renamed
-        raise Refusal(
-            f"{name} holds the clip of “{note.object}”, not of {describe(obj)}: bake it on the one it was exported from, or export "
-            f"{describe(obj)}"
-        )
-    if missing := [other for other in note.others if other not in clip.body_names]:
-        with_them = listed([f"“{other}”" for other in missing])
-        raise Refusal(
-            f"{name} was simulated without {with_them}, whose flesh is to touch that of {describe(obj)}: simulate their shots in "
-            "one go with --together, or switch Other Flesh off and export again"
-        )
     character = read_character(found, scene, bpy.context.evaluated_depsgraph_get)
-    if len(character.rest) != note.vertices:
-        raise Refusal(
-            f"{name} holds the clip of a mesh with {note.vertices} vertices (“{note.object}”), but {describe(obj)} has "
-            f"{len(character.rest)}: bake it on the mesh that was exported, or export this one"
-        )
-    if character.digest.hex() != note.mesh:
-        raise Refusal(
-            f"{name} holds the clip of another mesh or skeleton than {describe(obj)} is now: export it and simulate it again"
-        )
+    check_subject(obj, note, clip, name, scene, character)
     if start < note.start or end > note.end:
         raise Refusal(
             f"{name} holds the frames {note.start} to {note.end} of {describe(obj)}, not {start} to {end}: bake those, or "
@@ -217,13 +195,55 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         build_settings.collides_with,
     )  # fmt: skip
     new.motion = yield from span(reader, 0.0, 0.9)
+    body = clip.body
+    new.body, new.surface, new.skeleton, new.lattice = body, body.surface, body.skeleton, body.lattice
     maps = note.clip_place.maps(new.motion.maps, new.place)
-    new.body, new.surface, new.skeleton, new.lattice = (
-        clip.body,
-        clip.body.surface,
-        clip.body.skeleton,
-        clip.body.lattice,
-    )
+    check_motion(obj, note, new, maps, name)
+    plan = adopted_plan(obj, note, clip, maps, name)
+    new.begun, new.clip = plan.begun, simulating.played(clip, plan)
+    new.jumps = simulating.jumps(new)
+    new.clip_place, new.group_key = note.clip_place, b""
+    new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
+
+    def look(_progress):
+        new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
+        touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
+        return touching, limits.limited(new, new.clip), new.surface.report().sentences
+
+    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", look, 0.9, 1.0)
+    forgotten(new)
+    new.mesh_uid = obj.data.session_uid
+    flesh.take(new)
+    for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
+        happened(obj, flesh, event)
+
+
+def check_subject(obj: bpy.types.Object, note: Note, clip: Any, name: str, scene, character) -> None:
+    """Refuses a clip that was exported from another object, mesh or skeleton, or simulated without others that `obj` touches."""
+    if note.object != obj.name and note.object in scene.objects:  # otherwise it was renamed
+        raise Refusal(
+            f"{name} holds the clip of “{note.object}”, not of {describe(obj)}: bake it on the one it was exported from, or export "
+            f"{describe(obj)}"
+        )
+    if missing := [other for other in note.others if other not in clip.body_names]:
+        with_them = listed([f"“{other}”" for other in missing])
+        raise Refusal(
+            f"{name} was simulated without {with_them}, whose flesh is to touch that of {describe(obj)}: simulate their shots in "
+            "one go with --together, or switch Other Flesh off and export again"
+        )
+    if len(character.rest) != note.vertices:
+        raise Refusal(
+            f"{name} holds the clip of a mesh with {note.vertices} vertices (“{note.object}”), but {describe(obj)} has "
+            f"{len(character.rest)}: bake it on the mesh that was exported, or export this one"
+        )
+    if character.digest.hex() != note.mesh:
+        raise Refusal(
+            f"{name} holds the clip of another mesh or skeleton than {describe(obj)} is now: export it and simulate it again"
+        )
+
+
+def check_motion(obj: bpy.types.Object, note: Note, new: Built, maps: np.ndarray, name: str) -> None:
+    """Refuses a clip whose bones, colliders or cuts differ from those of the motion that was read; `maps`: in the clip's metres."""
     away = np.linalg.norm(path_of(maps) - np.array(note.path), axis=1) / max(new.surface.size, 1e-30)
     if not away.max() <= SAME:
         raise Refusal(
@@ -241,29 +261,15 @@ def adopt(found: reading.Subject, scene, view_layer, start: int, end: int, clip:
         raise Refusal(
             f"The flesh of {describe(obj)} begins anew in {own}, that of {name} in {theirs}: export it and simulate it again"
         )
-    begun = Beginning(note.begun[0], note.begun[1], bool(note.begun[2]))
-    lead = note.begun[3]
+
+
+def adopted_plan(obj: bpy.types.Object, note: Note, clip: Any, maps: np.ndarray, name: str) -> simulating.Plan:
+    """Returns the plan by which the clip was simulated; refuses a clip that has another number of frames."""
+    preroll, period, travels, lead = note.begun
+    begun = Beginning(preroll, period, bool(travels))
     if begun.period >= len(maps) or not 0 <= lead < len(clip) or len(begun.turn(maps)) + lead != len(clip):
         raise Refusal(f"{name} does not hold the frames that it says: export {describe(obj)} and simulate it again")
-    new.begun = begun
-    new.clip = simulating.played(
-        clip, simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
-    )
-    new.jumps = simulating.jumps(new)
-    new.clip_place, new.group_key = note.clip_place, b""
-    new.spaces, new.clip_start = new.clip_place.to_object(new.motion.matrices), new.motion.start
-
-    def look(_progress):
-        new.clip.positions(0)  # builds the display data here, not when somebody waits for the first frame
-        touching = contact.found(new, new.clip, note.things(clip, clip.body_index), clip.body_index)
-        return touching, limits.limited(new, new.clip), new.surface.report().sentences
-
-    new.touching, new.limited, new.skin_notes = yield Work("Looking at the motion", look, 0.9, 1.0)
-    forgotten(new)
-    new.mesh_uid = obj.data.session_uid
-    flesh.take(new)
-    for event in (Event.CLIP_MADE, Event.MESH_READ, Event.MOTION_READ):
-        happened(obj, flesh, event)
+    return simulating.Plan({}, np.empty((len(maps), 0)), begun, len(maps) - 1, len(maps) - 1, lead=lead)
 
 
 def forgotten(new: Built) -> None:

@@ -12,7 +12,6 @@ from .bone_names import CHEST, Role, find, words
 
 HIPS = Role("the hips", ("hips", "hip", "pelvis", "lowerback", "spine", "back", "root", "body"))
 HEAD = Role("the head", ("head", "skull"), last=True)
-JAW = Role("the jaw", ("jaw", "mandible", "jawlower", "lowerjaw", "chin"))
 BREASTS = Role("the breasts", ("breast", "boob", "bust", "pectoral", "pec"))
 BUTTOCKS = Role("the buttocks", ("buttock", "butt", "glute", "gluteus"))
 CHEEKS = Role("the cheeks", ("cheek", "cheeks"))

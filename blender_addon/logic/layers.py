@@ -75,11 +75,10 @@ class Layer:
         return offsets
 
 
-def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, hard: float = SMALL) -> Layer:
+def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | None) -> Layer:
     """Builds the layer of `points` [m, 3] over a native surface at rest; `edges` [e, 2] of their mesh join them to pieces.
 
-    `weights` [m, b]: of the bones; None: nothing deforms the mesh. `hard`: largest size of a hard piece, as a part of the surface's
-    size.
+    `weights` [m, b]: of the bones; None: nothing deforms the mesh.
     """
     nearest, distance, faces = surface.closest_point(points)
     vertices, triangles = np.asarray(surface.vertices), np.asarray(surface.triangles)
@@ -88,8 +87,8 @@ def layer(surface, points: np.ndarray, edges: np.ndarray, weights: np.ndarray | 
     shares = np.clip(shares, 0.0, 1.0)
     shares = (shares / shares.sum(axis=1, keepdims=True)).astype(np.float32)
     distance, size = np.asarray(distance), float(surface.size)
-    pieces = hard_pieces(points, edges, weights, hard * size, distance > NEAR * size)
-    grip = grips(points, pieces, distance, hard * size, NEAR * size)
+    pieces = hard_pieces(points, edges, weights, SMALL * size, distance > NEAR * size)
+    grip = grips(points, pieces, distance, SMALL * size, NEAR * size)
     far = np.clip((distance / size - NEAR) / (FAR - NEAR), 0.0, 1.0)
     return Layer(corners, shares, pieces, grip, distance, Loose.of(far, edges))
 

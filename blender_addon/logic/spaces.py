@@ -9,6 +9,7 @@ a moving armature and one that is not both follow the modifier.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,6 +82,25 @@ def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
 def diagonal(points: np.ndarray) -> float:
     """Returns the diagonal of the box around `points` [n, 3]."""
     return float(np.linalg.norm(np.ptp(points, axis=0)))
+
+
+def between(at: float, spaces: np.ndarray, vectors_at: Callable[..., np.ndarray], share: float = 1.0) -> np.ndarray:
+    """Returns vectors at the pose `at` >= 0 times `share`, float32[n, 3]; those of part poses are blended.
+
+    `vectors_at(index, to=, onto=)` gives the vectors of one pose in the space `to` [4, 4], added to `onto` if given; `spaces`
+    [f, 4, 4]: those of the poses.
+    """
+    index, part = whole_and_part(at)
+    first = vectors_at(index, to=share_of(spaces[index], share * (1.0 - part)), onto=None)
+    if part == 0.0:
+        return first
+    return vectors_at(index + 1, to=share_of(spaces[index + 1], share * part), onto=first)
+
+
+def whole_and_part(at: float) -> tuple[int, float]:
+    """Returns the pose at or before `at` >= 0, and the fraction of the way to the next one."""
+    part = at - int(at)
+    return int(at), part if part > 1e-6 else 0.0
 
 
 def share_of(space: np.ndarray, share: float) -> np.ndarray:

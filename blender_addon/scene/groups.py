@@ -46,6 +46,16 @@ def restarts(obj: bpy.types.Object, scene: bpy.types.Scene) -> tuple[int, ...]:
     return tuple(sorted(set().union(*(saved_restarts.frames(each.thew) for each in every))))
 
 
+def widened(obj: bpy.types.Object, scene: bpy.types.Scene, start: int, end: int) -> tuple[int, int]:
+    """Returns the frames to simulate for a bake or a shot of `start`..`end`, so that it shows what the preview does.
+
+    They begin where the preview begins, and reach to its end, because the start of the motion depends on all of them.
+    """
+    live = frames(obj, scene)
+    first = min(start, live[0]) if live[0] <= end else start
+    return first, max(end, live[1]) if first == live[0] else end
+
+
 def frames(
     obj: bpy.types.Object, scene: bpy.types.Scene, own: tuple[int, int] | None = None,
     together: list[bpy.types.Object] | None = None,

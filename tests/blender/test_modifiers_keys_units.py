@@ -26,6 +26,11 @@ from mathutils import Matrix
 FRAMES = range(1, 21)
 
 
+def skinned_at(flesh, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+    """The shape that the weights give for the maps of the bones and the mesh's world matrix, object space."""
+    return part("logic.spaces").transform(np.linalg.inv(mesh), flesh._skinned_world(maps, mesh)).astype(np.float32)
+
+
 def add(**options):
     assert bpy.ops.thew.add(**{"cells_across": 6, **options}) == {"FINISHED"}
 
@@ -36,7 +41,7 @@ def skin_of(obj, frames) -> np.ndarray:
     shapes = []
     for frame in frames:
         i = frame - flesh.motion.start
-        shapes.append(flesh.skinned_at(flesh.motion.maps[i], flesh.motion.matrices[i]))
+        shapes.append(skinned_at(flesh, flesh.motion.maps[i], flesh.motion.matrices[i]))
     return np.array(shapes)
 
 
@@ -80,7 +85,7 @@ def test_what_is_read_is_what_the_armature_modifier_does(scene, parented, mesh_k
     flesh.bind_pose = part("scene.bind_pose").BindPose.read(found, scene)
     task = poses.read_motion(found, flesh.character.bones, flesh.bind_pose.mesh_matrix, scene, view_layer, 1, 20)
     motion = part("logic.tasks").finish(task)
-    ours = np.array([flesh.skinned_at(motion.maps[f - 1], motion.matrices[f - 1]) for f in FRAMES])
+    ours = np.array([skinned_at(flesh, motion.maps[f - 1], motion.matrices[f - 1]) for f in FRAMES])
     assert np.abs(ours - skinned).max() < 1e-4 * size_of(skinned[0])  # Blender's single precision, scales of 100
 
 
