@@ -20,6 +20,7 @@ import bpy
 import numpy as np
 
 from ..logic import modal
+from ..logic.digests import digest_of
 from ..logic.json_text import parsed
 from ..logic.native import core
 from ..logic.states import Clip
@@ -159,9 +160,7 @@ def opened(content: bytes, character, bind_pose, build_settings: BuildSettings) 
         if meta["known"]:
             names = ("maps", "matrices", "raw", "controls")
             maps, matrices, raw, controls = (np.ascontiguousarray(file[name]) for name in names)
-            motion = poses.Motion(
-                int(meta["start"]), maps, matrices, raw, poses.digest_of(maps, matrices), controls, ()
-            )
+            motion = poses.Motion(int(meta["start"]), maps, matrices, raw, digest_of(maps, matrices), controls, ())
             if "before" in file:
                 motion.before = poses.Before(np.ascontiguousarray(file["before"]), file["before_controls"])
                 if motion.before.maps.shape[1:] != maps.shape[1:] or len(motion.before.controls) != len(motion.before):

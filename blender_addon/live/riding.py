@@ -8,13 +8,13 @@ stand at that frame. So a rider may be skinned, or merely hang on a bone.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
 from ..logic import layers
+from ..logic.digests import digest_of
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import listed
@@ -24,7 +24,7 @@ from ..saved.made import reset
 from ..saved.units import length
 from ..scene import bakes, modifier, reading
 from ..scene.character import world_matrix
-from ..scene.mesh import FARTHEST, active_attribute, basis_positions, numbers, read_groups
+from ..scene.mesh import active_attribute, basis_positions, numbers, out_of_range, read_groups
 from ..scene.poses import bone_matrix
 from . import skin
 from .events import happened
@@ -117,16 +117,13 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
     if obj.data.is_editmode:
         raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
     rest = basis_positions(obj.data).astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(rest).all(axis=1) | (np.abs(rest) > FARTHEST).any(axis=1))
+    bad = np.flatnonzero(out_of_range(rest))
     if len(bad):
         raise Refusal(
             f"Vertex {bad[0]} of {describe(obj)} has no place that is a number: delete or repair it in edit mode"
         )
     edges, weights = numbers(obj.data.edges, "vertices", 2, np.int32), weights_of(obj)
-    digest = hashlib.blake2b(digest_size=16)
-    for array in (rest, edges, *([] if weights is None else [weights])):
-        digest.update(np.ascontiguousarray(array).data)
-    key = (*key, digest.digest())
+    key = (*key, digest_of(rest, edges, *([] if weights is None else [weights])))
     if rider.layer is None or rider.key != key:
         world = transform(flesh.bind_pose.armature_matrix @ np.array(made.mesh_rest).reshape(4, 4), rest)
         rider.layer = layers.layer(flesh.surface, flesh.place.points(world), edges, weights)
@@ -246,6 +243,18 @@ def carrier(armature: bpy.types.Object, obj: bpy.types.Object) -> str:
     raise Refusal(
         f"Nothing of {describe(armature)} moves {describe(obj)}: give it an Armature modifier, or parent it to a bone"
     )
+
+
+def is_carried(armature: bpy.types.Object, obj: bpy.types.Object) -> bool:
+    """Returns whether an armature moves an object, by weights or as a whole."""
+    found = reading.armature_modifier(obj)
+    if found is not None:
+        return found.object == armature
+    try:
+        carrier(armature, obj)
+    except Refusal:
+        return False
+    return True
 
 
 def carrier_of(armature: bpy.types.Object, obj: bpy.types.Object) -> str:

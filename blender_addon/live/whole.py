@@ -17,7 +17,7 @@ from ..logic.spaces import transform
 from ..logic.tasks import Progress, Task, Work, span
 from ..scene import reading
 from ..scene.character import world_matrix
-from ..scene.mesh import FARTHEST, basis_positions, read_groups, triangles_of
+from ..scene.mesh import basis_positions, out_of_range, read_groups, triangles_of
 from . import jobs, riding
 from .session import register
 
@@ -29,21 +29,12 @@ LOOKING = "Looking for the body"
 
 
 @dataclass
-class Found:
-    """Meshes of one character without flesh: its bodies, the riders of each, and those that stay as they are."""
+class Cast:
+    """Meshes of one character: its bodies, the riders of each, and those that stay as they are."""
 
     bodies: list[bpy.types.Object] = field(default_factory=list)
     riders: list[tuple[bpy.types.Object, bpy.types.Object]] = field(default_factory=list)  # (rider, body)
     left: list[str] = field(default_factory=list)  # a sentence each, without its full stop
-
-
-@dataclass
-class Taken:
-    """Result of one press."""
-
-    bodies: list[bpy.types.Object]
-    riders: list[tuple[bpy.types.Object, bpy.types.Object]]
-    left: list[str]
 
     def said(self) -> list[str]:
         """Returns sentences on the other meshes: one for each body with riders, and one for each mesh that was left."""
@@ -71,15 +62,8 @@ def moved_by(armature: bpy.types.Object, scene: bpy.types.Scene) -> list[bpy.typ
     for obj in scene.objects:
         if obj.type != "MESH" or not len(obj.data.polygons) or obj.data.is_editmode:
             continue
-        modifier = reading.armature_modifier(obj)
-        if modifier is None:
-            try:
-                riding.carrier(armature, obj)
-            except Refusal:
-                continue
-        elif modifier.object != armature:
-            continue
-        found.append(obj)
+        if riding.is_carried(armature, obj):
+            found.append(obj)
     return sorted(found, key=lambda obj: obj.name)
 
 
@@ -96,7 +80,7 @@ def part_of(obj: bpy.types.Object, armature: bpy.types.Object) -> bodies.Part:
     """Returns a mesh at rest, for the choice of bodies; raises a `Refusal` where it has no shape."""
     space = world_matrix(armature) @ riding.rest_in(armature, obj)
     rest = basis_positions(obj.data).astype(np.float64)
-    bad = ~np.isfinite(rest).all(axis=1) | (np.abs(rest) > FARTHEST).any(axis=1)
+    bad = out_of_range(rest)
     triangles = triangles_of(obj.data)
     triangles = triangles[~bad[triangles].any(axis=1)]
     if not len(triangles) or not np.ptp(rest[np.unique(triangles)], axis=0).any():
@@ -133,10 +117,10 @@ def steps_between(armature: bpy.types.Object, part: bodies.Part, obj: bpy.types.
 
 
 def look(armature: bpy.types.Object, scene, view_layer) -> Task:
-    """Builds a task that sorts the meshes of a character without flesh into bodies and riders; returns `Found`, changes nothing."""
-    found, parts, objects = Found(), {}, untouched(armature, scene, view_layer)
+    """Builds a task that sorts the meshes of a character without flesh into bodies and riders; returns the `Cast`, changes nothing."""
+    found, parts, objects = Cast(), {}, untouched(armature, scene, view_layer)
     if len(objects) == 1:
-        return Found(objects)
+        return Cast(objects)
     for i, obj in enumerate(objects):
         yield Progress(0.8 * i / len(objects), LOOKING)
         try:
@@ -181,7 +165,7 @@ def host_of(obj, armature, parts: dict, objects: list[bpy.types.Object]) -> bpy.
 
 
 def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
-    """Builds a task that gives flesh to the bodies of the character of `obj`, and lets its other meshes ride; returns `Taken`.
+    """Builds a task that gives flesh to the bodies of the character of `obj`, and lets its other meshes ride; returns the `Cast`.
 
     Where the character has flesh already, or `obj` belongs to no character, `obj` alone gets it. `options`: see `jobs.add`.
     """
@@ -191,7 +175,7 @@ def add(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
         return (yield from add_alone(obj, scene, view_layer, **options))
     found = yield from span(look(armature, scene, view_layer), 0.0, 0.1)
     if obj not in untouched(armature, scene, view_layer):  # hidden: the artist means it all the same
-        found = Found([obj])
+        found = Cast([obj])
     chosen = found.bodies or [obj]
     done: list[bpy.types.Object] = []
     for i, body in enumerate(chosen):
@@ -248,12 +232,12 @@ def add_alone(obj: bpy.types.Object, scene, view_layer, **options) -> Task:
         if body is not None:
             get_on(obj, body, view_layer)
         raise
-    return Taken([obj], [], [])
+    return Cast([obj])
 
 
-def mounted(done: list, riders: list[tuple], left: list[str], view_layer) -> Taken:
+def mounted(done: list, riders: list[tuple], left: list[str], view_layer) -> Cast:
     """Mounts the riders; returns the result. A mesh that cannot ride is left, with a sentence."""
-    taken = Taken(done, [], list(left))
+    taken = Cast(done, [], list(left))
     for rider, body in riders:
         try:
             get_on(rider, body, view_layer)
@@ -294,16 +278,7 @@ def body_for(obj: bpy.types.Object, scene) -> bpy.types.Object | None:
 def shares_armature(obj: bpy.types.Object, body: bpy.types.Object) -> bool:
     """Returns whether the armature of a body moves a mesh."""
     armature = reading.armature_of(body)
-    if armature is None:
-        return False
-    modifier = reading.armature_modifier(obj)
-    if modifier is not None:
-        return modifier.object == armature
-    try:
-        riding.carrier(armature, obj)
-    except Refusal:
-        return False
-    return True
+    return armature is not None and riding.is_carried(armature, obj)
 
 
 def box_centre(obj: bpy.types.Object) -> np.ndarray:

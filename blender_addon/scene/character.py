@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import bpy
 import numpy as np
 
 from ..logic import extents
+from ..logic.digests import digest_of
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
@@ -113,10 +113,8 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
     heads = np.array([bones[b].head_local for b in names], dtype=np.float64)
     tails = np.array([bones[b].tail_local for b in names], dtype=np.float64)
     triangles = triangles_of(obj.data)
-    digest = hashlib.blake2b(digest_size=16)
     weighs = (column[group[chosen]], vertex[chosen], weight[chosen])  # other groups belong to no bone
-    for array in (rest, triangles, *weighs, parents, heads, tails):
-        digest.update(np.ascontiguousarray(array).data)
+    digest = digest_of(rest, triangles, *weighs, parents, heads, tails)
     painted = flesh_map.painted(obj, armature, (group, vertex, weight), len(rest))
     hard = materials.hard(obj)
     notes = [*unheeded(found, [bones[b] for b in names]), *painted.notes]
@@ -132,7 +130,7 @@ def read_character(found: Subject, scene: bpy.types.Scene, depsgraph_of) -> Char
     with moment.as_it_stands(scene, obj, armature):
         apart = standing_apart(found, rest[weights.any(axis=1)], heads, tails)
     return Character(
-        rest, triangles, names, parents, heads, tails, weights, digest.digest(), [*notes, apart] if apart else notes,
+        rest, triangles, names, parents, heads, tails, weights, digest, [*notes, apart] if apart else notes,
         painted, hard, ignored.read(obj, (group, vertex, weight), len(rest)), apart, nearest,
     )  # fmt: skip
 

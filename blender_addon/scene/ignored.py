@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
+from ..logic.digests import digest_of
 from ..logic.errors import sentence
 from ..logic.names import describe
 from .mesh import Groups
@@ -28,7 +28,7 @@ class Ignored:
     @property
     def digest(self) -> bytes:
         """Returns a hash of the vertices."""
-        return b"" if self.vertices is None else hashlib.blake2b(self.vertices.data, digest_size=16).digest()
+        return b"" if self.vertices is None else digest_of(self.vertices)
 
     def regions(self) -> np.ndarray | None:
         """Returns a region number per vertex, 0 for those without contact, int32[n]; None: all have contact."""

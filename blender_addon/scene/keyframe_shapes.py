@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
 from ..logic import sculpts
+from ..logic.digests import digest_of
 from ..logic.errors import Refusal
 from ..logic.keyframes import Key, Plan, Velocity, check
 from ..logic.names import describe
@@ -54,7 +54,7 @@ def block_of(obj: bpy.types.Object, key) -> bpy.types.ShapeKey | None:
 
 def digest(block: bpy.types.ShapeKey) -> str:
     """Returns a hash of a shape key's vertices."""
-    return hashlib.blake2b(np.ascontiguousarray(key_positions(block)).data, digest_size=16).hexdigest()
+    return digest_of(key_positions(block)).hex()
 
 
 def follow_names(obj: bpy.types.Object) -> None:
@@ -162,10 +162,7 @@ def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
         keys[each] = key_positions(blocks[each])
         sculpts.check_numbers(keys[each], f"the shape key “{each}” of {name}")
     groups = vertices_of(obj, plan.groups())
-    found = hashlib.blake2b(digest_size=16)
-    for array in (basis, triangles, *keys.values(), *groups.values()):
-        found.update(np.ascontiguousarray(array).data)
-    return Shapes(basis, triangles, keys, groups, found.digest())
+    return Shapes(basis, triangles, keys, groups, digest_of(basis, triangles, *keys.values(), *groups.values()))
 
 
 def vertices_of(obj: bpy.types.Object, names: list[str]) -> dict[str, np.ndarray]:

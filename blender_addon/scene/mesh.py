@@ -15,6 +15,11 @@ from . import stack
 FARTHEST = 1e15
 
 
+def out_of_range(points: np.ndarray) -> np.ndarray:
+    """Returns which points [n, 3] have no valid place, bool[n]."""
+    return ~np.isfinite(points).all(axis=1) | (np.abs(points) > FARTHEST).any(axis=1)
+
+
 @contextmanager
 def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[None]:
     """Lets only modifiers with persistent ids in `on` act within the context, if the artist has them on; `basis`: shape keys rest

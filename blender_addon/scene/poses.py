@@ -6,7 +6,6 @@ No other module reads Blender's evaluated armatures, or plays frames to read the
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,6 +16,7 @@ import bpy
 import numpy as np
 
 from ..logic.colliders import Colliders
+from ..logic.digests import digest_of
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.spaces import bone_maps, is_singular
@@ -334,14 +334,6 @@ def motion_of(
         collided = collided.picked(np.arange(lead, lead + len(maps)))
     digest, marked = digest_of(maps, matrices), marked_cycle(wanted.found, scene)
     return Motion(start, maps, matrices, raw, digest, controls, moving, marked, collided, before)
-
-
-def digest_of(maps: np.ndarray, matrices: np.ndarray) -> bytes:
-    """Returns the hash of poses."""
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(maps.data)
-    digest.update(matrices.data)
-    return digest.digest()
 
 
 def marked_cycle(found: Subject, scene: bpy.types.Scene) -> tuple[int, int] | None:
