@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import bpy
 
-from ..live import keyframed, riding
-from ..live.session import register
+from ..live import keyframed, registers, riding
 from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.sentences import listed, plural
@@ -45,8 +44,7 @@ def finish_bake(obj: bpy.types.Object) -> list[str]:
     if made.keyframed:
         keyframed.remove(obj, finished=True)
     reset(obj, keep_rigs=True, keep_bake=True)
-    register.forget(obj)
-    riding.register.forget(obj)
+    registers.forget(obj)
     writing.mute_baked(obj, False)
     armature = clips.armature_of(obj)
     action = clips.clip_of(obj) if armature is not None else None

@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from ..logic.errors import Cancelled, Refusal, sentence
 from ..logic.names import describe
-from ..logic.sentences import listed, notes_of, plural
+from ..logic.sentences import notes_of, plural
 from ..logic.states import Effect, Event, Mesh, Switch
 from ..logic.tasks import Task, finish
 from ..rigs import rigging
 from ..saved import restarts
-from ..saved.made import reset
 from ..scene import bakes, cache_files, flesh_map, groups, modifier, poses, reading
 from ..scene.bind_pose import BindPose
 from ..scene.mesh import active_attribute
@@ -276,28 +275,21 @@ def remove(obj, remove_baked_keys: bool = False, remove_rigs: bool = False) -> l
         and not (remove_rigs and len(obj.thew.rigs))
     ):
         raise Refusal(f"{name} has no flesh: nothing to remove")
-    sentences = []
     if remove_baked_keys:
         bakes.remove(obj)
     if made.rides:
         return riding.dismount(obj)
     if made.keyframed:
         return keyframed.remove(obj)
-    kept = bakes.said(obj)
-    if kept:
-        bakes.show(obj, False)
-        sentences.append(f"{name} keeps its {listed(kept)}, muted, because its armature moves it again")
+    sentences = []
     if made.flesh:
         if modifier.by_id(obj, made.armature_modifier) is None:
             sentences.append(f"The Armature modifier that the flesh of {name} followed was no longer there")
         sentences += flesh_map.remove_untouched(obj, reading.armature_of(obj))
-    modifier.remove(obj)
     if remove_rigs:
         rigging.clear(obj)
     elif len(obj.thew.rigs):
         sentences.append(f"{name} keeps its {plural(len(obj.thew.rigs), 'rig')}, for when flesh is added again")
     sentences += riding.dismount_all(obj)
     cache_files.forget(obj)
-    reset(obj, keep_rigs=True, keep_bake=bool(kept))
-    register.forget(obj)
-    return sentences
+    return [*skin.leave(obj, "its armature moves it again"), *sentences]

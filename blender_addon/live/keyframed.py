@@ -16,12 +16,10 @@ from ..logic.inbetween import Inbetween
 from ..logic.keyframes import Plan
 from ..logic.names import describe
 from ..logic.native import EXPECTED, core
-from ..logic.sentences import listed
 from ..logic.states import UNREAD, Build, Condition, Event, Mesh
 from ..logic.tasks import Progress, Task, Work
-from ..saved.made import reset
 from ..saved.timing import curve_time
-from ..scene import bakes, keyframe_shapes, keyframe_times, modifier, reading
+from ..scene import keyframe_shapes, keyframe_times, modifier, reading
 from ..scene.keyframe_shapes import Shapes
 from . import skin
 from .events import happened
@@ -269,16 +267,8 @@ def remove(obj: bpy.types.Object, finished: bool = False) -> list[str]:
 
     `finished`: its bake goes on playing, so the shape keys stay muted. Else a bake is kept and muted.
     """
-    kept, name = bakes.said(obj), describe(obj)
-    notes = []
-    if kept and not finished:
-        bakes.show(obj, False)
-        notes.append(f"{name} keeps its {listed(kept)}, muted, because its own shape keys count again")
     if not finished:
         keyframe_shapes.mute(obj, False)
     keyframe_times.remove(obj)
-    modifier.remove(obj)
     obj.thew.keyframed.keyframes.clear()
-    reset(obj, keep_rigs=True, keep_bake=bool(kept))
-    register.forget(obj)
-    return notes
+    return skin.leave(obj, "" if finished else "its own shape keys count again")

@@ -90,6 +90,12 @@ def look_again() -> None:
         each.look_again()
 
 
+def forget(obj: bpy.types.Object) -> None:
+    """Drops what is kept of an object, of whatever kind it was."""
+    for each in EVERY:
+        each.forget(obj)
+
+
 def clear() -> None:
     """Empties all registers."""
     for each in EVERY:

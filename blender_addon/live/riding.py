@@ -20,9 +20,8 @@ from ..logic.names import describe
 from ..logic.sentences import listed
 from ..logic.spaces import is_singular, transform
 from ..logic.states import UNREAD, Condition, Event, Mesh
-from ..saved.made import reset
 from ..saved.units import length
-from ..scene import bakes, modifier, reading
+from ..scene import modifier, reading
 from ..scene.character import world_matrix
 from ..scene.mesh import active_attribute, basis_positions, numbers, out_of_range, read_groups
 from ..scene.poses import bone_matrix
@@ -273,14 +272,7 @@ def switch(obj: bpy.types.Object) -> None:
 
 def dismount(obj: bpy.types.Object) -> list[str]:
     """Restores a rider to its state before it rode, baked keys kept and muted; returns notes for the artist."""
-    notes, kept = [], bakes.said(obj)
-    if kept:
-        bakes.show(obj, False)
-        notes.append(f"{describe(obj)} keeps its {listed(kept)}, muted, because its armature moves it again")
-    modifier.remove(obj)
-    reset(obj, keep_rigs=True, keep_bake=bool(kept))
-    register.forget(obj)
-    return notes
+    return skin.leave(obj, "its armature moves it again")
 
 
 def dismount_all(body: bpy.types.Object) -> list[str]:

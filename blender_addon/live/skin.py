@@ -6,8 +6,12 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
+from ..logic.names import describe
+from ..logic.sentences import listed
 from ..logic.states import Event
+from ..saved.made import reset
 from ..scene import bakes, modifier, stack
+from . import registers
 from .events import Life, happened
 
 
@@ -48,3 +52,18 @@ def switch(obj: bpy.types.Object, can: bool = True) -> bool:
         stack.set_shown(mine, live, live)
     bakes.show(obj, baked)
     return live
+
+
+def leave(obj: bpy.types.Object, why: str) -> list[str]:
+    """Takes modifier and notes of Thew from an object, which keeps its rigs, and its bakes muted; returns notes for the artist.
+
+    `why`: the reason to mute, as the end of a sentence; "": the bakes go on playing.
+    """
+    kept, notes = bakes.said(obj), []
+    if kept and why:
+        bakes.show(obj, False)
+        notes.append(f"{describe(obj)} keeps its {listed(kept)}, muted, because {why}")
+    modifier.remove(obj)
+    reset(obj, keep_rigs=True, keep_bake=bool(kept))
+    registers.forget(obj)
+    return notes
