@@ -8,8 +8,8 @@ import numpy as np
 
 from ..live import keyframed
 from ..live.events import happened
-from ..logic import sculpts
 from ..logic.errors import Refusal
+from ..logic.extents import check_places
 from ..logic.inbetween import Surface
 from ..logic.keyframes import SAME_TIME
 from ..logic.names import describe
@@ -228,8 +228,8 @@ def relax(obj: bpy.types.Object, place: int, amount: float) -> Task:
     key, group = obj.thew.keyframed.keyframes[place], obj.thew.keyframed
     basis, triangles, shape = basis_positions(obj.data), triangles_of(obj.data), key_positions(block)
     name = describe(obj)
-    sculpts.check_numbers(basis, name)
-    sculpts.check_numbers(shape, f"the shape key “{block.name}” of {name}")
+    check_places(basis, name)
+    check_places(shape, f"the shape key “{block.name}” of {name}")
     masks = keyframe_shapes.vertices_of(obj, held_groups(obj, key.shape)).values()
     fixed = np.logical_or.reduce(list(masks)) if masks else None
     thew, bending = core(), group.bending

@@ -16,6 +16,7 @@ import numpy as np
 from ..logic import layers
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
+from ..logic.extents import check_places
 from ..logic.names import describe
 from ..logic.sentences import listed
 from ..logic.spaces import is_singular, transform
@@ -23,7 +24,7 @@ from ..logic.states import UNREAD, Condition, Event, Mesh
 from ..saved.units import length
 from ..scene import modifier, reading
 from ..scene.character import world_matrix
-from ..scene.mesh import active_attribute, basis_positions, numbers, out_of_range, read_groups
+from ..scene.mesh import active_attribute, basis_positions, numbers, read_groups
 from ..scene.poses import bone_matrix
 from . import skin
 from .events import happened
@@ -116,11 +117,7 @@ def bound(obj: bpy.types.Object, body: bpy.types.Object, flesh) -> layers.Layer:
     if obj.data.is_editmode:
         raise Refusal(f"{describe(obj)} is in edit mode: press Tab to leave it first")
     rest = basis_positions(obj.data).astype(np.float64)
-    bad = np.flatnonzero(out_of_range(rest))
-    if len(bad):
-        raise Refusal(
-            f"Vertex {bad[0]} of {describe(obj)} has no place that is a number: delete or repair it in edit mode"
-        )
+    check_places(rest, describe(obj))
     edges, weights = numbers(obj.data.edges, "vertices", 2, np.int32), weights_of(obj)
     key = (*key, digest_of(rest, edges, *([] if weights is None else [weights])))
     if rider.layer is None or rider.key != key:

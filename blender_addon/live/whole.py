@@ -10,6 +10,7 @@ import numpy as np
 
 from ..logic import bodies, hard_names
 from ..logic.errors import Refusal, sentence
+from ..logic.extents import out_of_range
 from ..logic.names import describe
 from ..logic.native import EXPECTED, core
 from ..logic.sentences import listed
@@ -17,7 +18,7 @@ from ..logic.spaces import transform
 from ..logic.tasks import Progress, Task, Work, span
 from ..scene import reading
 from ..scene.character import world_matrix
-from ..scene.mesh import basis_positions, out_of_range, read_groups, triangles_of
+from ..scene.mesh import basis_positions, read_groups, triangles_of
 from . import jobs, riding
 from .session import register
 

@@ -84,7 +84,7 @@ def is_open(surface: Any) -> bool:
     """Returns whether an edge belongs to one triangle only, with coincident vertices merged (its own report takes seconds)."""
     corners = np.unique(np.asarray(surface.vertices), axis=0, return_inverse=True)[1].reshape(-1)
     corners = corners[np.asarray(surface.triangles)].astype(np.int64)
-    edges = np.sort(np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]]), axis=1)
+    edges = extents.sides_of(corners)
     edges = edges[edges[:, 0] != edges[:, 1]]
     return bool((np.unique(edges[:, 0] * (corners.max() + 1) + edges[:, 1], return_counts=True)[1] == 1).any())
 

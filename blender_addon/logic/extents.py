@@ -5,6 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from .errors import Refusal
+
+#: Largest valid coordinate: a volume of its cube, 1e45, does not fit into single precision, in which Blender works.
+FARTHEST = 1e15
+
 Box = tuple[np.ndarray, np.ndarray]
 
 #: Distance from the body, as a part of its own size, within which a mesh belongs to it. The same as in the core, where half and
@@ -45,3 +50,20 @@ def whole(own: Box, others: list[Box], bones: np.ndarray) -> Box:
         low = np.min([low, *(b[0] for b in near)], axis=0)
         high = np.max([high, *(b[1] for b in near)], axis=0)
     return low, high
+
+
+def out_of_range(points: np.ndarray) -> np.ndarray:
+    """Returns which points [n, 3] have no valid place, bool[n]."""
+    return ~np.isfinite(points).all(axis=1) | (np.abs(points) > FARTHEST).any(axis=1)
+
+
+def check_places(points: np.ndarray, what: str) -> None:
+    """Refuses vertices [n, 3] without a valid place; `what`: their mesh in the sentence."""
+    bad = np.flatnonzero(out_of_range(points))
+    if len(bad):
+        raise Refusal(f"Vertex {bad[0]} of {what} has no place that is a number: repair or delete it in edit mode")
+
+
+def sides_of(triangles: np.ndarray) -> np.ndarray:
+    """Returns the three edges of each triangle [t, 3], the lower corner first: first all first ones, int[3 t, 2]."""
+    return np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .errors import Refusal
+from .extents import sides_of
 from .sentences import plural
 
 #: Distance, as a part of the size, below which vertices in every shape are one. Ten times the rounding of single precision.
@@ -17,8 +18,6 @@ FLAT = 1e-6
 #: Cosine between normals below which neighbours are folded onto each other. That is 154°, of faces that met at less than 90°
 #: before: nearly back to back.
 FOLDED = -0.9
-#: Largest valid coordinate. The same as for meshes (`scene.mesh`).
-FARTHEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -91,13 +90,6 @@ def weld(shapes: np.ndarray, triangles: np.ndarray, size: float) -> Welded:
     return Welded(used, point, number[welded].astype(np.int32), int(kept.sum()) - len(used))
 
 
-def check_numbers(shape: np.ndarray, what: str) -> None:
-    """Refuses coordinates that are not numbers; `what`: the shape's name for the sentence."""
-    bad = np.flatnonzero(~np.isfinite(shape).all(axis=1) | (np.abs(shape) > FARTHEST).any(axis=1))
-    if len(bad):
-        raise Refusal(f"Vertex {bad[0]} of {what} has no place that is a number: repair or delete it in edit mode")
-
-
 def areas(shape: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Returns the normals [t, 3], twice as long as the areas, and the areas [t]."""
     corners = shape[triangles].astype(np.float64)
@@ -107,7 +99,7 @@ def areas(shape: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 def hinges(triangles: np.ndarray) -> np.ndarray:
     """Returns pairs of triangles that share an edge, [h, 2]; edges of more than two are left out."""
-    edges = np.sort(np.vstack([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
+    edges = sides_of(triangles)
     owner = np.tile(np.arange(len(triangles)), 3)
     order = np.lexsort(edges.T[::-1])
     edges, owner = edges[order], owner[order]

@@ -10,11 +10,12 @@ import bpy
 import numpy as np
 
 from ..logic import real_height
+from ..logic.extents import FARTHEST
 from ..logic.spaces import transform
 from ..saved.units import metres_per_unit
 from . import moment, reading
 from .character import bones_elsewhere, longest_side, world_matrix
-from .mesh import FARTHEST, basis_positions
+from .mesh import basis_positions
 
 
 @dataclass(frozen=True)

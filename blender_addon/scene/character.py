@@ -12,11 +12,12 @@ import numpy as np
 from ..logic import extents
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
+from ..logic.extents import FARTHEST
 from ..logic.names import describe
 from ..logic.spaces import is_singular, transform
 from ..saved.units import length
 from . import flesh_map, ignored, materials, moment, moving, stack
-from .mesh import FARTHEST, Groups, basis_positions, mesh_positions, modifiers_on, numbers, read_groups, triangles_of
+from .mesh import Groups, basis_positions, mesh_positions, modifiers_on, numbers, read_groups, triangles_of
 from .reading import Subject
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..logic.colliders import Collider, Colliders
 from ..logic.errors import sentence
+from ..logic.extents import FARTHEST
 from ..logic.names import describe
 from . import groups, reading
-from .mesh import FARTHEST, mesh_positions, numbers, triangles_of
+from .mesh import mesh_positions, numbers, triangles_of
 
 #: Coulomb's coefficient per unit of Blender's Friction, which goes from 0 to 80.
 FRICTION = 0.01

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ..logic import sculpts
 from ..logic.digests import digest_of
 from ..logic.errors import Refusal
+from ..logic.extents import check_places
 from ..logic.keyframes import Key, Plan, Velocity, check
 from ..logic.names import describe
 from ..logic.spaces import is_singular
@@ -156,11 +156,11 @@ def shapes_of(obj: bpy.types.Object, plan: Plan) -> Shapes:
     """Reads the mesh, the plan's shape keys and vertex groups; a `Refusal` names values that are not numbers."""
     mesh, name = obj.data, describe(obj)
     basis, triangles, blocks = basis_positions(mesh), triangles_of(mesh), mesh.shape_keys.key_blocks
-    sculpts.check_numbers(basis, name)
+    check_places(basis, name)
     keys = {}
     for each in dict.fromkeys(key.name for key in plan.keys):
         keys[each] = key_positions(blocks[each])
-        sculpts.check_numbers(keys[each], f"the shape key “{each}” of {name}")
+        check_places(keys[each], f"the shape key “{each}” of {name}")
     groups = vertices_of(obj, plan.groups())
     return Shapes(basis, triangles, keys, groups, digest_of(basis, triangles, *keys.values(), *groups.values()))
 

@@ -11,14 +11,6 @@ import numpy as np
 
 from . import stack
 
-#: Largest valid coordinate: a volume of its cube, 1e45, does not fit into single precision, in which Blender works.
-FARTHEST = 1e15
-
-
-def out_of_range(points: np.ndarray) -> np.ndarray:
-    """Returns which points [n, 3] have no valid place, bool[n]."""
-    return ~np.isfinite(points).all(axis=1) | (np.abs(points) > FARTHEST).any(axis=1)
-
 
 @contextmanager
 def modifiers_on(obj: bpy.types.Object, on: set[int], basis: bool) -> Iterator[None]:

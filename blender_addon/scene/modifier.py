@@ -39,6 +39,23 @@ SAME_FRAME = 0.01
 # Thew's own modifier ------------------------------------------------------------------------------------------------
 
 
+def made_for(obj: bpy.types.Object) -> bpy.types.Modifier:
+    """Returns Thew's modifier, made last in the stack where the object has none."""
+    made = obj.thew.made
+    if by_id(obj, made.modifier) is None:
+        active = obj.modifiers.active
+        made.found_active = active.persistent_uid if active else 0
+        made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
+    return by_id(obj, made.modifier)
+
+
+def dress(modifier: bpy.types.Modifier, body: bpy.types.Object | None = None) -> None:
+    """Gives Thew's modifier its node tree, folded and out of the way of edit mode; `body`: see `insert`."""
+    modifier.node_group = tree(body)
+    modifier.show_expanded = False
+    modifier.show_in_editmode = False
+
+
 def insert(
     obj: bpy.types.Object, after: bpy.types.Modifier | None, body: bpy.types.Object | None = None
 ) -> bpy.types.Modifier:
@@ -48,14 +65,7 @@ def insert(
     """
     made = obj.thew.made
     made.armature_modifier = after.persistent_uid if after is not None else 0
-    if by_id(obj, made.modifier) is None:
-        active = obj.modifiers.active
-        made.found_active = active.persistent_uid if active else 0
-        made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
-    modifier = by_id(obj, made.modifier)
-    modifier.node_group = tree(body)
-    modifier.show_expanded = False
-    modifier.show_in_editmode = False
+    dress(made_for(obj), body)
     if after is not None:
         _place_behind(obj, made.modifier, chain_end(obj, by_id(obj, made.armature_modifier)).persistent_uid)
     return by_id(obj, made.modifier)
@@ -66,23 +76,17 @@ def insert_first(obj: bpy.types.Object) -> bpy.types.Modifier:
 
     Raises a `Refusal` where Blender does not allow that place, and leaves no trace.
     """
-    made, new = obj.thew.made, by_id(obj, obj.thew.made.modifier) is None
-    if new:
-        active = obj.modifiers.active
-        made.found_active = active.persistent_uid if active else 0
-        made.modifier = obj.modifiers.new(NAME, "NODES").persistent_uid
-    modifier = by_id(obj, made.modifier)
+    new = by_id(obj, obj.thew.made.modifier) is None
+    made_for(obj)
     try:
-        obj.modifiers.move(_index(obj, made.modifier), 0)
+        obj.modifiers.move(_index(obj, obj.thew.made.modifier), 0)
     except RuntimeError as error:
         refusal = no_place(obj)
         if new:
             remove(obj)
         raise refusal from error
-    modifier = by_id(obj, made.modifier)
-    modifier.node_group = tree()
-    modifier.show_expanded = False
-    modifier.show_in_editmode = False
+    modifier = by_id(obj, obj.thew.made.modifier)
+    dress(modifier)
     return modifier
 
 

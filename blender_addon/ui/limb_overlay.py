@@ -10,6 +10,7 @@ from ..edit.limbs import model_of
 from ..live import target
 from ..logic import limbs
 from ..logic.errors import Refusal
+from ..logic.extents import sides_of
 from ..logic.native import core
 from ..scene.limbs import chain, pose_maps
 from .viewing import Overlay, draw_all
@@ -51,16 +52,15 @@ def lines(obj: bpy.types.Object, limb) -> tuple[np.ndarray, np.ndarray, np.ndarr
                 _models[limb.model] = model_of(limb)
             model = limbs.posed(core(), _models[limb.model], maps)
             boundary = model.boundary(1)
-            _lines[key] = (boundary.vertices, edges(boundary.triangles), limbs.spoke_lines(model), model.hubs)
+            _lines[key] = (
+                boundary.vertices,
+                np.unique(sides_of(boundary.triangles), axis=0),
+                limbs.spoke_lines(model),
+                model.hubs,
+            )
     except (Refusal, ValueError):
         return None
     return _lines[key]
-
-
-def edges(triangles: np.ndarray) -> np.ndarray:
-    """Returns the edges of a triangle mesh, each once, [e, 2]."""
-    pairs = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
-    return np.unique(pairs, axis=0).astype(np.int32)
 
 
 OVERLAYS = (Overlay(draw, _models, _lines),)

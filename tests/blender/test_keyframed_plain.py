@@ -196,12 +196,12 @@ def patch(count: int = 5):
     return points, np.array(faces, dtype=np.int32)
 
 
-def test_numbers_that_are_none(sculpts):
+def test_numbers_that_are_none(addon):
     for bad in (np.nan, np.inf, 1e20):
         shape = SQUARE.copy()
         shape[2, 1] = bad
         with pytest.raises(part("logic.errors").Refusal, match="Vertex 2 of “A”"):
-            sculpts.check_numbers(shape, "“A”")
+            part("logic.extents").check_places(shape, "“A”")
 
 
 def test_plain_curves_go_through_their_values(sculpts):
