@@ -133,7 +133,6 @@ def taken(obj: bpy.types.Object, found: list[keyframe_times.Point], frame: float
 
 def time_add(obj: bpy.types.Object, scene, place: int, frame: float | None = None) -> None:
     """Adds a further time to a key of the list."""
-    keyframed.checked(obj)
     frame = curve_time(scene) if frame is None else frame
     found = keyframe_times.points(obj)
     taken(obj, found, frame)
@@ -157,7 +156,6 @@ def close_loop(obj: bpy.types.Object) -> float:
 
 def key_remove(obj: bpy.types.Object, place: int) -> None:
     """Removes a key and its times from the list. Its shape key stays."""
-    keyframed.checked(obj)
     group = obj.thew.keyframed
     found, key = keyframe_times.points(obj), group.keyframes[place]
     lost = keyframe_times.is_lost(obj)
@@ -175,7 +173,6 @@ def key_remove(obj: bpy.types.Object, place: int) -> None:
 
 def key_move(obj: bpy.types.Object, place: int, to: int) -> None:
     """Moves a key within the list. Nothing else changes."""
-    keyframed.checked(obj)
     group = obj.thew.keyframed
     if not 0 <= to < len(group.keyframes):
         return

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..logic.limb_places import Over, same_axis
 from ..logic.names import describe
+from ..rigs import drivers
 from ..saved.rigs import ThewRig
-from ..scene import rig_controls
 from ..scene.reading import armature_of
 
 #: Transform channels that read a turn about one axis of a bone, and the axis's column in the bone's matrix.
@@ -21,10 +21,7 @@ def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, O
 
     `bones`: the corresponding bone of each bone, and the map between their limbs.
     """
-    data = rig.id_data.animation_data
-    found = None if data is None else next(
-        (c for c in data.drivers if rig_controls.rig_of_path(rig.id_data, c.data_path) == place_of(rig)), None
-    )  # fmt: skip
+    found = drivers.driver_of(rig)
     if found is None:
         return ""
     armatures, lost = (armature_of(here.obj), armature_of(there.obj)), ""
@@ -34,8 +31,7 @@ def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, O
             lost = bone
     if lost:
         return f"“{new.name}” of {describe(there.obj)} is not driven: the bone “{lost}”, which drives “{rig.name}”, is in none of the limbs"
-    curve = new.id_data.animation_data_create().drivers.from_existing(src_driver=found)
-    curve.data_path = new.path_from_id("control")
+    curve = drivers.give_driver(new, found)
     single = len(curve.driver.variables) == 1 and curve.driver.type in {"SUM", "AVERAGE", "MIN", "MAX"}
     for variable in curve.driver.variables:
         for target in variable.targets:
@@ -44,11 +40,6 @@ def carry(here, there, rig: ThewRig, new: ThewRig, bones: dict[str, tuple[str, O
             elif target.id == here.obj:
                 target.id = there.obj
     return ""
-
-
-def place_of(rig: ThewRig) -> int:
-    """Returns the index of a rig in its list."""
-    return next(i for i, each in enumerate(rig.id_data.thew.rigs) if each == rig)
 
 
 def move(here, there, curve, variable, target, bones: dict[str, tuple[str, Over]], single: bool) -> None:

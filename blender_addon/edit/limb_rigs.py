@@ -77,7 +77,7 @@ def carry(context, source: bpy.types.Object, target: bpy.types.Object) -> Report
         except Refusal as error:
             report.left.append(f"“{rig.name}” stays, for it does not push: {sentence(str(error)).rstrip('.')}")
             continue
-        limb = limb_of(here, rig, attachment, [ours for ours, _ in matched])
+        limb = limb_of(here, attachment, [ours for ours, _ in matched])
         partner = next((theirs for ours, theirs in matched if ours == limb), None)
         if partner is None:
             on = "no limb" if limb is None else f"“{limb.name}”, which {describe(target)} has not,"
@@ -152,7 +152,7 @@ def sound(side: Side, rig: ThewRig) -> Attachment:
     return found.attachment
 
 
-def limb_of(side: Side, rig: ThewRig, attachment: Attachment, first: list[ThewLimb]) -> ThewLimb | None:
+def limb_of(side: Side, attachment: Attachment, first: list[ThewLimb]) -> ThewLimb | None:
     """Returns the limb to which a rig is attached, preferably one of `first`. `None` if there is no such limb."""
     every = sorted(side.obj.thew.limbs, key=lambda limb: limb not in first)
     character = side.flesh.character
@@ -178,7 +178,7 @@ def stands_there(there: Side, rig: ThewRig, limb: ThewLimb) -> bool:
         if (other.name, other.template, other.guide) != (rig.name, rig.template, rig.guide):
             continue
         try:
-            if limb_of(there, other, sound(there, other), [limb]) == limb:
+            if limb_of(there, sound(there, other), [limb]) == limb:
                 return True
         except Refusal:  # a rig without an attachment
             continue

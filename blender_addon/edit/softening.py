@@ -30,7 +30,7 @@ def soften(context: bpy.types.Context, obj: bpy.types.Object, part: str, size: f
     armature = armature_of(obj)
     flesh_map.check_paintable(obj, armature, flesh_map.FLESH)
     flesh = jobs.with_body(obj, context.scene, context.view_layer)
-    preset, skin = PARTS[part], Skin.of(obj, flesh)
+    preset, skin = PARTS[part], Skin.of(flesh)
     if part == "WHOLE":
         values, where = amount * flesh_map.automatic(flesh), "everywhere"
     else:
@@ -51,7 +51,7 @@ class Skin:
         self.picker = Picker(points, triangles)
 
     @staticmethod
-    def of(obj: bpy.types.Object, flesh: Flesh) -> Skin:
+    def of(flesh: Flesh) -> Skin:
         """Returns the skin as it was when flesh was added."""
         character, bind_pose = flesh.character, flesh.bind_pose
         heads, tails = (transform(bind_pose.armature_matrix, ends) for ends in (character.heads, character.tails))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import bpy
 import numpy as np
 
 from ..logic import modal
@@ -43,7 +42,7 @@ def stamp() -> str:
     return hashed(FORMAT, core().__version__, file.st_size, file.st_mtime_ns).hex()
 
 
-def keep(obj: bpy.types.Object, flesh: Flesh | None) -> bytes | None:
+def keep(flesh: Flesh | None) -> bytes | None:
     """Returns the cache content of an object's flesh; None where it is out of date or not worth caching."""
     if flesh is None or flesh.clip is None or flesh.condition.clip is not Clip.CURRENT or not flesh.condition.trusted:
         return None

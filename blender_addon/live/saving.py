@@ -29,7 +29,7 @@ def before_save(*_):
     for obj in fleshes.everywhere():
         session.hide(obj, fleshes.known(obj))
         inside = obj.thew.cache == "FILE"
-        content = keeping.keep(obj, fleshes.known(obj)) if inside else None
+        content = keeping.keep(fleshes.known(obj)) if inside else None
         if content is not None or not inside:
             cache_files.pack(obj, content)
 
@@ -38,7 +38,7 @@ def before_save(*_):
 def after_save(*_):
     """Shows the offsets again, and writes caches beside the file."""
     for obj in fleshes.everywhere():
-        content = keeping.keep(obj, fleshes.known(obj)) if obj.thew.cache == "FOLDER" else None
+        content = keeping.keep(fleshes.known(obj)) if obj.thew.cache == "FOLDER" else None
         if content is not None:
             cache_files.write(obj, content)
     for obj in everything():

@@ -76,7 +76,7 @@ def joint_of(obj: bpy.types.Object, rig: ThewRig) -> str:
     bone = None if armature is None else armature.data.bones.get(carrier(obj, rig))
     if bone is None:
         return ""
-    if place_along(obj, armature, rig, bone) < NEAR_HEAD:
+    if place_along(obj, rig, bone) < NEAR_HEAD:
         return bone.name
     below = [child for child in bone.children_recursive if child.use_deform and child.name in obj.vertex_groups]
     nearest = min(
@@ -112,13 +112,13 @@ def carrier(obj: bpy.types.Object, rig: ThewRig) -> str:
                 if group.group in names:
                     total[group.group] = total.get(group.group, 0.0) + share * group.weight
         return names[max(total, key=total.__getitem__)] if total else ""
-    there = rest_point(obj, armature, rig)
+    there = rest_point(obj, rig)
     bones = [bone for bone in armature.data.bones if bone.name in names.values()]
     nearest = min(bones, key=lambda bone: (there - 0.5 * (bone.head_local + bone.tail_local)).length, default=None)
     return "" if nearest is None else nearest.name
 
 
-def rest_point(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig) -> Vector:
+def rest_point(obj: bpy.types.Object, rig: ThewRig) -> Vector:
     """Returns the position at rest of a rig in the skin or a free one, armature space."""
     bind_pose = BindPose.saved(obj)
     if rig.guide == "SKIN":
@@ -128,12 +128,12 @@ def rest_point(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig) 
     return Vector((np.linalg.inv(bind_pose.armature_matrix) @ point)[:3])
 
 
-def place_along(obj: bpy.types.Object, armature: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:
+def place_along(obj: bpy.types.Object, rig: ThewRig, bone: bpy.types.Bone) -> float:
     """Returns the position of a rig along a bone: 0 at its head, 1 at its tail."""
     if rig.guide == "BONE":
         return rig.along
     way = bone.tail_local - bone.head_local
-    return (rest_point(obj, armature, rig) - bone.head_local).dot(way) / max(way.length_squared, 1e-30)
+    return (rest_point(obj, rig) - bone.head_local).dot(way) / max(way.length_squared, 1e-30)
 
 
 def chosen_axis(turns: list[Quaternion]) -> str:
@@ -244,8 +244,21 @@ def own_action(data: bpy.types.AnimData) -> None:
 
 def copy_driver(rig: ThewRig, source: ThewRig) -> None:
     """Copies the driver of another rig, if it has one."""
-    data = rig.id_data.animation_data
-    path = source.path_from_id("control")
-    found = None if data is None else next((curve for curve in data.drivers if curve.data_path == path), None)
+    found = driver_of(source)
     if found is not None:
-        data.drivers.from_existing(src_driver=found).data_path = rig.path_from_id("control")
+        give_driver(rig, found)
+
+
+def give_driver(rig: ThewRig, driver: bpy.types.FCurve) -> bpy.types.FCurve:
+    """Drives the control of a rig by a copy of a driver, and returns that."""
+    curve = rig.id_data.animation_data_create().drivers.from_existing(src_driver=driver)
+    curve.data_path = rig.path_from_id("control")
+    return curve
+
+
+def driver_of(rig: ThewRig) -> bpy.types.FCurve | None:
+    """Returns the driver of a rig's control, whichever way its path names the rig."""
+    obj = rig.id_data
+    place = next(i for i, each in enumerate(obj.thew.rigs) if each == rig)
+    curves = obj.animation_data.drivers if obj.animation_data is not None else ()
+    return next((curve for curve in curves if rig_controls.rig_of_path(obj, curve.data_path) == place), None)

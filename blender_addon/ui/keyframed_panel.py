@@ -12,7 +12,7 @@ from ..logic.sentences import plural
 from ..saved import keyframed as saved
 from ..scene import keyframe_times
 from .bake_panel import draw_keys, draw_remarks
-from .layouts import HEALTH_ICONS, draw_text
+from .layouts import HEALTH_ICONS, buttons, draw_text
 from .places import draw_notes, draw_range, foldout, panels
 
 KIND_ICONS = {"EXACT": "KEYFRAME_HLT", "NEAR": "KEYFRAME", "GROUP": "GROUP_VERTEX"}
@@ -179,8 +179,7 @@ def draw_keyframed(layout, context, obj, width: int) -> None:
     if not obj.thew.made.keyframed:
         draw_start(layout, obj, width)
         return
-    row = layout.row(align=True)
-    row.use_property_split = False
+    row = buttons(layout)
     row.prop(obj.thew, "enabled", text="Motion", toggle=True, icon="SHAPEKEY_DATA")
     row.prop(obj.thew.keyframed, "plain", toggle=True, text="Plain")
     row.prop(obj.thew.keyframed, "show_curves", text="", icon="FCURVE")

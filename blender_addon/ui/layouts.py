@@ -20,6 +20,13 @@ def draw_text(column, text: str, width: int, icon: str = "DOT") -> None:
         column.label(text=line, icon=icon if i == 0 else "BLANK1")
 
 
+def buttons(layout):
+    """Returns a row of buttons and fields without labels before them."""
+    row = layout.row(align=True)
+    row.use_property_split = False
+    return row
+
+
 def wrapped(text: str, width: int) -> list[str]:
     """Returns `text` in lines of at most `width` characters, broken between words."""
     lines = [""]

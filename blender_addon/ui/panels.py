@@ -20,7 +20,7 @@ from ..scene import cache_files, flesh_map, writing
 from ..scene.reading import armature_modifier
 from .bake_panel import draw_bake
 from .contact_panel import draw_contact, draw_switch
-from .layouts import HEALTH_ICONS, draw_text, letters, wrapped
+from .layouts import HEALTH_ICONS, buttons, draw_text, letters, wrapped
 from .places import Physics, Sidebar, draw_notes, panels
 from .restarts import draw_restarts
 from .riding_panel import draw_offer, draw_rider, draw_riders
@@ -43,7 +43,7 @@ def draw_start(layout, obj, width: int) -> None:
     """Draws the panel of a mesh that has no flesh yet."""
     settings = obj.thew
     if armature_modifier(obj) is None:
-        draw_boneless(layout, obj, width)
+        draw_boneless(layout, width)
     else:
         layout.operator("thew.add", icon="ADD").cells_across = settings.cells_across
     if not draw_progress(layout):
@@ -56,7 +56,7 @@ def draw_start(layout, obj, width: int) -> None:
         column.operator("thew.remove", text="Delete Baked Keys", icon="X").remove_baked_keys = True
 
 
-def draw_boneless(layout, obj, width: int) -> None:
+def draw_boneless(layout, width: int) -> None:
     """Draws the first step for a mesh without bones."""
     layout.operator("thew.suggest_bones", icon="ARMATURE_DATA")
     column = layout.column(align=True)
@@ -74,8 +74,7 @@ def unfleshed(obj) -> str:
 def draw_flesh(layout, obj, frame: int, width: int) -> None:
     """Draws the controls that every session needs once flesh is added."""
     settings = obj.thew
-    row = layout.row(align=True)
-    row.use_property_split = False
+    row = buttons(layout)
     row.prop(settings, "enabled", toggle=True, icon="OUTLINER_OB_ARMATURE" if not settings.enabled else "PHYSICS")
     if unseen.to_add_again(obj):
         row.operator("thew.add", icon="ADD").cells_across = settings.cells_across
@@ -83,21 +82,16 @@ def draw_flesh(layout, obj, frame: int, width: int) -> None:
         row.operator("thew.simulate", icon="FILE_REFRESH")
     row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
-    row = layout.row(align=True)
-    row.use_property_split = False
+    row = buttons(layout)
     row.prop(settings, "young" if settings.use_young else "softness", slider=not settings.use_young)
     column = layout.column()
     column.prop(settings, "kind")
     draw_height(column, settings)
-    row = layout.row(align=True)
-    row.use_property_split = False
+    row = buttons(layout)
     touches = row.row(align=True)
     touches.active = settings.method in contact.METHODS
     touches.prop(settings, "use_contact", toggle=True, icon="MOD_PHYSICS")
-    painting = painted_map(obj) == flesh_map.FLESH
-    row.operator(
-        "thew.paint_flesh", text="Stop" if painting else "Paint", icon="BRUSH_DATA", depress=painting
-    ).map = "FLESH"
+    draw_paint(row, obj, flesh_map.FLESH, "Paint", "Stop")
     row.operator("thew.bake", icon="SHAPEKEY_DATA")
     draw_health(layout, obj, frame, width)
 
@@ -175,27 +169,21 @@ def draw_cost(column, settings, width: int) -> None:
         draw_text(column, text, width, icon="ERROR")
 
 
-def draw_regions(layout, _context, obj, width: int) -> None:
+def draw_regions(layout, _context, obj, _width: int) -> None:
     """Draws the foldout Regions: which parts are soft or stiff."""
-    settings = obj.thew
-    painting = painted_map(obj)
     column = layout.column(align=True)
     row = column.row(align=True)
-    row.operator(
-        "thew.paint_flesh",
-        text="Stop Painting" if painting == flesh_map.FLESH else "Paint Flesh",
-        icon="BRUSH_DATA",
-        depress=painting == flesh_map.FLESH,
-    ).map = "FLESH"
-    row.prop(settings, "show_map", text="", icon="GROUP_VERTEX")
+    draw_paint(row, obj, flesh_map.FLESH, "Paint Flesh", "Stop Painting")
+    row.prop(obj.thew, "show_map", text="", icon="GROUP_VERTEX")
     column.operator_menu_enum("thew.flesh_preset", "part", text="Soften a Body Part", icon="USER")
     column.operator("thew.flesh_automatic", icon="FILE_REFRESH")
-    layout.operator(
-        "thew.paint_flesh",
-        text="Stop Painting" if painting == flesh_map.STIFFNESS else "Paint Stiffness",
-        icon="MOD_VERTEX_WEIGHT",
-        depress=painting == flesh_map.STIFFNESS,
-    ).map = "STIFFNESS"
+    draw_paint(layout, obj, flesh_map.STIFFNESS, "Paint Stiffness", "Stop Painting", "MOD_VERTEX_WEIGHT")
+
+
+def draw_paint(layout, obj, name: str, text: str, stop: str, icon: str = "BRUSH_DATA") -> None:
+    """Draws the button that paints a map, or stops painting it."""
+    painting = painted_map(obj) == name
+    layout.operator("thew.paint_flesh", text=stop if painting else text, icon=icon, depress=painting).map = name.upper()
 
 
 def painted_map(obj) -> str:

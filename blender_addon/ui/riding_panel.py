@@ -8,7 +8,7 @@ from ..live.session import register as fleshes
 from ..logic.errors import sentence
 from ..logic.health import Health, of_bake
 from .bake_panel import draw_keys, draw_remarks
-from .layouts import HEALTH_ICONS, draw_text
+from .layouts import HEALTH_ICONS, buttons, draw_text
 
 
 def draw_offer(layout, context, obj, width: int) -> None:
@@ -28,8 +28,7 @@ def draw_offer(layout, context, obj, width: int) -> None:
 def draw_rider(layout, obj, scene, width: int) -> None:
     """Draws the panel of a rider: its body, on and off, and its own bake."""
     settings = obj.thew
-    row = layout.row(align=True)
-    row.use_property_split = False
+    row = buttons(layout)
     row.prop(settings, "enabled", text="Ride", toggle=True, icon="MOD_CLOTH")
     row.operator("thew.remove", text="", icon="TRASH").remove_baked_keys = False
     layout.prop(settings, "body")
@@ -61,16 +60,14 @@ def draw_riders(layout, context, obj, width: int) -> None:
     riders, told = riding.on(obj), []
     column = layout.column(align=True)
     for rider in riders:
-        row = column.row(align=True)
-        row.use_property_split = False
+        row = buttons(column)
         found = health(rider, context.scene.frame_current)
         row.label(text=rider.name, icon=HEALTH_ICONS[found.level])
         row.prop(rider.thew, "enabled", text="", icon="HIDE_OFF" if rider.thew.enabled else "HIDE_ON", emboss=False)
         row.operator("thew.ride_off", text="", icon="X", emboss=False).rider = rider.name
         told += [found.text] if found.to_read else []
     for other in whole.could_ride(obj, context.scene, context.view_layer):
-        row = column.row(align=True)
-        row.use_property_split = False
+        row = buttons(column)
         row.label(text=other.name, icon="MESH_DATA")
         row.operator("thew.ride", text="Ride", icon="MOD_CLOTH").rider = other.name
     layout.operator("thew.ride", text="Let Selected Ride", icon="MOD_CLOTH")
