@@ -256,6 +256,11 @@ def carried(flesh, frame) -> np.ndarray:
     return deformer.positions(np.zeros(len(flesh.modes)), pose, to=flesh.place.to_object(matrix))
 
 
+def skinned_at(flesh, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
+    """The shape that the weights give for the maps of the bones and the mesh's world matrix, object space."""
+    return part("logic.spaces").transform(np.linalg.inv(mesh), flesh._skinned_world(maps, mesh)).astype(np.float32)
+
+
 class Layout:
     """Stands in for a panel's layout: takes every call and notes what was asked for."""
 

@@ -19,6 +19,7 @@ from helpers import (
     refused,
     settings,
     size_of,
+    skinned_at,
     snapshot,
 )
 
@@ -389,7 +390,7 @@ def test_a_real_fox(addon):
     assert bpy.ops.thew.add(method="modal") == {"FINISHED"}
     moved = lives(body, frames)
     assert 1e-3 < moved.max() < 0.1
-    skinned = np.array([flesh_of(body).skinned_at(m, w) for m, w in zip(*motion_of(body, frames), strict=True)])
+    skinned = np.array([skinned_at(flesh_of(body), m, w) for m, w in zip(*motion_of(body, frames), strict=True)])
     bpy.ops.thew.show_live()
     live = play(body, frames)
     assert np.linalg.norm(live - skinned, axis=2).max() < 0.2 * size_of(skinned[0])

@@ -19,16 +19,12 @@ from helpers import (
     part,
     play,
     size_of,
+    skinned_at,
     world,
 )
 from mathutils import Matrix
 
 FRAMES = range(1, 21)
-
-
-def skinned_at(flesh, maps: np.ndarray, mesh: np.ndarray) -> np.ndarray:
-    """The shape that the weights give for the maps of the bones and the mesh's world matrix, object space."""
-    return part("logic.spaces").transform(np.linalg.inv(mesh), flesh._skinned_world(maps, mesh)).astype(np.float32)
 
 
 def add(**options):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from characters import add, load, meshes
 from conftest import FAST, data_folder, in_one_blender
-from helpers import activate, flesh_of, make_character, part, refused, world
+from helpers import activate, flesh_of, make_character, part, refused, skinned_at, world
 
 FOLDER = data_folder("characters")
 CHARACTERS = ("Fox.glb",) if FAST else ("Fox.glb", "q_bull.glb", "mh_male_heavy.glb")
@@ -359,7 +359,7 @@ def test_rigs_are_drawn_at_their_size(body, scene, frame):
     drawings = overlay.drawings(body, depsgraph)
     assert len(drawings) == 8
     stand = read(body)
-    skin = stand.flesh.skinned_at(stand.maps, stand.mesh)
+    skin = skinned_at(stand.flesh, stand.maps, stand.mesh)
     for rig, (lines, colour, _), (hanging, _, _) in zip(body.thew.rigs, drawings[::2], drawings[1::2], strict=True):
         assert np.isfinite(lines).all() and np.isfinite(hanging).all()
         corners = lines.reshape(-1, 3)

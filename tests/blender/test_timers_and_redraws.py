@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import bpy
 import numpy as np
 import pytest
-from helpers import activate, animate, evaluated, flesh_of, make_character, part, play, refused, size_of
+from helpers import activate, animate, evaluated, flesh_of, make_character, part, play, refused, size_of, skinned_at
 
 FRAMES = range(1, 21)
 
@@ -149,7 +149,7 @@ def test_a_new_pose_is_followed_before_it_is_simulated(scene, window):
     posed = evaluated(body)
     found = part("scene.reading").subject(body, bpy.context.view_layer)
     pose = flesh.pose(found, bpy.context.view_layer.depsgraph, 4)
-    skinned = flesh.skinned_at(pose.maps, pose.mesh)
+    skinned = skinned_at(flesh, pose.maps, pose.mesh)
     assert np.abs(posed - skinned).max() < 0.2 * size_of(skinned) < np.abs(posed - before).max() * 2
     assert flesh.condition.pose.name == "OTHER" and "press Simulate" in flesh.problem
     bpy.context.view_layer.update()
