@@ -14,6 +14,7 @@
 use super::BodyError;
 use super::anatomy::{Anatomy, Kind, of_body};
 use crate::geometry::aabb;
+use crate::geometry::groups::{Groups, links};
 use crate::kernel::SwayBound;
 use crate::lattice::heading;
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
@@ -220,13 +221,7 @@ fn distance_beyond(skeleton: &Skeleton, bone: u32, last: bool, p: Vec3) -> f64 {
 /// resolution.
 fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
     let welded = surface.welded();
-    let mut links: Vec<(u32, u32)> = Vec::new();
-    for t in &welded.triangles {
-        for (a, b) in [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])] {
-            links.extend([(a, b), (b, a)]);
-        }
-    }
-    links.sort_unstable();
+    let mut links = links(welded.triangles.iter().copied());
     links.dedup();
     if links.is_empty() {
         return;
@@ -245,17 +240,15 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
         }
     }
     let known: Vec<bool> = at.iter().map(|r| r.is_finite()).collect();
-    let starts: Vec<usize> = (0..=at.len() as u32)
-        .map(|v| links.partition_point(|l| l.0 < v))
-        .collect();
+    let neighbours = Groups::new(at.len(), links.into_iter());
     let mut next = at.clone();
     for _ in 0..passes {
         let mean = |(v, next): (usize, &mut f64)| {
             if !known[v] {
                 return;
             }
-            let own = &links[starts[v]..starts[v + 1]];
-            let near = own.iter().map(|l| l.1 as usize).filter(|&n| known[n]);
+            let own = neighbours.of(v).iter();
+            let near = own.map(|&n| n as usize).filter(|&n| known[n]);
             let (sum, count) = near.fold((0.0, 0.0), |(s, c), n| (s + at[n], c + 1.0));
             if count > 0.0 {
                 *next = 0.5 * (at[v] + sum / count);

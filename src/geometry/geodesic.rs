@@ -7,6 +7,7 @@
 //!
 //! Source: `[kimmel1998]` for the wave over triangles; the update is that of a point source.
 
+use super::groups::Groups;
 use crate::Vec3;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,37 +19,16 @@ const ROUNDING: f64 = 1e-13;
 pub(crate) struct Mesh {
     pub vertices: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
-    /// Start of each vertex's triangles in `at`.
-    first: Vec<u32>,
-    at: Vec<u32>,
+    around: Groups,
 }
 
 impl Mesh {
     pub fn new(vertices: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Self {
-        let mut first = vec![0u32; vertices.len() + 1];
-        for v in triangles.iter().flatten() {
-            first[*v as usize + 1] += 1;
-        }
-        for v in 0..vertices.len() {
-            first[v + 1] += first[v];
-        }
-        let (mut next, mut at) = (first.clone(), vec![0; 3 * triangles.len()]);
-        for (t, corners) in (0u32..).zip(&triangles) {
-            for v in corners {
-                at[next[*v as usize] as usize] = t;
-                next[*v as usize] += 1;
-            }
-        }
         Self {
+            around: Groups::around(vertices.len(), &triangles),
             vertices,
             triangles,
-            first,
-            at,
         }
-    }
-
-    fn around(&self, v: u32) -> &[u32] {
-        &self.at[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
     }
 
     /// Returns the distance of each vertex from a source, metres; infinite where unreachable.
@@ -61,7 +41,7 @@ impl Mesh {
             if f64::from_bits(bits) > far[v as usize] {
                 continue;
             }
-            for &t in self.around(v) {
+            for &t in self.around.of(v as usize) {
                 let corners = self.triangles[t as usize];
                 let k = corners.iter().position(|c| *c == v).unwrap_or(0);
                 let [b, c] = [corners[(k + 1) % 3], corners[(k + 2) % 3]];

@@ -4,6 +4,7 @@
 pub(crate) mod aabb;
 pub(crate) mod frames;
 pub(crate) mod geodesic;
+pub(crate) mod groups;
 pub(crate) mod marching;
 pub(crate) mod moments;
 pub(crate) mod rotation;

@@ -2,6 +2,7 @@
 //! Mesh improvement at fixed topology: vertices climb the worst dihedral angle around them.
 
 use crate::Vec3;
+use crate::geometry::groups::Groups;
 use crate::geometry::tetrahedron::quality;
 
 /// Input of a climb: the mesh, its movable vertices and their limits.
@@ -25,7 +26,7 @@ const DROPPED: f64 = 0.01;
 impl Climb<'_> {
     /// Sweeps over the vertices until none moves, at most `sweeps` times.
     pub(crate) fn run(&self, x: &mut [Vec3], sweeps: usize) {
-        let (starts, incident) = incidence(self.tets, x.len());
+        let incident = Groups::around(x.len(), self.tets);
         let directions = directions();
         // A vertex is examined again only after a vertex near it has moved.
         let mut active = vec![true; x.len()];
@@ -37,7 +38,7 @@ impl Climb<'_> {
                     continue;
                 }
                 around.clear();
-                around.extend(&incident[starts[v] as usize..starts[v + 1] as usize]);
+                around.extend(incident.of(v));
                 let before = self.worst(x, &around, v, x[v], f64::NEG_INFINITY);
                 if before >= self.goal {
                     continue;
@@ -106,28 +107,6 @@ fn directions() -> Vec<Vec3> {
         })
         .filter_map(|d| d.try_normalize(0.5))
         .collect()
-}
-
-/// Returns the tetrahedra around each vertex: row starts and entries.
-pub(crate) fn incidence(tets: &[[u32; 4]], vertices: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut starts = vec![0u32; vertices + 1];
-    for t in tets {
-        for &v in t {
-            starts[v as usize + 1] += 1;
-        }
-    }
-    for v in 0..vertices {
-        starts[v + 1] += starts[v];
-    }
-    let mut next = starts.clone();
-    let mut incident = vec![0; tets.len() * 4];
-    for (i, t) in tets.iter().enumerate() {
-        for &v in t {
-            incident[next[v as usize] as usize] = i as u32;
-            next[v as usize] += 1;
-        }
-    }
-    (starts, incident)
 }
 
 #[cfg(test)]

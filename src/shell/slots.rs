@@ -2,6 +2,7 @@
 //! Places of a shell's parts in its gradient and its Hessian, looked up once.
 
 use super::mesh::Mesh;
+use crate::geometry::groups::Groups;
 use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
@@ -23,8 +24,7 @@ pub struct ShellPattern {
     /// Ends of row ranges with about equal numbers of entries.
     stripes: Vec<u32>,
     /// Corners at each vertex, numbered through: of edges, then of faces, then of hinges.
-    corner_starts: Vec<u32>,
-    corners: Vec<u32>,
+    corners: Groups,
 }
 
 impl ShellPattern {
@@ -34,7 +34,6 @@ impl ShellPattern {
             faces.chain(mesh.hinges.iter().map(|c| &c[..]))
         };
         let (starts, columns, _) = zeros::<f64>(mesh.nodes, elements()).into_raw_storage();
-        let (corner_starts, corners) = incidence(mesh);
         let (starts_of, columns_of) = (&starts, &columns);
         let slots = Slots {
             starts: starts_of,
@@ -45,8 +44,7 @@ impl ShellPattern {
             of_faces: mesh.faces.par_iter().map(|c| slots.of(c)).collect(),
             of_hinges: mesh.hinges.par_iter().map(|c| slots.of(c)).collect(),
             stripes: stripes(&starts),
-            corner_starts,
-            corners,
+            corners: corners(mesh),
             starts,
             columns,
         }
@@ -108,8 +106,7 @@ impl ShellPattern {
             .with_min_len(256)
             .enumerate()
             .for_each(|(v, sum)| {
-                let (a, b) = (self.corner_starts[v], self.corner_starts[v + 1]);
-                for &corner in &self.corners[a as usize..b as usize] {
+                for &corner in self.corners.of(v) {
                     *sum += forces[corner as usize];
                 }
             });
@@ -147,23 +144,9 @@ fn stripes(starts: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the corners at each vertex, ascending.
-fn incidence(mesh: &Mesh) -> (Vec<u32>, Vec<u32>) {
-    let all = || {
-        let edges = mesh.edges.iter().flatten();
-        edges
-            .chain(mesh.faces.iter().flatten())
-            .chain(mesh.hinges.iter().flatten())
-    };
-    let mut starts = vec![0u32; mesh.nodes + 1];
-    all().for_each(|&v| starts[v as usize + 1] += 1);
-    for v in 0..mesh.nodes {
-        starts[v + 1] += starts[v];
-    }
-    let mut next = starts.clone();
-    let mut corners = vec![0; starts[mesh.nodes] as usize];
-    for (corner, &v) in all().enumerate() {
-        corners[next[v as usize] as usize] = corner as u32;
-        next[v as usize] += 1;
-    }
-    (starts, corners)
+fn corners(mesh: &Mesh) -> Groups {
+    let edges = mesh.edges.iter().flatten();
+    let all = edges.chain(mesh.faces.iter().flatten());
+    let all = all.chain(mesh.hinges.iter().flatten());
+    Groups::new(mesh.nodes, all.copied().zip(0u32..))
 }

@@ -8,6 +8,7 @@
 use super::SolveError;
 pub use super::dissection::nested_dissection;
 use crate::Vec3;
+use crate::geometry::groups::Groups;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::sparse::SymbolicSparseColMatRef;
 use faer::sparse::linalg::amd;
@@ -18,8 +19,8 @@ pub const DISSECTION_FROM: usize = 5_000;
 /// An undirected graph without loops, with sorted neighbours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
-    offsets: Vec<usize>,
-    neighbours: Vec<u32>,
+    nodes: usize,
+    neighbours: Groups,
 }
 
 impl Graph {
@@ -34,22 +35,15 @@ impl Graph {
         }
         both.sort_unstable();
         both.dedup();
-        let mut offsets = vec![0; nodes + 1];
-        for &(a, _) in &both {
-            offsets[a as usize + 1] += 1;
-        }
-        for i in 0..nodes {
-            offsets[i + 1] += offsets[i];
-        }
         Self {
-            offsets,
-            neighbours: both.into_iter().map(|(_, b)| b).collect(),
+            nodes,
+            neighbours: Groups::new(nodes, both.into_iter()),
         }
     }
 
     /// Returns the number of nodes.
     pub fn len(&self) -> usize {
-        self.offsets.len() - 1
+        self.nodes
     }
 
     /// Returns whether the graph has no nodes.
@@ -59,7 +53,7 @@ impl Graph {
 
     /// Returns the sorted neighbours of a node.
     pub fn neighbours(&self, node: usize) -> &[u32] {
-        &self.neighbours[self.offsets[node]..self.offsets[node + 1]]
+        self.neighbours.of(node)
     }
 }
 

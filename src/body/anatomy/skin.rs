@@ -4,6 +4,7 @@
 
 use super::point_tree::PointTree;
 use crate::geometry::aabb;
+use crate::geometry::groups::{Groups, links};
 use crate::geometry::sets::DisjointSets;
 use crate::lattice;
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -45,8 +46,7 @@ pub(super) struct Skin {
     pub rows: Vec<Vec<(u32, f64)>>,
     /// Skin vertex of each vertex of the original surface; `u32::MAX` outside the body.
     pub of_given: Vec<u32>,
-    starts: Vec<u32>,
-    others: Vec<u32>,
+    neighbours: Groups,
 }
 
 impl Skin {
@@ -90,8 +90,7 @@ impl Skin {
             islands: pieces,
             rows: own_rows,
             of_given: of_given.collect(),
-            starts: Vec::new(),
-            others: Vec::new(),
+            neighbours: Groups::default(),
             x,
             triangles,
         };
@@ -135,7 +134,7 @@ impl Skin {
         let mut next = values.clone();
         for _ in 0..passes {
             let of = |(v, next): (usize, &mut T)| {
-                let own = &self.others[self.starts[v] as usize..self.starts[v + 1] as usize];
+                let own = self.neighbours.of(v);
                 if let Some((first, rest)) = own.split_first() {
                     let sum = rest
                         .iter()
@@ -199,30 +198,11 @@ impl Skin {
     }
 
     fn link(&mut self) {
-        let mut edges: Vec<[u32; 2]> = self
-            .triangles
-            .iter()
-            .flat_map(|t| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]])
-            .map(|[a, b]| [a.min(b), a.max(b)])
-            .collect();
-        edges.sort_unstable();
-        edges.dedup();
-        let mut starts = vec![0u32; self.len() + 1];
-        for &v in edges.iter().flatten() {
-            starts[v as usize + 1] += 1;
-        }
-        for v in 0..self.len() {
-            starts[v + 1] += starts[v];
-        }
-        let mut at = starts.clone();
-        let mut others = vec![0u32; 2 * edges.len()];
-        for &[a, b] in &edges {
-            for (from, to) in [(a, b), (b, a)] {
-                others[at[from as usize] as usize] = to;
-                at[from as usize] += 1;
-            }
-        }
-        (self.edges, self.starts, self.others) = (edges, starts, others);
+        let mut links = links(self.triangles.iter().copied());
+        links.dedup();
+        let once = links.iter().filter(|(a, b)| a < b);
+        self.edges = once.map(|&(a, b)| [a, b]).collect();
+        self.neighbours = Groups::new(self.len(), links.into_iter());
     }
 }
 

@@ -27,6 +27,7 @@ mod smoothing;
 
 use super::{Body, flesh};
 use crate::Vec3;
+use crate::geometry::groups::Groups;
 use crate::kernel::LocalMaps;
 use crate::lattice::Embedding;
 use crate::skeleton::{BonePoses, Skeleton, SkinWeights};
@@ -60,8 +61,8 @@ pub(crate) struct JointShape {
     /// One vertex of each node.
     vertex_of_node: Vec<u32>,
     triangles: Vec<[u32; 3]>,
-    /// Triangles around each node: starts `[nodes + 1]`, then triangles.
-    around: (Vec<u32>, Vec<u32>),
+    /// Triangles around each node.
+    around: Groups,
     links: Links,
     near: Shares,
     slow: Shares,
@@ -102,7 +103,7 @@ impl JointShape {
             rest_origin,
             rest: surface.vertices().to_vec(),
             smoothed: smoothed(skin, &nodes.first, &links, &near),
-            around: around(rest.len(), &nodes.triangles),
+            around: Groups::around(rest.len(), &nodes.triangles),
             node_of_vertex: nodes.of_vertex,
             vertex_of_node: nodes.first,
             triangles: nodes.triangles,
@@ -186,10 +187,13 @@ impl JointShape {
         };
         let areas = self.triangles.par_iter().with_min_len(SOME).map(area);
         let areas: Vec<Vec3> = areas.collect();
-        let (starts, triangles) = &self.around;
         let normal = |node: usize| {
-            let own = &triangles[starts[node] as usize..starts[node + 1] as usize];
-            let sum: Vec3 = own.iter().map(|&t| areas[t as usize]).sum();
+            let sum: Vec3 = self
+                .around
+                .of(node)
+                .iter()
+                .map(|&t| areas[t as usize])
+                .sum();
             sum.try_normalize(0.0).unwrap_or_default()
         };
         let nodes = (0..places.len()).into_par_iter().with_min_len(SOME);
@@ -283,18 +287,6 @@ fn smoothed(skin: &SkinWeights, vertices: &[u32], links: &Links, shares: &Shares
     }
     // Means of valid rows are valid.
     SkinWeights::from_rows(skin.bone_count, rows).unwrap_or_default()
-}
-
-/// Returns the triangles around each node: starts, then triangles.
-fn around(nodes: usize, triangles: &[[u32; 3]]) -> (Vec<u32>, Vec<u32>) {
-    let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(3 * triangles.len());
-    for (t, corners) in (0u32..).zip(triangles) {
-        pairs.extend(corners.map(|v| (v, t)));
-    }
-    pairs.sort_unstable();
-    let start = |v: u32| pairs.partition_point(|p| p.0 < v) as u32;
-    let starts = (0..=nodes as u32).map(start).collect();
-    (starts, pairs.iter().map(|p| p.1).collect())
 }
 
 fn narrow(v: &Vec3) -> [f32; 3] {

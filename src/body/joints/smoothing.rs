@@ -6,6 +6,7 @@
 //! oscillate.
 
 use crate::Vec3;
+use crate::geometry::groups::{Groups, links};
 use rayon::prelude::*;
 
 /// Largest share. An alternation from vertex to vertex is then multiplied by −0.2 each round, and vanishes after a
@@ -17,8 +18,7 @@ const SOME: usize = 2048;
 /// Neighbours of each vertex.
 #[derive(Debug, Clone)]
 pub(super) struct Links {
-    starts: Vec<u32>,
-    ends: Vec<u32>,
+    neighbours: Groups,
     /// Mean squared edge length of each vertex, m²; 0 for fixed vertices: without neighbours or on borders.
     squares: Vec<f64>,
 }
@@ -34,11 +34,7 @@ impl Links {
     /// Links vertices along the edges of triangles. Vertices on edges that do not belong to exactly two triangles are
     /// fixed.
     pub fn new(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Self {
-        let mut edges: Vec<(u32, u32)> = Vec::with_capacity(6 * triangles.len());
-        for &[a, b, c] in triangles {
-            edges.extend([(a, b), (b, a), (b, c), (c, b), (c, a), (a, c)]);
-        }
-        edges.sort_unstable();
+        let mut edges = links(triangles.iter().copied());
         let mut stays = vec![false; vertices.len()];
         for same in edges.chunk_by(|a, b| a == b) {
             if same.len() != 2 {
@@ -46,26 +42,19 @@ impl Links {
             }
         }
         edges.dedup();
-        let starts = (0..=vertices.len() as u32).map(|v| edges.partition_point(|e| e.0 < v) as u32);
-        let mut links = Self {
-            starts: starts.collect(),
-            ends: edges.iter().map(|e| e.1).collect(),
-            squares: Vec::new(),
-        };
+        let neighbours = Groups::new(vertices.len(), edges.iter().copied());
         let square = |v: usize| {
-            let near = links.of(v);
+            let near = neighbours.of(v);
             if stays[v] || near.is_empty() {
                 return 0.0;
             }
             let length = |&n: &u32| (vertices[n as usize] - vertices[v]).norm_squared();
             near.iter().map(length).sum::<f64>() / near.len() as f64
         };
-        links.squares = (0..vertices.len()).map(square).collect();
-        links
-    }
-
-    fn of(&self, v: usize) -> &[u32] {
-        &self.ends[self.starts[v] as usize..self.starts[v + 1] as usize]
+        Self {
+            squares: (0..vertices.len()).map(square).collect(),
+            neighbours,
+        }
     }
 
     /// Returns shares by which `rounds` rounds smooth over `length` metres at each vertex.
@@ -90,7 +79,7 @@ impl Links {
                 if share == 0.0 {
                     return;
                 }
-                let near = self.of(v);
+                let near = self.neighbours.of(v);
                 let mut sum = [0.0; N];
                 for &n in near {
                     let x = &from[n as usize];

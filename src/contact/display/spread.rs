@@ -8,6 +8,7 @@
 use crate::Vec3;
 use crate::contact::display::overlaps::Overlap;
 use crate::contact::skin::{ContactSkin, SkinPoint};
+use crate::geometry::groups::{Groups, links};
 
 /// Distance over which displacements fade by e, in cells. With half the value modal flesh of an elbow at 136° keeps 168 vertices in other flesh
 /// instead of 66, and the excess of its sharpest edges over rest grows from 24° to 36. Twice the value leaves 43, and at 120° 6 instead of 4.
@@ -23,9 +24,7 @@ const RELAXED: f64 = 0.7;
 /// A skin as a membrane.
 #[derive(Debug)]
 pub(in crate::contact) struct Membrane {
-    /// First index of each vertex's neighbours, `[n + 1]`.
-    starts: Vec<u32>,
-    neighbours: Vec<u32>,
+    neighbours: Groups,
     /// Factor from the mean of the neighbours' displacements to a vertex's own, `[n]`.
     shares: Vec<f64>,
     /// Vertices that coincide with one that triangles use: (copy, original).
@@ -37,26 +36,17 @@ impl Membrane {
     pub fn new(skin: &ContactSkin) -> Self {
         let surface = skin.body().surface();
         let count = surface.vertices().len();
-        let mut edges: Vec<(u32, u32)> = Vec::new();
-        for t in 0..skin.triangles() as u32 {
-            let [a, b, c] = skin.corners(t);
-            edges.extend([(a, b), (b, a), (b, c), (c, b), (c, a), (a, c)]);
-        }
-        edges.sort_unstable();
+        let mut edges = links((0..skin.triangles() as u32).map(|t| skin.corners(t)));
         edges.dedup();
-        let mut starts = vec![0; count + 1];
         let mut squares = vec![0.0; count];
         for &(a, b) in &edges {
-            starts[a as usize + 1] += 1;
             squares[a as usize] += (skin.rest(a) - skin.rest(b)).norm_squared();
         }
-        for v in 0..count {
-            starts[v + 1] += starts[v];
-        }
+        let neighbours = Groups::new(count, edges.into_iter());
         // The mean of neighbours at a distance h exceeds a value by h²/4 ∇².
         let fade = (2.0 * FADE * skin.cell()).powi(2);
         let share = |v: usize| {
-            let around = f64::from(starts[v + 1] - starts[v]).max(1.0);
+            let around = (neighbours.of(v).len() as f64).max(1.0);
             1.0 / (1.0 + squares[v] / around / fade)
         };
         let welded = surface.welded();
@@ -66,14 +56,12 @@ impl Membrane {
         Self {
             shares: (0..count).map(share).collect(),
             copies: of.filter_map(copy).filter(|(v, of)| v != of).collect(),
-            neighbours: edges.into_iter().map(|(_, b)| b).collect(),
-            starts,
+            neighbours,
         }
     }
 
     fn around(&self, v: u32) -> &[u32] {
-        let v = v as usize;
-        &self.neighbours[self.starts[v] as usize..self.starts[v + 1] as usize]
+        self.neighbours.of(v as usize)
     }
 
     /// Returns the distance by which displacements part a pair along its normal, metres.

@@ -3,6 +3,7 @@
 //! triangles, however fine the mesh is.
 
 use crate::Vec3;
+use crate::geometry::groups::Groups;
 use rayon::prelude::*;
 
 /// Number of triangles above which a voxel is subdivided.
@@ -139,40 +140,13 @@ impl Segment {
     }
 }
 
-/// Runs of triangles, one per cube of a grid.
-#[derive(Debug, Default)]
-struct Runs {
-    starts: Vec<u32>,
-    triangles: Vec<u32>,
-}
-
-impl Runs {
-    fn new(cubes: usize, pairs: &[(u32, u32)]) -> Self {
-        let mut starts = vec![0; cubes + 1];
-        for &(v, _) in pairs {
-            starts[v as usize + 1] += 1;
-        }
-        for v in 0..cubes {
-            starts[v + 1] += starts[v];
-        }
-        Self {
-            starts,
-            triangles: pairs.iter().map(|&(_, t)| t).collect(),
-        }
-    }
-
-    fn of(&self, cube: usize) -> &[u32] {
-        &self.triangles[self.starts[cube] as usize..self.starts[cube + 1] as usize]
-    }
-}
-
 /// Triangles in the voxels of a grid.
 #[derive(Debug, Default)]
 pub(super) struct Bins {
-    whole: Runs,
+    whole: Groups,
     /// For each voxel, its index in `parts`, or [`WHOLE`]. Empty if no voxel is crowded.
     part_of: Vec<u32>,
-    parts: Vec<(Grid, Runs)>,
+    parts: Vec<(Grid, Groups)>,
 }
 
 impl Bins {
@@ -197,7 +171,7 @@ impl Bins {
                 dims: [along; 3],
             };
             let triangles: Vec<u32> = group.iter().map(|pair| pair.1).collect();
-            let runs = Runs::new(inner.len(), &inner.pairs(&triangles, &corners));
+            let runs = Groups::new(inner.len(), inner.pairs(&triangles, &corners).into_iter());
             (inner, runs)
         };
         let mut part_of = Vec::new();
@@ -208,7 +182,7 @@ impl Bins {
             }
         }
         Self {
-            whole: Runs::new(grid.len(), pairs),
+            whole: Groups::new(grid.len(), pairs.iter().copied()),
             part_of,
             parts: crowded.par_iter().map(part).collect(),
         }
