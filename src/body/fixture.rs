@@ -4,6 +4,7 @@
 use super::{Body, BodyError, BodyOptions, assemble};
 use crate::Vec3;
 use crate::elasticity::{Flesh, Material};
+use crate::geometry::tetrahedron::OF_CUBE;
 use crate::lattice::{BoneChains, Cell, Lattice};
 use crate::progress::Silent;
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -119,15 +120,8 @@ impl BarOptions {
                         cells.push(Cell::Hexahedron(h));
                         continue;
                     }
-                    for t in [
-                        [0, 1, 3, 7],
-                        [0, 3, 2, 7],
-                        [0, 2, 6, 7],
-                        [0, 6, 4, 7],
-                        [0, 4, 5, 7],
-                        [0, 5, 1, 7],
-                    ] {
-                        cells.push(Cell::Tetrahedron(t.map(|c: usize| h[c])));
+                    for t in OF_CUBE {
+                        cells.push(Cell::Tetrahedron(t.map(|c| h[c])));
                     }
                 }
             }

@@ -21,6 +21,7 @@
 use super::skinned::place;
 use super::{SimulationError, lost};
 use crate::body::Body;
+use crate::geometry::matrix::cofactor;
 use crate::lattice::Cell;
 use crate::skeleton::{BonePoses, Pose};
 use crate::solve::SparseCholesky;
@@ -192,7 +193,7 @@ impl Carried<'_> {
                     return;
                 };
                 let f = (carried + h) / *s;
-                let cofactor = cofactors(&f) / *s;
+                let cofactor = cofactor(&f) / *s;
                 let (force, stiffness) = pressure(f.determinant());
                 let (force, stiffness) = (force * heeded, stiffness * heeded);
                 let plain = piece.volume / (s * s);
@@ -227,12 +228,6 @@ fn pressure(j: f64) -> (f64, f64) {
     let weight = (1.0 + (SWOLLEN - 1.0) * swollen) * (1.0 + (CRUSHED - 1.0) * crushed);
     let stiffness = VOLUME * weight;
     (stiffness * (j - 1.0).clamp(-FARTHEST, FARTHEST), stiffness)
-}
-
-/// Returns the derivative of the determinant: the cofactor matrix.
-fn cofactors(f: &Mat3) -> Mat3 {
-    let (a, b, c) = (f.column(0), f.column(1), f.column(2));
-    Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
 }
 
 #[cfg(test)]

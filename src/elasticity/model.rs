@@ -25,6 +25,7 @@ mod tangent;
 
 pub(super) use tangent::{Tangent, TurnedGradient};
 
+use crate::geometry::matrix::cofactor;
 use crate::{Mat3, Vec3};
 
 /// Model of the resistance of flesh to deformation.
@@ -319,14 +320,6 @@ fn symmetric(h: &Mat3) -> Mat3 {
 #[inline]
 fn green(h: &Mat3) -> Mat3 {
     (h + h.transpose() + h.tr_mul(h)) * 0.5
-}
-
-/// Returns the derivative of the determinant: the cofactor matrix.
-#[inline]
-fn cofactor(f: &Mat3) -> Mat3 {
-    let column = |i: usize| f.column(i).into_owned();
-    let (a, b, c) = (column(0), column(1), column(2));
-    Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
 }
 
 /// Decomposes `F = U diag(s) Vᵀ` with rotations U and V; the last singular value is negative if det F is.

@@ -4,18 +4,10 @@
 //! Each cube is split into six tetrahedra around its diagonal, which match those of the next cubes. The mesh is closed and manifold, as long
 //! as the function is positive on the grid's outside. `[payne1990]`
 
+use super::tetrahedron::OF_CUBE;
 use crate::Vec3;
 use std::collections::BTreeMap;
 
-/// Corners of a cube, by bits for x, y and z, along the six paths from 0 to 7.
-const TETRAHEDRA: [[usize; 4]; 6] = [
-    [0, 1, 3, 7],
-    [0, 3, 2, 7],
-    [0, 2, 6, 7],
-    [0, 6, 4, 7],
-    [0, 4, 5, 7],
-    [0, 5, 1, 7],
-];
 /// Least distance of vertices from the nodes, in edges: triangles there would have no area. A fiftieth of an edge is hardly seen to be off.
 const OFF: f64 = 0.02;
 
@@ -44,7 +36,7 @@ pub(crate) fn tetrahedra(values: &[f64], nodes: [usize; 3]) -> (Vec<Vec3>, Vec<[
                         vertices.len() as u32 - 1
                     })
                 };
-                for tetrahedron in TETRAHEDRA {
+                for tetrahedron in OF_CUBE {
                     let t = tetrahedron.map(|c| corners[c]);
                     cut(t, values, &mut vertex, &mut triangles);
                 }

@@ -6,6 +6,7 @@ pub(crate) mod frames;
 pub(crate) mod geodesic;
 pub(crate) mod groups;
 pub(crate) mod marching;
+pub(crate) mod matrix;
 pub(crate) mod moments;
 pub(crate) mod rotation;
 pub mod rotation_vector;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Moments of a body up to the second, and the area of each vertex.
 
+use super::matrix::principal;
 use crate::{Mat3, Vec3};
 
 /// Centroid and covariance of a body.
@@ -33,16 +34,10 @@ impl Moments {
     /// its volume is not positive.
     pub fn of_solid(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Option<Self> {
         let from = vertices.first()?;
-        let (mut mass, mut first, mut second) = (0.0, Vec3::zeros(), Mat3::zeros());
-        for t in triangles {
-            let [a, b, c] = t.map(|v| vertices[v as usize] - from);
-            let volume = a.dot(&b.cross(&c)) / 6.0;
-            let sum = a + b + c;
-            mass += volume;
-            first += sum * (volume / 4.0);
-            let own = a * a.transpose() + b * b.transpose() + c * c.transpose();
-            second += (own + sum * sum.transpose()) * (volume / 20.0);
-        }
+        let corners = triangles
+            .iter()
+            .map(|t| t.map(|v| vertices[v as usize] - from));
+        let (mass, first, second) = integrals(corners);
         if !(mass.is_finite() && mass > 0.0) {
             return None;
         }
@@ -56,17 +51,24 @@ impl Moments {
     /// Returns the principal axes as columns of a rotation, that of the largest spread first, and the spreads
     /// along them.
     pub fn axes(&self) -> (Mat3, Vec3) {
-        let eigen = self.spread.symmetric_eigen();
-        let mut order = [0, 1, 2];
-        order.sort_by(|a, b| eigen.eigenvalues[*b].total_cmp(&eigen.eigenvalues[*a]));
-        let column = |k: usize| eigen.eigenvectors.column(order[k]).into_owned();
-        let (a, b) = (column(0), column(1));
+        let ([a, b, _], values) = principal(&self.spread);
         let axes = Mat3::from_columns(&[a, b, a.cross(&b)]);
-        (
-            axes,
-            Vec3::from_fn(|k, _| eigen.eigenvalues[order[k]].max(0.0)),
-        )
+        (axes, Vec3::from(values).map(|x| x.max(0.0)))
     }
+}
+
+/// Returns volume, and integrals of x and x xᵀ, of the tetrahedra between the origin and triangles.
+pub(crate) fn integrals(triangles: impl Iterator<Item = [Vec3; 3]>) -> (f64, Vec3, Mat3) {
+    let mut sums = (0.0, Vec3::zeros(), Mat3::zeros());
+    for [a, b, c] in triangles {
+        let volume = a.dot(&b.cross(&c)) / 6.0;
+        let sum = a + b + c;
+        let squares = a * a.transpose() + b * b.transpose() + c * c.transpose();
+        sums.0 += volume;
+        sums.1 += sum * (volume / 4.0);
+        sums.2 += (squares + sum * sum.transpose()) * (volume / 20.0);
+    }
+    sums
 }
 
 /// Returns each vertex's area: a third of the triangles around it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Logarithms of rotations: axis times angle.
+//! Rotations nearest to a matrix, and logarithms of rotations: axis times angle.
 
 use crate::{Mat3, Vec3};
 
@@ -29,8 +29,19 @@ pub(crate) fn inverse_right_jacobian(v: &Vec3) -> Mat3 {
     Mat3::identity() + cross * 0.5 + cross * cross * second
 }
 
-/// Returns the rotation nearest to a matrix that is close to one.
-pub(crate) fn nearest_rotation(m: &Mat3) -> Mat3 {
+/// Returns the rotation R that maximises the trace of Rᵀ M [kabsch1976]. `None`: M is not finite.
+pub(crate) fn best_rotation(m: &Mat3) -> Option<Mat3> {
+    let svd = m.svd(true, true);
+    let (u, v_t) = (svd.u?, svd.v_t?);
+    // The direction of the least singular value is reflected if necessary.
+    let least = svd.singular_values.imin();
+    let mut flip = Mat3::identity();
+    flip[(least, least)] = (u * v_t).determinant().signum();
+    Some(u * flip * v_t)
+}
+
+/// Removes the rounding from a matrix that is close to a rotation.
+pub(crate) fn renormalised(m: &Mat3) -> Mat3 {
     let mut rotation = nalgebra::Rotation3::from_matrix_unchecked(*m);
     rotation.renormalize();
     *rotation.matrix()

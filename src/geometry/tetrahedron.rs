@@ -3,6 +3,16 @@
 
 use crate::Vec3;
 
+/// Tetrahedra of a cube, one along each of the six paths from corner 0 to 7. Bits of a corner are its x, y and z.
+pub(crate) const OF_CUBE: [[usize; 4]; 6] = [
+    [0, 1, 3, 7],
+    [0, 3, 2, 7],
+    [0, 2, 6, 7],
+    [0, 6, 4, 7],
+    [0, 4, 5, 7],
+    [0, 5, 1, 7],
+];
+
 /// Sorts the vertices of a face in ascending order.
 pub(crate) fn sorted(mut face: [u32; 3]) -> [u32; 3] {
     face.sort_unstable();

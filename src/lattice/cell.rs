@@ -12,6 +12,7 @@
 mod inverse;
 
 use crate::Vec3;
+use crate::geometry::tetrahedron::OF_CUBE;
 pub(super) use inverse::SLACK;
 
 /// A cell of a control lattice.
@@ -383,15 +384,7 @@ fn prism_tetrahedra() -> [SubTetrahedron; 3] {
 
 /// Cuts a hexahedron into six tetrahedra around the diagonal from corner 0 to corner 7.
 fn cut_hexahedron(h: &[Shape; 8]) -> [SubTetrahedron; 6] {
-    [
-        [0, 1, 3, 7],
-        [0, 3, 2, 7],
-        [0, 2, 6, 7],
-        [0, 6, 4, 7],
-        [0, 4, 5, 7],
-        [0, 5, 1, 7],
-    ]
-    .map(|t| t.map(|i| h[i]))
+    OF_CUBE.map(|t| t.map(|i| h[i]))
 }
 
 #[cfg(test)]

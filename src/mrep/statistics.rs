@@ -6,7 +6,7 @@
 //! of the mean. All directions that the modes do not explain share one small deviation.
 
 use super::error::MRepError;
-use crate::geometry::rotation::{logarithm, nearest_rotation};
+use crate::geometry::rotation::{best_rotation, logarithm, renormalised};
 use crate::mrep::figures::figure::Figure;
 use crate::{Mat3, Vec3};
 use faer::{Mat, Side};
@@ -301,16 +301,10 @@ impl Figure {
 
 /// Returns the rotation R that maximises the trace of Rᵀ M.
 fn best_turn(m: &Mat3) -> Mat3 {
-    let svd = m.svd(true, true);
-    let (Some(u), Some(v)) = (svd.u, svd.v_t) else {
+    let Some(turn) = best_rotation(m) else {
         return Mat3::identity();
     };
-    let sign = (u * v).determinant().signum();
-    // Singular values are unsorted: the direction of the smallest is flipped.
-    let least = svd.singular_values.imin();
-    let mut flip = Vec3::repeat(1.0);
-    flip[least] = sign;
-    let turn = nearest_rotation(&(u * Mat3::from_diagonal(&flip) * v));
+    let turn = renormalised(&turn);
     if logarithm(&turn).iter().all(|x| x.is_finite()) {
         turn
     } else {

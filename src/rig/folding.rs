@@ -6,6 +6,7 @@
 //! is found to rounding.
 
 use crate::elasticity::Elements;
+use crate::geometry::matrix::cofactor;
 use crate::{Mat3, Vec3};
 
 /// Smallest volume, relative to rest, to which a rig may press flesh.
@@ -58,8 +59,8 @@ impl Cubic {
     fn of(f: &Mat3, g: &Mat3, bound: f64) -> Self {
         Self([
             f.determinant() - bound,
-            cofactors(f).dot(g),
-            cofactors(g).dot(f),
+            cofactor(f).dot(g),
+            cofactor(g).dot(f),
             g.determinant(),
         ])
     }
@@ -117,12 +118,6 @@ impl Cubic {
         }
         positive
     }
-}
-
-/// Returns the derivative of the determinant.
-fn cofactors(m: &Mat3) -> Mat3 {
-    let [a, b, c] = [0, 1, 2].map(|k| m.column(k).into_owned());
-    Mat3::from_columns(&[b.cross(&c), c.cross(&a), a.cross(&b)])
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! scaled to nothing has the identity.
 
 use super::{Skeleton, SkeletonError};
+use crate::geometry::rotation::best_rotation;
 use crate::range;
 use crate::{Mat3, Mat4, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
@@ -201,22 +202,9 @@ fn newton(a: &Mat3) -> Option<Mat3> {
 
 /// Returns the Kabsch rotation of `A + ε 1`, |A| = 1.
 fn nearest_rotation(a: &Mat3) -> Mat3 {
-    let biased = a + 1e-6 * Mat3::identity();
-    let svd = biased.svd(true, true);
-    let (Some(u), Some(v_t)) = (svd.u, svd.v_t) else {
-        return Mat3::identity();
-    };
-    let mut sign = Mat3::identity();
-    if (u * v_t).determinant() < 0.0 {
-        let smallest = svd.singular_values.imin();
-        sign[(smallest, smallest)] = -1.0;
-    }
-    let r = u * sign * v_t;
-    if r.iter().all(|x| x.is_finite()) {
-        r
-    } else {
-        Mat3::identity()
-    }
+    let found = best_rotation(&(a + 1e-6 * Mat3::identity()));
+    let found = found.filter(|r| r.iter().all(|x| x.is_finite()));
+    found.unwrap_or_else(Mat3::identity)
 }
 
 #[cfg(test)]

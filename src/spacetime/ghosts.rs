@@ -8,6 +8,7 @@
 //! the least-squares sense (Poisson).
 
 use super::Deformable;
+use crate::geometry::rotation::best_rotation;
 use crate::geometry::rotation_vector::rotation;
 use crate::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
 use crate::{Mat3, Vec3};
@@ -86,14 +87,9 @@ fn turns(pattern: &BlockMatrix, from: &[Vec3], to: &[Vec3]) -> Vec<(Vec3, Mat3)>
             )
         };
         let (across, thin) = normal(&spread);
-        let svd = covariance.svd(true, true);
-        let (Some(u), Some(v_t)) = (svd.u, svd.v_t) else {
+        let Some(turn) = best_rotation(&covariance) else {
             return (Mat3::identity(), Mat3::identity());
         };
-        let least = svd.singular_values.imin();
-        let mut flip = Mat3::identity();
-        flip[(least, least)] = (u * v_t).determinant().signum();
-        let turn = u * flip * v_t;
         let mut regular = spread;
         if thin < 1e-3 * size {
             regular += across * across.transpose() * size;

@@ -14,6 +14,7 @@ use super::interval::{Ends, Interval, Oscillator};
 use super::knots::{KnotData, Layout};
 use super::spline::{WigglySpline, intervals};
 use super::turning::{Turning, graded};
+use crate::geometry::rotation::best_rotation;
 use crate::geometry::rotation_vector::rotation;
 use crate::{Mat3, Vec3};
 use nalgebra::{Rotation3, UnitQuaternion};
@@ -50,18 +51,7 @@ pub(super) fn place(reference: &[Vec3], x: &[Vec3], masses: &[f64]) -> Place {
     }
     // Among equally good rotations, such as those of a line about itself, choose the smallest.
     covariance += Mat3::identity() * (UNDECIDED * covariance.norm());
-    let svd = covariance.svd(true, true);
-    let turn = match (svd.u, svd.v_t) {
-        (Some(u), Some(v_t)) => {
-            let sign = (u * v_t).determinant().signum();
-            // The direction of the least singular value is reflected if necessary.
-            let least = svd.singular_values.imin();
-            let mut flip = Mat3::identity();
-            flip[(least, least)] = sign;
-            u * flip * v_t
-        }
-        _ => Mat3::identity(),
-    };
+    let turn = best_rotation(&covariance).unwrap_or_else(Mat3::identity);
     Place { turn, centre: to }
 }
 

@@ -5,6 +5,7 @@ use super::*;
 use crate::Vec3;
 use crate::elasticity::elements::tetrahedral_mass;
 use crate::elasticity::{Elements, Material, Model};
+use crate::geometry::tetrahedron::OF_CUBE;
 use crate::progress::Silent;
 use crate::solve::newton::norm;
 use crate::solve::{NewtonError, NodeMatrix, ScalarMatrix};
@@ -41,15 +42,8 @@ fn bar(along: usize, across: usize, material: &Material) -> Bar {
             for j in 0..across {
                 let h: [u32; 8] =
                     std::array::from_fn(|c| at(i + (c & 1), j + (c >> 1 & 1), k + (c >> 2)));
-                for t in [
-                    [0, 1, 3, 7],
-                    [0, 3, 2, 7],
-                    [0, 2, 6, 7],
-                    [0, 6, 4, 7],
-                    [0, 4, 5, 7],
-                    [0, 5, 1, 7],
-                ] {
-                    tets.push(t.map(|c: usize| h[c]));
+                for t in OF_CUBE {
+                    tets.push(t.map(|c| h[c]));
                 }
             }
         }

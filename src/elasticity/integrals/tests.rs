@@ -2,6 +2,7 @@
 //! Integrals against closed forms.
 
 use super::*;
+use crate::geometry::tetrahedron::OF_CUBE;
 use crate::progress::Silent;
 use approx::assert_relative_eq;
 
@@ -45,15 +46,8 @@ fn cube(n: usize, tetrahedra: bool) -> Lattice {
                     (i + (c & 1) + m * (j + (c >> 1 & 1) + m * (k + (c >> 2)))) as u32
                 });
                 if tetrahedra {
-                    for t in [
-                        [0, 1, 3, 7],
-                        [0, 3, 2, 7],
-                        [0, 2, 6, 7],
-                        [0, 6, 4, 7],
-                        [0, 4, 5, 7],
-                        [0, 5, 1, 7],
-                    ] {
-                        cells.push(Cell::Tetrahedron(t.map(|c: usize| h[c])));
+                    for t in OF_CUBE {
+                        cells.push(Cell::Tetrahedron(t.map(|c| h[c])));
                     }
                 } else {
                     cells.push(Cell::Hexahedron(h));

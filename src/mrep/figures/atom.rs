@@ -4,7 +4,7 @@
 //! Sources: [oguz2005, slides 5 and 6; pizer2003, §2]. The fan is ours: a cubic perpendicular to the spoke where it begins and to the end spoke
 //! where it ends. It is close to a circle where all lengths are equal, and close to the ellipse at an ellipse's end.
 
-use crate::geometry::rotation::{logarithm, nearest_rotation};
+use crate::geometry::rotation::{logarithm, renormalised};
 use crate::mrep::error::MRepError;
 use crate::range::{self, largest};
 use crate::{Mat3, Vec3};
@@ -347,7 +347,7 @@ impl Atom {
             return Err(MRepError::Frame(name()));
         }
         if off > 1e-14 {
-            self.frame = nearest_rotation(&self.frame);
+            self.frame = renormalised(&self.frame);
         }
         Ok(self)
     }
@@ -449,7 +449,7 @@ impl Atom {
         Self {
             hub: self.hub + self.frame * Vec3::from_column_slice(&step[..3]) * self.radius,
             radius: self.radius * step[LOG_RADIUS].exp(),
-            frame: nearest_rotation(&(self.frame * turn.matrix())),
+            frame: renormalised(&(self.frame * turn.matrix())),
             // An atom that is already narrower keeps its angle, unless the step opens it.
             angle: (self.angle + step[ANGLE])
                 .clamp(NARROWEST.min(self.angle), widest.max(self.angle)),
