@@ -46,7 +46,6 @@ mod lifts;
 mod lockstep;
 mod method;
 mod methods;
-pub mod nonlinear;
 mod scene;
 mod sections;
 mod seeds;
@@ -66,6 +65,7 @@ pub use equilibrium::{Equilibrium, equilibrium, equilibrium_forces, joint_volume
 pub use error::SimulationError;
 pub use forces::NodalForces;
 pub use method::{Method, Solver};
+pub use methods::nonlinear;
 pub use scene::Scene;
 pub use settings::Settings;
 pub use simulation::Simulation;

@@ -47,10 +47,10 @@ pub(in crate::dynamics) use balance::{balance, forces_at};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
+use crate::dynamics::methods::nonlinear::{Balancer, Domain, FLOOR, Increment};
 use crate::dynamics::methods::stepper::{
     Factor, Factored, NodalState, Proposal, Start, Step, StepInParts, Stepper,
 };
-use crate::dynamics::nonlinear::{Balancer, Domain, FLOOR, Increment};
 use crate::dynamics::{SimulationError, SkinnedLattice, Solver, lost};
 use crate::elasticity::{Model, Tangent};
 use crate::progress::Progress;

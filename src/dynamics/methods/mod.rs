@@ -5,6 +5,7 @@ pub(super) mod cells;
 pub(super) mod flesh;
 pub(super) mod hyperelastic;
 pub(super) mod modal;
+pub mod nonlinear;
 pub(super) mod stepper;
 pub(super) mod system;
 pub(super) mod vertex;

@@ -5,7 +5,7 @@ use super::{MODEL, loads};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::nonlinear::{Balancer, Domain, FLOOR, Increment};
+use crate::dynamics::methods::nonlinear::{Balancer, Domain, FLOOR, Increment};
 use crate::dynamics::{SimulationError, SkinnedLattice};
 use crate::elasticity::{Elastic, Tangent};
 use crate::progress::Progress;

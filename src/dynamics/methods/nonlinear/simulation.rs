@@ -8,10 +8,10 @@
 //! Damping `C = αM + βK` acts on the velocities of all nodes. K is the stiffness at the start of the step, projected to be
 //! positive semi-definite.
 
-use super::super::{SimulationError, lost};
 use super::potential::{Balancer, Domain, FLOOR, Increment};
 use super::statics::check;
 use crate::Vec3;
+use crate::dynamics::{SimulationError, lost};
 use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::Progress;
 use crate::solve::matrix::zeros;

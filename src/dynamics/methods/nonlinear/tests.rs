@@ -12,7 +12,7 @@ use crate::solve::{NewtonError, NodeMatrix, ScalarMatrix};
 use nalgebra::UnitQuaternion;
 use std::sync::Arc;
 
-use super::super::SimulationError;
+use crate::dynamics::SimulationError;
 
 /// A bar along x, clamped at x = 0: 1 x 0.2 x 0.2 m in cubes of six tetrahedra.
 struct Bar {

@@ -7,9 +7,9 @@
 //! the fewest inverted pieces. Loads beyond the strength of St. Venant-Kirchhoff flesh leave some (a fibre pushes
 //! back most at 58 % of its length).
 
-use super::super::SimulationError;
 use super::potential::{Balancer, Domain, FLOOR, Increment};
 use crate::Vec3;
+use crate::dynamics::SimulationError;
 use crate::elasticity::{Elastic, Elements, Model, Tangent};
 use crate::progress::{Part, Progress};
 use crate::solve::matrix::zeros;

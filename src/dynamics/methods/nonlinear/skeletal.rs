@@ -15,7 +15,6 @@
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::super::{Method, SimulationError, SkinnedLattice, equilibrium, lost};
 use super::STEP;
 use super::potential::{Balancer, Domain, FLOOR, Increment};
 use super::statics::{Balance, better, follow};
@@ -23,6 +22,7 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
+use crate::dynamics::{Method, SimulationError, SkinnedLattice, equilibrium, lost};
 use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
@@ -60,7 +60,7 @@ fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, q: &[Vec3], out: &m
 }
 
 /// Returns the forces (N; zero on held vertices) that hold the flesh at displacements `q`.
-pub(in super::super) fn forces_at(
+pub(in crate::dynamics) fn forces_at(
     body: &Body,
     model: Model,
     skinned: &SkinnedLattice,
@@ -82,7 +82,7 @@ pub(in super::super) fn forces_at(
 
 /// Returns the positions in balance at a pose. The search starts from the warped balance. If that fails or leaves flesh inverted, it
 /// starts from the skin by way of neo-Hookean flesh, and then follows the bones from rest. The result has the fewest inverted pieces.
-pub(in super::super) fn settled(
+pub(in crate::dynamics) fn settled(
     body: &Body,
     (method, model): (Method, Model),
     (pose, skinned): (&Pose, &SkinnedLattice),
@@ -182,7 +182,7 @@ enum Attempt {
 }
 
 /// Stepper of the nonlinear methods: solver and buffers of a step.
-pub(in super::super) struct NonlinearStepper {
+pub(in crate::dynamics) struct NonlinearStepper {
     model: Model,
     balancer: Balancer,
     best: Vec<Vec3>,

@@ -26,11 +26,11 @@ use std::sync::Arc;
 
 /// Lower bound of the eigenvalues of Hessians that are made convex, relative to the shear modulus. It is far above rounding, and far below
 /// the stiffness that directs a step.
-pub(in super::super) const FLOOR: f64 = 1e-3;
+pub(in crate::dynamics) const FLOOR: f64 = 1e-3;
 
 /// Matrices and elastic energy of a body; the matrices share one pattern.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Domain<'a> {
+pub(in crate::dynamics) struct Domain<'a> {
     /// Elastic energy V.
     pub elastic: Elastic<'a>,
     pub pattern: &'a Pattern,
@@ -40,7 +40,7 @@ pub(in super::super) struct Domain<'a> {
 
 /// All terms but the elastic energy, one vector per node each.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Increment<'a> {
+pub(in crate::dynamics) struct Increment<'a> {
     /// m, 1/s².
     pub mass: f64,
     /// z, m/s².
@@ -58,7 +58,7 @@ pub(in super::super) struct Increment<'a> {
 }
 
 /// Minimiser of Φ; buffers are allocated once.
-pub(in super::super) struct Balancer {
+pub(in crate::dynamics) struct Balancer {
     solver: Inverse,
     /// Values of `m M + (1 + k) Mt + k K` in the solver.
     assembled: Vec<f64>,

@@ -3,7 +3,7 @@
 //!
 //! One code serves tetrahedra and lattices, as all flesh is [`Elements`](crate::elasticity::Elements). It provides static
 //! [`equilibrium`], [`NonlinearSimulation`] for bodies without a skeleton, and for those with one the methods
-//! [`Nonlinear`](super::Method::Nonlinear) and [`NeoHookean`](super::Method::NeoHookean) of [`Simulation`](super::Simulation).
+//! [`Nonlinear`](crate::dynamics::Method::Nonlinear) and [`NeoHookean`](crate::dynamics::Method::NeoHookean) of [`Simulation`](crate::dynamics::Simulation).
 //! All minimise an energy by Newton's method ([`crate::solve::newton`]).
 
 mod potential;
@@ -13,9 +13,9 @@ mod statics;
 #[cfg(test)]
 mod tests;
 
-pub(super) use potential::{Balancer, Domain, FLOOR, Increment};
+pub(in crate::dynamics) use potential::{Balancer, Domain, FLOOR, Increment};
 pub use simulation::{Integrator, NonlinearSettings, NonlinearSimulation};
-pub(super) use skeletal::{NonlinearStepper, forces_at, settled};
+pub(in crate::dynamics) use skeletal::{NonlinearStepper, forces_at, settled};
 pub use statics::{Balance, equilibrium};
 
 use crate::solve::Newton;
