@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod bone_points;
 mod collider;
 mod creases;
 mod display;
@@ -68,7 +69,7 @@ pub(crate) use posed::{Lifts, Posed, ShownVertices};
 pub(crate) use record::Live;
 pub(crate) use response::cells::LEAST as LEAST_DETERMINANT;
 pub(crate) use response::compliance::Flexible;
-pub(crate) use search::broad::Swept;
 pub(crate) use search::buried::Standing;
 pub(crate) use search::path::BOXES_WIDER;
+pub(crate) use search::path::Swept;
 pub(crate) use stored::StoredContact;

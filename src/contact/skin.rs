@@ -7,7 +7,7 @@
 use super::ContactError;
 use crate::Vec3;
 use crate::body::Body;
-use crate::contact::search::buried::{BonePoint, bones_above};
+use crate::contact::bone_points::{BonePoint, bones_above};
 use crate::kernel::SwayBound;
 use crate::progress::{Cancelled, Progress};
 use crate::surface::{DistanceGrid, TriangleRole};

@@ -5,9 +5,8 @@
 //! flesh is subtracted. Cells that share a vertex are not paired, nor are cells that lie beside each other as at rest. Points that stay beyond one
 //! side of a cell at both ends of the frame do not come into it.
 
-use crate::contact::posed::Posed;
 use crate::contact::search::boxes::{Boxes, meet, union};
-use crate::contact::search::path::Path;
+use crate::contact::search::path::{Path, Swept};
 use crate::contact::search::warped::{Warped, edges};
 use crate::contact::skin::ContactSkin;
 use crate::geometry::aabb;
@@ -27,22 +26,6 @@ pub(crate) struct Candidate {
     pub proxy: u32,
     pub other: u32,
     pub cell: u32,
-}
-
-/// A body over the swept time.
-pub(crate) struct Swept<'a> {
-    pub from: Posed<'a>,
-    /// Expected lattice and skin at the end; `None`: the body stands still.
-    pub to: Option<Posed<'a>>,
-    /// Whether the body may touch itself.
-    pub itself: bool,
-}
-
-impl<'a> Swept<'a> {
-    /// Returns the body at the end.
-    pub fn end(&self) -> &Posed<'a> {
-        self.to.as_ref().unwrap_or(&self.from)
-    }
 }
 
 /// Candidates within a frame.

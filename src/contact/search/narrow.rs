@@ -55,43 +55,6 @@ pub(crate) struct Touch {
     pub side: f64,
 }
 
-/// Returns the displacement of each lattice vertex with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the vertices of
-/// `cells`.
-pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
-    let lattice = body.skin.body().lattice().cells();
-    let nodes = body.base.len();
-    let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
-    if body.joints >= 1.0 && !body.bounded {
-        return sums;
-    }
-    let mut wanted = vec![false; nodes];
-    for &c in cells {
-        let corners = lattice[c as usize].corners();
-        corners.iter().for_each(|&a| wanted[a as usize] = true);
-    }
-    let embedding = body.skin.body().embedding();
-    for (c, cell) in (0u32..).zip(lattice) {
-        if cell.corners().iter().all(|&a| !wanted[a as usize]) {
-            continue;
-        }
-        for proxy in body.skin.proxies_in(c) {
-            let proxy = &body.skin.proxies()[proxy as usize];
-            let offset = body.offset(&proxy.point);
-            for (a, share) in embedding.row(proxy.vertex as usize) {
-                let share = share.max(0.0);
-                sums[a] += offset * share;
-                shares[a] += share;
-            }
-        }
-    }
-    for (sum, share) in sums.iter_mut().zip(shares) {
-        if share > 0.0 {
-            *sum /= share;
-        }
-    }
-    sums
-}
-
 /// Search in the steps of a frame, with the data kept from one step to the next.
 #[derive(Default)]
 pub(crate) struct Narrow {

@@ -2,8 +2,8 @@
 //! Motion of a body within a frame: lattice vertices, proxies, and boxes around both.
 
 use crate::Vec3;
+use crate::contact::posed::Posed;
 use crate::contact::search::boxes::Bounds;
-use crate::contact::search::broad::Swept;
 use crate::contact::skin::{ContactSkin, Proxy};
 use crate::geometry::aabb;
 use crate::lattice::Cell;
@@ -14,6 +14,22 @@ use rayon::prelude::*;
 pub(crate) const BOXES_WIDER: f64 = 0.1;
 /// Least number of points per task.
 const SOME: usize = 256;
+
+/// A body over the swept time.
+pub(crate) struct Swept<'a> {
+    pub from: Posed<'a>,
+    /// Expected lattice and skin at the end; `None`: the body stands still.
+    pub to: Option<Posed<'a>>,
+    /// Whether the body may touch itself.
+    pub itself: bool,
+}
+
+impl<'a> Swept<'a> {
+    /// Returns the body at the end.
+    pub fn end(&self) -> &Posed<'a> {
+        self.to.as_ref().unwrap_or(&self.from)
+    }
+}
 
 /// A body at both ends of a frame, less the mean motion of all flesh.
 pub(in crate::contact) struct Path {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Classifies points against cell faces over a frame, with cells displaced to carry the displayed skin.
 
-use crate::contact::search::broad::Swept;
-use crate::contact::search::narrow::warps;
-use crate::contact::search::path::Path;
+use crate::contact::posed::Posed;
+use crate::contact::search::path::{Path, Swept};
 use crate::lattice::Cell;
 use crate::{Mat3, Vec3};
 use std::sync::OnceLock;
@@ -11,6 +10,43 @@ use std::sync::OnceLock;
 /// Distance beyond a face of a cell, in cells, from which a point does not come into it within a frame. Half the value moves a folding elbow by 0.06
 /// % of the size, twice the value not at all.
 const BEYOND: f64 = 0.6;
+
+/// Returns the displacement of each lattice vertex with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the vertices of
+/// `cells`.
+pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
+    let lattice = body.skin.body().lattice().cells();
+    let nodes = body.base.len();
+    let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
+    if body.joints >= 1.0 && !body.bounded {
+        return sums;
+    }
+    let mut wanted = vec![false; nodes];
+    for &c in cells {
+        let corners = lattice[c as usize].corners();
+        corners.iter().for_each(|&a| wanted[a as usize] = true);
+    }
+    let embedding = body.skin.body().embedding();
+    for (c, cell) in (0u32..).zip(lattice) {
+        if cell.corners().iter().all(|&a| !wanted[a as usize]) {
+            continue;
+        }
+        for proxy in body.skin.proxies_in(c) {
+            let proxy = &body.skin.proxies()[proxy as usize];
+            let offset = body.offset(&proxy.point);
+            for (a, share) in embedding.row(proxy.vertex as usize) {
+                let share = share.max(0.0);
+                sums[a] += offset * share;
+                shares[a] += share;
+            }
+        }
+    }
+    for (sum, share) in sums.iter_mut().zip(shares) {
+        if share > 0.0 {
+            *sum /= share;
+        }
+    }
+    sums
+}
 
 /// A lattice warped to carry the displayed skin, where candidates may come into its cells.
 pub(in crate::contact) struct Warped<'a> {

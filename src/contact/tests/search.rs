@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::contact::search::broad::Candidate;
-use crate::contact::search::narrow::warps;
+use crate::contact::search::warped::warps;
 use std::collections::BTreeSet;
 
 #[test]
