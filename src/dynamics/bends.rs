@@ -11,8 +11,9 @@ use super::volume::VolumeBalance;
 use super::{Method, SimulationError, SkinnedLattice, Solver};
 use crate::Vec3;
 use crate::body::Body;
-use crate::dynamics::equilibrium;
 use crate::dynamics::forces::Load;
+use crate::dynamics::methods::balance::settled;
+use crate::dynamics::methods::linearised::balanced;
 use crate::dynamics::methods::system::System;
 use crate::progress::Silent;
 use crate::skeleton::Pose;
@@ -84,8 +85,8 @@ impl Bends {
         let skinned = &mut self.skinned;
         skinned.set(body, self.method, pose)?;
         let places = match &mut self.system {
-            Some(system) => equilibrium::balanced(system, body, skinned, &Load::NONE)?,
-            None => equilibrium::settled(body, self.method, pose, skinned, &Load::NONE, &Silent)?,
+            Some(system) => balanced(system, body, skinned, &Load::NONE)?,
+            None => settled(body, self.method, pose, skinned, &Load::NONE, &Silent)?,
         };
         let volume = match &mut self.volume {
             Some(volume) => volume.solve(body, pose)?,

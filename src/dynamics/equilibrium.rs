@@ -13,8 +13,10 @@ use super::{
 };
 use crate::body::Body;
 use crate::contact::{ContactPoint, PreparedContact};
+use crate::dynamics::methods::further::Linearised;
 use crate::dynamics::methods::hyperelastic;
-use crate::dynamics::methods::system::{Linearised, System};
+use crate::dynamics::methods::linearised::balanced;
+use crate::dynamics::methods::system::System;
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
 use crate::solve::EnergyTerm;
@@ -338,65 +340,4 @@ fn check_method(method: Method) -> Result<(), SimulationError> {
         Method::Modal => Err(SimulationError::ModalBalance),
         _ => Ok(()),
     }
-}
-
-/// Returns the positions in balance by a method other than the modal one, as its steps represent them.
-pub(super) fn settled(
-    body: &Body,
-    method: Method,
-    pose: &Pose,
-    skinned: &SkinnedLattice,
-    load: &Load,
-    progress: &dyn Progress,
-) -> Result<Vec<Vec3>, SimulationError> {
-    match (method, method.model()) {
-        (_, Some(model)) => {
-            nonlinear::settled(body, (method, model), (pose, skinned), load, progress)
-        }
-        (Method::Hyperelastic, _) => {
-            let sway = hyperelastic::balance(body, skinned, load, progress)?;
-            Ok(skinned
-                .places
-                .iter()
-                .zip(&sway)
-                .map(|(p, u)| p + u)
-                .collect())
-        }
-        (_, None) => linearised(body, method, skinned, load),
-    }
-}
-
-/// Returns the positions in balance by a linearised method.
-pub(super) fn linearised(
-    body: &Body,
-    method: Method,
-    skinned: &SkinnedLattice,
-    load: &Load,
-) -> Result<Vec<Vec3>, SimulationError> {
-    let mut system = System::new(body, method, Solver::Factor)?;
-    balanced(&mut system, body, skinned, load)
-}
-
-/// Returns the positions in balance by a system: one Newton step from the skinned shape, exact as forces are linear. Further
-/// terms are linearised there.
-pub(super) fn balanced(
-    system: &mut System,
-    body: &Body,
-    skinned: &SkinnedLattice,
-    load: &Load,
-) -> Result<Vec<Vec3>, SimulationError> {
-    let mut p = skinned.places.clone();
-    let further = Linearised {
-        terms: load.terms,
-        positions: &skinned.places,
-        factor: 1.0,
-    };
-    system.prepare(body, skinned, 0.0, 1.0, &further)?;
-    system.set_forces(body, skinned, load, 1.0, &p);
-    system.add_further_forces(body, &further, 1.0);
-    system.solve(body, &further)?;
-    for (d, &v) in system.nodes.iter().zip(body.pattern().vertex_of_node()) {
-        p[v as usize] += d;
-    }
-    lost(&p).map_or(Ok(p), Err)
 }

@@ -2,47 +2,56 @@
 //! Lockstep: one or more bodies advance through a frame together, step by step.
 
 use super::forces::Load;
+use super::in_step::{Drive, InStep, Part};
 use super::touching::{Begun, Failure, Shown, Touching};
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::Span;
-use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
-use crate::progress::{Progress, step};
-use crate::skeleton::{FrameMotion, Pose};
-
-/// Motion and forces of one body in a frame.
-#[derive(Clone, Copy)]
-pub(super) struct Drive<'a> {
-    pub motion: &'a FrameMotion,
-    /// Generalised forces on lattice vertices, N, in world axes, constant over the frame.
-    pub forces: Option<&'a [Vec3]>,
-    /// Generalised forces on lattice vertices, N, in rest axes, at the frame's end.
-    pub rest_forces: Option<&'a [Vec3]>,
-}
-
-/// One body in one step.
-pub(super) struct InStep<'a> {
-    pub stepper: &'a mut dyn Stepper,
-    pub nodes: &'a mut NodalState,
-    pub step: Step<'a>,
-    /// Poses at the step's start and end.
-    pub poses: (&'a Pose, &'a Pose),
-    pub shown: Shown,
-}
-
-/// Position of a step in its frame, and its duration.
-#[derive(Clone, Copy)]
-pub(super) struct Part {
-    /// End of the step, and its length, as shares of the frame.
-    pub end: f64,
-    pub part: f64,
-    /// Duration, s.
-    pub duration: f64,
-    /// True: damping as in the settings; false: undamped.
-    pub damped: bool,
-}
+use crate::dynamics::methods::stepper::Step;
+use crate::progress::{Paced, Progress, step};
+use crate::skeleton::FrameMotion;
 
 impl Simulation {
+    /// Advances along a frame's bone motion over `dt` seconds, with `(forces, rest_forces)` as in
+    /// [`advance`](Self::advance). The motion should start in the current pose.
+    ///
+    /// # Errors
+    /// As [`advance_watched`](Self::advance_watched).
+    pub fn advance_motion(
+        &mut self,
+        motion: &FrameMotion,
+        dt: f64,
+        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
+        progress: &dyn Progress,
+    ) -> Result<(), SimulationError> {
+        let steps = self.steps_to_take(dt, forces)?;
+        if steps == 0 {
+            return Ok(());
+        }
+        let progress = Paced::new(progress);
+        let drive = Drive {
+            motion,
+            forces: forces.0,
+            rest_forces: forces.1,
+        };
+        let mut touching = self.touching.take();
+        if let Some(touching) = touching.as_mut().filter(|_| self.parting.is_some()) {
+            touching.next_span();
+        }
+        let in_steps = self.parting.is_none();
+        let done = advance(
+            &mut [self],
+            touching.as_deref_mut().filter(|_| in_steps),
+            &[drive],
+            (dt, steps),
+            &progress,
+        );
+        self.touching = touching;
+        self.show_modes();
+        let shaped = self.take_shape();
+        done.map_err(|(_, error)| error).and(shaped)
+    }
+
     /// Borrows this simulation's state at the start of a frame of `dt` seconds; `None`: folds are those of the motion's end at once.
     fn begun<'a>(
         &'a mut self,

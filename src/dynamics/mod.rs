@@ -31,17 +31,20 @@
 //! forces on lattice vertices; this module does not depend on their origin. Other energies of positions act as
 //! [energy terms](crate::solve::EnergyTerm): see [`Simulation::set_terms`].
 //!
-//! Each method is a `Stepper` (`stepper` has the table): it takes steps and writes its state into sections of the saved state.
+//! Each method is a `Stepper` (`methods` has the table): it takes steps and writes its state into sections of the saved state.
 //!
 //! Available methods: hyperelastic flesh carried by the skeleton (default); the skeletally warped linearisation in cell form and,
 //! as printed, in vertex form; modal warping; global linear elasticity for comparison; and fully [`nonlinear`] methods as the
 //! reference, which also serve bodies without a skeleton.
 
 mod bends;
+mod check;
+mod contact;
 mod damping;
 mod equilibrium;
 mod error;
 mod forces;
+mod in_step;
 mod lifts;
 mod lockstep;
 mod method;
@@ -71,29 +74,11 @@ pub use settings::Settings;
 pub use simulation::Simulation;
 pub use softness::{softened, softness};
 
-use crate::Vec3;
-use crate::range::is_place;
+use check::{check_gravity, lost};
 use skinned::SkinnedLattice;
 
 /// Number of modes that the modal method computes when the caller supplies none.
 pub const MODES: usize = 32;
-
-/// Returns an error that names the first vertex whose position is out of range, or `None`.
-fn lost(positions: &[Vec3]) -> Option<SimulationError> {
-    let vertex = positions.iter().position(|p| !is_place(p))?;
-    Some(SimulationError::NonFinite { vertex })
-}
-
-fn check_gravity(gravity: Vec3) -> Result<(), SimulationError> {
-    match gravity.iter().find(|x| x.is_nan() || x.abs() > 1e6) {
-        Some(&value) => Err(SimulationError::Setting {
-            what: "gravity",
-            range: "finite",
-            value,
-        }),
-        None => Ok(()),
-    }
-}
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,8 @@
 //! Several bodies in motion that touch each other.
 
 use super::forces::NodalForces;
-use super::lockstep::{self, Drive};
+use super::in_step::Drive;
+use super::lockstep;
 use super::sections::{Sections, Writer};
 use super::settling::settle_together;
 use super::touching::{Failure, Touching};

@@ -8,7 +8,8 @@
 //! balance, bit for bit.
 
 use super::forces::NodalForces;
-use super::lockstep::{self, Drive, Part};
+use super::in_step::{Drive, Part};
+use super::lockstep;
 use super::simulation::PoseHistory;
 use super::touching::{Failure, Touching};
 use super::{Simulation, SimulationError};

@@ -3,7 +3,7 @@
 
 use super::bends::BendMotion;
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
-use super::lockstep::{self, Drive};
+use super::methods;
 use super::shape::Shape;
 use super::skinned::SkinnedLattice;
 use super::touching::Touching;
@@ -11,10 +11,10 @@ use super::{Method, Settings, SimulationError};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::Parting;
-use crate::dynamics::methods::stepper::{self, NodalState, Start, Stepper};
+use crate::dynamics::methods::stepper::{NodalState, Start, Stepper};
 use crate::modal::Modes;
 use crate::present::Snapshot;
-use crate::progress::{Paced, Progress, Silent};
+use crate::progress::{Progress, Silent};
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::EnergyTerm;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ impl Simulation {
             terms: Vec::new(),
             touching: None,
             parting: None,
-            stepper: stepper::stepper(&body, method, modes, &settings)?,
+            stepper: methods::stepper(&body, method, modes, &settings)?,
             unconverged_before: 0,
             moving: Pose::rest(body.skeleton().len()),
             body,
@@ -324,46 +324,6 @@ impl Simulation {
         // A velocity extrapolated over a much longer frame would be a wide swing.
         let ratio = (dt / history.duration).min(LONGER);
         Ok(FrameMotion::following(skeleton, &former, pose, ratio)?)
-    }
-
-    /// Advances along a frame's bone motion over `dt` seconds, with `(forces, rest_forces)` as in
-    /// [`advance`](Self::advance). The motion should start in the current pose.
-    ///
-    /// # Errors
-    /// As [`advance_watched`](Self::advance_watched).
-    pub fn advance_motion(
-        &mut self,
-        motion: &FrameMotion,
-        dt: f64,
-        forces: (Option<&[Vec3]>, Option<&[Vec3]>),
-        progress: &dyn Progress,
-    ) -> Result<(), SimulationError> {
-        let steps = self.steps_to_take(dt, forces)?;
-        if steps == 0 {
-            return Ok(());
-        }
-        let progress = Paced::new(progress);
-        let drive = Drive {
-            motion,
-            forces: forces.0,
-            rest_forces: forces.1,
-        };
-        let mut touching = self.touching.take();
-        if let Some(touching) = touching.as_mut().filter(|_| self.parting.is_some()) {
-            touching.next_span();
-        }
-        let in_steps = self.parting.is_none();
-        let done = lockstep::advance(
-            &mut [self],
-            touching.as_deref_mut().filter(|_| in_steps),
-            &[drive],
-            (dt, steps),
-            &progress,
-        );
-        self.touching = touching;
-        self.show_modes();
-        let shaped = self.take_shape();
-        done.map_err(|(_, error)| error).and(shaped)
     }
 
     /// Sets the flesh's velocities to those of flesh frozen to its bones at the start of a motion of `dt` seconds.

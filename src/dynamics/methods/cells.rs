@@ -9,7 +9,7 @@
 
 use crate::body::Body;
 use crate::dynamics::methods::flesh::{Twist, add_cells};
-use crate::dynamics::methods::system::Linearised;
+use crate::dynamics::methods::further::Linearised;
 use crate::dynamics::{SkinnedLattice, Solver};
 use crate::solve::krylov::{ConjugateGradients, Preconditioned, Stop};
 use crate::solve::{Assembly, EnergyTerm, Inverse, Linear, SolveError, SparseCholesky};

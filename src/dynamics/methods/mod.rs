@@ -1,12 +1,51 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Methods of motion, each a stepper, and the table of their steppers.
 
+pub(super) mod balance;
 pub(super) mod cells;
 pub(super) mod flesh;
+pub(super) mod further;
 pub(super) mod hyperelastic;
+pub(super) mod linearised;
 pub(super) mod modal;
 pub mod nonlinear;
 pub(super) mod stepper;
 pub(super) mod system;
 pub(super) mod vertex;
 pub(super) mod warped;
+
+use crate::body::Body;
+use crate::dynamics::{MODES, Method, Settings, SimulationError};
+use crate::elasticity::Model;
+use crate::modal::Modes;
+use crate::progress::Silent;
+use hyperelastic::HyperelasticStepper;
+use modal::ModalStepper;
+use nonlinear::NonlinearStepper;
+use std::sync::Arc;
+use stepper::Stepper;
+use warped::LinearisedStepper;
+
+/// Returns the stepper of a method. `modes` are for the modal method; `None`: [`MODES`] modes are computed.
+pub(in crate::dynamics) fn stepper(
+    body: &Arc<Body>,
+    method: Method,
+    modes: Option<Arc<Modes>>,
+    settings: &Settings,
+) -> Result<Box<dyn Stepper>, SimulationError> {
+    Ok(match method {
+        Method::Hyperelastic => Box::new(HyperelasticStepper::new(body, settings.solver)?),
+        Method::Warped | Method::WarpedVertex | Method::Linear => {
+            Box::new(LinearisedStepper::new(body, method, settings.solver)?)
+        }
+        Method::Nonlinear => Box::new(NonlinearStepper::new(body, Model::StVenantKirchhoff)?),
+        Method::NeoHookean => Box::new(NonlinearStepper::new(body, Model::NeoHookean)?),
+        Method::Modal => {
+            let modes = match modes {
+                Some(modes) => modes,
+                None => Arc::new(Modes::of_body(body, MODES.min(body.free_dofs()), &Silent)?),
+            };
+            Box::new(ModalStepper::new(body, modes, settings)?)
+        }
+    })
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The interface that every method of motion implements, and the table of the implementations.
+//! The interface that every method of motion implements.
 //!
 //! A [`Simulation`](crate::dynamics::Simulation) keeps the pose history, the forces, and the positions and velocities of all nodes. A
 //! [`Stepper`] advances these from one pose to the next. A method with another state (amplitudes) keeps that state itself,
@@ -9,15 +9,11 @@ use crate::Vec3;
 use crate::body::Body;
 use crate::contact::Flexible;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::hyperelastic::HyperelasticStepper;
-use crate::dynamics::methods::modal::ModalStepper;
-use crate::dynamics::methods::nonlinear::NonlinearStepper;
-use crate::dynamics::methods::warped::LinearisedStepper;
+use crate::dynamics::methods::balance;
 use crate::dynamics::sections::{Kind, Sections, Writer};
-use crate::dynamics::{MODES, Method, Settings, SimulationError, SkinnedLattice, equilibrium};
-use crate::elasticity::Model;
+use crate::dynamics::{Method, SimulationError, SkinnedLattice};
 use crate::modal::Modes;
-use crate::progress::{Progress, Silent};
+use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::{Inverse, SparseCholesky};
 use nalgebra::DMatrix;
@@ -91,7 +87,7 @@ pub(in crate::dynamics) trait Stepper: Send + Sync {
     /// Puts the flesh at rest at a pose.
     fn reset(&mut self, start: &Start, nodes: &mut NodalState) -> Result<(), SimulationError> {
         nodes.positions = if start.settled {
-            equilibrium::settled(
+            balance::settled(
                 start.body,
                 start.method,
                 start.pose,
@@ -230,27 +226,3 @@ impl Flexible for Factored<'_> {
 /// Sections of nodal states.
 pub(in crate::dynamics) const POSITIONS: Kind = Kind::required("positions", 1);
 pub(in crate::dynamics) const VELOCITIES: Kind = Kind::required("velocities", 1);
-
-/// Returns the stepper of a method. `modes` are for the modal method; `None`: [`MODES`] modes are computed.
-pub(in crate::dynamics) fn stepper(
-    body: &Arc<Body>,
-    method: Method,
-    modes: Option<Arc<Modes>>,
-    settings: &Settings,
-) -> Result<Box<dyn Stepper>, SimulationError> {
-    Ok(match method {
-        Method::Hyperelastic => Box::new(HyperelasticStepper::new(body, settings.solver)?),
-        Method::Warped | Method::WarpedVertex | Method::Linear => {
-            Box::new(LinearisedStepper::new(body, method, settings.solver)?)
-        }
-        Method::Nonlinear => Box::new(NonlinearStepper::new(body, Model::StVenantKirchhoff)?),
-        Method::NeoHookean => Box::new(NonlinearStepper::new(body, Model::NeoHookean)?),
-        Method::Modal => {
-            let modes = match modes {
-                Some(modes) => modes,
-                None => Arc::new(Modes::of_body(body, MODES.min(body.free_dofs()), &Silent)?),
-            };
-            Box::new(ModalStepper::new(body, modes, settings)?)
-        }
-    })
-}

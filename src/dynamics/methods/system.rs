@@ -16,10 +16,10 @@ use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
 use crate::dynamics::methods::flesh::WarpedCells;
+use crate::dynamics::methods::further::Linearised;
 use crate::dynamics::methods::vertex::VertexMatrix;
 use crate::dynamics::{Method, SkinnedLattice, Solver};
-use crate::solve::{Configuration, EnergyTerm, NodeMatrix, SolveError, SparseCholesky};
-use std::sync::Arc;
+use crate::solve::{NodeMatrix, SolveError, SparseCholesky};
 
 /// Sparse system `m M + s A` on the free vertices of one body; all buffers are allocated once.
 pub(in crate::dynamics) struct System {
@@ -28,31 +28,6 @@ pub(in crate::dynamics) struct System {
     pub nodes: Vec<Vec3>,
     /// Scratch, one entry per lattice vertex.
     sums: Vec<Vec3>,
-}
-
-/// Further energy terms, the positions at which they are linearised, and the factor of their Hessians.
-#[derive(Clone, Copy)]
-pub(in crate::dynamics) struct Linearised<'a> {
-    pub terms: &'a [Arc<dyn EnergyTerm>],
-    /// Positions, `[nodes]`.
-    pub positions: &'a [Vec3],
-    pub factor: f64,
-}
-
-impl Linearised<'_> {
-    pub const NONE: Linearised<'static> = Linearised {
-        terms: &[],
-        positions: &[],
-        factor: 1.0,
-    };
-
-    pub fn at(&self) -> Configuration<'_> {
-        Configuration {
-            origin: None,
-            displacements: self.positions,
-            increment: None,
-        }
-    }
 }
 
 enum Form {

@@ -19,7 +19,7 @@
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::cells::CellMatrix;
-use crate::dynamics::methods::system::Linearised;
+use crate::dynamics::methods::further::Linearised;
 use crate::dynamics::{SkinnedLattice, Solver};
 use crate::solve::krylov::{Gmres, Preconditioned, Stop};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, SparseCholesky};

@@ -21,10 +21,11 @@
 
 use crate::Vec3;
 use crate::body::Body;
+use crate::dynamics::methods::further::Linearised;
 use crate::dynamics::methods::stepper::{
     Factor, Factored, NodalState, Proposal, Step, StepInParts, Stepper,
 };
-use crate::dynamics::methods::system::{Linearised, System};
+use crate::dynamics::methods::system::System;
 use crate::dynamics::{Method, SimulationError, Solver, lost};
 use crate::solve::{NodeMatrix, SolveError};
 

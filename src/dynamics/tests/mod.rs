@@ -10,7 +10,7 @@ use crate::body::{Body, BodyOptions};
 use crate::elasticity::{Material, Model};
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::NodeMatrix;
-use crate::{Mat3, Mat4};
+use crate::{Mat3, Mat4, Vec3};
 use nalgebra::{Isometry3, Translation3, UnitQuaternion};
 use std::sync::Arc;
 

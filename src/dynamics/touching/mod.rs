@@ -6,17 +6,14 @@ mod state;
 
 pub(super) use body::{Begun, Shown};
 
-use super::lockstep::InStep;
-use super::{Method, Simulation, SimulationError};
+use super::SimulationError;
+use super::in_step::InStep;
 use crate::Vec3;
 use crate::contact::{
-    BuriedBone, Collider, ContactError, ContactOptions, ContactPoint, ContactResponse, ContactSkin,
-    Contacts, Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact, Span, Standing,
-    Swept,
+    BuriedBone, Collider, ContactError, ContactOptions, ContactPoint, ContactSkin, Contacts,
+    Crease, Creases, Flexible, Posed, PreparedContact, Span, Standing, Swept,
 };
 use crate::dynamics::methods::stepper::{NodalState, Step, StepInParts};
-use crate::kernel::LocalPositions;
-use crate::present::{PresentError, Presenter};
 use body::TouchingBody;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -37,7 +34,7 @@ pub(super) struct Touching {
     span: Option<Span>,
     /// Entries of the colliders' motions after a reset and at present.
     first: usize,
-    entry: usize,
+    pub(super) entry: usize,
     contacts: Contacts,
     /// Creases, which replace the contacts of a single body if requested.
     creases: Option<Creases>,
@@ -370,96 +367,4 @@ fn in_parts<'a>(
     let stepper = body.stepper.in_parts();
     let stepper = stepper.ok_or(SimulationError::ContactMethod { method })?;
     Ok((stepper, body.nodes))
-}
-
-impl Simulation {
-    /// Sets the contact of the flesh with itself and with colliders; `None`: it passes through all. The motion of modal flesh does not
-    /// change; its surface is [parted](Self::parted).
-    ///
-    /// # Errors
-    /// The method supports no contact; the skin is of another body; a crease method is set for modal flesh.
-    pub fn set_contact(&mut self, contact: Option<PreparedContact>) -> Result<(), SimulationError> {
-        let Some(contact) = contact else {
-            (self.touching, self.parting) = (None, None);
-            self.shape.fold(None);
-            return Ok(());
-        };
-        self.check_contact(&contact)?;
-        let parted = self.method == Method::Modal;
-        self.touching = Some(Box::new(Touching::new(&contact)?));
-        self.parting = parted.then(|| Box::new(Parting::new(&contact)));
-        self.fold_as(&contact);
-        Ok(())
-    }
-
-    /// Checks what [`set_contact`](Self::set_contact) refuses.
-    pub(super) fn check_contact(&self, contact: &PreparedContact) -> Result<(), SimulationError> {
-        let method = self.method;
-        if !method.touches() {
-            return Err(SimulationError::ContactMethod { method });
-        }
-        if method == Method::Modal && contact.contact().refuse_creases().is_err() {
-            return Err(ContactError::ModalCreases.into());
-        }
-        match Arc::ptr_eq(contact.skin().body(), &self.body) {
-            true => Ok(()),
-            false => Err(SimulationError::ContactBody),
-        }
-    }
-
-    /// Enables folds, which show more of the joints' elastic shape where the skin intersects itself, if contact is to part it there.
-    pub(super) fn fold_as(&mut self, contact: &PreparedContact) {
-        let options = contact.options();
-        let bends = self.method != Method::Hyperelastic && self.settings.elastic_joints == 1.0;
-        let folds = options.self_contact && !bends;
-        let folds = folds && options.response == ContactResponse::Complementarity;
-        self.shape.fold(folds.then_some(contact.skin()));
-    }
-
-    /// Sets the entry of the colliders' motions at which resets put them.
-    pub(crate) fn begin_colliders_at(&mut self, entry: usize) {
-        if let Some(touching) = &mut self.touching {
-            touching.begin_at(entry);
-        }
-    }
-
-    /// Sets the span of the colliders' motions for the next frame, in place of one entry.
-    pub(crate) fn set_collider_span(&mut self, span: Span) {
-        if let Some(touching) = &mut self.touching {
-            touching.set_span(span);
-        }
-    }
-
-    /// Returns the parting of the surface as a presenter shows it at present; `None` for methods other than the modal one, or without
-    /// contact.
-    ///
-    /// # Errors
-    /// As [`Presenter::positions`].
-    pub fn parted(&self, presenter: &Presenter) -> Result<Option<Parted>, PresentError> {
-        let posed = self.amplitudes().zip(self.pose());
-        let Some((parting, posed)) = self.parting.as_deref().zip(posed) else {
-            return Ok(None);
-        };
-        let entry = self.touching.as_ref().map_or(0, |t| t.entry);
-        let lattice = LocalPositions::new(self.lattice_positions());
-        let posed = (posed, self.settings.max_offset);
-        presenter.parted(parting, posed, &lattice, entry).map(Some)
-    }
-
-    /// Returns the present contacts with their forces; empty with the modal method, which only [parts](Self::parted) its surface.
-    pub fn contacts(&self) -> &[ContactPoint] {
-        self.touching.as_ref().map_or(&[], |t| t.points())
-    }
-
-    /// Returns the bones that lie in other flesh or in colliders at present; contact cannot move them out.
-    pub fn buried_bones(&self) -> Vec<BuriedBone> {
-        let buried = |t: &Touching| t.buried(&[self.lattice_positions()]).pop();
-        let touching = self.touching.as_deref();
-        touching.and_then(buried).unwrap_or_default()
-    }
-
-    /// Returns the number of cells near inversion whose vertices are all held by bones: contact cannot help these.
-    pub fn held_cells(&self) -> usize {
-        self.touching.as_ref().map_or(0, |t| t.held_cells(0))
-    }
 }

@@ -1,15 +1,40 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Static balance of the sway at a pose, and the forces that hold a sway.
 
-use super::{MODEL, loads};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
 use crate::dynamics::methods::nonlinear::{Balancer, Domain, FLOOR, Increment};
 use crate::dynamics::{SimulationError, SkinnedLattice};
-use crate::elasticity::{Elastic, Tangent};
+use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Progress;
-use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError};
+use crate::solve::{Configuration, EnergyTerm, Newton, NewtonError, NodeMatrix};
+
+/// Elastic energy of the flesh.
+pub(super) const MODEL: Model = Model::Yeoh;
+
+/// Computes the non-elastic forces on flesh with a sway: gravity, external forces, and those of the twist.
+pub(super) fn loads(
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+    sway: &[Vec3],
+    out: &mut [Vec3],
+) {
+    out.fill(Vec3::zeros());
+    for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
+        let g = load.net_gravity(turn);
+        for (&a, &w) in cell.corners.iter().zip(cell.weight) {
+            out[a as usize] += g * w;
+        }
+    }
+    for (v, out) in out.iter_mut().enumerate() {
+        *out -= body.twist_matrix().row_times(v, sway);
+        if let Some(forces) = load.forces {
+            *out += forces[v];
+        }
+    }
+}
 
 /// Returns the elastic energy, relative to the carried shape, or to rest if `skinned` is `None`.
 pub(super) fn elastic<'a>(

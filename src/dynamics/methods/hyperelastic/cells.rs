@@ -6,7 +6,7 @@
 //! Each patch computes the derivatives of its own vertices. They are added up patch by patch, so that the sums do not depend on the
 //! threads.
 
-use super::MODEL;
+use super::balance::MODEL;
 use crate::body::Body;
 use crate::dynamics::SkinnedLattice;
 use crate::elasticity::{Elastic, Elements, Tangent};

@@ -1,49 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Hyperelastic flesh carried by the skeleton: the default method.
-//!
-//! The skeleton carries each lattice vertex to T(x) and turns each cell by R_c, as in skeletally warped linearisation
-//! [capell2006, §3.3]; the flesh adds a displacement u, its **sway**: `p = T(x) + u`. Its energy counts from the carried
-//! shape, `V(u) = Σ_c ∫ W(R_c + ∇u)`, W Yeoh's ([`crate::elasticity::model`]). Near u = 0 this is exactly the warped method:
-//! V'' = A. Farther away, cells also turn with their flesh and stiffen as they stretch. Warped flesh, softened by centrifugal load
-//! and never stiffening, runs away instead. Bending a joint costs no energy, so no bend folds a cell.
-//!
-//! The joints' own elastic shape is the warped balance without loads, q_bend, to which the sway is added: `q = q_bend + u`.
-//! Neglected is the change of a joint's stiffness with its bend. The sag of a bent joint is off by 3 % at 45° and 9 % at 90°.
-//! Including the strain of q_bend in the energy reduces this to 1 and 2 %, but inverts cells at sharp joints and brings the sway of
-//! characters no nearer to exact flesh's. The remaining difference there is that exact flesh has another q_bend, which moves up to
-//! 1.6 times as fast beside folds.
-//!
-//! **Twist.** The twist energy pulls flesh about straight bones to where the moved bone has it [capell2002, §4.6]. Its pull on the
-//! carried shape is part of the balance q_bend. The sway adds the change, −Mt u, which is exact, as Mt does not depend on
-//! the pose. Deviation: with Elastic Joints 0, q_bend is left out, and flesh is held about the blended map T(x) instead.
-//!
-//! **Steps** are backward Euler, linearised once [capell2002, eq. 16, mended], from the guess u₀ in which the bones carry
-//! the sway rigidly along, `u₀ = R' Rᵀ (p − T(x))`, d = u' − u₀:
-//!
-//! ```text
-//! ((1/h² + α/h) M + (1 + β/h) (V''(u₀) + Mt)) d = f_g + F − V'(u₀) − Mt u₀ − M (z + ẅ),   z = (v_skin − v)/h
-//! ```
-//!
-//! with v_skin, relative damping, its β and gravity as in [`crate::dynamics::methods::warped`], and ẅ the acceleration of q_bend − T(x)
-//! ([`crate::dynamics::bends`]).
-//!
-//! **Drag** is quadratic. Before each step `v − v_skin` is multiplied by `1/(1 + h (C/L) |v − v_skin|)`, the closed-form
-//! solution of `v̇ = −(C/L) |v| v`, L the body's [`spread`]. It has no time or length scale of its own, so a body ten times as
-//! large moves alike at √10 times the speed. It vanishes for flesh that follows its bones, and it calms flesh that stiffening
-//! alone makes bounce.
-//!
-//! Cells far from rest take a convex V''. If a step would strain some cell by more than [`TRUSTED`], one linearisation is not
-//! accurate enough, and the [chord method](crate::solve::chord) minimises the step's energy, starting with the step's own matrix.
-//!
-//! **Systems** are solved by conjugate gradients on [sweeps](crate::solve::sweeps), as masses keep them well conditioned, or by a
-//! factorisation if that costs less. A step that contact displaces is factored.
+//! Steps of the hyperelastic method.
 
-mod balance;
-mod cells;
-
-use balance::nearest_balance;
-pub(in crate::dynamics) use balance::{balance, forces_at};
-
+use super::balance::{self, loads, nearest_balance};
+use super::cells::Patches;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
@@ -52,16 +11,12 @@ use crate::dynamics::methods::stepper::{
     Factor, Factored, NodalState, Proposal, Start, Step, StepInParts, Stepper,
 };
 use crate::dynamics::{SimulationError, SkinnedLattice, Solver, lost};
-use crate::elasticity::{Model, Tangent};
+use crate::elasticity::Tangent;
 use crate::progress::Progress;
 use crate::solve::{
     Assembly, Chord, Configuration, ConstantForces, EnergyTerm, Inverse, Linear, NewtonError,
     NodeMatrix, ScalarTerm, SolveError,
 };
-use cells::Patches;
-
-/// Elastic energy of the flesh.
-const MODEL: Model = Model::Yeoh;
 
 /// Largest change of a cell's strain for which one linearisation is used. At half and twice of it an arm whose bones stop suddenly moves
 /// the same; at ten times one changes by 5 % of its sway.
@@ -85,23 +40,6 @@ const FEW: usize = 128;
 /// Maximum number of iterations with [`Solver::Iterate`], whatever factoring costs. In exact arithmetic conjugate gradients end after as
 /// many iterations as there are unknowns, here those of 667 vertices.
 const ITERATIONS: usize = 2_000;
-
-/// Computes the non-elastic forces on flesh with a sway: gravity, external forces, and those of the twist.
-fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out: &mut [Vec3]) {
-    out.fill(Vec3::zeros());
-    for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
-        let g = load.net_gravity(turn);
-        for (&a, &w) in cell.corners.iter().zip(cell.weight) {
-            out[a as usize] += g * w;
-        }
-    }
-    for (v, out) in out.iter_mut().enumerate() {
-        *out -= body.twist_matrix().row_times(v, sway);
-        if let Some(forces) = load.forces {
-            *out += forces[v];
-        }
-    }
-}
 
 /// Stepper of the hyperelastic method: solver and buffers of a step.
 pub(in crate::dynamics) struct HyperelasticStepper {

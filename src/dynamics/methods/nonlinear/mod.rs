@@ -10,13 +10,15 @@ mod potential;
 mod simulation;
 mod skeletal;
 mod statics;
+mod step;
 #[cfg(test)]
 mod tests;
 
 pub(in crate::dynamics) use potential::{Balancer, Domain, FLOOR, Increment};
 pub use simulation::{Integrator, NonlinearSettings, NonlinearSimulation};
-pub(in crate::dynamics) use skeletal::{NonlinearStepper, forces_at, settled};
+pub(in crate::dynamics) use skeletal::{forces_at, settled};
 pub use statics::{Balance, equilibrium};
+pub(in crate::dynamics) use step::NonlinearStepper;
 
 use crate::solve::Newton;
 

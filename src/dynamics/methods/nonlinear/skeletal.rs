@@ -1,34 +1,21 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Nonlinear statics and implicit steps of a body with a skeleton.
-//!
-//! A step is backward Euler, as in [`crate::dynamics::methods::warped`]: held vertices at the pose, gravity less that of the rest shape
-//! (the sculpt sags already), twist energy, and damping relative to flesh that is frozen to its bones during the step:
-//!
-//! ```text
-//! M (v' − v)/h + (α M + β K)(v' − v_skin) + ∇V(q') + Mt p' = t + f_g + F,   p' = x + q' = p + h v'
-//! ```
-//!
-//! with K the stiffness of the carried flesh, projected to be positive semi-definite, and β reduced by h, the numerical damping of
-//! backward Euler. Newton's method starts from the carried flesh: moved rigidly with its bones, it is no more deformed than
-//! before. If this does not converge or inverts pieces, it starts again by way of neo-Hookean flesh, then from the skinned
-//! shape.
+//! Nonlinear statics of a body with a skeleton.
 //!
 //! The rotation in f_g is the skeleton's, as in the other methods, so that the load has a potential.
 
-use super::STEP;
 use super::potential::{Balancer, Domain, FLOOR, Increment};
 use super::statics::{Balance, better, follow};
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::forces::Load;
-use crate::dynamics::methods::stepper::{NodalState, Step, Stepper};
-use crate::dynamics::{Method, SimulationError, SkinnedLattice, equilibrium, lost};
+use crate::dynamics::methods::linearised::linearised;
+use crate::dynamics::{Method, SimulationError, SkinnedLattice, lost};
 use crate::elasticity::{Elastic, Model, Tangent};
 use crate::progress::Progress;
 use crate::skeleton::{FrameMotion, Pose};
-use crate::solve::{Newton, NewtonError, NodeMatrix, SolveError};
+use crate::solve::{Newton, NewtonError, NodeMatrix};
 
-fn domain(body: &Body, model: Model) -> Domain<'_> {
+pub(super) fn domain(body: &Body, model: Model) -> Domain<'_> {
     Domain {
         elastic: Elastic {
             elements: body.elements(),
@@ -44,7 +31,13 @@ fn domain(body: &Body, model: Model) -> Domain<'_> {
 }
 
 /// Computes the non-elastic forces on flesh at displacements `q`: twist, gravity, external ones.
-fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
+pub(super) fn loads(
+    body: &Body,
+    skinned: &SkinnedLattice,
+    load: &Load,
+    q: &[Vec3],
+    out: &mut [Vec3],
+) {
     out.copy_from_slice(&skinned.twist_loads);
     load.add_net_weight(body, skinned, out);
     let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
@@ -115,7 +108,7 @@ pub(in crate::dynamics) fn settled(
         }
     };
 
-    let warped = equilibrium::linearised(body, Method::Warped, skinned, load)?;
+    let warped = linearised(body, Method::Warped, skinned, load)?;
     let detour = model == Model::StVenantKirchhoff;
     let mut found = Err(NewtonError::Start);
     for (guess, detour) in [(&warped, false), (&skinned.places, detour)] {
@@ -168,121 +161,4 @@ pub(in crate::dynamics) fn settled(
         *p += x;
     }
     lost(&p).map_or(Ok(p), Err)
-}
-
-/// Initial guess of a step's minimisation.
-#[derive(Clone, Copy, PartialEq)]
-enum Attempt {
-    /// The carried flesh.
-    Carried,
-    /// The carried flesh, by way of neo-Hookean flesh.
-    Detour,
-    /// The skinned shape.
-    Skinned,
-}
-
-/// Stepper of the nonlinear methods: solver and buffers of a step.
-pub(in crate::dynamics) struct NonlinearStepper {
-    model: Model,
-    balancer: Balancer,
-    best: Vec<Vec3>,
-    displacements: Vec<Vec3>,
-    inertia: Vec<Vec3>,
-    lag: Vec<Vec3>,
-    forces: Vec<Vec3>,
-}
-
-impl NonlinearStepper {
-    pub fn new(body: &Body, model: Model) -> Result<Self, SolveError> {
-        let zero = vec![Vec3::zeros(); body.nodes()];
-        Ok(Self {
-            model,
-            balancer: Balancer::new(body.pattern(), body.nodes())?,
-            best: zero.clone(),
-            displacements: zero.clone(),
-            inertia: zero.clone(),
-            lag: zero.clone(),
-            forces: zero,
-        })
-    }
-}
-
-impl Stepper for NonlinearStepper {
-    fn step(&mut self, step: &Step, nodes: &mut NodalState) -> Result<(), SimulationError> {
-        let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
-        let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
-        let beta = step.implicit_stiffness_damping();
-        let rest = body.lattice().vertices();
-        for ((q, p), x) in self.best.iter_mut().zip(&*positions).zip(rest) {
-            *q = p - x;
-        }
-        let inverted = body.elements().inverted(&self.best);
-        let mut found: Result<usize, NewtonError> = Err(NewtonError::Start);
-        for attempt in [Attempt::Carried, Attempt::Detour, Attempt::Skinned] {
-            if attempt == Attempt::Detour && self.model != Model::StVenantKirchhoff {
-                continue;
-            }
-            for v in 0..body.nodes() {
-                let p = positions[v];
-                let skin = from.carry(to, v, p);
-                let held = body.bone_of_vertex()[v].is_some();
-                let skinned = held || attempt == Attempt::Skinned;
-                let guess = if skinned { to.places[v] } else { skin };
-                let way = guess - p;
-                self.displacements[v] = guess - rest[v];
-                self.inertia[v] = (way / h - velocities[v]) / h;
-                self.lag[v] = Vec3::zeros();
-                if !held {
-                    self.inertia[v] += (guess - skin) * (step.mass_damping / h);
-                    self.lag[v] = (guess - skin) * (beta / h);
-                }
-            }
-            loads(body, to, &step.load, &self.displacements, &mut self.forces);
-            let increment = Increment {
-                mass: 1.0 / (h * h) + step.mass_damping / h,
-                inertia: &self.inertia,
-                damping: beta / h,
-                lag: &self.lag,
-                forces: &self.forces,
-                terms: step.load.terms,
-                origin: rest,
-            };
-            let (q, domain) = (&mut self.displacements, domain(body, self.model));
-            let outcome = if attempt == Attempt::Detour {
-                self.balancer
-                    .balance_by_detour(domain, increment, q, &STEP, step.progress)
-            } else {
-                self.balancer
-                    .balance(domain, increment, q, &STEP, step.progress)
-            };
-            match (outcome, &found) {
-                (Ok(_), _) => {
-                    let turned = body.elements().inverted(&self.displacements);
-                    if found.as_ref().is_ok_and(|best| *best <= turned) {
-                        continue;
-                    }
-                    self.best.copy_from_slice(&self.displacements);
-                    found = Ok(turned);
-                    if turned <= inverted {
-                        break;
-                    }
-                }
-                (Err(NewtonError::Cancelled(stop)), _) => return Err(stop.into()),
-                (Err(error), Err(_)) => found = Err(error),
-                (Err(_), Ok(_)) => {}
-            }
-        }
-        found?;
-        for (q, x) in self.best.iter_mut().zip(rest) {
-            *q += x;
-        }
-        if let Some(error) = lost(&self.best) {
-            return Err(error);
-        }
-        for ((p, velocity), next) in positions.iter_mut().zip(velocities).zip(&self.best) {
-            *velocity = (next - *p) / h;
-            *p = *next;
-        }
-        Ok(())
-    }
 }
