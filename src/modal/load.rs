@@ -2,62 +2,9 @@
 //! Modal forces `Φᵀ R_wᵀ F + (MΦ)ᵀ R_wᵀ g`, computed in every step from values packed by node.
 
 use super::Modes;
+use super::packed::ROWS;
 use crate::Vec3;
 use crate::geometry::rotation_vector::rotation;
-
-/// Number of rows per node: Ψ, Φ and MΦ, three each.
-const ROWS: usize = 9;
-
-/// Ψ, Φ and MΦ of the nodes that move, node by node.
-#[derive(Debug)]
-pub(super) struct PackedModes {
-    modes: usize,
-    nodes: Vec<u32>,
-    data: Vec<f64>,
-}
-
-impl PackedModes {
-    pub fn new(shapes: &[Vec<Vec3>], rotations: &[Vec<Vec3>], momenta: &[Vec<Vec3>]) -> Self {
-        let count = shapes.first().map_or(0, Vec::len);
-        let moves = |node: &u32| {
-            let at = |m: &Vec<Vec3>| m[*node as usize] != Vec3::zeros();
-            shapes.iter().any(at) || momenta.iter().any(at)
-        };
-        let nodes: Vec<u32> = (0..count as u32).filter(moves).collect();
-        let mut data = Vec::with_capacity(nodes.len() * ROWS * shapes.len());
-        for &node in &nodes {
-            for columns in [rotations, shapes, momenta] {
-                for axis in 0..3 {
-                    data.extend(columns.iter().map(|c| c[node as usize][axis]));
-                }
-            }
-        }
-        Self {
-            modes: shapes.len(),
-            nodes,
-            data,
-        }
-    }
-}
-
-impl PackedModes {
-    /// Unpacks `M Φ` of the first `count` modes: per mode one vector per node.
-    pub fn momenta(&self, count: usize, nodes: usize) -> Vec<Vec<Vec3>> {
-        let mut all = vec![vec![Vec3::zeros(); nodes]; count];
-        let m = self.modes;
-        for (&node, rows) in self
-            .nodes
-            .iter()
-            .zip(self.data.chunks_exact(ROWS * m.max(1)))
-        {
-            for (mode, to) in all.iter_mut().enumerate() {
-                let at = |axis: usize| rows[(6 + axis) * m + mode];
-                to[node as usize] = Vec3::new(at(0), at(1), at(2));
-            }
-        }
-        all
-    }
-}
 
 impl Modes {
     /// Adds to `sum[m]` the modal forces of the loads at all nodes. `load` returns a force (N) and an acceleration

@@ -12,44 +12,17 @@
 //! with the least elastic energy to targets that are new or jump. With either integrator, the body comes to rest where forces
 //! within the step could satisfy the constraints only by pumping energy in.
 
-use super::budget::{Budget, Targets, Verdict, energy};
+use super::Modes;
+use super::budget::{Targets, Verdict, energy};
+use super::constraints::{CLOSE, Constraints, RADIAN, Target};
 use super::oscillator::{Oscillators, State};
 use super::satisfy::{Solver, pseudo_solve};
-use super::simulation::finite;
-use super::{ModalError, Modes};
 use crate::Vec3;
-use crate::geometry::aabb;
 use nalgebra::{DMatrix, DVector};
 
-/// Largest length of a target, metres or radians.
-const FARTHEST: f64 = 1e9;
-/// Largest deviation at which constraints count as satisfied, as a share of the body's size.
-pub(super) const CLOSE: f64 = 1e-6;
-/// Motion of a target in one step, as a share of the body's size, beyond which it is a jump.
-const LEAP: f64 = 0.1;
 /// For the paper's integrator: the energy of forces that reach new targets may be at most this multiple of the energy of
 /// bending there.
 const HURLED: f64 = 300.0;
-/// Weight of a radian where constraints conflict, as a share of the body's size.
-const RADIAN: f64 = 0.1;
-
-/// Target of a constraint on one node.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Target {
-    /// A displacement from rest, metres.
-    Position(Vec3),
-    /// A rotation vector, radians.
-    Orientation(Vec3),
-}
-
-/// A constraint on one node.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hold {
-    /// Index of the node.
-    pub node: usize,
-    /// Target of the constraint.
-    pub target: Target,
-}
 
 /// Accuracy of constraints after a step.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -70,121 +43,7 @@ pub struct Held {
     pub forces: Vec<(usize, Vec3)>,
 }
 
-/// All constraints of a simulation.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Constraints {
-    pub(super) rows: Vec<Row>,
-    exercised: Vec<usize>,
-    pub(super) size: f64,
-    budget: Budget,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub hold: Hold,
-    /// Target in the step before, if the constraint existed then.
-    before: Option<Vec3>,
-}
-
-impl Target {
-    fn vector(&self) -> Vec3 {
-        match self {
-            Self::Position(v) | Self::Orientation(v) => *v,
-        }
-    }
-
-    fn is_like(&self, other: &Self) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-    }
-}
-
 impl Constraints {
-    /// Returns a copy with other constraints. Those that existed before keep their last targets, hence their velocities.
-    /// Forces act at `exercised` nodes; `None`: at the constrained ones and, for orientations, their neighbours.
-    pub fn replaced(
-        &self,
-        modes: &Modes,
-        holds: &[Hold],
-        exercised: Option<&[usize]>,
-    ) -> Result<Self, ModalError> {
-        let nodes = modes.nodes();
-        for hold in holds {
-            let node = hold.node;
-            let what = "a constraint";
-            if node >= nodes {
-                return Err(ModalError::Node { what, node, nodes });
-            }
-            if modes.fixed()[node] {
-                return Err(ModalError::Supported { node });
-            }
-            let target = hold.target.vector();
-            finite("the target of a constraint", target)?;
-            if target.norm() > FARTHEST {
-                return Err(ModalError::Setting {
-                    what: "the target of a constraint",
-                    range: "within a billion metres or radians",
-                    value: target.amax(),
-                });
-            }
-        }
-        let mut chosen: Vec<usize> = match exercised {
-            Some(named) => named.to_vec(),
-            None => holds.iter().flat_map(|h| around(modes, h)).collect(),
-        };
-        let what = "the list of exercised nodes";
-        if let Some(&node) = chosen.iter().find(|&&n| n >= nodes) {
-            return Err(ModalError::Node { what, node, nodes });
-        }
-        chosen.retain(|&n| !modes.fixed()[n]);
-        chosen.sort_unstable();
-        chosen.dedup();
-        if chosen.is_empty() && !holds.is_empty() {
-            return Err(ModalError::NotExercised);
-        }
-        let before = |hold: &Hold| {
-            let same = |r: &&Row| r.hold.node == hold.node && r.hold.target.is_like(&hold.target);
-            self.rows.iter().find(same).and_then(|r| r.before)
-        };
-        let row = |hold: &Hold| Row {
-            hold: *hold,
-            before: before(hold),
-        };
-        Ok(Self {
-            rows: holds.iter().map(row).collect(),
-            exercised: chosen,
-            size: aabb::diagonal(modes.lattice().vertices()).max(f64::MIN_POSITIVE),
-            budget: self.budget.clone(),
-        })
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Ends a step: its targets become those of the step before.
-    pub fn stepped(&mut self) {
-        for row in &mut self.rows {
-            row.before = Some(row.hold.target.vector());
-        }
-    }
-
-    /// Discards the energy bound after the state was changed from outside.
-    pub fn restart(&mut self) {
-        self.budget = Budget::default();
-    }
-
-    /// Discards the last targets, and with them the velocities.
-    pub fn forget(&mut self) {
-        self.rows.iter_mut().for_each(|r| r.before = None);
-    }
-
-    /// Returns whether a target is new or jumps. The body is then brought there at rest instead of being hurled.
-    pub fn leaps(&self) -> bool {
-        let far = LEAP * self.size;
-        let leap = |row: &Row| row.before.is_none_or(|b| self.moved(row, b).norm() > far);
-        self.rows.iter().any(leap)
-    }
-
     /// Bends the body to its targets with the least elastic energy; velocities are unchanged.
     pub fn relax(&self, modes: &Modes, warp: bool, state: &mut State) {
         let gain = self.compliance(modes);
@@ -285,12 +144,6 @@ impl Constraints {
         now.is_nan() || now > HURLED * (bent + before)
     }
 
-    /// Returns whether no target is new or moves.
-    fn still(&self) -> bool {
-        let still = |row: &Row| row.before == Some(row.hold.target.vector());
-        self.rows.iter().all(still)
-    }
-
     fn solver<'a>(&'a self, modes: &'a Modes, warp: bool, gain: &'a DMatrix<f64>) -> Solver<'a> {
         Solver {
             constraints: self,
@@ -316,45 +169,6 @@ impl Constraints {
         weighted(&self.spread(modes), |i| 1.0 / all[i].max(1e-3 * softest))
     }
 
-    /// Returns all targets, orientations scaled to metres.
-    pub(super) fn targets(&self) -> DVector<f64> {
-        let mut all = DVector::zeros(3 * self.rows.len());
-        for (r, row) in self.rows.iter().enumerate() {
-            let target = row.hold.target.vector() * self.scale(&row.hold.target);
-            all.fixed_rows_mut::<3>(3 * r).copy_from(&target);
-        }
-        all
-    }
-
-    /// Returns the velocities of the targets over the last step; zero where they jumped.
-    fn velocities(&self, step: f64) -> DVector<f64> {
-        self.ways() / step
-    }
-
-    /// Returns the displacements of the targets in the last step, orientations scaled to metres; zero where they jumped.
-    fn ways(&self) -> DVector<f64> {
-        let mut all = DVector::zeros(3 * self.rows.len());
-        for (r, row) in self.rows.iter().enumerate() {
-            let moved = row.before.map(|b| self.moved(row, b));
-            let moved = moved.filter(|m| m.norm() <= LEAP * self.size);
-            all.fixed_rows_mut::<3>(3 * r)
-                .copy_from(&moved.unwrap_or_default());
-        }
-        all
-    }
-
-    /// Returns the displacement of a target since the step before, orientations scaled to metres.
-    fn moved(&self, row: &Row, before: Vec3) -> Vec3 {
-        (row.hold.target.vector() - before) * self.scale(&row.hold.target)
-    }
-
-    pub(super) fn scale(&self, target: &Target) -> f64 {
-        match target {
-            Target::Position(_) => 1.0,
-            Target::Orientation(_) => RADIAN * self.size,
-        }
-    }
-
     fn report(&self, error: &DVector<f64>, force: &DVector<f64>, passes: usize) -> Held {
         let mut held = Held {
             passes,
@@ -376,18 +190,6 @@ impl Constraints {
         };
         held.forces = self.exercised.iter().enumerate().map(at).collect();
         held
-    }
-}
-
-/// Returns the default exercised nodes of a constraint.
-fn around(modes: &Modes, hold: &Hold) -> Vec<usize> {
-    match hold.target {
-        Target::Position(_) => vec![hold.node],
-        Target::Orientation(_) => modes
-            .neighbours(hold.node)
-            .iter()
-            .map(|&n| n as usize)
-            .collect(),
     }
 }
 

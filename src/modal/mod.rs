@@ -35,12 +35,15 @@
 //! stiffness. Rotations are those of nodes, not integrated along the body, so very long bends fall a little short.
 
 mod budget;
+mod check;
+mod constraints;
 mod deform;
 mod error;
 mod load;
 mod manipulate;
 mod modes;
 mod oscillator;
+mod packed;
 mod satisfy;
 mod simulation;
 mod stored;
@@ -48,15 +51,16 @@ mod system;
 #[cfg(test)]
 mod tests;
 
+#[cfg(feature = "python")]
+pub(crate) use check::check_modes;
+pub use constraints::{Hold, Target};
 pub use deform::DeformOptions;
 pub use error::ModalError;
-pub use manipulate::{Held, Hold, Target};
+pub use manipulate::Held;
 pub use modes::Modes;
 pub use oscillator::{Damping, Integrator};
 pub(crate) use oscillator::{Oscillators, State};
 pub(crate) use simulation::balance;
-#[cfg(feature = "python")]
-pub(crate) use simulation::check_modes;
 pub use simulation::{ModalSettings, ModalSimulation};
 pub(crate) use stored::StoredModes;
 pub use system::ModalSystem;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Vibration modes and the rotations of the flesh in them. [choi2003, §3.2]
 
-use super::load::PackedModes;
+use super::packed::PackedModes;
 use super::{ModalError, ModalSystem};
 use crate::Vec3;
 use crate::body::Body;

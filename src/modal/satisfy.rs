@@ -3,7 +3,7 @@
 //! method. [choi2003, §5.1, §5.2, eqs 23 and 25]
 
 use super::Modes;
-use super::manipulate::{CLOSE, Constraints, Target};
+use super::constraints::{CLOSE, Constraints, Target};
 use crate::Mat3;
 use crate::geometry::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use nalgebra::{DMatrix, DVector};

@@ -6,8 +6,10 @@
 //! start to the one at the position predicted with constant force. With R_w of the step's start alone (the paper's eq.
 //! 18) motion is of first order: undamped at 24 steps a second its energy grows.
 
-use super::manipulate::{Constraints, Held, Hold};
-use super::oscillator::{LARGEST, Oscillators, State};
+use super::check::{check_modes, check_nodes, finite};
+use super::constraints::{Constraints, Hold};
+use super::manipulate::Held;
+use super::oscillator::{Oscillators, State};
 use super::{Damping, Integrator, ModalError, Modes};
 use crate::Vec3;
 use std::sync::Arc;
@@ -307,61 +309,4 @@ pub(crate) fn balance(
         found: found || norm(&step) <= LOADED * norm(&q),
         q,
     })
-}
-
-pub(super) fn finite(what: &'static str, v: Vec3) -> Result<(), ModalError> {
-    match v.iter().find(|x| !x.is_finite()) {
-        Some(&value) => Err(ModalError::Setting {
-            what,
-            range: "finite",
-            value,
-        }),
-        None => Ok(()),
-    }
-}
-
-pub(crate) fn check_modes(
-    what: &'static str,
-    given: &[f64],
-    expected: usize,
-) -> Result<(), ModalError> {
-    if given.len() != expected {
-        return Err(ModalError::Length {
-            what,
-            per: "mode",
-            expected,
-            given: given.len(),
-        });
-    }
-    match given.iter().position(|x| x.is_nan() || x.abs() >= LARGEST) {
-        Some(index) => Err(ModalError::NotFinite {
-            what,
-            per: "mode",
-            index,
-        }),
-        None => Ok(()),
-    }
-}
-
-pub(super) fn check_nodes(
-    what: &'static str,
-    given: &[Vec3],
-    expected: usize,
-) -> Result<(), ModalError> {
-    if given.len() != expected {
-        return Err(ModalError::Length {
-            what,
-            per: "node",
-            expected,
-            given: given.len(),
-        });
-    }
-    match given.iter().position(|f| !f.iter().all(|x| x.is_finite())) {
-        Some(index) => Err(ModalError::NotFinite {
-            what,
-            per: "node",
-            index,
-        }),
-        None => Ok(()),
-    }
 }

@@ -33,17 +33,3 @@ impl Presenter {
         Ok(parting.part(posed.1, &nodes, &vertices, entry))
     }
 }
-
-/// Adds displacements of vertices to the shown positions of the body's own surface.
-pub(super) fn add(id: SurfaceId, moves: &[(u32, Vec3)], target: &Target, out: &mut [f32]) {
-    if id != SurfaceId::OWN {
-        return;
-    }
-    for (v, d) in moves {
-        let at = 3 * *v as usize;
-        let d = target.vector(*d);
-        if let Some(out) = out.get_mut(at..at + 3) {
-            (0..3).for_each(|k| out[k] += d[k] as f32);
-        }
-    }
-}

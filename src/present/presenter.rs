@@ -2,8 +2,8 @@
 //! Conversion of states to vertices: any surface of a body, by lattice or by modes, in any space.
 
 use super::lifts::KnownLifts;
-use super::parted::add;
 use super::{CarriedSurfaces, Instant, PresentError, SurfaceId, WarpPresenter};
+use crate::Vec3;
 use crate::kernel::{Engine, KernelError, Target, Wanted};
 use crate::modal::{DeformOptions, Modes};
 use crate::progress::{Progress, Silent, step};
@@ -253,5 +253,19 @@ impl Presenter {
 
     fn warped(&self) -> Result<&WarpPresenter, PresentError> {
         self.warp.as_ref().ok_or(PresentError::NoModes)
+    }
+}
+
+/// Adds displacements of vertices to the shown positions of the body's own surface.
+fn add(id: SurfaceId, moves: &[(u32, Vec3)], target: &Target, out: &mut [f32]) {
+    if id != SurfaceId::OWN {
+        return;
+    }
+    for (v, d) in moves {
+        let at = 3 * *v as usize;
+        let d = target.vector(*d);
+        if let Some(out) = out.get_mut(at..at + 3) {
+            (0..3).for_each(|k| out[k] += d[k] as f32);
+        }
     }
 }

@@ -2,12 +2,14 @@
 //! A state for display: the lattice and the pose in f32 about local origins, and the artist's options.
 //! No other code converts f64 to the kernels' input.
 
-use super::Posed;
 use crate::Vec3;
 use crate::body::Body;
 use crate::kernel::{Lifts, LocalMaps, LocalPositions, Present};
 use crate::range::FARTHEST;
 use crate::skeleton::Pose;
+
+/// Amplitudes and a pose.
+pub type Posed<'a> = (&'a [f64], &'a Pose);
 
 /// Display options that an artist sets.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Surfaces of a body under modes and a pose, `p = T(x + R̃(Ψq) Φq)`, T by the artist's own skin weights.
 
-use super::{CarriedSurfaces, PresentError, Showing, SurfaceId};
+use super::{CarriedSurfaces, Posed, PresentError, Showing, SurfaceId};
 use crate::kernel::{Bones, Deformer, KernelError, Shown, Target, WarpInput};
 use crate::modal::{DeformOptions, Modes};
 use crate::progress::{Progress, Silent};
-use crate::skeleton::Pose;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Amplitudes and a pose.
-pub type Posed<'a> = (&'a [f64], &'a Pose);
 
 /// Presenter of the surfaces of a body by its modes; each surface is prepared on first use.
 pub struct WarpPresenter {
