@@ -10,7 +10,6 @@
 //! Every leaf gets a virtual tip from its end towards the centroid of its skin. Without tips, heads, hands and feet
 //! wobble on a single point.
 
-use super::segments::WELD;
 use super::vicinity::Vicinity;
 use crate::Vec3;
 use crate::geometry::tetrahedron::closest_on_segment;
@@ -34,6 +33,9 @@ pub(crate) struct Segment {
     pub skin: Vec<(Vec3, f64)>,
 }
 
+/// Largest distance of a point from its bone, as a share of `h`. Joints within twice this distance merge at their
+/// middle, and a joint this close to a bone lies on it.
+pub(crate) const WELD: f64 = 0.02;
 /// Smallest share of a bone's samples in the flesh.
 const INSIDE_SHARE: f64 = 0.7;
 /// Length, as a share of `h`, below which a leaf does not indicate where its flesh is.

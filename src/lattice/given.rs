@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Lattices from arrays: stored ownership of flesh, and bones found by position.
 
-use super::segments::WELD;
+use super::bones::WELD;
 use super::{BoneChains, Flesh, Lattice, LatticeError, Parts};
 use crate::Vec3;
 use crate::geometry::tetrahedron::closest_on_segment;

@@ -7,7 +7,7 @@
 //! never end.
 
 use super::balls::{self, Ball, encroaching};
-use super::bones::Segment;
+use super::bones::{Segment, WELD};
 use crate::Vec3;
 use crate::geometry::tetrahedron::closest_on_segment;
 
@@ -46,9 +46,6 @@ impl Protected {
     }
 }
 
-/// Largest distance of a point from its bone, as a share of `h`. Joints within twice this distance merge at their
-/// middle, and a joint this close to a bone lies on it.
-pub(crate) const WELD: f64 = 0.02;
 /// Shortest sub-segment that may result from a cut, as a share of `h`.
 const SHORTEST: f64 = 0.06;
 

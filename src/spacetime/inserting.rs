@@ -10,7 +10,7 @@ use super::options::{Settings, check_shape};
 use super::prepare::{Ghost, SAME, STAYS, Shape, check_times, columns, extent};
 use super::rigid::{Place, centre, place};
 use super::show::Shown;
-use super::solving::{Slopes, Solved};
+use super::solved::{Slopes, Solved};
 use super::space::Space;
 use super::{SpacetimeError, passing};
 use crate::Vec3;

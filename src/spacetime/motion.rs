@@ -10,7 +10,7 @@ use super::partial::Partial;
 use super::prepare::{Ghost, check, check_times, prepare};
 use super::rigid::{Place, RigidPath, centre, place};
 use super::show::Shown;
-use super::solving::{Slopes, Solved};
+use super::solved::{Slopes, Solved};
 use super::space::Space;
 use super::spline::WigglySpline;
 use super::{Deformable, SpacetimeError};

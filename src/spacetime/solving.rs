@@ -8,52 +8,14 @@ use super::motion::Spacetime;
 use super::options::Velocity;
 use super::partial::{Partial, Rows};
 use super::range::check_range;
-use super::rigid::{Parted, RigidPath, part};
+use super::rigid::{RigidPath, part};
+use super::solved::{Slopes, Solved};
 use super::spline::WigglySpline;
 use super::system::Pull;
 use super::{SpacetimeError, coupled, passing};
 use crate::solve::tall::{product, times as matrix_times};
 use faer::Mat;
 use std::sync::Arc;
-
-/// Solution of the splines.
-pub(super) struct Solved {
-    pub stations: Vec<Station>,
-    /// Splines around each linearisation.
-    pub splines: Vec<WigglySpline>,
-    pub rigid: Option<RigidPath>,
-    pub misses: Vec<(usize, f64)>,
-}
-
-impl Solved {
-    /// Creates an empty solution.
-    pub fn none() -> Self {
-        Self {
-            stations: Vec::new(),
-            splines: Vec::new(),
-            rigid: None,
-            misses: Vec::new(),
-        }
-    }
-}
-
-/// Prescribed velocities before and behind each keyframe.
-#[derive(Debug, Clone)]
-pub(super) struct Slopes {
-    /// Coordinates of the velocities; empty where nothing is prescribed.
-    pub sides: [Vec<Vec<f64>>; 2],
-    /// Velocities of the rigid motion that is factored out.
-    parted: [Vec<Option<Parted>>; 2],
-}
-
-impl Slopes {
-    pub fn none(keys: usize) -> Self {
-        Self {
-            sides: [vec![Vec::new(); keys], vec![Vec::new(); keys]],
-            parted: [vec![None; keys], vec![None; keys]],
-        }
-    }
-}
 
 impl Spacetime {
     /// Returns the prescribed velocity at a keyframe. In a cycle the last keyframe is the first.

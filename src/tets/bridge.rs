@@ -7,7 +7,7 @@
 
 use super::bcc::{At, Bcc};
 use super::faces;
-use super::stuff::Stuffed;
+use super::stuffed::Stuffed;
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;
 use crate::geometry::tetrahedron::volume;

@@ -9,7 +9,8 @@
 use super::bcc::Bcc;
 use super::bridge;
 use super::faces;
-use super::stuff::{Depths, NONE, Stuffed};
+use super::stuff::Depths;
+use super::stuffed::{NONE, Stuffed};
 use super::{TetError, TetMesh};
 use crate::Vec3;
 use crate::geometry::sets::DisjointSets;

@@ -36,6 +36,7 @@ mod faces;
 mod files;
 mod fill;
 mod stuff;
+mod stuffed;
 
 pub use check::TetError;
 pub use files::{ElementKind, WriteOptions};

@@ -13,7 +13,7 @@
 
 use super::bcc::{At, Bcc, is_long};
 use super::bridge::{self, Axis};
-use super::faces::boundary_watched;
+use super::stuffed::{NONE, Stuffed};
 use crate::Vec3;
 use crate::geometry::tetrahedron::{quality, volume};
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
@@ -27,38 +27,8 @@ const NEAR_SHORT: f64 = 0.41189;
 const CUT: f64 = 1e-4;
 /// Difference below which two shares of an edge are equal.
 const ALIKE: f64 = 1e-6;
-/// Marks a missing node.
-pub(super) const NONE: u32 = u32::MAX;
 /// Distance, as a share of the cubes' edge, below which a point counts as on the surface.
 const ON: f64 = 1e-6;
-
-/// Nodes relative to the lattice's centre, and tetrahedra.
-pub(super) struct Stuffed {
-    pub nodes: Vec<Vec3>,
-    pub tets: Vec<[u32; 4]>,
-    /// For each lattice number, the node at the point; [`NONE`] without one.
-    pub node_of_point: Vec<u32>,
-}
-
-impl Stuffed {
-    pub fn volume(&self) -> f64 {
-        let one = |t: &[u32; 4]| volume(&t.map(|v| self.nodes[v as usize]));
-        self.tets.iter().map(one).sum()
-    }
-
-    /// Returns the area of the boundary.
-    ///
-    /// # Errors
-    /// [`Cancelled`] if the progress stops it.
-    pub fn area(&self, progress: &dyn Progress) -> Result<f64, Cancelled> {
-        let one = |t: &[u32; 3]| {
-            let [a, b, c] = t.map(|v| self.nodes[v as usize]);
-            (b - a).cross(&(c - a)).norm() / 2.0
-        };
-        let boundary = boundary_watched(&self.tets, progress)?;
-        Ok(boundary.iter().map(one).sum())
-    }
-}
 
 /// An edge from the inside to the outside.
 struct Cut {
