@@ -2,18 +2,18 @@
 //! Construction of a [`Body`], step by step.
 
 use super::anatomy::Anatomy;
+use super::bone_distance::distance_to_bone;
+use super::cell_pairs::{add_pairs, of_lattice};
 use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
 use super::skin::skin_of;
-use super::transfer::{Field, by_distance, distance_to_bone, weights_from_rows};
+use super::transfer::{Field, by_distance, weights_from_rows};
 use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, twist};
 use crate::Vec3;
 use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, integrate};
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
-use crate::solve::matrix::zeros;
-use crate::solve::{NodeMatrix, ScalarMatrix};
 use crate::surface::{Heading, Surface};
 use std::sync::{Arc, OnceLock};
 
@@ -139,12 +139,6 @@ pub(super) fn body(
     })
 }
 
-/// Returns a zero matrix with an entry wherever two lattice vertices share a cell.
-pub(super) fn of_lattice(lattice: &Lattice) -> ScalarMatrix {
-    let cells = lattice.cells().iter().map(|c| c.corners());
-    zeros(lattice.vertices().len(), cells)
-}
-
 /// Returns the flesh map, from the artist's paint or from the body's anatomy, and that anatomy if it was
 /// computed.
 fn flesh_map(
@@ -268,17 +262,6 @@ fn region_field(
         by_distance(skeleton, &candidates, lattice.vertices()[v], row);
     });
     field
-}
-
-/// Adds a symmetric matrix over a cell's corners, stored as pairs a ≤ b.
-pub(super) fn add_pairs(matrix: &mut ScalarMatrix, corners: &[u32], pairs: &[f64]) {
-    let mut pair = 0;
-    for (i, &a) in corners.iter().enumerate() {
-        for &b in &corners[i..] {
-            matrix.add_pair(a, b, &pairs[pair]);
-            pair += 1;
-        }
-    }
 }
 
 /// Share of its weights from which a dominant bone carries a loose part rigidly.

@@ -13,6 +13,8 @@
 
 use super::BodyError;
 use super::anatomy::{Anatomy, Kind, of_body};
+use super::bone_distance::{bone_distance, last_bones};
+use crate::Vec3;
 use crate::geometry::aabb;
 use crate::geometry::groups::{Groups, links};
 use crate::kernel::SwayBound;
@@ -20,14 +22,10 @@ use crate::lattice::heading;
 use crate::progress::{Cancelled, Part, Progress, map_parallel, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;
-use crate::{Vec3, body::transfer::distance_to_bone};
 use rayon::prelude::*;
 
 /// Largest ratio of stiffness between thin and thick flesh. Flesh this firm sways by a hundredth, which nobody sees.
 pub(super) const FIRMEST: f64 = 100.0;
-/// Smallest weight, as a share of the vertex's total, of a bone that carries it. Half and twice of it change the maps
-/// of ten known characters by 0.003 on the mean at most.
-const CARRIES: f64 = 0.15;
 /// Radius over which thickness is smoothed, as a part of the body's size.
 const SMOOTHED: f64 = 0.03;
 /// Most passes of smoothing. One pass spreads by an edge, this number by 7.7.
@@ -170,53 +168,6 @@ pub(super) fn check(painted: Option<&[f64]>, expected: usize) -> Result<(), Body
     }
 }
 
-/// Marks the bones without descendants that carry skin. `carrying`: bones that carry skin, in any order.
-pub(super) fn last_bones(skeleton: &Skeleton, carrying: impl Iterator<Item = u32>) -> Vec<bool> {
-    let mut last = vec![true; skeleton.len()];
-    let mut carries = vec![false; skeleton.len()];
-    for bone in carrying {
-        carries[bone as usize] = true;
-    }
-    // Ancestors of a bone that carries skin are not last.
-    for (bone, _) in carries.iter().enumerate().filter(|(_, carries)| **carries) {
-        let mut above = skeleton.parents()[bone];
-        for _ in 0..skeleton.len() {
-            let Some(parent) = above else { break };
-            last[parent as usize] = false;
-            above = skeleton.parents()[parent as usize];
-        }
-    }
-    last
-}
-
-/// Returns the distance to the nearest bone that carries the point, past the ends of last bones; infinite if none
-/// does.
-pub(super) fn bone_distance(
-    skeleton: &Skeleton,
-    last: &[bool],
-    row: impl Iterator<Item = (u32, f64)> + Clone,
-    p: Vec3,
-) -> f64 {
-    let total: f64 = row.clone().map(|(_, w)| w).sum();
-    let carrying = row.filter(|(_, w)| *w > CARRIES * total);
-    carrying.fold(f64::INFINITY, |nearest, (bone, _)| {
-        nearest.min(distance_beyond(skeleton, bone, last[bone as usize], p))
-    })
-}
-
-/// Returns the distance to a bone, extended past its end if it is a last one.
-fn distance_beyond(skeleton: &Skeleton, bone: u32, last: bool, p: Vec3) -> f64 {
-    let b = bone as usize;
-    let (head, tail) = (skeleton.heads()[b], skeleton.tails()[b]);
-    let axis = tail - head;
-    let along = (p - head).dot(&axis) / axis.norm_squared().max(f64::MIN_POSITIVE);
-    if last && along > 1.0 {
-        (p - head - axis * along).norm()
-    } else {
-        distance_to_bone(skeleton, bone, p)
-    }
-}
-
 /// Averages values over neighbours within `reach` metres along the skin's edges, across seams, independent of the
 /// resolution.
 fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
@@ -270,6 +221,7 @@ fn smooth(surface: &Surface, reach: f64, values: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::body::bone_distance::distance_to_bone;
     use crate::progress::Silent;
 
     fn made(

@@ -26,6 +26,8 @@
 mod anatomy;
 mod assemble;
 mod blocks;
+mod bone_distance;
+mod cell_pairs;
 mod check;
 mod compliance;
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! reaches get values by diffusion over the lattice's edges (the discrete Laplace equation). Parts without any sample
 //! keep their initial values.
 
+use super::bone_distance::distance_to_bone;
 use crate::Vec3;
 use crate::lattice::{Embedding, Lattice};
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -185,15 +186,4 @@ pub(super) fn by_distance(skeleton: &Skeleton, bones: &[u32], p: Vec3, row: &mut
     }
     let total: f64 = row.iter().sum();
     row.iter_mut().for_each(|w| *w /= total);
-}
-
-/// Returns the distance from a point to a bone at rest, metres.
-pub(super) fn distance_to_bone(skeleton: &Skeleton, bone: u32, p: Vec3) -> f64 {
-    let (head, tail) = (
-        skeleton.heads()[bone as usize],
-        skeleton.tails()[bone as usize],
-    );
-    let axis = tail - head;
-    let s = (p - head).dot(&axis) / axis.norm_squared().max(f64::MIN_POSITIVE);
-    (p - head - axis * s.clamp(0.0, 1.0)).norm()
 }

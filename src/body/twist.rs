@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Twist energy of a body: a tube of flesh around each bone resists spinning about it [capell2002, §4.6].
 
-use super::assemble::{add_pairs, of_lattice};
+use super::cell_pairs::{add_pairs, of_lattice};
 use super::transfer::Field;
 use super::{BodyOptions, TwistLoad};
 use crate::Vec3;

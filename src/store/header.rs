@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Header of a file; the table is in [`crate::store`]'s docs.
 
-use super::{StoreError, VERSION, unread};
+use super::error::{StoreError, unread};
 use std::io::{self, BufRead};
 use std::path::Path;
+
+/// Version of the format and of all stored content; raised with every change.
+pub const VERSION: u32 = 13;
 
 /// First bytes of a file.
 pub(super) const MAGIC: &[u8; 8] = b"\x89THEW\r\n\x1a";

@@ -28,11 +28,16 @@
 //! A file is written as a whole or not at all. Content is checked before it is decoded. Beyond 256 MiB both happen while
 //! streaming, so that no file takes more memory than its actual content. A cache of another version has to be rebuilt.
 
+mod error;
 mod header;
 mod text;
 
 pub(crate) use text::{Text, named_texts, text, texts};
 
+pub use error::StoreError;
+pub use header::VERSION;
+
+use self::error::unread;
 use self::header::{HEADER, Header, MAGIC, header};
 use crate::disk;
 use bincode::error::DecodeError;
@@ -40,10 +45,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Take};
-use std::path::{Path, PathBuf};
-
-/// Version of the format and of all stored content; raised with every change.
-pub const VERSION: u32 = 13;
+use std::path::Path;
 
 /// Maximum length of content, bytes; also bounds the allocations of decoding.
 const LONGEST: usize = 1 << 32;
@@ -51,75 +53,6 @@ const LONGEST: usize = 1 << 32;
 const AT_ONCE: u64 = 1 << 28;
 /// Size of the read buffer otherwise, bytes.
 const BUFFER: usize = 1 << 16;
-
-/// Reason why a file could not be written or read.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// Not a Thew file, or cut off within its header.
-    #[error("{path} is not a Thew file")]
-    NotThew {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// A file of another format version.
-    #[error(
-        "{path} has format version {found}, but this Thew reads version {VERSION}: make it again"
-    )]
-    Version {
-        /// Path of the file.
-        path: PathBuf,
-        /// Its format version.
-        found: u32,
-    },
-    /// A Thew file of another kind.
-    #[error("{path} holds a {found}, not a {wanted}")]
-    Kind {
-        /// Path of the file.
-        path: PathBuf,
-        /// Its kind.
-        found: String,
-        /// Expected kind.
-        wanted: String,
-    },
-    /// Content that is shorter or longer than its header says.
-    #[error(
-        "{path} should hold {expected} bytes of content but holds {found}: it was cut off or overwritten"
-    )]
-    Length {
-        /// Path of the file.
-        path: PathBuf,
-        /// Length by its header, bytes.
-        expected: u64,
-        /// Actual length, bytes.
-        found: u64,
-    },
-    /// Content that fails the checksum or the decoding.
-    #[error("{path} is damaged: {what}")]
-    Damaged {
-        /// Path of the file.
-        path: PathBuf,
-        /// Nature of the damage.
-        what: String,
-    },
-    /// A value that cannot be written.
-    #[error("{path} cannot be written: {what}")]
-    Unwritable {
-        /// Path of the file.
-        path: PathBuf,
-        /// Cause.
-        what: String,
-    },
-    /// A failure of the disk or the file system.
-    #[error("{path} cannot be {action}: {}", crate::disk::reason(source))]
-    Disk {
-        /// Path of the file.
-        path: PathBuf,
-        /// Attempted action: read or written.
-        action: &'static str,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-}
 
 /// Writes a value. `kind` (1 to 16 ASCII characters) names its type.
 ///
@@ -230,14 +163,6 @@ pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
         return None;
     }
     from_memory(content).ok()
-}
-
-fn unread(path: &Path, source: io::Error) -> StoreError {
-    StoreError::Disk {
-        path: path.to_owned(),
-        action: "read",
-        source,
-    }
 }
 
 /// Opens a file of this version and returns its header, and its content with the length in the header.

@@ -28,7 +28,7 @@ mod trunk;
 pub use kind::Kind;
 pub use parts::{BodyPart, PartName};
 
-use super::flesh::{bone_distance, last_bones};
+use super::bone_distance::{bone_distance, last_bones};
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::Surface;

@@ -25,6 +25,7 @@
 //! does not meet the points, a few others are tried.
 
 mod error;
+mod fitted;
 mod options;
 mod pull;
 #[cfg(test)]
@@ -32,6 +33,7 @@ mod tests;
 mod whole;
 
 pub use error::FitError;
+pub use fitted::Fitted;
 pub use options::{FitOptions, Named};
 
 use super::Rig;
@@ -41,6 +43,7 @@ use crate::dynamics::{Equilibrium, Method, SimulationError};
 use crate::lattice::Embedding;
 use crate::progress::{Paced, Progress, Silent};
 use crate::skeleton::Pose;
+use fitted::Sensitivities;
 use options::ResolvedOptions;
 use pull::{Held, MAX_POINTS, Pull};
 use std::cell::Cell;
@@ -55,33 +58,6 @@ pub struct Target {
     pub vertex: u32,
     /// Target position, world, metres.
     pub place: Vec3,
-}
-
-/// Result of a fit.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fitted {
-    /// η: all of the rig's parameters in order.
-    pub parameters: Vec<f64>,
-    /// C at η, m².
-    pub cost: f64,
-    /// Number of integrations of the forces and their derivatives.
-    pub evaluations: usize,
-    /// Share of the distance from start to targets that was covered, 0 to 1; distances are roots of sums of squares.
-    pub reached: f64,
-    /// `true`: more strength would fold flesh.
-    pub folding: bool,
-}
-
-impl Fitted {
-    fn new(parameters: Vec<f64>, cost: f64, evaluations: usize) -> Self {
-        Self {
-            parameters,
-            cost,
-            evaluations,
-            reached: 0.0,
-            folding: false,
-        }
-    }
 }
 
 /// Repeated fits of rigs of one body at one pose.
@@ -100,9 +76,6 @@ pub struct Fit {
     /// `Rᵀ A⁻ᵀ φ` by vertex of the surface, along x, y and z.
     sensitivities: BTreeMap<u32, Arc<Sensitivities>>,
 }
-
-/// Displacement of a point along x, y and z per N on each lattice vertex, rest axes, `[3][nodes]`, m/N.
-type Sensitivities = [Vec<Vec3>; 3];
 
 impl Fit {
     /// Prepares fits of a body at a pose, under gravity (m/s²) and the generalised forces of other rigs (`[nodes]`,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Minimisation of the cost C of one fit by rounds of L-BFGS-B.
 
+use super::FitError;
+use super::fitted::{Fitted, Sensitivities};
 use super::options::{Attempt, ResolvedOptions};
 use super::whole::Whole;
-use super::{FitError, Fitted, Sensitivities};
 use crate::Vec3;
 use crate::body::Body;
 use crate::progress::{Cancelled, Paced, step};

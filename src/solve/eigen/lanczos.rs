@@ -8,7 +8,7 @@
 //! Where the block loses rank, new random directions replace the lost columns; their rows of R are zero. Vectors
 //! found earlier (`locked`) are projected out.
 
-use super::pencil::Pencil;
+use super::pencil::{Pencil, ROUNDING};
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::SolveError;
 use crate::solve::tall;
@@ -374,7 +374,7 @@ impl<'a> Basis<'a> {
             .take_while(|&i| {
                 let theta = ritz.theta[i];
                 let relative = self.search.tolerance * self.lambda(theta).abs() * unit;
-                let rounding = 0.3 * super::ROUNDING * pencil.norm_k / unit;
+                let rounding = 0.3 * ROUNDING * pencil.norm_k / unit;
                 theta > 0.0 && ritz.residual[i] <= rounding.max(relative)
             })
             .count()

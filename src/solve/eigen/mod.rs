@@ -10,10 +10,13 @@
 //! Computation starts from fixed numbers and sums in a fixed order, so results do not depend on the number of threads.
 //! Among equal eigenvalues any basis of their space is equally valid.
 
+mod error;
 mod finish;
 mod lanczos;
 mod pencil;
 mod rigid;
+
+pub use error::EigenError;
 
 use super::{BlockMatrix, NodeMatrix, ScalarMatrix, SolveError, Symbolic};
 use crate::Vec3;
@@ -23,8 +26,6 @@ use lanczos::{Found, LanczosError, Search};
 use pencil::Pencil;
 use std::sync::Arc;
 
-/// Residuals below this share of `(‖K‖ + λ ‖M‖) ‖φ‖` are rounding.
-const ROUNDING: f64 = 1e-13;
 /// Pivot, as a share of its diagonal entry, below which the matrix counts as singular.
 const SINGULAR: f64 = 1e-10;
 /// Relative difference above which eigenvalues count as distinct.
@@ -92,108 +93,6 @@ pub struct Eigenpairs {
     pub searches: usize,
     /// Whether a count of the eigenvalues below a bound proves that the set is complete.
     pub verified: bool,
-}
-
-/// Reason why eigenpairs could not be computed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum EigenError {
-    /// Matrices and positions of different sizes.
-    #[error(
-        "stiffness of {stiffness} nodes, mass of {mass} and positions of {centres} do not fit: give all three for the same free nodes"
-    )]
-    Sizes {
-        /// Rows of the stiffness.
-        stiffness: usize,
-        /// Rows of the mass.
-        mass: usize,
-        /// Number of positions.
-        centres: usize,
-    },
-    /// A request for zero modes.
-    #[error("no modes were asked for: ask for at least one")]
-    None,
-    /// More modes than degrees of freedom.
-    #[error(
-        "{asked} modes were asked for, but the body has only {free} degrees of freedom: ask for fewer or refine it"
-    )]
-    TooMany {
-        /// Requested number of modes.
-        asked: usize,
-        /// Number of degrees of freedom, three per free node.
-        free: usize,
-    },
-    /// A setting out of range.
-    #[error("{name} must be {range}, not {value}")]
-    Setting {
-        /// Name of the setting.
-        name: &'static str,
-        /// Permitted range.
-        range: &'static str,
-        /// Value of the setting.
-        value: f64,
-    },
-    /// An entry that is not finite.
-    #[error("the {what} at free node {node} is not a finite number: check positions and material")]
-    NotFinite {
-        /// Kind of the entry: stiffness, mass or position.
-        what: &'static str,
-        /// The node.
-        node: usize,
-    },
-    /// A diagonal entry of the mass that is not positive.
-    #[error(
-        "free node {node} has the mass {mass}: every free node needs a positive one (it may be in no element)"
-    )]
-    Massless {
-        /// The node.
-        node: usize,
-        /// Its entry on the diagonal.
-        mass: f64,
-    },
-    /// The mass is not positive definite.
-    #[error("the mass matrix is not positive definite: check densities and inverted elements")]
-    Mass,
-    /// The stiffness has a negative eigenvalue, or the shift is not below all of them.
-    #[error(
-        "the stiffness less {shift} times the mass is not positive definite at free node {node}: \
-             check for inverted elements, or give a smaller shift"
-    )]
-    Indefinite {
-        /// The shift.
-        shift: f64,
-        /// A node with a pivot that is not positive.
-        node: usize,
-    },
-    /// A negative eigenvalue was found.
-    #[error(
-        "the stiffness has the negative eigenvalue {value}: check for inverted elements and the material"
-    )]
-    Negative {
-        /// The eigenvalue.
-        value: f64,
-    },
-    /// Numbers overflow.
-    #[error("numbers overflow: stiffness and mass are too far apart in size")]
-    Overflow,
-    /// The limit on restarts was reached.
-    #[error(
-        "only {found} of {asked} modes converged in {restarts} restarts: \
-             improve very flat elements, or ask for a larger tolerance"
-    )]
-    NotConverged {
-        /// Number of converged modes.
-        found: usize,
-        /// Requested number of modes.
-        asked: usize,
-        /// Number of restarts.
-        restarts: usize,
-    },
-    /// Memory or indices ran out.
-    #[error(transparent)]
-    Solve(#[from] SolveError),
-    /// Stopped by the caller.
-    #[error(transparent)]
-    Cancelled(#[from] Cancelled),
 }
 
 /// Computes the lowest eigenpairs of `K x = λ M x` on free nodes. `stiffness` in N/m is positive semi-definite, `mass` in

@@ -19,6 +19,8 @@ use rayon::prelude::*;
 use sprs::{CsMatI, PermOwnedI, transform_mat_papt};
 use std::sync::Arc;
 
+/// Residuals below this share of `(‖K‖ + λ ‖M‖) ‖φ‖` are rounding.
+pub(super) const ROUNDING: f64 = 1e-13;
 /// Number of nodes of one task of a product.
 const NODES: usize = 512;
 
@@ -249,8 +251,7 @@ impl<'a> Pencil<'a> {
         );
         (0..values.len())
             .map(|j| {
-                let rounding =
-                    super::ROUNDING * (self.norm_k + values[j].abs() * self.norm_m) * x[j];
+                let rounding = ROUNDING * (self.norm_k + values[j].abs() * self.norm_m) * x[j];
                 (r[j], rounding.max(tolerance * values[j].abs() * m[j]))
             })
             .collect()

@@ -10,7 +10,7 @@
 //! Deviation: D has a lower bound, a tiny share of its largest entry; otherwise variables without effect would prevent every
 //! step.
 
-use super::{Point, Scaled, rounding};
+use super::scaled::{Point, Scaled, rounding};
 use nalgebra::{Cholesky, DMatrix, DVector};
 
 /// Initial damping, its lower limit, and the value at which steps are useless.

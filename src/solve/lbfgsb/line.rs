@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Line search for a point that satisfies the strong Wolfe conditions. [byrd1995, §6]
 
-use super::{Point, Scaled, rounding};
+use super::scaled::{Point, Scaled, rounding};
 use nalgebra::DVector;
 
 /// Wolfe: share of the predicted decrease that a step must achieve.

@@ -2,6 +2,7 @@
 //! Known minima with and without bounds, and functions that misbehave.
 
 use super::*;
+use nalgebra::DMatrix;
 
 fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
     g.fill(0.0);
