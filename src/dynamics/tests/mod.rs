@@ -324,7 +324,7 @@ fn energy_never_grows_without_forces() {
     let p = bent(&bar, 0.6);
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     skinned.set(&body, Method::Warped, &p).unwrap();
-    let balance = equilibrium::linearised(
+    let balance = super::methods::linearised::linearised(
         &body,
         Method::Warped,
         &skinned,
