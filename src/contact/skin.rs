@@ -376,8 +376,8 @@ fn neighbours(body: &Body) -> Vec<Vec<u32>> {
 fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
     let lattice = body.lattice();
     let mut cubes: BTreeMap<[i64; 3], Vec<u32>> = BTreeMap::new();
-    for (c, cell) in (0u32..).zip(lattice.cells()) {
-        let corners = &lattice.corners(c)[..cell.corners().len()];
+    for c in 0..lattice.cells().len() as u32 {
+        let corners = lattice.corners(c);
         let middle = corners.iter().sum::<Vec3>() / corners.len() as f64;
         let cube = [0, 1, 2].map(|k| (middle[k] / size).floor() as i64);
         cubes.entry(cube).or_default().push(c);
@@ -389,10 +389,7 @@ fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
 fn cell_size(body: &Body) -> f64 {
     let lattice = body.lattice();
     let cells = (0u32..).zip(lattice.cells());
-    let volume = |(c, cell): (u32, &crate::lattice::Cell)| {
-        let corners = lattice.corners(c);
-        cell.volume(&corners[..cell.corners().len()]).abs()
-    };
+    let volume = |(c, cell): (u32, &crate::lattice::Cell)| cell.volume(&lattice.corners(c)).abs();
     let mut volumes: Vec<f64> = cells.map(volume).collect();
     volumes.sort_by(f64::total_cmp);
     // A tetrahedron of edge a has a volume of about a³/8.
