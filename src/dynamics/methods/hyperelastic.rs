@@ -91,7 +91,7 @@ fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, sway: &[Vec3], out:
     out.fill(Vec3::zeros());
     for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
         let g = load.net_gravity(turn);
-        for (&a, &w) in cell.corners.iter().zip(cell.weight) {
+        for (&a, &w) in cell.nodes.iter().zip(cell.weight) {
             out[a as usize] += g * w;
         }
     }
@@ -129,7 +129,7 @@ pub(in crate::dynamics) struct HyperelasticStepper {
 
 /// Returns the diagonal of the box with the flesh's moments of inertia, m: a size that does not depend on orientation.
 fn spread(body: &Body) -> f64 {
-    let (mass, rest) = (body.mass_matrix(), body.lattice().vertices());
+    let (mass, rest) = (body.mass_matrix(), body.rest());
     let all = || rest.iter().enumerate().map(|(v, x)| (mass.row_sum(v), x));
     let total: f64 = all().map(|(m, _)| m).sum();
     let centre = all().map(|(m, x)| x * m).sum::<Vec3>() / total;
