@@ -113,8 +113,7 @@ impl ContactSkin {
                 .iter()
                 .for_each(|&v| around[v as usize].push(t as u32));
         }
-        let nodes = body.lattice().vertices();
-        let place = |v| body.embedding().place(v, nodes);
+        let place = |v| body.embedding().place(v, body.rest());
         let rest: Vec<Vec3> = (0..count).map(place).collect();
         let cell = cell_size(body);
         let mut contact = Self {
@@ -350,26 +349,17 @@ impl ContactSkin {
     }
 }
 
-/// Returns for each cell of a body the cells that share a vertex with it, itself included, ascending.
+/// Returns for each cell of a body the cells that share a node with it, itself included, ascending.
 fn neighbours(body: &Body) -> Vec<Vec<u32>> {
-    let cells = body.lattice().cells();
-    let mut around = vec![Vec::new(); body.nodes()];
-    for (c, cell) in (0u32..).zip(cells) {
-        cell.corners()
-            .iter()
-            .for_each(|&a| around[a as usize].push(c));
-    }
-    let of = |cell: &crate::lattice::Cell| {
-        let corners = cell.corners().iter();
-        let mut all: Vec<u32> = corners
-            .flat_map(|&a| &around[a as usize])
-            .copied()
-            .collect();
+    let supports = body.basis().supports();
+    let of = |functions: &[u32]| {
+        let around = functions.iter().flat_map(|&a| &supports[a as usize]);
+        let mut all: Vec<u32> = around.copied().collect();
         all.sort_unstable();
         all.dedup();
         all
     };
-    cells.iter().map(of).collect()
+    body.basis().all_functions().map(of).collect()
 }
 
 /// Groups the cells of a body by the cube, one cell size wide, that holds their centre.

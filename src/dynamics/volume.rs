@@ -105,7 +105,7 @@ impl VolumeBalance {
 
 /// Returns T(x) of the lattice vertices, `[nodes]`.
 fn places(body: &Body, bones: &BonePoses, pose: &Pose) -> Vec<Vec3> {
-    let rest = body.lattice().vertices().iter().enumerate();
+    let rest = body.rest().iter().enumerate();
     rest.map(|(v, x)| place(body, bones, pose, v, *x)).collect()
 }
 

@@ -47,7 +47,7 @@ fn domain(body: &Body, model: Model) -> Domain<'_> {
 fn loads(body: &Body, skinned: &SkinnedLattice, load: &Load, q: &[Vec3], out: &mut [Vec3]) {
     out.copy_from_slice(&skinned.twist_loads);
     load.add_net_weight(body, skinned, out);
-    let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
+    let (twist, rest) = (body.twist_matrix(), body.rest());
     for (v, out) in out.iter_mut().enumerate() {
         for i in twist.row_range(v) {
             let c = twist.indices()[i] as usize;
@@ -89,7 +89,7 @@ pub(in super::super) fn settled(
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    let rest = body.lattice().vertices();
+    let rest = body.rest();
     let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
     let zero = vec![Vec3::zeros(); body.nodes()];
     let mut forces = zero.clone();
@@ -212,7 +212,7 @@ impl Stepper for NonlinearStepper {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
         let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
         let beta = step.implicit_stiffness_damping();
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         for ((q, p), x) in self.best.iter_mut().zip(&*positions).zip(rest) {
             *q = p - x;
         }
