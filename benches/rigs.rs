@@ -71,7 +71,7 @@ fn row(body: &Body, kind: TemplateKind, size: f64) {
             |_, _| true,
         )
         .iter()
-        .flat_map(|brick| brick.points.iter().map(|p| p.place))
+        .flat_map(|brick| brick.points().iter().map(|p| p.place))
         .filter(|x| template.distance(&frame.local(x)) < 0.0)
         .collect();
     let plain = median(60, |_| {

@@ -40,6 +40,7 @@
 //! | [`surface`] | triangle surfaces as they come: defects, closest point, ray, winding number, the domain Ω |
 //! | [`skeleton`] | bones, poses, blended rigid motions, C¹ motion inside a frame, skin weights |
 //! | [`lattice`] | cell complexes: automatic construction, validity, embedding |
+//! | [`basis`] | functions in which flesh deforms, their values and gradients on cells |
 //! | [`elasticity`] | materials, integrals over the part of a cell that is flesh, linear and nonlinear energies |
 //! | [`body`] | everything precomputed for one character |
 //! | [`solve`] | thin layers over faer: ordering, sparse Cholesky with a reusable symbolic part, eigenpairs, energy terms, Newton, Krylov methods, L-BFGS-B |
@@ -61,6 +62,7 @@
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 
+pub mod basis;
 pub mod body;
 pub mod clip;
 pub mod contact;

@@ -3,13 +3,14 @@
 
 use super::anatomy::Anatomy;
 use super::bone_distance::distance_to_bone;
-use super::cell_pairs::{add_pairs, of_lattice};
+use super::cell_pairs::add_pairs;
 use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
 use super::skin::skin_of;
 use super::transfer::{Field, by_distance, weights_from_rows};
 use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, twist};
 use crate::Vec3;
+use crate::basis::Basis;
 use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, integrate};
 use crate::lattice::{Embedding, Lattice, heading};
 use crate::progress::{Cancelled, Part, Progress, step};
@@ -20,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 /// Builds a body. `embedding` computes that of the surface, whose vertices carry weights and paint.
 #[allow(clippy::too_many_arguments)]
 pub(super) fn body(
-    embedding: impl FnOnce() -> Embedding,
+    embedding: impl FnOnce(&Basis) -> Embedding,
     surface: &Arc<Surface>,
     flesh: &dyn Flesh,
     skeleton: &Arc<Skeleton>,
@@ -37,7 +38,8 @@ pub(super) fn body(
         options,
     )?;
     step(progress, 0.0, "Placing the mesh in the lattice")?;
-    let embedding = embedding();
+    let basis = Basis::new(lattice.clone());
+    let embedding = embedding(&basis);
     check_embedding(surface, lattice, &embedding)?;
 
     step(progress, 0.1, "Carrying weights to the lattice")?;
@@ -47,11 +49,11 @@ pub(super) fn body(
         to: 0.2,
     };
     let (map, anatomy) = flesh_map(surface, skeleton, options, &part)?.unzip();
-    let painted = painted_cells(lattice, &embedding, options, map.as_ref());
-    let mut weights = region_field(skeleton, lattice, &embedding, options);
+    let painted = painted_cells(&basis, &embedding, options, map.as_ref());
+    let mut weights = region_field(skeleton, &basis, &embedding, options);
 
     let integrals = integrate(
-        lattice,
+        &basis,
         flesh,
         &material,
         &painted,
@@ -61,28 +63,28 @@ pub(super) fn body(
     if integrals.iter().all(|c| c.volume <= 0.0) {
         return Err(BodyError::NoFlesh);
     }
-    let blocks = Blocks::new(lattice.cells(), &integrals);
-    let elements = CellIntegrals::elements(lattice.vertices().len(), lattice.cells(), &integrals);
-    let mut mass = of_lattice(lattice);
+    let blocks = Blocks::new(&basis, &integrals);
+    let elements = CellIntegrals::elements(&basis, &integrals);
+    let mut mass = basis.matrix();
     for (cell, c) in blocks.iter().zip(&integrals) {
-        add_pairs(&mut mass, cell.corners, &c.mass);
+        add_pairs(&mut mass, cell.nodes, &c.mass);
     }
 
     step(progress, 0.8, "Tying the flesh to the bones")?;
-    let regions = twist::regions(skeleton, lattice, flesh, &material, &weights, options);
+    let regions = twist::regions(skeleton, &basis, flesh, &material, &weights, options);
     let factors = if options.twist_stiffness.is_none() {
         &painted[..]
     } else {
         &[]
     };
-    let twist = twist::energy(lattice, flesh, &regions, &weights, factors);
+    let twist = twist::energy(&basis, flesh, &regions, &weights, factors);
 
     let heading = heading(surface, skeleton);
-    let mut bone_of_vertex = lattice.bones().bone_of_vertex.clone();
+    let mut bone_of_vertex = basis.bones().to_vec();
     let mut skinned = vec![false; bone_of_vertex.len()];
     let loose_parts = pin_loose_parts(
         skeleton,
-        lattice,
+        &basis,
         &twist.cells,
         (&embedding, heading, options.region_weights.is_some()),
         &mut weights,
@@ -96,22 +98,20 @@ pub(super) fn body(
             .any(|&c| blocks.volumes()[c as usize] > 0.0)
     };
     let loose_parts = loose_parts.into_iter().filter(flesh_in).collect();
-    let cell_rows: Vec<Vec<f64>> = lattice
-        .cells()
-        .iter()
-        .map(|cell| mean_row(&weights, cell.corners()))
+    let cell_rows: Vec<Vec<f64>> = basis
+        .all_functions()
+        .map(|functions| mean_row(&weights, functions))
         .collect();
     let cell_weights = weights_from_rows(cell_rows.iter().map(Vec::as_slice), skeleton.len());
 
     step(progress, 0.9, "Preparing the solver")?;
     let held: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
-    let pattern = Pattern::new(elements.all_corners(), &mass, &held, lattice.vertices())?;
+    let pattern = Pattern::new(elements.all_corners(), &mass, &held, basis.places())?;
     let region_weights = weights.into_weights();
     let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
-    let size = super::size_of(surface, skeleton, &skin, &embedding, lattice);
+    let size = super::size_of(surface, skeleton, &skin, &embedding, &basis);
     step(progress, 1.0, "done")?;
     Ok(Body {
-        lattice: lattice.clone(),
         skeleton: skeleton.clone(),
         material,
         rest_includes_gravity: options.rest_includes_gravity,
@@ -127,7 +127,7 @@ pub(super) fn body(
         loose_parts,
         pattern: Arc::new(pattern),
         surface: surface.clone(),
-        points: Arc::new(FleshPoints::new(surface.clone(), lattice.clone())),
+        points: Arc::new(FleshPoints::new(surface.clone(), basis.clone())),
         size,
         embedding: Arc::new(embedding),
         skin: Arc::new(skin),
@@ -136,6 +136,7 @@ pub(super) fn body(
         anatomy: Arc::new(anatomy.flatten().map(OnceLock::from).unwrap_or_default()),
         joints: Arc::default(),
         compliance: super::compliance::Compliance::default(),
+        basis,
     })
 }
 
@@ -169,9 +170,9 @@ fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
     weights_from_rows(rows.iter().map(Vec::as_slice), bones.len())
 }
 
-/// Returns the painted factors per cell: the mean over its corners. Empty if nothing is painted.
+/// Returns the painted factors per cell: the mean over its functions. Empty if nothing is painted.
 fn painted_cells(
-    lattice: &Lattice,
+    basis: &Basis,
     embedding: &Embedding,
     options: &BodyOptions,
     flesh: Option<&FleshMap>,
@@ -185,18 +186,17 @@ fn painted_cells(
     if layers.iter().all(|l| l.is_none()) {
         return Vec::new();
     }
-    let mut field = Field::gather(lattice.vertices().len(), 3, embedding, |i, add| {
+    let mut field = Field::gather(basis.len(), 3, embedding, |i, add| {
         for (column, layer) in layers.iter().enumerate() {
             add(column, layer.as_ref().map_or(1.0, |l| l[i]));
         }
         true
     });
-    field.diffuse(lattice, |_, row| row.fill(1.0));
-    lattice
-        .cells()
-        .iter()
-        .map(|cell| {
-            let mean = mean_row(&field, cell.corners());
+    field.diffuse(basis, |_, row| row.fill(1.0));
+    basis
+        .all_functions()
+        .map(|functions| {
+            let mean = mean_row(&field, functions);
             Painted {
                 stiffness: mean[0],
                 density: mean[1],
@@ -206,31 +206,30 @@ fn painted_cells(
         .collect()
 }
 
-fn mean_row(field: &Field, corners: &[u32]) -> Vec<f64> {
+fn mean_row(field: &Field, nodes: &[u32]) -> Vec<f64> {
     let mut mean = vec![0.0; field.columns];
-    for &v in corners {
+    for &v in nodes {
         for (m, x) in mean.iter_mut().zip(field.row(v as usize)) {
-            *m += x / corners.len() as f64;
+            *m += x / nodes.len() as f64;
         }
     }
     mean
 }
 
-/// Returns the weights of the bones that each lattice vertex follows. Vertices on a bone follow that one
-/// alone.
+/// Returns the weights of the bones that each node follows. Nodes that a bone holds follow that one alone.
 fn region_field(
     skeleton: &Skeleton,
-    lattice: &Lattice,
+    basis: &Basis,
     embedding: &Embedding,
     options: &BodyOptions,
 ) -> Field {
-    let mut candidates = lattice.bones().used_bones.clone();
+    let mut candidates = basis.lattice().bones().used_bones.clone();
     if candidates.is_empty() {
         candidates = (0..skeleton.len() as u32).collect();
     }
     candidates.sort_unstable();
     candidates.dedup();
-    let (k, b) = (lattice.vertices().len(), skeleton.len());
+    let (k, b) = (basis.len(), skeleton.len());
     let mut field = match &options.region_weights {
         Some(weights) => Field::gather(k, b, embedding, |i, add| {
             let total: f64 = weights.row(i).map(|(_, w)| w).sum();
@@ -250,16 +249,16 @@ fn region_field(
     };
     if options.region_weights.is_none() {
         for (v, row) in field.values.chunks_exact_mut(b).enumerate() {
-            by_distance(skeleton, &candidates, lattice.vertices()[v], row);
+            by_distance(skeleton, &candidates, basis.places()[v], row);
         }
     }
-    for (v, bone) in lattice.bones().bone_of_vertex.iter().enumerate() {
+    for (v, bone) in basis.bones().iter().enumerate() {
         if let Some(bone) = bone {
             field.set(v, *bone as usize);
         }
     }
-    field.diffuse(lattice, |v, row| {
-        by_distance(skeleton, &candidates, lattice.vertices()[v], row);
+    field.diffuse(basis, |v, row| {
+        by_distance(skeleton, &candidates, basis.places()[v], row);
     });
     field
 }
@@ -274,7 +273,7 @@ const SMALL: f64 = 0.15;
 /// A large part without a dominant bone (a belt, a strap) is held at its skinned positions.
 fn pin_loose_parts(
     skeleton: &Skeleton,
-    lattice: &Lattice,
+    basis: &Basis,
     twisted: &[bool],
     (embedding, heading, painted): (&Embedding, Heading, bool),
     weights: &mut Field,
@@ -282,26 +281,25 @@ fn pin_loose_parts(
     skinned: &mut [bool],
 ) -> Vec<LoosePart> {
     let mut used = vec![false; bone_of_vertex.len()];
-    for cell in lattice.cells() {
-        cell.corners().iter().for_each(|&v| used[v as usize] = true);
+    for &v in basis.all_functions().flatten() {
+        used[v as usize] = true;
     }
     for v in (0..used.len()).filter(|&v| !used[v]) {
-        // A vertex of no cell carries nothing; it follows its dominant bone.
+        // A node of no cell carries nothing; it follows its dominant bone.
         let bone = *bone_of_vertex[v].get_or_insert(dominant(weights, &[v as u32]).0);
         weights.set(v, bone as usize);
     }
-    let extent = |chosen: &dyn Fn(usize) -> bool| {
-        super::extent(embedding, lattice.vertices(), heading, chosen)
-    };
+    let extent =
+        |chosen: &dyn Fn(usize) -> bool| super::extent(embedding, basis.rest(), heading, chosen);
     let size = extent(&|_| true);
     let pinned: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
-    let loose = loose::find(lattice, &pinned, twisted);
+    let loose = loose::find(basis, &pinned, twisted);
     loose
         .into_iter()
         .map(|(cells, vertices)| {
             let all: Vec<u32> = cells
                 .iter()
-                .flat_map(|&c| lattice.cells()[c as usize].corners().iter().copied())
+                .flat_map(|&c| basis.functions(c).iter().copied())
                 .collect();
             let (bone, share) = dominant(weights, &all);
             let in_part = |i: usize| cells.binary_search(&embedding.cells()[i]).is_ok();
@@ -321,7 +319,7 @@ fn pin_loose_parts(
                 "it follows its skin weights without flesh of its own".to_owned()
             };
             let name = &skeleton.names()[bone as usize];
-            let near = lattice.vertices()[all[0] as usize];
+            let near = basis.places()[all[0] as usize];
             LoosePart {
                 sentence: format!(
                     "A loose part of {} cell(s) at ({:.3}, {:.3}, {:.3}), {:.3} m from the bone \

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Integrals of all cells in flat arrays.
 
+use crate::basis::Basis;
 use crate::elasticity::CellIntegrals;
-use crate::lattice::Cell;
 use crate::range::is_kept;
 use crate::{Mat3, Vec3};
 
 /// The integrals of all cells, concatenated.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Blocks {
-    corner_starts: Vec<u32>,
+    node_starts: Vec<u32>,
     pair_starts: Vec<u32>,
-    corners: Vec<u32>,
+    nodes: Vec<u32>,
     stiffness: Vec<Mat3>,
     weight: Vec<f64>,
     volume: Vec<f64>,
@@ -21,9 +21,9 @@ pub struct Blocks {
 /// One cell of [`Blocks`].
 #[derive(Debug, Clone, Copy)]
 pub struct CellBlocks<'a> {
-    /// Lattice vertices.
-    pub corners: &'a [u32],
-    /// Stiffness of corner pairs a ≤ b, row by row, N/m.
+    /// Functions that live on the cell.
+    pub nodes: &'a [u32],
+    /// Stiffness of pairs of nodes a ≤ b, row by row, N/m.
     pub stiffness: &'a [Mat3],
     /// `∫ ρ φ_a`, kg.
     pub weight: &'a [f64],
@@ -40,42 +40,43 @@ impl Blocks {
         }
     }
 
-    pub(super) fn new(cells: &[Cell], integrals: &[CellIntegrals]) -> Self {
+    pub(super) fn new(basis: &Basis, integrals: &[CellIntegrals]) -> Self {
         let mut all = Self {
-            corner_starts: vec![0],
+            node_starts: vec![0],
             pair_starts: vec![0],
-            corners: Vec::new(),
+            nodes: Vec::new(),
             stiffness: Vec::new(),
             weight: Vec::new(),
             volume: integrals.iter().map(|c| c.volume).collect(),
             fraction: integrals.iter().map(|c| c.fraction).collect(),
         };
-        for (cell, c) in cells.iter().zip(integrals) {
-            all.corners.extend(cell.corners());
+        for (functions, c) in basis.all_functions().zip(integrals) {
+            all.nodes.extend(functions);
             all.weight.extend(&c.weight);
             all.stiffness.extend(&c.stiffness);
-            all.corner_starts.push(all.corners.len() as u32);
+            all.node_starts.push(all.nodes.len() as u32);
             all.pair_starts.push(all.stiffness.len() as u32);
         }
         all
     }
 
-    /// Returns whether these are valid integrals of `cells`; checks data read from outside.
-    pub(super) fn fits(&self, cells: &[Cell]) -> bool {
+    /// Returns whether these are valid integrals over the cells of `basis`; checks data read from outside.
+    pub(super) fn fits(&self, basis: &Basis) -> bool {
+        let cells = basis.all_functions();
         let starts_fit = |starts: &[u32], count: fn(usize) -> usize, len: usize| {
             starts.first() == Some(&0)
                 && starts.len() == cells.len() + 1
                 && starts.last().is_some_and(|&s| s as usize == len)
-                && starts.windows(2).zip(cells).all(|(s, cell)| {
-                    s[0].checked_add(count(cell.corners().len()) as u32) == Some(s[1])
+                && starts.windows(2).zip(cells.clone()).all(|(s, functions)| {
+                    s[0].checked_add(count(functions.len()) as u32) == Some(s[1])
                 })
         };
-        starts_fit(&self.corner_starts, |n| n, self.corners.len())
+        starts_fit(&self.node_starts, |n| n, self.nodes.len())
             && starts_fit(&self.pair_starts, |n| n * (n + 1) / 2, self.stiffness.len())
-            && self.weight.len() == self.corners.len()
+            && self.weight.len() == self.nodes.len()
             && self.volume.len() == cells.len()
             && self.fraction.len() == cells.len()
-            && cells.iter().flat_map(|c| c.corners()).eq(&self.corners)
+            && cells.clone().flatten().eq(&self.nodes)
             && self.stiffness.iter().flatten().all(|&x| is_kept(x))
             && self.volume.iter().all(|&x| x >= 0.0 && is_kept(x))
             && [&self.weight, &self.fraction]
@@ -97,11 +98,11 @@ impl Blocks {
     /// Returns one cell.
     #[inline]
     pub fn cell(&self, c: usize) -> CellBlocks<'_> {
-        let corners = self.corner_starts[c] as usize..self.corner_starts[c + 1] as usize;
+        let nodes = self.node_starts[c] as usize..self.node_starts[c + 1] as usize;
         let pairs = self.pair_starts[c] as usize..self.pair_starts[c + 1] as usize;
         CellBlocks {
-            corners: &self.corners[corners.clone()],
-            weight: &self.weight[corners],
+            nodes: &self.nodes[nodes.clone()],
+            weight: &self.weight[nodes],
             first_pair: pairs.start,
             stiffness: &self.stiffness[pairs],
         }
@@ -124,11 +125,12 @@ impl Blocks {
 }
 
 impl CellBlocks<'_> {
-    /// Returns `S z`, with one vector per corner.
+    /// Sets `y` to `S z`, with one vector per node.
     #[inline]
-    pub fn multiply(&self, z: &[Vec3; 8]) -> [Vec3; 8] {
-        let n = self.corners.len();
-        let mut y = [Vec3::zeros(); 8];
+    pub fn multiply(&self, z: &[Vec3], y: &mut [Vec3]) {
+        let n = self.nodes.len();
+        let (z, y) = (&z[..n], &mut y[..n]);
+        y.fill(Vec3::zeros());
         let mut pair = 0;
         for a in 0..n {
             y[a] += self.stiffness[pair] * z[a];
@@ -140,6 +142,5 @@ impl CellBlocks<'_> {
                 pair += 1;
             }
         }
-        y
     }
 }

@@ -144,7 +144,7 @@ impl BarOptions {
         // The lattice's own vertices serve as the painted surface; its outer faces bound the flesh.
         let surface = Arc::new(self.surface(lattice.vertices().to_vec()));
         assemble::body(
-            || lattice.embed(surface.vertices()),
+            |basis| basis.embed(surface.vertices()),
             &surface,
             &flesh,
             &Arc::new(self.skeleton()),

@@ -8,6 +8,7 @@
 //! most of the part, and the artist is warned.
 
 use crate::Vec3;
+use crate::basis::Basis;
 use crate::geometry::sets::DisjointSets;
 use crate::lattice::Lattice;
 
@@ -16,7 +17,7 @@ use crate::lattice::Lattice;
 pub struct LoosePart {
     /// Cells of the part.
     pub cells: Vec<u32>,
-    /// Lattice vertices pinned because the part is loose.
+    /// Nodes pinned because the part is loose.
     pub vertices: Vec<u32>,
     /// The bone it follows, or that carries most of it.
     pub bone: u32,
@@ -25,14 +26,9 @@ pub struct LoosePart {
     pub sentence: String,
 }
 
-/// Returns cells and vertices of each loose part.
-pub(super) fn find(
-    lattice: &Lattice,
-    pinned: &[bool],
-    twisted: &[bool],
-) -> Vec<(Vec<u32>, Vec<u32>)> {
-    let cells = lattice.cells();
-    let part = parts_by_faces(lattice);
+/// Returns cells and nodes of each loose part.
+pub(super) fn find(basis: &Basis, pinned: &[bool], twisted: &[bool]) -> Vec<(Vec<u32>, Vec<u32>)> {
+    let part = parts_by_faces(basis.lattice());
     let parts = part.iter().max().map_or(0, |p| p + 1);
     let mut members: Vec<Vec<usize>> = vec![Vec::new(); parts];
     for (c, &p) in part.iter().enumerate() {
@@ -46,16 +42,16 @@ pub(super) fn find(
             if held[p] {
                 continue;
             }
-            let vertices = corners_of(lattice, &members[p]);
-            let points: Vec<Vec3> = vertices
+            let nodes = nodes_of(basis, &members[p]);
+            let points: Vec<Vec3> = nodes
                 .iter()
                 .filter(|&&v| fixed[v as usize])
-                .map(|&v| lattice.vertices()[v as usize])
+                .map(|&v| basis.places()[v as usize])
                 .collect();
             if members[p].iter().any(|&c| twisted[c]) || spread_out(&points) {
                 held[p] = true;
                 grown = true;
-                vertices.iter().for_each(|&v| fixed[v as usize] = true);
+                nodes.iter().for_each(|&v| fixed[v as usize] = true);
             }
         }
         if !grown {
@@ -63,20 +59,20 @@ pub(super) fn find(
         }
     }
     // Loose parts that touch each other count as one part.
-    let mut groups = DisjointSets::new(lattice.vertices().len());
-    for (c, cell) in cells.iter().enumerate() {
+    let mut groups = DisjointSets::new(basis.len());
+    for (c, functions) in basis.all_functions().enumerate() {
         if !held[part[c]] {
-            cell.corners()
+            functions
                 .windows(2)
                 .for_each(|w| _ = groups.join(w[0], w[1]));
         }
     }
     let mut found: Vec<(usize, Vec<u32>, Vec<u32>)> = Vec::new();
-    for (c, cell) in cells.iter().enumerate() {
+    for (c, functions) in basis.all_functions().enumerate() {
         if held[part[c]] {
             continue;
         }
-        let root = groups.root(cell.corners()[0]) as usize;
+        let root = groups.root(functions[0]) as usize;
         let at = match found.iter().position(|f| f.0 == root) {
             Some(at) => at,
             None => {
@@ -87,7 +83,7 @@ pub(super) fn find(
         found[at].1.push(c as u32);
         found[at]
             .2
-            .extend(cell.corners().iter().filter(|&&v| !fixed[v as usize]));
+            .extend(functions.iter().filter(|&&v| !fixed[v as usize]));
     }
     found
         .into_iter()
@@ -124,14 +120,12 @@ fn parts_by_faces(lattice: &Lattice) -> Vec<usize> {
     numbers.into_iter().map(|n| n as usize).collect()
 }
 
-fn corners_of(lattice: &Lattice, cells: &[usize]) -> Vec<u32> {
-    let mut vertices: Vec<u32> = cells
-        .iter()
-        .flat_map(|&c| lattice.cells()[c].corners().iter().copied())
-        .collect();
-    vertices.sort_unstable();
-    vertices.dedup();
-    vertices
+fn nodes_of(basis: &Basis, cells: &[usize]) -> Vec<u32> {
+    let functions = cells.iter().flat_map(|&c| basis.functions(c as u32));
+    let mut nodes: Vec<u32> = functions.copied().collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
 }
 
 /// Returns whether three of the points are not collinear.
@@ -155,7 +149,7 @@ mod tests {
     use crate::lattice::Cell;
 
     /// Two tetrahedra that share a face, and one apart.
-    fn lattice() -> Lattice {
+    fn basis() -> Basis {
         let v = Vec3::new;
         let x = vec![
             v(0.0, 0.0, 0.0),
@@ -173,7 +167,7 @@ mod tests {
             Cell::Tetrahedron([1, 2, 3, 4]),
             Cell::Tetrahedron([5, 6, 7, 8]),
         ];
-        Lattice::new(x, cells).unwrap()
+        Basis::new(Lattice::new(x, cells).unwrap().into())
     }
 
     fn pins(vertices: &[usize]) -> Vec<bool> {
@@ -182,27 +176,27 @@ mod tests {
 
     #[test]
     fn three_points_hold_a_part_and_two_do_not() {
-        let all = find(&lattice(), &pins(&[0, 1, 2, 5, 6]), &[false; 3]);
+        let all = find(&basis(), &pins(&[0, 1, 2, 5, 6]), &[false; 3]);
         assert_eq!(all, vec![(vec![2], vec![7, 8])]);
-        let all = find(&lattice(), &pins(&[0, 1]), &[false, false, true]);
+        let all = find(&basis(), &pins(&[0, 1]), &[false, false, true]);
         assert_eq!(all, vec![(vec![0, 1], vec![2, 3, 4])]);
     }
 
     #[test]
     fn twist_holds_a_straight_chain() {
-        let all = find(&lattice(), &pins(&[0, 1, 5, 6]), &[true, false, true]);
+        let all = find(&basis(), &pins(&[0, 1, 5, 6]), &[true, false, true]);
         assert!(all.is_empty());
     }
 
     #[test]
     fn a_hinge_on_a_held_part_is_loose() {
         // The second tetrahedron hangs on an edge of the first only.
-        let x = lattice().vertices().to_vec();
+        let x = basis().rest().to_vec();
         let cells = vec![
             Cell::Tetrahedron([0, 1, 2, 3]),
             Cell::Tetrahedron([0, 1, 5, 8]),
         ];
-        let hinge = Lattice::new(x, cells).unwrap();
+        let hinge = Basis::new(Lattice::new(x, cells).unwrap().into());
         let all = find(&hinge, &pins(&[0, 1, 2]), &[false; 2]);
         assert_eq!(all, vec![(vec![1], vec![5, 8])]);
     }

@@ -21,7 +21,7 @@
 //!
 //! [`Body::new`] integrates the flesh over the lattice ([`crate::elasticity`]) and transfers the artist's weights and
 //! paint from the surface to the lattice. It then finds the parts that no bone holds, and prepares the sparse system
-//! whose unknowns are the free lattice vertices. [capell2002, §3.3, §4.3, §4.6]
+//! whose unknowns are the free nodes. [capell2002, §3.3, §4.3, §4.6]
 
 mod anatomy;
 mod assemble;
@@ -53,6 +53,7 @@ pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
 pub(crate) use stored::{StoredBody, WIDE};
 
+use crate::basis::Basis;
 use crate::elasticity::{Elements, InSurface, Material};
 use crate::geometry::aabb;
 use crate::lattice::{Cell, Embedding, Lattice, heading};
@@ -212,9 +213,9 @@ pub struct TwistLoad {
 
 /// Everything precomputed for one character.
 ///
-/// Degrees of freedom are the lattice's vertices, three numbers each, in metres and world axes.
+/// Nodes are the functions of its [`Basis`], with three degrees of freedom each, in metres and world axes.
 pub struct Body {
-    lattice: Arc<Lattice>,
+    basis: Basis,
     skeleton: Arc<Skeleton>,
     material: Material,
     rest_includes_gravity: bool,
@@ -275,7 +276,7 @@ impl Body {
         progress: &dyn Progress,
     ) -> Result<Self, BodyError> {
         assemble::body(
-            || lattice.embed_surface(surface),
+            |basis| basis.embed_surface(surface),
             surface,
             &InSurface { surface, lattice },
             skeleton,
@@ -286,9 +287,19 @@ impl Body {
         )
     }
 
-    /// Returns the number of nodes: the lattice's vertices, with three degrees of freedom each.
+    /// Returns the functions in which the flesh deforms.
+    pub fn basis(&self) -> &Basis {
+        &self.basis
+    }
+
+    /// Returns the number of nodes: the functions of the basis, with three degrees of freedom each.
     pub fn nodes(&self) -> usize {
-        self.bone_of_vertex.len()
+        self.basis.len()
+    }
+
+    /// Returns the coefficients of the rest shape, `[nodes]`, metres.
+    pub fn rest(&self) -> &[Vec3] {
+        self.basis.rest()
     }
 
     /// Returns the number of free degrees of freedom: three per vertex that is not held.
@@ -298,7 +309,7 @@ impl Body {
 
     /// Returns the lattice.
     pub fn lattice(&self) -> &Arc<Lattice> {
-        &self.lattice
+        self.basis.lattice()
     }
 
     /// Returns the skeleton at rest.
@@ -342,12 +353,12 @@ impl Body {
         &self.elements
     }
 
-    /// Returns the mass matrix over lattice vertices, kg.
+    /// Returns the mass matrix over nodes, kg.
     pub fn mass_matrix(&self) -> &ScalarMatrix {
         &self.mass
     }
 
-    /// Returns the twist stiffness over lattice vertices, N/m, with the sparsity of the mass.
+    /// Returns the twist stiffness over nodes, N/m, with the sparsity of the mass.
     pub fn twist_matrix(&self) -> &ScalarMatrix {
         &self.twist
     }
@@ -357,17 +368,17 @@ impl Body {
         &self.twist_loads
     }
 
-    /// Returns the bones that each lattice vertex follows, with weights.
+    /// Returns the bones that each node follows, with weights.
     pub fn region_weights(&self) -> &SkinWeights {
         &self.region_weights
     }
 
-    /// Returns the bones whose rotation each cell takes, with weights: the mean of its corners' weights.
+    /// Returns the bones whose rotation each cell takes, with weights: the mean of its nodes' weights.
     pub fn cell_weights(&self) -> &SkinWeights {
         &self.cell_weights
     }
 
-    /// Returns the bone that holds each lattice vertex; `None`: the vertex is free.
+    /// Returns the bone that holds each node; `None`: the node is free.
     pub fn bone_of_vertex(&self) -> &[Option<u32>] {
         &self.bone_of_vertex
     }
@@ -410,7 +421,7 @@ impl Body {
         let material = Material::new(m.young() * factor, m.poisson(), m.density())
             .map_err(|_| BodyError::Stiffening(factor))?;
         Ok(Self {
-            lattice: self.lattice.clone(),
+            basis: self.basis.clone(),
             skeleton: self.skeleton.clone(),
             material,
             rest_includes_gravity: self.rest_includes_gravity,
@@ -493,8 +504,8 @@ impl Body {
         let mut matrix = self.twist.map(|k| Mat3::identity() * (k * share));
         for cell in self.blocks.iter() {
             let mut pair = 0;
-            for (i, &a) in cell.corners.iter().enumerate() {
-                for &b in &cell.corners[i..] {
+            for (i, &a) in cell.nodes.iter().enumerate() {
+                for &b in &cell.nodes[i..] {
                     matrix.add_pair(a, b, &cell.stiffness[pair]);
                     pair += 1;
                 }
@@ -506,7 +517,7 @@ impl Body {
     /// Returns the number of inverted or flat cells with the lattice's vertices at `positions[nodes]`.
     pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
         let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
-        self.lattice.cells().iter().filter(inverted).count()
+        self.lattice().cells().iter().filter(inverted).count()
     }
 }
 
@@ -516,12 +527,12 @@ fn size_of(
     skeleton: &Skeleton,
     skin: &SkinWeights,
     embedding: &Embedding,
-    lattice: &Lattice,
+    basis: &Basis,
 ) -> f64 {
     let mine = anatomy::of_body(surface, skeleton, skin);
     let is = |i: usize| mine.get(i).copied().unwrap_or(true);
     let heading = heading(surface, skeleton);
-    extent(embedding, lattice.vertices(), heading, is)
+    extent(embedding, basis.rest(), heading, is)
 }
 
 /// Returns the diagonal of the box, along the heading's axes, around the `chosen` embedded vertices; 0 without any.

@@ -5,7 +5,7 @@
 //! rest box. A voxel wholly in the flesh is one point at its centre. A voxel that the skin cuts is halved along each
 //! axis. Each of its parts counts by a share from the signed distance d: `½ − d/side`, clamped to 0 and 1. The parts
 //! in one cell of the lattice become one point at their centre of mass. Each point carries its volume, its cell and
-//! that cell's functions; of overlapping virtual copies, the cell is the one that owns the flesh there.
+//! the values of that cell's functions; of overlapping virtual copies, the cell is the one that owns the flesh there.
 //!
 //! Points do not depend on the integrand, so an integral over them is as smooth as its integrand. They are built on
 //! first use in bricks of 4³ voxels, bit for bit the same in any order, and kept.
@@ -13,7 +13,7 @@
 //! Flesh outside the lattice is left out, as from the body's own integrals.
 
 use crate::Vec3;
-use crate::lattice::Lattice;
+use crate::basis::Basis;
 use crate::surface::Surface;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -28,22 +28,64 @@ pub struct FleshPoint {
     pub volume: f64,
     /// Cell of the lattice.
     pub cell: u32,
-    /// Values of the cell's corner functions at `place`; unused entries are zero.
-    pub shape: [f64; 8],
 }
 
 /// The flesh in a cube of space, by cell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Brick {
     /// Points, grouped by cell.
-    pub points: Vec<FleshPoint>,
+    points: Vec<FleshPoint>,
+    /// Values of the functions of each point's cell, in the cell's order, consecutively.
+    values: Vec<f64>,
+}
+
+/// Points of a brick in one cell.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The functions that live on the cell.
+    pub functions: &'a [u32],
+    points: &'a [FleshPoint],
+    values: &'a [f64],
+}
+
+impl Brick {
+    /// Returns the points, grouped by cell.
+    pub fn points(&self) -> &[FleshPoint] {
+        &self.points
+    }
+
+    /// Returns the points cell by cell.
+    pub fn runs<'a>(&'a self, basis: &'a Basis) -> impl Iterator<Item = Run<'a>> {
+        let mut rest = &self.values[..];
+        self.points
+            .chunk_by(|a, b| a.cell == b.cell)
+            .map(move |points| {
+                let functions = basis.functions(points[0].cell);
+                let (values, others) = rest.split_at(points.len() * functions.len());
+                rest = others;
+                Run {
+                    functions,
+                    points,
+                    values,
+                }
+            })
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Returns the points, each with the values of the cell's functions.
+    pub fn points(&self) -> impl Iterator<Item = (&'a FleshPoint, &'a [f64])> {
+        self.points
+            .iter()
+            .zip(self.values.chunks_exact(self.functions.len()))
+    }
 }
 
 /// All the flesh of a body, built brick by brick on first use.
 #[derive(Debug)]
 pub struct FleshPoints {
     surface: Arc<Surface>,
-    lattice: Arc<Lattice>,
+    basis: Basis,
     /// `true`: every edge of the surface has two triangles.
     closed: OnceLock<bool>,
     made: RwLock<Made>,
@@ -68,11 +110,11 @@ const BRICK: i32 = 4;
 const MOST_POINTS: usize = 2_000_000;
 
 impl FleshPoints {
-    /// Refers to the flesh inside a surface, in a lattice; computes nothing yet.
-    pub fn new(surface: Arc<Surface>, lattice: Arc<Lattice>) -> Self {
+    /// Refers to the flesh inside a surface, in the cells of a basis; computes nothing yet.
+    pub fn new(surface: Arc<Surface>, basis: Basis) -> Self {
         Self {
             surface,
-            lattice,
+            basis,
             closed: OnceLock::new(),
             made: RwLock::default(),
         }
@@ -188,7 +230,9 @@ impl FleshPoints {
             }
         }
         points.sort_by_key(|p| p.cell);
-        Brick { points }
+        let of = |p: &FleshPoint| self.basis.values(p.cell, p.place);
+        let values = points.iter().flat_map(of).collect();
+        Brick { points, values }
     }
 
     /// Returns whether a cube is entirely inside or outside the flesh. `None`: the skin may cut it.
@@ -208,8 +252,11 @@ impl FleshPoints {
 
     /// Returns the point of a voxel full of flesh; `None` outside the lattice.
     fn whole(&self, place: Vec3, h: f64) -> Option<FleshPoint> {
-        let cell = self.cell(place)?;
-        Some(self.point(place, h.powi(3), cell))
+        Some(FleshPoint {
+            place,
+            volume: h.powi(3),
+            cell: self.cell(place)?,
+        })
     }
 
     /// Adds the points of a voxel that the skin cuts.
@@ -253,21 +300,17 @@ impl FleshPoints {
             first.2 += moment;
         }
         for (cell, volume, moment) in sums {
-            points.push(self.point(centre + moment / volume, volume, cell));
+            points.push(FleshPoint {
+                place: centre + moment / volume,
+                volume,
+                cell,
+            });
         }
     }
 
     fn cell(&self, place: Vec3) -> Option<u32> {
-        Some(self.lattice.owner(self.lattice.locate(place)?, place))
-    }
-
-    fn point(&self, place: Vec3, volume: f64, cell: u32) -> FleshPoint {
-        FleshPoint {
-            place,
-            volume,
-            cell,
-            shape: self.lattice.weights_in(cell, place),
-        }
+        let lattice = self.basis.lattice();
+        Some(lattice.owner(lattice.locate(place)?, place))
     }
 }
 
@@ -352,11 +395,17 @@ mod tests {
     #[test]
     fn each_point_lies_where_its_cell_says() {
         let body = BarOptions::default().build();
-        for p in all(body.points(), 1) {
-            let corners = body.lattice().corners(p.cell);
-            let place: Vec3 = corners.iter().zip(p.shape).map(|(x, w)| x * w).sum();
-            assert_relative_eq!(place, p.place, epsilon = 1e-12);
-            assert!(body.lattice().locate(p.place).is_some());
+        let everywhere = (Vec3::repeat(-1e9), Vec3::repeat(1e9));
+        let rest = body.basis().rest();
+        for brick in body.points().within(1, everywhere, |_, _| true) {
+            for run in brick.runs(body.basis()) {
+                for (p, values) in run.points() {
+                    let terms = run.functions.iter().zip(values);
+                    let place: Vec3 = terms.map(|(&a, w)| rest[a as usize] * *w).sum();
+                    assert_relative_eq!(place, p.place, epsilon = 1e-12);
+                    assert!(body.lattice().locate(p.place).is_some());
+                }
+            }
         }
     }
 
@@ -364,8 +413,8 @@ mod tests {
     fn around(surface: Surface) -> FleshPoints {
         let far = crate::surface::shapes::cuboid(Vec3::repeat(3.0)).vertices;
         let cell = crate::lattice::Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]);
-        let lattice = Lattice::new(far, vec![cell]).unwrap();
-        FleshPoints::new(Arc::new(surface), Arc::new(lattice))
+        let lattice = crate::lattice::Lattice::new(far, vec![cell]).unwrap();
+        FleshPoints::new(Arc::new(surface), Basis::new(Arc::new(lattice)))
     }
 
     fn surface(shape: crate::surface::shapes::Shape) -> Surface {

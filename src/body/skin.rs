@@ -48,7 +48,7 @@ impl Body {
     /// Returns the embedding of a surface in the lattice, and its skin weights. The weights are the own surface's if
     /// the embeddings are equal, else those of the lattice around the vertices.
     pub fn embed_surface(&self, surface: &Surface) -> (Embedding, SkinWeights) {
-        let embedding = self.lattice.embed_surface(surface);
+        let embedding = self.basis.embed_surface(surface);
         if *self.embedding == embedding {
             return (embedding, (*self.skin).clone());
         }
@@ -68,6 +68,10 @@ impl Body {
 
     /// Returns a point near the body at rest.
     pub(crate) fn rest_origin(&self) -> Vec3 {
-        self.lattice.vertices().first().copied().unwrap_or_default()
+        self.lattice()
+            .vertices()
+            .first()
+            .copied()
+            .unwrap_or_default()
     }
 }

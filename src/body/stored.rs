@@ -4,6 +4,7 @@
 
 use super::{Blocks, Body, BodyError, FleshMap, FleshPoints, Kind, LoosePart, Pattern, TwistLoad};
 use crate::Vec3;
+use crate::basis::Basis;
 use crate::elasticity::{Elements, Material};
 use crate::lattice::{BoneChains, Cell, Embedding, Flesh, Lattice, Parts, StoredEmbedding};
 use crate::range::{all_kept, is_kept};
@@ -83,11 +84,11 @@ impl Body {
             .map(|(e, w)| Some((StoredEmbedding::new(e)?, weights(w))))
             .collect();
         Some(StoredBody {
-            vertices: self.lattice.vertices().to_vec(),
-            cells: self.lattice.cells().to_vec(),
-            bones: self.lattice.bones().clone(),
-            flesh: self.lattice.flesh.clone(),
-            parts: self.lattice.parts.clone(),
+            vertices: self.lattice().vertices().to_vec(),
+            cells: self.lattice().cells().to_vec(),
+            bones: self.lattice().bones().clone(),
+            flesh: self.lattice().flesh.clone(),
+            parts: self.lattice().parts.clone(),
             names: self.skeleton.names().to_vec(),
             parents: self.skeleton.parents().to_vec(),
             heads: self.skeleton.heads().to_vec(),
@@ -182,9 +183,20 @@ impl StoredBody {
         let (Some(mass), Some(twist)) = (mass, twist) else {
             return Err(BodyError::Damaged(MATRICES));
         };
+        let flesh_fits = self.flesh.as_ref().is_none_or(|f| f.fits(c));
+        let parts_fit = self.parts.as_ref().is_none_or(|p| p.fits(c));
         fits(
-            self.blocks.fits(&self.cells)
-                && self.elements.fits(k, self.cells.iter().map(Cell::corners))
+            flesh_fits && parts_fit,
+            "its flesh does not fit its lattice",
+        )?;
+        let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
+            .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
+        lattice.flesh = self.flesh;
+        lattice.parts = self.parts;
+        let basis = Basis::new(Arc::new(lattice));
+        fits(
+            self.blocks.fits(&basis)
+                && self.elements.fits(k, basis.all_functions())
                 && self.bone_of_vertex.len() == k
                 && self.skinned.len() == k
                 && mass.structure_view() == twist.structure_view()
@@ -209,23 +221,8 @@ impl StoredBody {
         let (embedding, skin) = own.ok_or(BodyError::Damaged(
             "its surface is not the one in its lattice",
         ))?;
-        let flesh_fits = self.flesh.as_ref().is_none_or(|f| f.fits(c));
-        let parts_fit = self.parts.as_ref().is_none_or(|p| p.fits(c));
-        fits(
-            flesh_fits && parts_fit,
-            "its flesh does not fit its lattice",
-        )?;
-        let mut lattice = Lattice::with_bones(self.vertices, self.cells, self.bones)
-            .map_err(|_| BodyError::Damaged("its lattice is invalid"))?;
-        lattice.flesh = self.flesh;
-        lattice.parts = self.parts;
         let held: Vec<bool> = self.bone_of_vertex.iter().map(Option::is_some).collect();
-        let pattern = Pattern::new(
-            self.elements.all_corners(),
-            &mass,
-            &held,
-            lattice.vertices(),
-        )?;
+        let pattern = Pattern::new(self.elements.all_corners(), &mass, &held, basis.places())?;
         let weights = |w: Weights| SkinWeights {
             offsets: w.offsets,
             bones: w.bones,
@@ -233,7 +230,7 @@ impl StoredBody {
             bone_count: b,
         };
         let skin = weights(skin);
-        let size = super::size_of(&surface, &skeleton, &skin, &embedding, &lattice);
+        let size = super::size_of(&surface, &skeleton, &skin, &embedding, &basis);
         let n = surface.vertices().len();
         let map_fits = |map: &FleshMap| {
             map.flesh.len() == n
@@ -246,10 +243,10 @@ impl StoredBody {
             "its map of flesh does not fit its surface",
         )?;
         let further = surfaces.map(|(e, w)| (e, weights(w))).collect();
-        let (lattice, surface) = (Arc::new(lattice), Arc::new(surface));
-        let points = FleshPoints::new(surface.clone(), lattice.clone());
+        let surface = Arc::new(surface);
+        let points = FleshPoints::new(surface.clone(), basis.clone());
         let body = Body {
-            lattice,
+            basis,
             skeleton: Arc::new(skeleton),
             material,
             rest_includes_gravity: self.rest_includes_gravity,

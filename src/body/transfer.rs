@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Transfer of painted fields from the surface to the lattice's vertices.
+//! Transfer of painted fields from the surface to the nodes.
 //!
-//! A lattice vertex takes the mean of the surface's samples in *its own* cells, weighted by the square of its
-//! function there. The nearest surface vertex instead would bleed from one leg to the other. Vertices that no sample
-//! reaches get values by diffusion over the lattice's edges (the discrete Laplace equation). Parts without any sample
-//! keep their initial values.
+//! A node takes the mean of the surface's samples in *its own* cells, weighted by the square of its function there.
+//! The nearest surface vertex instead would bleed from one leg to the other. Nodes that no sample reaches get values by
+//! diffusion over links between neighbours (the discrete Laplace equation). Parts without any sample keep their initial
+//! values.
 
 use super::bone_distance::distance_to_bone;
 use crate::Vec3;
-use crate::lattice::{Embedding, Lattice};
+use crate::basis::Basis;
+use crate::lattice::Embedding;
 use crate::skeleton::{Skeleton, SkinWeights};
 
 /// Shares of a bone up to this are dropped.
@@ -19,7 +20,7 @@ const OUTSIDE: f64 = 2.0;
 /// Most passes of Gauss-Seidel; few vertices are ever unreached, and most of them touch one that is.
 const PASSES: usize = 1000;
 
-/// Rows of numbers at the lattice's vertices; `known` rows are final.
+/// Rows of numbers at the nodes; `known` rows are final.
 pub(super) struct Field {
     pub columns: usize,
     pub values: Vec<f64>,
@@ -30,13 +31,13 @@ impl Field {
     /// Returns the weighted mean of the samples' rows. `row(i, add)` calls `add(column, value)` for sample i and
     /// returns `true`, or returns `false` without a call.
     pub fn gather(
-        vertices: usize,
+        nodes: usize,
         columns: usize,
         embedding: &Embedding,
         row: impl Fn(usize, &mut dyn FnMut(usize, f64)) -> bool,
     ) -> Self {
-        let mut values = vec![0.0; vertices * columns];
-        let mut total = vec![0.0; vertices];
+        let mut values = vec![0.0; nodes * columns];
+        let mut total = vec![0.0; nodes];
         for i in 0..embedding.len() {
             if embedding.row(i).any(|(_, w)| w.abs() > OUTSIDE) {
                 continue;
@@ -50,9 +51,9 @@ impl Field {
                 }
             }
         }
-        // A vertex that only the rounding of a far sample touches counts as unreached.
+        // A node that only the rounding of a far sample touches counts as unreached.
         let known: Vec<bool> = total.iter().map(|&t| t > 1e-6).collect();
-        for v in 0..vertices {
+        for v in 0..nodes {
             let scale = if known[v] { 1.0 / total[v] } else { 0.0 };
             for x in &mut values[v * columns..(v + 1) * columns] {
                 *x *= scale;
@@ -65,30 +66,21 @@ impl Field {
         }
     }
 
-    pub fn row(&self, vertex: usize) -> &[f64] {
-        &self.values[vertex * self.columns..(vertex + 1) * self.columns]
+    pub fn row(&self, node: usize) -> &[f64] {
+        &self.values[node * self.columns..(node + 1) * self.columns]
     }
 
     /// Sets a row to one in `column`, zero elsewhere, and makes it final.
-    pub fn set(&mut self, vertex: usize, column: usize) {
-        self.values[vertex * self.columns..(vertex + 1) * self.columns].fill(0.0);
-        self.values[vertex * self.columns + column] = 1.0;
-        self.known[vertex] = true;
+    pub fn set(&mut self, node: usize, column: usize) {
+        self.values[node * self.columns..(node + 1) * self.columns].fill(0.0);
+        self.values[node * self.columns + column] = 1.0;
+        self.known[node] = true;
     }
 
     /// Fills the rows that are not known. `start` writes the first guess, which stays in parts without any known row.
-    pub fn diffuse(&mut self, lattice: &Lattice, start: impl Fn(usize, &mut [f64])) {
+    pub fn diffuse(&mut self, basis: &Basis, start: impl Fn(usize, &mut [f64])) {
         let n = self.columns;
-        let mut links: Vec<(u32, u32)> = Vec::new();
-        for cell in lattice.cells() {
-            let c = cell.corners();
-            for e in cell.edges() {
-                links.push((c[e[0]], c[e[1]]));
-                links.push((c[e[1]], c[e[0]]));
-            }
-        }
-        links.sort_unstable();
-        links.dedup();
+        let links = basis.links();
         let unknown: Vec<(usize, &[(u32, u32)])> = (0..self.known.len())
             .filter(|&v| !self.known[v])
             .map(|v| {
@@ -122,7 +114,7 @@ impl Field {
         }
     }
 
-    /// Marks vertices connected to a known one.
+    /// Marks nodes connected to a known one.
     fn reached(&self, unknown: &[(usize, &[(u32, u32)])]) -> Vec<bool> {
         let mut reached = self.known.clone();
         loop {

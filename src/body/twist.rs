@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Twist energy of a body: a tube of flesh around each bone resists spinning about it [capell2002, §4.6].
 
-use super::cell_pairs::{add_pairs, of_lattice};
+use super::cell_pairs::add_pairs;
 use super::transfer::Field;
 use super::{BodyOptions, TwistLoad};
 use crate::Vec3;
+use crate::basis::Basis;
 use crate::elasticity::twist::default_radius;
 use crate::elasticity::{Flesh, Material, Painted, TwistRegion};
-use crate::lattice::Lattice;
-use crate::lattice::cell::place;
 use crate::skeleton::Skeleton;
 use crate::solve::ScalarMatrix;
 use rayon::prelude::*;
@@ -16,12 +15,13 @@ use rayon::prelude::*;
 /// Builds one tube per straight piece of skeleton in the lattice: its chains, virtual tips included.
 pub(super) fn regions(
     skeleton: &Skeleton,
-    lattice: &Lattice,
+    basis: &Basis,
     flesh: &dyn Flesh,
     material: &Material,
     weights: &Field,
     options: &BodyOptions,
 ) -> Vec<TwistRegion> {
+    let lattice = basis.lattice();
     let bones = lattice.bones();
     let drivers = bones.used_bones.iter().chain(&bones.tip_bones);
     drivers
@@ -33,7 +33,7 @@ pub(super) fn regions(
                 Some(r) => r[bone as usize],
                 // A bone on the skin or outside still has to hold the flesh that follows it.
                 None => default_radius(flesh, head, tail)
-                    .max(BREADTH_SHARE * breadth(lattice, weights, bone, head, tail)),
+                    .max(BREADTH_SHARE * breadth(basis, weights, bone, head, tail)),
             };
             // A tube much thicker than its bone would tie down flesh that other bones move.
             let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
@@ -60,13 +60,13 @@ pub(super) fn regions(
 /// Lower bound of the default twist radius, as a part of the flesh's mean distance from the bone's line.
 const BREADTH_SHARE: f64 = 0.25;
 
-/// Returns the weighted mean distance, from a bone's line, of the lattice vertices that follow the bone.
-fn breadth(lattice: &Lattice, weights: &Field, bone: u32, head: Vec3, tail: Vec3) -> f64 {
+/// Returns the weighted mean distance, from a bone's line, of the nodes that follow the bone.
+fn breadth(basis: &Basis, weights: &Field, bone: u32, head: Vec3, tail: Vec3) -> f64 {
     let Some(axis) = (tail - head).try_normalize(0.0) else {
         return 0.0;
     };
     let (mut sum, mut total) = (0.0, 0.0);
-    for (v, x) in lattice.vertices().iter().enumerate() {
+    for (v, x) in basis.places().iter().enumerate() {
         let w = weights.row(v)[bone as usize];
         sum += w * (x - head).cross(&axis).norm();
         total += w;
@@ -84,52 +84,51 @@ pub(super) struct Twist {
 /// Integrates the tubes over the flesh inside them. `painted` holds the material factors of the cells, which scale
 /// the tube's stiffness point by point; empty: 1 everywhere.
 pub(super) fn energy(
-    lattice: &Lattice,
+    basis: &Basis,
     flesh: &dyn Flesh,
     regions: &[TwistRegion],
     weights: &Field,
     painted: &[Painted],
 ) -> Twist {
     let mut twist = Twist {
-        matrix: of_lattice(lattice),
+        matrix: basis.matrix(),
         loads: Vec::new(),
-        cells: vec![false; lattice.cells().len()],
+        cells: vec![false; basis.lattice().cells().len()],
     };
     let sampled: Vec<_> = regions
         .par_iter()
-        .map(|r| r.samples(lattice, flesh))
+        .map(|r| r.samples(basis, flesh))
         .collect();
     for (region, samples) in regions.iter().zip(&sampled) {
-        for ((&c, shape), &w) in samples
+        for ((&c, row), &w) in samples
             .cells
             .iter()
-            .zip(&samples.shapes)
+            .zip(&samples.rows)
             .zip(&samples.weights)
         {
-            let corners = lattice.cells()[c as usize].corners();
             // Flesh in the overlap of two bones' tubes must not be torn between them.
-            let follows: f64 = corners
+            let follows: f64 = row
                 .iter()
-                .zip(shape)
-                .map(|(&v, s)| s * weights.row(v as usize)[region.bone as usize])
+                .map(|&(v, s)| s * weights.row(v as usize)[region.bone as usize])
                 .sum();
             if follows <= 0.0 {
                 continue;
             }
             let w = w * follows * painted.get(c as usize).map_or(1.0, |p| p.stiffness);
             twist.cells[c as usize] = true;
-            let x = place(&lattice.corners(c), shape);
+            let at = |&(v, s): &(u32, f64)| basis.rest()[v as usize] * s;
+            let x: Vec3 = row.iter().map(at).sum();
             let mut products = Vec::with_capacity(36);
-            for (i, &a) in corners.iter().enumerate() {
-                products.extend((i..corners.len()).map(|j| w * shape[i] * shape[j]));
+            for (i, &(a, s)) in row.iter().enumerate() {
+                products.extend(row[i..].iter().map(|&(_, t)| w * s * t));
                 twist.loads.push(TwistLoad {
                     vertex: a,
                     bone: region.bone,
-                    sum: w * shape[i],
-                    moment: x * (w * shape[i]),
+                    sum: w * s,
+                    moment: x * (w * s),
                 });
             }
-            add_pairs(&mut twist.matrix, corners, &products);
+            add_pairs(&mut twist.matrix, basis.functions(c), &products);
         }
     }
     // A stable sort keeps the order of summation, and with it the bits.

@@ -113,8 +113,7 @@ impl ContactSkin {
                 .iter()
                 .for_each(|&v| around[v as usize].push(t as u32));
         }
-        let nodes = body.lattice().vertices();
-        let place = |v| body.embedding().place(v, nodes);
+        let place = |v| body.embedding().place(v, body.rest());
         let rest: Vec<Vec3> = (0..count).map(place).collect();
         let cell = cell_size(body);
         let mut contact = Self {
@@ -350,34 +349,25 @@ impl ContactSkin {
     }
 }
 
-/// Returns for each cell of a body the cells that share a vertex with it, itself included, ascending.
+/// Returns for each cell of a body the cells that share a node with it, itself included, ascending.
 fn neighbours(body: &Body) -> Vec<Vec<u32>> {
-    let cells = body.lattice().cells();
-    let mut around = vec![Vec::new(); body.nodes()];
-    for (c, cell) in (0u32..).zip(cells) {
-        cell.corners()
-            .iter()
-            .for_each(|&a| around[a as usize].push(c));
-    }
-    let of = |cell: &crate::lattice::Cell| {
-        let corners = cell.corners().iter();
-        let mut all: Vec<u32> = corners
-            .flat_map(|&a| &around[a as usize])
-            .copied()
-            .collect();
+    let supports = body.basis().supports();
+    let of = |functions: &[u32]| {
+        let around = functions.iter().flat_map(|&a| &supports[a as usize]);
+        let mut all: Vec<u32> = around.copied().collect();
         all.sort_unstable();
         all.dedup();
         all
     };
-    cells.iter().map(of).collect()
+    body.basis().all_functions().map(of).collect()
 }
 
 /// Groups the cells of a body by the cube, one cell size wide, that holds their centre.
 fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
     let lattice = body.lattice();
     let mut cubes: BTreeMap<[i64; 3], Vec<u32>> = BTreeMap::new();
-    for (c, cell) in (0u32..).zip(lattice.cells()) {
-        let corners = &lattice.corners(c)[..cell.corners().len()];
+    for c in 0..lattice.cells().len() as u32 {
+        let corners = lattice.corners(c);
         let middle = corners.iter().sum::<Vec3>() / corners.len() as f64;
         let cube = [0, 1, 2].map(|k| (middle[k] / size).floor() as i64);
         cubes.entry(cube).or_default().push(c);
@@ -389,10 +379,7 @@ fn clusters(body: &Body, size: f64) -> Vec<Vec<u32>> {
 fn cell_size(body: &Body) -> f64 {
     let lattice = body.lattice();
     let cells = (0u32..).zip(lattice.cells());
-    let volume = |(c, cell): (u32, &crate::lattice::Cell)| {
-        let corners = lattice.corners(c);
-        cell.volume(&corners[..cell.corners().len()]).abs()
-    };
+    let volume = |(c, cell): (u32, &crate::lattice::Cell)| cell.volume(&lattice.corners(c)).abs();
     let mut volumes: Vec<f64> = cells.map(volume).collect();
     volumes.sort_by(f64::total_cmp);
     // A tetrahedron of edge a has a volume of about a³/8.

@@ -142,7 +142,7 @@ impl Equilibrium {
         check_gravity(gravity)?;
         check_forces(&self.body, forces)?;
         check_forces(&self.body, rest_forces)?;
-        let rest = self.body.lattice().vertices();
+        let rest = self.body.rest();
         if let Some(simulation) = &mut self.touching {
             simulation.set_gravity(gravity);
             simulation.reset_under(&self.pose, true, (forces, rest_forces), progress)?;
@@ -167,7 +167,7 @@ impl Equilibrium {
             }
             (None, None) => return Err(SimulationError::ModalBalance),
         };
-        for (q, x) in q.iter_mut().zip(body.lattice().vertices()) {
+        for (q, x) in q.iter_mut().zip(body.rest()) {
             *q -= x;
         }
         Ok(q)
@@ -221,7 +221,7 @@ impl Equilibrium {
         let Some(system) = &mut self.system else {
             return Err(SimulationError::ModalBalance);
         };
-        let rest = self.body.lattice().vertices();
+        let rest = self.body.rest();
         let p: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
         if self.method == Method::Hyperelastic {
             let bend = balanced(system, &self.body, &self.skinned, &Load::NONE)?;
@@ -312,7 +312,7 @@ pub fn equilibrium_forces(
 pub fn sway(body: &Arc<Body>, pose: &Pose, q: &[Vec3]) -> Result<Vec<Vec3>, SimulationError> {
     check_forces(body, Some(q))?;
     let bend = equilibrium(body, pose, None, None, Vec3::zeros(), Method::Warped)?;
-    let rest = body.lattice().vertices();
+    let rest = body.rest();
     let places = q.iter().zip(bend).zip(rest);
     Ok(places.map(|((q, bend), x)| (q + x) - (bend + x)).collect())
 }

@@ -68,7 +68,7 @@ impl<'a> Load<'a> {
     pub fn add_net_weight(&self, body: &Body, skinned: &SkinnedLattice, forces: &mut [Vec3]) {
         for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
             let g = self.net_gravity(turn);
-            for (&a, &w) in cell.corners.iter().zip(cell.weight) {
+            for (&a, &w) in cell.nodes.iter().zip(cell.weight) {
                 forces[a as usize] += g * w;
             }
         }

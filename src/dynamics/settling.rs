@@ -216,7 +216,7 @@ impl Relaxation<'_, '_> {
         let rest = Pose::rest(skeleton.len());
         let whole = FrameMotion::between(skeleton, &rest, pose).map_err(alone)?;
         body.now.set(&of, body.method, &rest).map_err(alone)?;
-        let places = of.lattice().vertices();
+        let places = of.rest();
         body.nodes.positions.copy_from_slice(places);
         body.history = Some(at_rest(&rest));
         let steps = (largest_turn(skeleton, pose) / TURN).ceil() as usize;

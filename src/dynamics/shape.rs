@@ -61,7 +61,7 @@ impl Shape {
         let joints = method == Method::Hyperelastic && share > 0.0;
         let bends = wanted.then(|| Bends::new(body, method, solver, joints));
         Ok(Self {
-            places: body.lattice().vertices().to_vec(),
+            places: body.rest().to_vec(),
             sway: vec![Vec3::zeros(); if wanted { body.nodes() } else { 0 }],
             joints: Vec::new(),
             folds: Vec::new(),
@@ -224,7 +224,7 @@ mod tests {
                 let coming = shape.follow(body, pose, FOLLOWED).unwrap();
                 shape.stop(part);
                 let skinned = SkinnedLattice::new(body).unwrap();
-                let places = body.lattice().vertices();
+                let places = body.rest();
                 shape.take(body, method, (pose, &skinned), places).unwrap();
                 for ((now, from), to) in shape.folds.iter().zip(before).zip(coming) {
                     assert!((now - (from + (to - from) * part)).abs() < 1e-15);

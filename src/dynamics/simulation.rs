@@ -100,7 +100,7 @@ impl Simulation {
         settings: Settings,
     ) -> Result<Self, SimulationError> {
         settings.check()?;
-        let (vertices, nodes) = (body.lattice().vertices(), body.nodes());
+        let (vertices, nodes) = (body.rest(), body.nodes());
         Ok(Self {
             shape: Shape::new(&body, method, settings.solver, settings.elastic_joints)?,
             nodes: NodalState {

@@ -40,7 +40,7 @@ impl SkinnedLattice {
     /// Sets the pose.
     pub fn set(&mut self, body: &Body, method: Method, pose: &Pose) -> Result<(), SimulationError> {
         self.poses.set(body.skeleton(), pose)?;
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let weights = body.region_weights();
         for (v, (&x, bone)) in rest.iter().zip(body.bone_of_vertex()).enumerate() {
             match bone {

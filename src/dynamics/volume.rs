@@ -106,7 +106,7 @@ impl VolumeBalance {
 
 /// Returns T(x) of the lattice vertices, `[nodes]`.
 fn places(body: &Body, bones: &BonePoses, pose: &Pose) -> Vec<Vec3> {
-    let rest = body.lattice().vertices().iter().enumerate();
+    let rest = body.rest().iter().enumerate();
     rest.map(|(v, x)| place(body, bones, pose, v, *x)).collect()
 }
 
@@ -150,8 +150,7 @@ fn stretches(body: &Body, pose: &Pose) -> Vec<f64> {
 fn heeded(body: &Body) -> Vec<f64> {
     let (lattice, elements) = (body.lattice(), body.elements());
     let of = |(e, cell): (usize, &Cell)| {
-        let corners = cell.corners().iter();
-        let corners: Vec<Vec3> = corners.map(|&v| lattice.vertices()[v as usize]).collect();
+        let corners = lattice.corners(e as u32);
         let flesh: f64 = elements.pieces(e).map(|piece| piece.volume).sum();
         let share = flesh / cell.volume(&corners).abs().max(f64::MIN_POSITIVE);
         let (from, to) = FILLED;

@@ -11,7 +11,7 @@ use crate::solve::matrix::zeros;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::{Mat3, Vec3};
 
-/// Elements of up to eight corners, each with pieces of constant gradients.
+/// Elements over any number of nodes, each with pieces of constant gradients.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Elements {
     nodes: usize,
@@ -29,7 +29,7 @@ pub struct Elements {
 /// One piece of an element.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
-    /// Gradients of the corners' functions, 1/m, one per corner of the element.
+    /// Gradients of the nodes' functions, 1/m, one per node of the element.
     pub gradients: &'a [Vec3],
     /// Volume of flesh that the piece represents, m³.
     pub volume: f64,
@@ -55,7 +55,7 @@ impl Elements {
         }
     }
 
-    /// Adds an element with its corners and pieces.
+    /// Adds an element with its nodes and pieces.
     pub fn push<'a>(&mut self, corners: &[u32], pieces: impl IntoIterator<Item = Piece<'a>>) {
         self.corners.extend(corners);
         self.corner_starts.push(self.corners.len() as u32);

@@ -14,8 +14,8 @@
 //! limbs, which fill little of their cells, gain hardly any weight. The reported volume is that of the flesh alone.
 
 use super::{Elements, Material};
+use crate::basis::{Basis, Piece, Values};
 use crate::lattice::Lattice;
-use crate::lattice::cell::{Cell, SubTetrahedron, place};
 use crate::progress::{Cancelled, Progress, step};
 use crate::surface::Surface;
 use crate::{Mat3, Vec3};
@@ -79,7 +79,7 @@ impl Default for Painted {
     }
 }
 
-/// Integrals of one cell. Blocks belong to corner pairs a ≤ b, row by row: (0,0), (0,1), …, (1,1), …
+/// Integrals of one cell. Blocks belong to pairs a ≤ b of its functions, row by row: (0,0), (0,1), …, (1,1), …
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellIntegrals {
     /// Volume of flesh, m³, not floored.
@@ -90,11 +90,11 @@ pub struct CellIntegrals {
     pub mass: Vec<f64>,
     /// Stiffness blocks, N/m, per pair; the block of (b, a) is the transpose.
     pub stiffness: Vec<Mat3>,
-    /// `∫ ρ φ_a`, kg, per corner.
+    /// `∫ ρ φ_a`, kg, per function.
     pub weight: Vec<f64>,
     /// Volumes of the pieces with constant gradients over which `stiffness` is summed, m³, [`FLOOR`] included.
     pub pieces: Vec<f64>,
-    /// Gradients of the corners' functions on each piece, consecutively, 1/m.
+    /// Gradients of the functions on each piece, consecutively, 1/m.
     pub gradients: Vec<Vec3>,
     /// Lamé's first parameter, Pa.
     pub lame: f64,
@@ -103,14 +103,14 @@ pub struct CellIntegrals {
 }
 
 impl CellIntegrals {
-    /// Collects the pieces of all cells, over `vertices` lattice vertices.
-    pub fn elements(vertices: usize, cells: &[Cell], integrals: &[Self]) -> Elements {
-        let mut elements = Elements::new(vertices);
-        for (cell, c) in cells.iter().zip(integrals) {
-            let corners = cell.corners();
-            let pieces = c.pieces.iter().zip(c.gradients.chunks_exact(corners.len()));
+    /// Collects the pieces of all cells.
+    pub fn elements(basis: &Basis, integrals: &[Self]) -> Elements {
+        let mut elements = Elements::new(basis.len());
+        for (functions, c) in basis.all_functions().zip(integrals) {
+            let gradients = c.gradients.chunks_exact(functions.len());
+            let pieces = c.pieces.iter().zip(gradients);
             elements.push(
-                corners,
+                functions,
                 pieces.map(|(&volume, gradients)| super::Piece {
                     gradients,
                     volume,
@@ -122,7 +122,7 @@ impl CellIntegrals {
         elements
     }
 
-    /// Merges all pieces into one: a tetrahedron's functions have constant gradients.
+    /// Merges all pieces into one: the four functions of a tetrahedron's vertices have constant gradients.
     fn merge(&mut self) {
         let whole: f64 = self.pieces.iter().sum();
         if whole <= 0.0 {
@@ -144,20 +144,15 @@ impl CellIntegrals {
 /// # Errors
 /// [`Cancelled`] if the progress stops it.
 pub fn integrate(
-    lattice: &Lattice,
+    basis: &Basis,
     flesh: &dyn Flesh,
     material: &Material,
     painted: &[Painted],
     level: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<CellIntegrals>, Cancelled> {
-    // All cells of a kind have the same subdivision.
-    let subdivisions = [
-        Cell::Tetrahedron([0; 4]).subtetrahedra(level),
-        Cell::Prism([0; 6]).subtetrahedra(level),
-        Cell::Hexahedron([0; 8]).subtetrahedra(level),
-    ];
-    let cells = lattice.cells().len() as u32;
+    let subdivision = basis.subdivision(level);
+    let cells = basis.lattice().cells().len() as u32;
     let mut all = Vec::with_capacity(cells as usize);
     let mut chunk = Vec::new();
     const CHUNK: u32 = 64;
@@ -170,18 +165,11 @@ pub fn integrate(
         (first..(first + CHUNK).min(cells))
             .into_par_iter()
             .map(|c| {
-                let cell = lattice.cells()[c as usize];
-                let subdivision = match cell {
-                    Cell::Tetrahedron(_) => &subdivisions[0],
-                    Cell::Prism(_) => &subdivisions[1],
-                    Cell::Hexahedron(_) => &subdivisions[2],
-                };
                 let painted = painted.get(c as usize).copied().unwrap_or_default();
-                let corners = lattice.corners(c);
                 integrate_cell(
                     c as usize,
-                    &corners[..cell.corners().len()],
-                    subdivision,
+                    &basis.lattice().corners(c),
+                    subdivision.pieces(c),
                     &|p| flesh.contains(p) && flesh.owner(c, p) == c,
                     &|p| flesh.signed_distance(p),
                     material,
@@ -194,23 +182,27 @@ pub fn integrate(
     Ok(all)
 }
 
-fn integrate_cell(
+fn integrate_cell<'a>(
     number: usize,
     corners: &[Vec3],
-    subdivision: &[SubTetrahedron],
+    pieces: impl ExactSizeIterator<Item = Piece<'a>>,
     owns: &dyn Fn(Vec3) -> bool,
     distance: &dyn Fn(Vec3) -> f64,
     material: &Material,
     painted: Painted,
 ) -> CellIntegrals {
     let bound = Bound::new(corners, distance);
-    let pieces: Vec<Piece> = subdivision
-        .iter()
-        .enumerate()
-        .map(|(i, t)| Piece::new(corners, t, number * subdivision.len() + i, owns, &bound))
-        .collect();
-    let whole: f64 = pieces.iter().map(|p| p.volume).sum();
-    let volume: f64 = pieces.iter().map(|p| p.volume * p.share).sum();
+    let count = pieces.len();
+    let with_share = |(i, piece): (usize, Piece<'a>)| {
+        let share = match piece.volume > 0.0 {
+            true => share(&piece.corners, number * count + i, owns, &bound),
+            false => 0.0,
+        };
+        (piece, share)
+    };
+    let pieces: Vec<(Piece<'a>, f64)> = pieces.enumerate().map(with_share).collect();
+    let whole: f64 = pieces.iter().map(|(p, _)| p.volume).sum();
+    let volume: f64 = pieces.iter().map(|(p, share)| p.volume * share).sum();
     let fraction = if whole > 0.0 { volume / whole } else { 0.0 };
     // The amount below a floor is spread evenly over the cell.
     let [lift, ballast] = [FLOOR, MASS_FLOOR].map(|floor| (floor - fraction).max(0.0));
@@ -221,7 +213,7 @@ fn integrate_cell(
     let shear = young / (2.0 * (1.0 + poisson));
     let lame = young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson));
 
-    let n = corners.len();
+    let n = pieces.first().map_or(0, |(p, _)| p.gradients.len());
     let mut out = CellIntegrals {
         volume,
         fraction,
@@ -233,19 +225,20 @@ fn integrate_cell(
         lame,
         shear,
     };
-    for (piece, t) in pieces.iter().zip(subdivision) {
-        let w = piece.volume * (piece.share + lift);
+    for (piece, share) in &pieces {
+        let w = piece.volume * (share + lift);
         if w == 0.0 {
             continue;
         }
-        let heavy = piece.volume * (piece.share + ballast);
-        let sum: [f64; 8] = std::array::from_fn(|a| t.iter().map(|s| s[a]).sum());
+        let heavy = piece.volume * (share + ballast);
+        let sum = |a: usize| -> f64 { piece.values.iter().map(|s| s[a]).sum() };
+        let sums: Values = (0..n).map(sum).collect();
         let mut pair = 0;
         for a in 0..n {
-            out.weight[a] += density * heavy / 4.0 * sum[a];
+            out.weight[a] += density * heavy / 4.0 * sums[a];
             for b in a..n {
-                let products: f64 = t.iter().map(|s| s[a] * s[b]).sum();
-                out.mass[pair] += density * heavy / 20.0 * (sum[a] * sum[b] + products);
+                let products: f64 = piece.values.iter().map(|s| s[a] * s[b]).sum();
+                out.mass[pair] += density * heavy / 20.0 * (sums[a] * sums[b] + products);
                 let (ga, gb) = (piece.gradients[a], piece.gradients[b]);
                 out.stiffness[pair] += (ga * gb.transpose() * lame
                     + gb * ga.transpose() * shear
@@ -255,50 +248,12 @@ fn integrate_cell(
             }
         }
         out.pieces.push(w);
-        out.gradients.extend(&piece.gradients[..n]);
+        out.gradients.extend(&piece.gradients);
     }
     if n == 4 {
         out.merge();
     }
     out
-}
-
-/// One tetrahedron of a cell's subdivision.
-struct Piece {
-    volume: f64,
-    /// Share of its volume that is flesh.
-    share: f64,
-    gradients: [Vec3; 8],
-}
-
-impl Piece {
-    fn new(
-        corners: &[Vec3],
-        t: &SubTetrahedron,
-        number: usize,
-        owns: &dyn Fn(Vec3) -> bool,
-        bound: &Bound,
-    ) -> Self {
-        let x = t.map(|s| place(corners, &s));
-        let edges = Mat3::from_columns(&[x[1] - x[0], x[2] - x[0], x[3] - x[0]]);
-        let volume = edges.determinant().abs() / 6.0;
-        let Some(inverse) = edges.try_inverse() else {
-            return Self {
-                volume: 0.0,
-                share: 0.0,
-                gradients: [Vec3::zeros(); 8],
-            };
-        };
-        let turned = inverse.transpose();
-        let gradients = std::array::from_fn(|a| {
-            turned * Vec3::new(t[1][a] - t[0][a], t[2][a] - t[0][a], t[3][a] - t[0][a])
-        });
-        Self {
-            volume,
-            share: share(&x, number, owns, bound),
-            gradients,
-        }
-    }
 }
 
 /// Bound on the distances in a cell, from the exact distance at its centre.

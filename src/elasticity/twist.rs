@@ -12,8 +12,8 @@
 
 use super::integrals::Flesh;
 use crate::Vec3;
+use crate::basis::{Basis, Row};
 use crate::lattice::Lattice;
-use crate::lattice::cell::Shape;
 use rayon::prelude::*;
 
 /// Default radius, as a share of the distance to the skin. Half keeps the tube in flesh where the distance falls to half of its mean.
@@ -43,8 +43,8 @@ pub struct TwistRegion {
 pub struct TwistSamples {
     /// Cell of each point.
     pub cells: Vec<u32>,
-    /// Corner functions of the cell at each point.
-    pub shapes: Vec<Shape>,
+    /// Functions at each point.
+    pub rows: Vec<Row>,
     /// κ times the volume that each point represents, N/m.
     pub weights: Vec<f64>,
 }
@@ -62,7 +62,8 @@ pub fn default_radius(flesh: &dyn Flesh, head: Vec3, tail: Vec3) -> f64 {
 
 impl TwistRegion {
     /// Returns the points of the tube in flesh, with the cells that own them.
-    pub fn samples(&self, lattice: &Lattice, flesh: &dyn Flesh) -> TwistSamples {
+    pub fn samples(&self, basis: &Basis, flesh: &dyn Flesh) -> TwistSamples {
+        let lattice = basis.lattice();
         let axis = self.tail - self.head;
         let length = axis.norm();
         if !(length > 0.0 && self.radius > 0.0 && self.stiffness > 0.0) {
@@ -72,7 +73,7 @@ impl TwistRegion {
         let along = ((2.0 * length / self.radius).ceil() as usize).clamp(8, 32);
         let volume = std::f64::consts::PI * self.radius.powi(2) * length
             / (along * AROUND * RINGS.len()) as f64;
-        let found: Vec<(u32, Shape)> = (0..along * AROUND * RINGS.len())
+        let found: Vec<(u32, Row)> = (0..along * AROUND * RINGS.len())
             .into_par_iter()
             .filter_map(|i| {
                 let (s, rest) = (i / (AROUND * RINGS.len()), i % (AROUND * RINGS.len()));
@@ -87,13 +88,13 @@ impl TwistRegion {
                     return None;
                 }
                 let cell = flesh.owner(lattice.locate(p)?, p);
-                Some((cell, lattice.weights_in(cell, p)))
+                Some((cell, basis.row(cell, p)))
             })
             .collect();
         TwistSamples {
             weights: vec![self.stiffness * volume; found.len()],
             cells: found.iter().map(|f| f.0).collect(),
-            shapes: found.iter().map(|f| f.1).collect(),
+            rows: found.into_iter().map(|f| f.1).collect(),
         }
     }
 }
@@ -140,12 +141,13 @@ mod tests {
         }
     }
 
-    fn lattice() -> Lattice {
+    fn basis() -> Basis {
         let x = (0..8)
             .map(|i| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2 & 1) as f64) * 2.0)
             .map(|x| x - Vec3::repeat(1.0))
             .collect();
-        Lattice::new(x, vec![Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7])]).unwrap()
+        let cells = vec![Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7])];
+        Basis::new(Lattice::new(x, cells).unwrap().into())
     }
 
     #[test]
@@ -157,17 +159,18 @@ mod tests {
             radius: 0.3,
             stiffness: 7.0,
         };
-        let lattice = lattice();
-        let samples = region.samples(&lattice, &Everywhere);
+        let basis = basis();
+        let samples = region.samples(&basis, &Everywhere);
         let volume: f64 = samples.weights.iter().sum::<f64>() / 7.0;
         assert_relative_eq!(volume, std::f64::consts::PI * 0.09, max_relative = 1e-12);
         // d = ω ẑ × x: ½ κ ω² ∫ ρ² = ½ κ ω² L π r⁴ / 2. The sample's position is reproduced by its functions.
         let energy: f64 = samples
-            .shapes
+            .rows
             .iter()
             .zip(&samples.weights)
-            .map(|(s, w)| {
-                let p = crate::lattice::cell::place(lattice.vertices(), s);
+            .map(|(row, w)| {
+                let at = |&(a, share): &(u32, f64)| basis.rest()[a as usize] * share;
+                let p: Vec3 = row.iter().map(at).sum();
                 0.5 * w * (p.x * p.x + p.y * p.y)
             })
             .sum();

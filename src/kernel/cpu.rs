@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! The embedding on the processor: four or eight weights a vertex in one packed stream.
+//! The embedding on the processor: the weights of all vertices in one packed stream.
 //!
-//! A lattice of tetrahedra needs four weights, 32 bytes a vertex. The lattice's own positions, a few thousand bytes,
+//! A lattice of tetrahedra needs four weights, 32 bytes a vertex. Rows of more than eight weights have lengths of their
+//! own. The lattice's own positions, a few thousand bytes,
 //! stay in the L1 cache. Each is four floats wide, so that a vertex takes four multiply-adds of whole registers.
 //! Large surfaces are cut into fixed chunks over threads. Every vertex is computed alone, so the result does not
 //! depend on the number of threads.
@@ -21,11 +22,39 @@ pub struct CpuEmbedding {
     lattice_vertices: usize,
 }
 
-/// Rows of a surface: four wide if that suffices for every vertex.
+/// Rows of a surface: four or eight wide if that suffices for every vertex.
 #[derive(Debug, Clone)]
 pub(super) enum Rows {
     Four(Vec<Row<4>>),
     Eight(Vec<Row<8>>),
+    Long(LongRows),
+}
+
+/// Runs code with the rows of a surface as a [`Packed`].
+macro_rules! with_rows {
+    ($rows:expr, $packed:ident => $code:expr) => {
+        match $rows {
+            Rows::Four(rows) => {
+                let $packed = rows.as_slice();
+                $code
+            }
+            Rows::Eight(rows) => {
+                let $packed = rows.as_slice();
+                $code
+            }
+            Rows::Long($packed) => $code,
+        }
+    };
+}
+pub(super) use with_rows;
+
+/// Rows of consecutive surface vertices.
+pub(super) trait Packed: Copy + Send + Sync {
+    /// Returns the number of rows.
+    fn count(self) -> usize;
+
+    /// Returns the weighted mean of values of the lattice vertices by one row.
+    fn mean(self, row: usize, of: &[[f32; 4]]) -> [f32; 4];
 }
 
 /// Lattice vertices and weights of one surface vertex; unused entries have weight zero.
@@ -36,17 +65,80 @@ pub(super) struct Row<const N: usize> {
     pub weights: [f32; N],
 }
 
-impl<const N: usize> Row<N> {
-    /// Returns the weighted mean of values of the lattice vertices.
+/// Rows of any length, one after the other.
+#[derive(Debug, Clone)]
+pub(super) struct LongRows {
+    starts: Vec<u32>,
+    entries: Vec<(u32, f32)>,
+}
+
+impl<const N: usize> Packed for &[Row<N>] {
     #[inline(always)]
-    pub(super) fn mean(&self, of: &[[f32; 4]]) -> [f32; 4] {
-        let mut sum = [0.0f32; 4];
-        for (&index, &w) in self.indices.iter().zip(&self.weights) {
-            for (s, p) in sum.iter_mut().zip(&of[index as usize]) {
-                *s += w * p;
+    fn count(self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn mean(self, row: usize, of: &[[f32; 4]]) -> [f32; 4] {
+        let row = &self[row];
+        let entries = row.indices.iter().zip(&row.weights);
+        mean(entries.map(|(&index, &w)| (index, w)), of)
+    }
+}
+
+impl Packed for &LongRows {
+    fn count(self) -> usize {
+        self.starts.len() - 1
+    }
+
+    #[inline(always)]
+    fn mean(self, row: usize, of: &[[f32; 4]]) -> [f32; 4] {
+        let (from, to) = (self.starts[row], self.starts[row + 1]);
+        let entries = &self.entries[from as usize..to as usize];
+        mean(entries.iter().copied(), of)
+    }
+}
+
+#[inline(always)]
+fn mean(entries: impl Iterator<Item = (u32, f32)>, of: &[[f32; 4]]) -> [f32; 4] {
+    let mut sum = [0.0f32; 4];
+    for (index, w) in entries {
+        for (s, p) in sum.iter_mut().zip(&of[index as usize]) {
+            *s += w * p;
+        }
+    }
+    sum
+}
+
+impl LongRows {
+    fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
+        let mut all = Self {
+            starts: vec![0],
+            entries: Vec::new(),
+        };
+        for vertex in 0..embedding.len() {
+            for (index, weight) in embedding.row(vertex) {
+                let index = checked(vertex, index, lattice_vertices)?;
+                all.entries.push((index, weight as f32));
+            }
+            all.starts.push(all.entries.len() as u32);
+        }
+        Ok(all)
+    }
+
+    /// Returns the rows as wide as the longest, as `width` indices and `width` weights each, and the width. Unused entries
+    /// have weight zero.
+    pub(super) fn padded(&self) -> (usize, Vec<u32>) {
+        let lengths = self.starts.windows(2).map(|s| (s[1] - s[0]) as usize);
+        let width = lengths.max().unwrap_or(0);
+        let mut all = vec![0; 2 * width * (self.starts.len() - 1)];
+        for (row, s) in all.chunks_exact_mut(2 * width).zip(self.starts.windows(2)) {
+            let entries = &self.entries[s[0] as usize..s[1] as usize];
+            for (k, &(index, weight)) in entries.iter().enumerate() {
+                (row[k], row[width + k]) = (index, weight.to_bits());
             }
         }
-        sum
+        (width, all)
     }
 }
 
@@ -54,16 +146,13 @@ impl Rows {
     /// Packs an embedding in a lattice of `lattice_vertices` vertices.
     ///
     /// # Errors
-    /// A lattice vertex that does not exist, or a row of more than eight weights.
+    /// A lattice vertex that does not exist.
     pub(super) fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
-        let lengths = || (0..embedding.len()).map(|vertex| embedding.row(vertex).len());
-        if let Some((vertex, entries)) = lengths().enumerate().find(|&(_, length)| length > 8) {
-            return Err(KernelError::Wide { vertex, entries });
-        }
-        Ok(if lengths().all(|length| length <= 4) {
-            Self::Four(pack(embedding, lattice_vertices)?)
-        } else {
-            Self::Eight(pack(embedding, lattice_vertices)?)
+        let lengths = (0..embedding.len()).map(|vertex| embedding.row(vertex).len());
+        Ok(match lengths.max().unwrap_or(0) {
+            0..=4 => Self::Four(pack(embedding, lattice_vertices)?),
+            5..=8 => Self::Eight(pack(embedding, lattice_vertices)?),
+            _ => Self::Long(LongRows::new(embedding, lattice_vertices)?),
         })
     }
 
@@ -81,15 +170,15 @@ impl Rows {
         match self {
             Self::Four(rows) => size_of_val(rows.as_slice()),
             Self::Eight(rows) => size_of_val(rows.as_slice()),
+            Self::Long(rows) => {
+                size_of_val(rows.starts.as_slice()) + size_of_val(rows.entries.as_slice())
+            }
         }
     }
 
     /// Returns the number of surface vertices.
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Four(rows) => rows.len(),
-            Self::Eight(rows) => rows.len(),
-        }
+        with_rows!(self, rows => rows.count())
     }
 }
 
@@ -97,7 +186,7 @@ impl CpuEmbedding {
     /// Packs an embedding in a lattice of `lattice_vertices` vertices.
     ///
     /// # Errors
-    /// A lattice vertex that does not exist, or a row of more than eight weights.
+    /// A lattice vertex that does not exist.
     pub fn new(embedding: &Embedding, lattice_vertices: usize) -> Result<Self, KernelError> {
         Ok(Self {
             rows: Rows::new(embedding, lattice_vertices)?,
@@ -140,9 +229,8 @@ impl Engine for CpuEmbedding {
         }
         let wide = |&[x, y, z]: &[f32; 3]| [x, y, z, 0.0];
         let points: Vec<[f32; 4]> = lattice.points.iter().map(wide).collect();
-        with_form!(target.places(lattice.origin), put => match &self.rows {
-            Rows::Four(rows) => all(rows, &points, put, out),
-            Rows::Eight(rows) => all(rows, &points, put, out),
+        with_form!(target.places(lattice.origin), put => {
+            with_rows!(&self.rows, rows => all(rows, &points, put, out));
         });
         Ok(())
     }
@@ -158,15 +246,7 @@ fn pack<const N: usize>(
             weights: [0.0; N],
         };
         for (to, (index, weight)) in embedding.row(vertex).enumerate() {
-            if index >= lattice_vertices {
-                let (index, count) = (index as u32, lattice_vertices);
-                return Err(KernelError::OutOfRange {
-                    vertex,
-                    index,
-                    count,
-                });
-            }
-            row.indices[to] = index as u32;
+            row.indices[to] = checked(vertex, index, lattice_vertices)?;
             row.weights[to] = weight as f32;
         }
         Ok(row)
@@ -174,18 +254,31 @@ fn pack<const N: usize>(
     (0..embedding.len()).map(row).collect()
 }
 
-fn all<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
-    if rows.len() < 2 * CHUNK {
-        chunk(rows, points, put, out);
+/// Returns a lattice vertex of a row, if there is one of that number.
+fn checked(vertex: usize, index: usize, count: usize) -> Result<u32, KernelError> {
+    let of = index as u32;
+    if index < count {
+        return Ok(of);
+    }
+    Err(KernelError::OutOfRange {
+        vertex,
+        index: of,
+        count,
+    })
+}
+
+fn all(rows: impl Packed, points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
+    if rows.count() < 2 * CHUNK {
+        chunk(0, rows, points, put, out);
     } else {
-        let chunks = rows.par_chunks(CHUNK).zip(out.par_chunks_mut(3 * CHUNK));
-        chunks.for_each(|(rows, out)| chunk(rows, points, put, out));
+        let chunks = out.par_chunks_mut(3 * CHUNK).enumerate();
+        chunks.for_each(|(i, out)| chunk(i * CHUNK, rows, points, put, out));
     }
 }
 
-fn chunk<const N: usize>(rows: &[Row<N>], points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
-    for (row, out) in rows.iter().zip(out.chunks_exact_mut(3)) {
-        let [x, y, z, _] = row.mean(points);
+fn chunk(first: usize, rows: impl Packed, points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
+    for (row, out) in (first..).zip(out.chunks_exact_mut(3)) {
+        let [x, y, z, _] = rows.mean(row, points);
         put.put(out, [x, y, z]);
     }
 }
@@ -238,7 +331,7 @@ mod tests {
 
     #[test]
     fn it_agrees_with_the_embedding_in_double_precision() {
-        for corners in [4, 6, 8] {
+        for corners in [4, 6, 8, 9, 27] {
             let e = embedding(500, 60, corners);
             assert!(error(&e, &positions(60, Vec3::zeros()), Vec3::zeros()) < 1e-6);
         }
@@ -269,14 +362,35 @@ mod tests {
 
     #[test]
     fn chunks_do_not_show() {
-        let e = embedding(3 * CHUNK + 17, 350, 4);
-        let at = LocalPositions::new(&positions(350, Vec3::repeat(3.0)));
-        let whole = CpuEmbedding::new(&e, 350).unwrap().embed(&at).unwrap();
-        for start in [0, 5, CHUNK - 1, 2 * CHUNK + 3] {
-            let rows = (start..start + 40).map(|v| (0, row(v, 350, 4)));
-            let part = Embedding::from_rows(350, rows).unwrap();
-            let part = CpuEmbedding::new(&part, 350).unwrap().embed(&at).unwrap();
-            assert_eq!(part, whole[3 * start..3 * (start + 40)]);
+        for corners in [4, 9] {
+            let e = embedding(3 * CHUNK + 17, 350, corners);
+            let at = LocalPositions::new(&positions(350, Vec3::repeat(3.0)));
+            let whole = CpuEmbedding::new(&e, 350).unwrap().embed(&at).unwrap();
+            for start in [0, 5, CHUNK - 1, 2 * CHUNK + 3] {
+                let rows = (start..start + 40).map(|v| (0, row(v, 350, corners)));
+                let part = Embedding::from_rows(350, rows).unwrap();
+                let part = CpuEmbedding::new(&part, 350).unwrap().embed(&at).unwrap();
+                assert_eq!(part, whole[3 * start..3 * (start + 40)]);
+            }
+        }
+    }
+
+    #[test]
+    fn long_rows_are_padded_to_the_longest() {
+        let rows = [3, 9, 11].map(|corners| (0, row(corners, 60, corners)));
+        let e = Embedding::from_rows(60, rows).unwrap();
+        let Ok(Rows::Long(long)) = Rows::new(&e, 60) else {
+            panic!("eleven weights need long rows");
+        };
+        let (width, all) = long.padded();
+        assert_eq!((width, all.len()), (11, 3 * 22));
+        for (row, i) in all.chunks_exact(22).zip(0..) {
+            let given = e
+                .row(i)
+                .map(|(index, w)| (index as u32, (w as f32).to_bits()));
+            let empty = std::iter::repeat((0, 0));
+            let found = row[..11].iter().copied().zip(row[11..].iter().copied());
+            assert!(found.eq(given.chain(empty).take(11)));
         }
     }
 
@@ -287,14 +401,10 @@ mod tests {
             CpuEmbedding::new(&e, 5),
             Err(KernelError::OutOfRange { count: 5, .. })
         ));
-        let wide = [3, 9].map(|corners| (0, row(0, 60, corners)));
-        let wide = Embedding::from_rows(60, wide).unwrap();
+        let long = embedding(10, 60, 9);
         assert!(matches!(
-            CpuEmbedding::new(&wide, 60),
-            Err(KernelError::Wide {
-                vertex: 1,
-                entries: 9
-            })
+            CpuEmbedding::new(&long, 5),
+            Err(KernelError::OutOfRange { count: 5, .. })
         ));
         let kernel = CpuEmbedding::new(&e, 60).unwrap();
         let at = LocalPositions::new(&positions(59, Vec3::zeros()));

@@ -16,16 +16,6 @@ pub enum KernelError {
         /// Number of lattice vertices.
         count: usize,
     },
-    /// A row has more weights than the kernels support.
-    #[error(
-        "surface vertex {vertex} hangs on {entries} lattice vertices, but what is shown hangs on at most eight"
-    )]
-    Wide {
-        /// Surface vertex.
-        vertex: usize,
-        /// Length of its row.
-        entries: usize,
-    },
     /// The positions belong to another lattice.
     #[error("there are {given} lattice positions, but the embedding was made for {expected}")]
     Lattice {

@@ -16,7 +16,7 @@
 //! | `bound` | keeps folds and sway within the flesh at the vertex, softly (as [`super::limit`]) |
 //! | `limit` | keeps everything within `max_offset` of the skin, softly |
 
-use super::cpu::{Row, Rows};
+use super::cpu::{Packed, Rows, with_rows};
 use super::limit::{SkinPairs, image, shrink};
 use super::target::{Put, with_form};
 use super::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, Target};
@@ -168,40 +168,37 @@ impl SkinnedSurface {
         Ok(match wanted {
             Wanted::Positions => {
                 let form = target.places(present.maps.origin());
-                with_form!(form, put => match embedding.rows() {
-                    Rows::Four(rows) => self.all::<true, _>(rows, &shown, put, out),
-                    Rows::Eight(rows) => self.all::<true, _>(rows, &shown, put, out),
+                with_form!(form, put => {
+                    with_rows!(embedding.rows(), rows => self.all::<true>(rows, &shown, put, out))
                 })
             }
-            Wanted::Offsets => with_form!(target.vectors(), put => match embedding.rows() {
-                Rows::Four(rows) => self.all::<false, _>(rows, &shown, put, out),
-                Rows::Eight(rows) => self.all::<false, _>(rows, &shown, put, out),
+            Wanted::Offsets => with_form!(target.vectors(), put => {
+                with_rows!(embedding.rows(), rows => self.all::<false>(rows, &shown, put, out))
             }),
         })
     }
 
     /// `PLACES`: writes positions instead of offsets.
-    fn all<const PLACES: bool, const N: usize>(
+    fn all<const PLACES: bool>(
         &self,
-        rows: &[Row<N>],
+        rows: impl Packed,
         shown: &Shown<'_>,
         put: impl Put,
         out: &mut [f32],
     ) -> f32 {
-        if rows.len() < 2 * CHUNK {
-            return self.chunk::<PLACES, N>(0, rows, shown, put, out);
+        if rows.count() < 2 * CHUNK {
+            return self.chunk::<PLACES>(0, rows, shown, put, out);
         }
-        let chunks = rows.par_chunks(CHUNK).zip(out.par_chunks_mut(3 * CHUNK));
+        let chunks = out.par_chunks_mut(3 * CHUNK).enumerate();
         chunks
-            .enumerate()
-            .map(|(i, (rows, out))| self.chunk::<PLACES, N>(i * CHUNK, rows, shown, put, out))
+            .map(|(i, out)| self.chunk::<PLACES>(i * CHUNK, rows, shown, put, out))
             .reduce(|| 0.0, f32::max)
     }
 
-    fn chunk<const PLACES: bool, const N: usize>(
+    fn chunk<const PLACES: bool>(
         &self,
         first: usize,
-        rows: &[Row<N>],
+        rows: impl Packed,
         shown: &Shown<'_>,
         put: impl Put,
         out: &mut [f32],
@@ -214,11 +211,10 @@ impl SkinnedSurface {
         // From the lattice's origin to the skin's; zero if both were built for one frame.
         let shift: [f32; 3] = std::array::from_fn(|k| present.lattice.origin[k] - origin[k]);
         let mut farthest = 0.0f32;
-        for (i, (row, out)) in rows.iter().zip(out.chunks_exact_mut(3)).enumerate() {
-            let v = first + i;
+        for (v, out) in (first..).zip(out.chunks_exact_mut(3)) {
             let sway = match shown.sway.is_empty() {
                 true => [0.0; 3],
-                false => first_three(row.mean(&shown.sway)),
+                false => first_three(rows.mean(v, &shown.sway)),
             };
             let blend = match skin_needed {
                 true => self.skin.blend(v, present.maps.maps()),
@@ -230,7 +226,7 @@ impl SkinnedSurface {
                 .map(|lifts| lifts.of[v].map(|x| x * lifts.share));
             let (mut bend, mut fold) = ([0.0; 3], 0.0);
             if skin_needed && (bends || base.is_none()) {
-                let [x, y, z, part] = row.mean(&shown.flesh);
+                let [x, y, z, part] = rows.mean(v, &shown.flesh);
                 let flesh = [x, y, z];
                 let place: [f32; 3] = std::array::from_fn(|k| flesh[k] + shift[k] - sway[k]);
                 match &base {

@@ -77,14 +77,13 @@ impl Lattice {
 
     pub(super) fn local(&self, cell: u32, p: Vec3) -> Option<Vec3> {
         let c = &self.cells[cell as usize];
-        c.local(&self.corners(cell)[..c.corners().len()], p)
+        c.local(&self.corners(cell), p)
     }
 
     /// Returns the corner functions of a cell at a point in it or near it.
     pub(crate) fn weights_in(&self, cell: u32, p: Vec3) -> Shape {
         let c = &self.cells[cell as usize];
-        let x = self.corners(cell);
-        let x = &x[..c.corners().len()];
+        let x = &self.corners(cell);
         let from = match c.local(x, p) {
             Some(l) if matches!(c, Cell::Tetrahedron(_)) || c.inside(l) >= -SLACK => {
                 return c.shape(l);
@@ -363,8 +362,7 @@ mod tests {
                 for _ in 0..40 {
                     // Some of them on faces, edges and corners.
                     let l = cell.clamp(Vec3::from_fn(|_, _| 1.3 * random.next() - 0.15));
-                    let x = lattice.corners(c);
-                    let p = cell.position(&x[..cell.corners().len()], l);
+                    let p = cell.position(&lattice.corners(c), l);
                     let holding = |&d: &u32| lattice.holds(d, p);
                     let all: Vec<u32> = (0..lattice.cells().len() as u32).filter(holding).collect();
                     assert!(all.contains(&c));
@@ -399,9 +397,7 @@ mod tests {
         for lattice in limbs() {
             let middle = |c: usize| {
                 let x = lattice.corners(c as u32);
-                let cell = lattice.cells()[c];
-                let n = cell.corners().len();
-                x[..n].iter().sum::<Vec3>() / n as f64
+                x.iter().sum::<Vec3>() / x.len() as f64
             };
             for c in 1..lattice.cells().len() {
                 let shares = |v: &&u32| lattice.cells()[c - 1].corners().contains(v);

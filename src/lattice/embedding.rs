@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Points as weighted means of any number of lattice vertices.
+//! Points as weighted means of any number of nodes, such as lattice vertices.
 //!
-//! The weights form a sparse matrix, points by lattice vertices; its product with values at the vertices gives values
-//! at the points. Its columns ascend. Means are summed in the original order of a row (that of the corners of its
-//! cell), which is stored separately. So positions have the same bits however the matrix is stored.
+//! The weights form a sparse matrix, points by nodes; its product with values at the nodes gives values at the points.
+//! Its columns ascend. Means are summed in the original order of a row (that of the corners of its cell), which is
+//! stored separately. So positions have the same bits however the matrix is stored.
 
 use crate::Vec3;
 use sprs::CsMatI;

@@ -67,6 +67,10 @@ pub(crate) use unit::{Own, heading};
 
 use crate::Vec3;
 use crate::range::{self, FARTHEST};
+use smallvec::SmallVec;
+
+/// Positions of the corners of a cell.
+pub type Corners = SmallVec<[Vec3; 8]>;
 
 /// Chains of lattice vertices along the bones.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -218,13 +222,10 @@ impl Lattice {
         self.notes.extend(notes);
     }
 
-    /// Returns the corner positions of a cell in the first (at most eight) entries.
-    pub fn corners(&self, cell: u32) -> [Vec3; 8] {
-        let mut x = [Vec3::zeros(); 8];
-        for (x, &v) in x.iter_mut().zip(self.cells[cell as usize].corners()) {
-            *x = self.vertices[v as usize];
-        }
-        x
+    /// Returns the corner positions of a cell, m.
+    pub fn corners(&self, cell: u32) -> Corners {
+        let corners = self.cells[cell as usize].corners().iter();
+        corners.map(|&v| self.vertices[v as usize]).collect()
     }
 
     /// Returns the cell whose flesh is at `point`, among all cells that contain the point; `cell` is one of them. It

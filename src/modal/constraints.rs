@@ -117,7 +117,7 @@ impl Constraints {
         Ok(Self {
             rows: holds.iter().map(row).collect(),
             exercised: chosen,
-            size: aabb::diagonal(modes.lattice().vertices()).max(f64::MIN_POSITIVE),
+            size: aabb::diagonal(modes.functions().lattice().vertices()).max(f64::MIN_POSITIVE),
             budget: self.budget.clone(),
         })
     }

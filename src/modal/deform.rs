@@ -97,7 +97,7 @@ impl Modes {
     /// # Errors
     /// [`ModalError::Away`].
     pub fn check_near(&self, points: &[Vec3]) -> Result<(), ModalError> {
-        let (lo, hi) = aabb::bounds(self.lattice().vertices());
+        let (lo, hi) = aabb::bounds(self.functions().lattice().vertices());
         let (first, last) = aabb::bounds(points);
         let gap = (first - hi).sup(&(lo - last)).sup(&Vec3::zeros());
         let (distance, size) = (gap.norm(), (hi - lo).norm());
@@ -114,7 +114,7 @@ impl Modes {
                 let (embedding, skin) = body.embed_surface(surface);
                 (embedding, Some(skin))
             }
-            None => (self.lattice().embed_surface(surface), None),
+            None => (self.functions().embed_surface(surface), None),
         }
     }
 }
@@ -122,7 +122,7 @@ impl Modes {
 impl Modes {
     /// Embeds points as [`embed_surface`](Self::embed_surface) does vertices, without triangles between them.
     pub fn embed_points(&self, points: &[Vec3]) -> (Embedding, Option<SkinWeights>) {
-        let embedding = self.lattice().embed(points);
+        let embedding = self.functions().embed(points);
         let skin = self.body().map(|body| body.skin_around(&embedding));
         (embedding, skin)
     }

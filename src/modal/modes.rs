@@ -6,7 +6,6 @@ use super::{ModalError, ModalSystem};
 use crate::Vec3;
 use crate::body::Body;
 use crate::geometry::rotation_vector::mean_rotation;
-use crate::lattice::Lattice;
 use crate::progress::{Progress, step};
 use crate::range::is_sound;
 use crate::solve::NodeMatrix;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 /// The lowest vibration modes of a body, mass-orthonormal: `K Φ = M Φ Λ`, `ΦᵀMΦ = I`, `Ψ = W Φ`.
 #[derive(Debug, Clone)]
 pub struct Modes {
-    pub(super) lattice: Arc<Lattice>,
+    pub(super) functions: crate::basis::Basis,
     pub(super) body: Option<Arc<Body>>,
     pub(super) fixed: Vec<bool>,
     pub(super) eigenvalues: Vec<f64>,
@@ -131,7 +130,7 @@ impl Modes {
         );
         step(progress, 1.0, "done")?;
         Ok(Self {
-            lattice: system.lattice.clone(),
+            functions: system.functions.clone(),
             body: system.body.clone(),
             fixed: system.fixed.clone(),
             eigenvalues: pairs.values,
@@ -255,17 +254,15 @@ impl Modes {
         &self.basis.neighbours[node]
     }
 
-    /// Returns the lattice whose vertices are the nodes, which embeds points.
-    pub fn lattice(&self) -> &Arc<Lattice> {
-        &self.lattice
+    /// Returns the functions whose coefficients the nodes are; they embed points.
+    pub fn functions(&self) -> &crate::basis::Basis {
+        &self.functions
     }
 
-    /// Returns whether these are modes of a body with this lattice and these held vertices, whatever its stiffness.
+    /// Returns whether these are modes of a body with these functions and these held nodes, whatever its stiffness.
     pub fn are_of(&self, body: &Body) -> bool {
         let same = |own: &Arc<Body>| {
-            (Arc::ptr_eq(own.lattice(), body.lattice())
-                || own.lattice().vertices() == body.lattice().vertices()
-                    && own.lattice().cells() == body.lattice().cells())
+            own.basis() == body.basis()
                 && own.mass_matrix() == body.mass_matrix()
                 && own.held_vertices().eq(body.held_vertices())
         };

@@ -60,7 +60,7 @@ impl StoredModes {
             && self.masses.len() == nodes
             && self.masses.iter().all(|&m| is_kept(m));
         good.then(|| Modes {
-            lattice: body.lattice().clone(),
+            functions: body.basis().clone(),
             body: Some(body.clone()),
             fixed: self.fixed,
             eigenvalues: self.eigenvalues,

@@ -3,9 +3,9 @@
 
 use super::ModalError;
 use crate::Vec3;
+use crate::basis::Basis;
 use crate::body::Body;
 use crate::elasticity::{Elements, Material};
-use crate::lattice::Lattice;
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use crate::tets::{MassKind, TetMesh};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A linear elastic body with supports.
 #[derive(Debug, Clone)]
 pub struct ModalSystem {
-    pub(super) lattice: Arc<Lattice>,
+    pub(super) functions: Basis,
     pub(super) body: Option<Arc<Body>>,
     pub(super) elements: Elements,
     pub(super) stiffness: BlockMatrix,
@@ -38,7 +38,7 @@ impl ModalSystem {
             || (mesh.mass_matrix(material, mass), mesh.lattice()),
         );
         Ok(Self {
-            lattice: Arc::new(lattice?),
+            functions: Basis::new(Arc::new(lattice?)),
             body: None,
             stiffness,
             mass,
@@ -47,16 +47,16 @@ impl ModalSystem {
         })
     }
 
-    /// Builds a system from a body of flesh. Lattice vertices that follow bones are fixed, and those in `also`. The
+    /// Builds a system from a body of flesh. Nodes that follow bones are fixed, and those in `also`. The
     /// twist energy is part of the stiffness.
     ///
     /// # Errors
-    /// A lattice vertex that does not exist.
+    /// A node that does not exist.
     pub fn of_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
         let mut fixed = mask(body.nodes(), also)?;
         body.held_vertices().for_each(|v| fixed[v as usize] = true);
         Ok(Self {
-            lattice: body.lattice().clone(),
+            functions: body.basis().clone(),
             body: Some(body.clone()),
             mass: match mass {
                 MassKind::Consistent => body.mass_matrix().clone(),
@@ -70,7 +70,7 @@ impl ModalSystem {
 
     /// Returns the rest positions of the nodes, metres.
     pub fn rest(&self) -> &[Vec3] {
-        self.lattice.vertices()
+        self.functions.rest()
     }
 
     /// Returns the nodes that are not fixed, ascending.

@@ -22,7 +22,7 @@ fn bar(count: usize) -> Arc<Modes> {
 /// The node nearest to a point.
 fn node(modes: &Modes, at: [f64; 3]) -> usize {
     let far = |x: &Vec3| (x - Vec3::from(at)).norm();
-    let rest = modes.lattice().vertices();
+    let rest = modes.functions().rest();
     (0..rest.len())
         .min_by(|&a, &b| far(&rest[a]).total_cmp(&far(&rest[b])))
         .unwrap()
@@ -90,7 +90,7 @@ fn settling_balances_and_warping_keeps_the_length() {
         for (a, b) in simulation.amplitudes().iter().zip(&before) {
             assert!((a - b).abs() < 1e-9, "{a} {b}");
         }
-        let rest = modes.lattice().vertices();
+        let rest = modes.functions().rest();
         let u = simulation.displacements();
         let axis: Vec<Vec3> = (0..=10)
             .map(|i| node(&modes, [f64::from(i) / 10.0, 0.1, 0.1]))
@@ -178,7 +178,7 @@ fn constraints_hold_in_position_and_velocity_without_ringing() {
 fn whatever_the_exercised_nodes_the_body_is_never_lost() {
     let modes = bar(32);
     let tip = node(&modes, [1.0, 0.1, 0.1]);
-    let rest = modes.lattice().vertices();
+    let rest = modes.functions().rest();
     let at = |x: f64| -> Vec<usize> {
         (0..rest.len())
             .filter(|&v| (rest[v].x - x).abs() < 1e-9)

@@ -26,7 +26,7 @@
 //!
 //! // The lattice at rest, shown at a pose without elastic joints: the artist's own skin.
 //! let plain = Showing { elastic_joints: 0.0, max_offset: None };
-//! let rest = body.lattice().vertices();
+//! let rest = body.rest();
 //! let snapshot = Snapshot::new(&body, rest, None, Some(&pose), plain);
 //! let mut skin = vec![0.0; 3 * presenter.vertices(SurfaceId::OWN)?];
 //! presenter.positions(SurfaceId::OWN, snapshot.instant(), &Target::WORLD, &mut skin)?;

@@ -192,7 +192,7 @@ impl Snapshot {
 
     /// Creates a snapshot of displacements `[nodes]` (m), shown unchanged.
     pub fn displaced(body: &Body, displacements: &[Vec3]) -> Self {
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let positions: Vec<Vec3> = displacements.iter().zip(rest).map(|(q, x)| q + x).collect();
         Self::new(body, &positions, None, None, Showing::default())
     }

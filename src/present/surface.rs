@@ -38,7 +38,7 @@ impl CarriedSurface {
     /// Embeds another surface. Its skin, around which `max_offset` limits it, is blended with the weights of the surrounding lattice. It
     /// sways as the nearest skin of the body does.
     pub fn new(body: &Body, surface: &Surface) -> Self {
-        let embedding = body.lattice().embed_surface(surface);
+        let embedding = body.basis().embed_surface(surface);
         let skin = body.skin_around(&embedding);
         Self::stored(body, Arc::new(embedding), Arc::new(skin))
     }
@@ -46,7 +46,7 @@ impl CarriedSurface {
     /// Creates a surface from its known embedding in the lattice and skin.
     pub(crate) fn stored(body: &Body, embedding: Arc<Embedding>, skin: Arc<SkinWeights>) -> Self {
         let own = body.flesh().map(|map| map.bounds(body.size()));
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let bounds = own.map(|own| around(&embedding, rest, body.surface(), &own));
         Self::made(embedding, skin, bounds)
     }
@@ -105,14 +105,14 @@ impl CarriedSurface {
         if self.is_own {
             return own.clone();
         }
-        let find = || nearest(&self.embedding, body.lattice().vertices(), body.surface());
+        let find = || nearest(&self.embedding, body.rest(), body.surface());
         let follows = self.follows.get_or_init(find);
         Arc::new(follows.iter().map(|f| f.of(own)).collect())
     }
 
     /// Returns its vertices at rest, metres.
     pub(super) fn rest(&self, body: &Body) -> Vec<Vec3> {
-        let nodes = body.lattice().vertices();
+        let nodes = body.rest();
         let place = |i| self.embedding.place(i, nodes);
         (0..self.vertices()).map(place).collect()
     }

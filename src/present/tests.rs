@@ -54,7 +54,7 @@ fn object(place: Vec3) -> Affine {
 
 /// The lattice skinned, and a sway that differs from vertex to vertex.
 fn snapshot(body: &Body, pose: &Pose, joints: f64) -> Snapshot {
-    let rest = body.lattice().vertices();
+    let rest = body.rest();
     let weights = body.region_weights();
     let skinned = |v: usize| -> Vec3 {
         let row = weights.row(v);

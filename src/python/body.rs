@@ -465,7 +465,7 @@ impl PyBody {
                         None => Snapshot::displaced(&self.0, &q),
                         Some(pose) => {
                             let sway = sway(&self.0, pose, &q).map_err(IntoPy::into_py)?;
-                            let rest = self.0.lattice().vertices();
+                            let rest = self.0.rest();
                             let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
                             let showing = settings.showing();
                             let snapshot =

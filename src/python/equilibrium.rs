@@ -257,7 +257,7 @@ fn warn_of_inverted(py: Python<'_>, body: &Body, method: Method, q: &[Vec3]) -> 
     if !matches!(method, Method::Nonlinear | Method::NeoHookean) {
         return Ok(());
     }
-    let rest = body.lattice().vertices().iter();
+    let rest = body.rest().iter();
     let positions: Vec<Vec3> = rest.zip(q).map(|(x, q)| x + q).collect();
     match body.inverted_cells(&positions) {
         0 => Ok(()),

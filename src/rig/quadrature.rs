@@ -13,10 +13,14 @@
 
 use super::guide::GuideFrame;
 use super::template::{MOST, Template, TemplateKind};
-use crate::body::{Body, Brick, FleshPoint};
+use crate::body::{Body, Brick};
 use crate::{Mat3, Vec3};
+use smallvec::SmallVec;
 use std::f64::consts::PI;
 use std::sync::Arc;
+
+/// One item for each function of a cell.
+type Cell<T> = SmallVec<[T; 8]>;
 
 /// Fewest voxels per radius.
 const FINE: f64 = 4.0;
@@ -82,22 +86,22 @@ pub(super) fn add_forces(
 ) -> bool {
     let mut any = false;
     for brick in bricks(body, level, template, frame) {
-        for run in brick.points.chunk_by(|a, b| a.cell == b.cell) {
-            let mut sums = [Vec3::zeros(); 8];
+        for run in brick.runs(body.basis()) {
+            let mut sums: Cell<Vec3> = SmallVec::from_elem(Vec3::zeros(), run.functions.len());
             let mut touched = false;
-            for p in run {
+            for (p, values) in run.points() {
                 let Some(force) = template.force_within(&frame.local(&p.place)) else {
                     continue;
                 };
                 touched = true;
                 let force = force * p.volume;
-                for (sum, w) in sums.iter_mut().zip(p.shape) {
+                for (sum, &w) in sums.iter_mut().zip(values) {
                     *sum += force * w;
                 }
             }
             if touched {
                 any = true;
-                for (&v, sum) in corners(body, run).iter().zip(&sums) {
+                for (&v, sum) in run.functions.iter().zip(&sums) {
                     out[v as usize] += frame.rotation * sum;
                 }
             }
@@ -118,18 +122,16 @@ pub(super) fn pull_back(
     // In the template's frame.
     let mut sums = Sums::default();
     for brick in bricks(body, level, template, frame) {
-        for run in brick.points.chunk_by(|a, b| a.cell == b.cell) {
-            let mut values = [Vec3::zeros(); 8];
-            for (value, &v) in values.iter_mut().zip(corners(body, run)) {
-                *value = frame.rotation.tr_mul(&field[v as usize]);
-            }
-            for p in run {
+        for run in brick.runs(body.basis()) {
+            let local = |&v: &u32| frame.rotation.tr_mul(&field[v as usize]);
+            let field: Cell<Vec3> = run.functions.iter().map(local).collect();
+            for (p, values) in run.points() {
                 let y = frame.local(&p.place);
                 let Some(d) = template.derivatives(&y) else {
                     continue;
                 };
                 any = true;
-                let u: Vec3 = values.iter().zip(p.shape).map(|(u, w)| u * w).sum();
+                let u: Vec3 = field.iter().zip(values).map(|(u, w)| u * *w).sum();
                 let u = u * p.volume;
                 for (sum, by) in sums.by_parameter.iter_mut().zip(&d.by_parameter) {
                     *sum += by.dot(&u);
@@ -172,11 +174,12 @@ pub(super) fn tangents(
     let mut out: [Vec<Vec3>; TANGENTS] = std::array::from_fn(|_| vec![Vec3::zeros(); body.nodes()]);
     let axes = Mat3::identity();
     for brick in bricks(body, level, template, frame) {
-        for run in brick.points.chunk_by(|a, b| a.cell == b.cell) {
+        for run in brick.runs(body.basis()) {
             // In the template's frame.
-            let mut sums = [[Vec3::zeros(); TANGENTS]; 8];
+            let none = [Vec3::zeros(); TANGENTS];
+            let mut sums: Cell<_> = SmallVec::from_elem(none, run.functions.len());
             let mut touched = false;
-            for p in run {
+            for (p, values) in run.points() {
                 let y = frame.local(&p.place);
                 let Some(d) = template.derivatives(&y) else {
                     continue;
@@ -189,7 +192,7 @@ pub(super) fn tangents(
                     each[1 + MOST + axis] = e.cross(&d.force) - d.by_place * e.cross(&y);
                     each[4 + MOST + axis] = -d.by_place.column(axis);
                 }
-                for (sums, w) in sums.iter_mut().zip(p.shape) {
+                for (sums, w) in sums.iter_mut().zip(values) {
                     let w = w * p.volume;
                     for (sum, each) in sums.iter_mut().zip(&each) {
                         *sum += each * w;
@@ -198,7 +201,7 @@ pub(super) fn tangents(
             }
             if touched {
                 any = true;
-                for (&v, sums) in corners(body, run).iter().zip(&sums) {
+                for (&v, sums) in run.functions.iter().zip(&sums) {
                     for (out, sum) in out.iter_mut().zip(sums) {
                         out[v as usize] += frame.rotation * sum;
                     }
@@ -234,10 +237,4 @@ fn bricks(body: &Body, level: u32, template: &Template, frame: &GuideFrame) -> V
     body.points().within(level, around, |middle, radius| {
         template.distance(&frame.local(&middle)) < radius
     })
-}
-
-/// Returns the lattice vertices of the cell that the points share.
-fn corners<'a>(body: &'a Body, run: &[FleshPoint]) -> &'a [u32] {
-    run.first()
-        .map_or(&[], |p| body.lattice().cells()[p.cell as usize].corners())
 }

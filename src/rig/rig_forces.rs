@@ -257,7 +257,7 @@ mod tests {
         }
         assert_eq!(forces(&far), forces(&farther));
         let q = body.displaced_by(&forces(&far)).unwrap();
-        let x = body.lattice().vertices();
+        let x = body.rest();
         let p: Vec<Vec3> = x.iter().zip(&q).map(|(x, q)| x + q).collect();
         assert_eq!(body.inverted_cells(&p), 0);
     }

@@ -94,7 +94,7 @@ impl Solid {
     pub fn of_body(body: &Arc<Body>, model: Model) -> Self {
         let mass = body.mass_matrix();
         Self {
-            rest: body.lattice().vertices().to_vec(),
+            rest: body.rest().to_vec(),
             masses: (0..body.nodes()).map(|v| mass.row_sum(v)).collect(),
             elements: body.elements().clone(),
             model,

@@ -186,16 +186,15 @@ impl Folds {
 
     /// Spreads values at nodes to the cells around, with falloff.
     fn spread(&self, mut folds: Vec<f64>) -> Vec<f64> {
-        let cells = self.skin.body().lattice().cells();
+        let basis = self.skin.body().basis();
         let (mut sums, mut counts) = (vec![0.0; folds.len()], vec![0.0; folds.len()]);
         for _ in 0..ROUNDS {
             sums.fill(0.0);
             counts.fill(0.0);
-            for cell in cells {
-                let corners = cell.corners();
-                let sum: f64 = corners.iter().map(|&a| folds[a as usize]).sum();
-                for &a in corners {
-                    sums[a as usize] += sum / corners.len() as f64;
+            for functions in basis.all_functions() {
+                let sum: f64 = functions.iter().map(|&a| folds[a as usize]).sum();
+                for &a in functions {
+                    sums[a as usize] += sum / functions.len() as f64;
                     counts[a as usize] += 1.0;
                 }
             }
@@ -264,7 +263,7 @@ mod tests {
         let pose = Pose::new(vec![map(-0.5), map(0.5)]).unwrap();
         let body = flesh.skin.body();
         let weights = body.region_weights();
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let place = |(v, x): (usize, &Vec3)| {
             let row = weights.row(v);
             row.map(|(b, w)| pose.maps()[b as usize].apply(*x) * w)
@@ -303,7 +302,7 @@ mod tests {
         assert!(most(lies) < 0.1 && most(3.0) > 0.3, "{}", most(lies));
         let (found, (flesh, ..)) = (folds(3.0), bent(3.0));
         assert!(found.iter().all(|f| (0.0..=1.0).contains(f)));
-        let rest = flesh.skin.body().lattice().vertices();
+        let rest = flesh.skin.body().rest();
         for sign in [-1.0, 1.0] {
             let mut half = rest.iter().zip(&found);
             assert!(half.any(|(x, f)| sign * (x.z - 0.8) > 0.0 && *f > 0.0));

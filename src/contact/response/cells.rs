@@ -4,7 +4,6 @@
 //! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
 //! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
-use crate::Vec3;
 use crate::body::{corner_frames, corner_volume};
 use crate::contact::posed::Posed;
 use crate::contact::response::complementarity::{Constraint, Constraints, Entry};
@@ -13,6 +12,7 @@ use crate::contact::search::boxes::meet;
 use crate::contact::search::broad::{Candidate, STILL};
 use crate::contact::search::narrow::FLAT;
 use crate::contact::search::path::around;
+use crate::lattice::Corners;
 use smallvec::SmallVec;
 
 /// Least J that rows leave a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
@@ -104,7 +104,7 @@ fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
     }
     let lattice = other.skin.body().lattice();
     let cell = &lattice.cells()[candidate.cell as usize];
-    let rest = &lattice.corners(candidate.cell)[..into.len()];
+    let rest = &lattice.corners(candidate.cell);
     let is_flat = cell.volume(&into) < FLAT * cell.volume(rest);
     let local = (!is_flat).then(|| cell.local(&into, place)).flatten();
     local.is_none_or(|local| {
@@ -115,7 +115,7 @@ fn is_in(bodies: &[Posed], candidate: &Candidate) -> bool {
 }
 
 /// Returns the present corners of a cell.
-fn corners(body: &Posed, cell: u32) -> SmallVec<[Vec3; 8]> {
+fn corners(body: &Posed, cell: u32) -> Corners {
     let cell = &body.skin.body().lattice().cells()[cell as usize];
     let corners = cell.corners().iter();
     corners.map(|&a| body.node(a as usize)).collect()

@@ -10,6 +10,7 @@ use crate::contact::placed::Placed;
 use crate::contact::search::narrow::FLAT;
 use crate::contact::skin::ContactSkin;
 use crate::geometry::aabb;
+use crate::lattice::Corners;
 use crate::range::is_kept;
 use std::collections::BTreeMap;
 
@@ -157,10 +158,8 @@ fn depth_in(body: &Standing, number: u32, own: Option<&BonePoint>, x: &Vec3) -> 
     if !is_within(x, &aabb::bounds(places.clone())) {
         return None;
     }
-    let mut posed = [Vec3::zeros(); 8];
-    posed.iter_mut().zip(places).for_each(|(p, x)| *p = x);
-    let posed = &posed[..corners.len()];
-    let rest = &lattice.corners(number)[..corners.len()];
+    let posed = &places.collect::<Corners>();
+    let rest = &lattice.corners(number);
     if cell.volume(posed) < FLAT * cell.volume(rest) {
         return None;
     }

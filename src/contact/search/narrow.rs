@@ -9,7 +9,7 @@ use crate::contact::posed::Posed;
 use crate::contact::search::broad::{Candidate, Found};
 use crate::contact::skin::SkinPoint;
 use crate::geometry::aabb;
-use crate::lattice::Cell;
+use crate::lattice::{Cell, Corners};
 use crate::surface::closest_of_triangle;
 use crate::{Mat3, Vec3};
 use rayon::prelude::*;
@@ -265,24 +265,18 @@ fn touch(
     let lattice = other.skin.body().lattice();
     let cell = &lattice.cells()[candidate.cell as usize];
     let corners = cell.corners();
-    let posed = || {
-        let mut posed = [Vec3::zeros(); 8];
-        for (p, &a) in posed.iter_mut().zip(corners) {
-            *p = other.node(a as usize) + warp[a as usize];
-        }
-        posed
+    let posed = || -> Corners {
+        let place = |a: usize| other.node(a) + warp[a];
+        corners.iter().map(|&a| place(a as usize)).collect()
     };
-    let rest = lattice.corners(candidate.cell);
-    let rest = &rest[..corners.len()];
+    let rest = &lattice.corners(candidate.cell);
     let inside = room
         .inside
-        .get_or_init(|| Inside::new(cell, &posed()[..corners.len()], rest));
+        .get_or_init(|| Inside::new(cell, &posed(), rest));
     if inside.as_ref()?.excludes(&place) {
         return None;
     }
-    let posed = posed();
-    let posed = &posed[..corners.len()];
-    let local = cell.local(posed, place)?;
+    let local = cell.local(&posed(), place)?;
     if cell.inside(local) < -1e-9 {
         return None;
     }

@@ -11,23 +11,22 @@ use std::sync::OnceLock;
 /// % of the size, twice the value not at all.
 const BEYOND: f64 = 0.6;
 
-/// Returns the displacement of each lattice vertex with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the vertices of
+/// Returns the displacement of each node with which the lattice carries the displayed skin, `[nodes]`, metres: valid at the nodes of
 /// `cells`.
 pub(crate) fn warps(body: &Posed, cells: &[u32]) -> Vec<Vec3> {
-    let lattice = body.skin.body().lattice().cells();
-    let nodes = body.base.len();
+    let (basis, nodes) = (body.skin.body().basis(), body.base.len());
     let (mut sums, mut shares) = (vec![Vec3::zeros(); nodes], vec![0.0; nodes]);
     if body.joints >= 1.0 && !body.bounded {
         return sums;
     }
     let mut wanted = vec![false; nodes];
     for &c in cells {
-        let corners = lattice[c as usize].corners();
-        corners.iter().for_each(|&a| wanted[a as usize] = true);
+        let functions = basis.functions(c).iter();
+        functions.for_each(|&a| wanted[a as usize] = true);
     }
     let embedding = body.skin.body().embedding();
-    for (c, cell) in (0u32..).zip(lattice) {
-        if cell.corners().iter().all(|&a| !wanted[a as usize]) {
+    for (c, functions) in (0u32..).zip(basis.all_functions()) {
+        if functions.iter().all(|&a| !wanted[a as usize]) {
             continue;
         }
         for proxy in body.skin.proxies_in(c) {

@@ -10,6 +10,7 @@ use crate::dynamics::forces::Load;
 use crate::solve::newton::{Forces, Rounded, norm};
 use crate::solve::{Assembly, Configuration, EnergyTerm, NodeMatrix};
 use crate::{Mat3, Vec3};
+use smallvec::SmallVec;
 
 /// The term `½ Σ_c (R_cᵀ p − x)ᵀ S_c (R_cᵀ p − x) − f_gᵀ p`: linear flesh in turned cells, and its net weight.
 pub(in crate::dynamics) struct WarpedCells<'a> {
@@ -19,23 +20,37 @@ pub(in crate::dynamics) struct WarpedCells<'a> {
     pub load: &'a Load<'a>,
 }
 
+/// Displacements and forces at the nodes of one cell, in room that is kept from cell to cell.
+#[derive(Default)]
+struct OfCell([SmallVec<[Vec3; 8]>; 2]);
+
+impl OfCell {
+    fn fit(&mut self, nodes: usize) -> (&mut [Vec3], &mut [Vec3]) {
+        let [d, force] = &mut self.0;
+        d.resize(nodes, Vec3::zeros());
+        force.resize(nodes, Vec3::zeros());
+        (d, force)
+    }
+}
+
 impl WarpedCells<'_> {
     /// Sets `sums[nodes]` to `scale · (b + f_g) − A z`, A and b without the twist, in one pass. With z = scale · p this is scale times
     /// the force at p.
     pub fn forces(&self, scale: f64, z: &[Vec3], sums: &mut [Vec3]) {
-        let rest = self.body.lattice().vertices();
+        let rest = self.body.rest();
         sums.fill(Vec3::zeros());
+        let mut of_cell = OfCell::default();
         for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
-            let mut d = [Vec3::zeros(); 8];
-            for (d, &a) in d.iter_mut().zip(cell.corners) {
+            let (d, force) = of_cell.fit(cell.nodes.len());
+            for (d, &a) in d.iter_mut().zip(cell.nodes) {
                 *d = turn.tr_mul(&z[a as usize]) - rest[a as usize] * scale;
             }
             // Stiffness is invariant to translation; subtracting one keeps characters far from the origin exact.
             let first = d[0];
-            d[..cell.corners.len()].iter_mut().for_each(|d| *d -= first);
-            let force = cell.multiply(&d);
+            d.iter_mut().for_each(|d| *d -= first);
+            cell.multiply(d, force);
             let g = self.load.net_gravity(turn) * scale;
-            for ((&a, f), &w) in cell.corners.iter().zip(&force).zip(cell.weight) {
+            for ((&a, f), &w) in cell.nodes.iter().zip(&*force).zip(cell.weight) {
                 sums[a as usize] += g * w - turn * f;
             }
         }
@@ -44,18 +59,20 @@ impl WarpedCells<'_> {
 
 impl EnergyTerm for WarpedCells<'_> {
     fn add_value(&self, at: &Configuration, sum: &mut Rounded) {
-        let rest = self.body.lattice().vertices();
+        let rest = self.body.rest();
         let p = at.displacements;
+        let mut of_cell = OfCell::default();
         for (cell, turn) in self.body.blocks().iter().zip(self.turns) {
-            let first = cell.corners[0] as usize;
-            let mut d = [Vec3::zeros(); 8];
-            for (d, &a) in d.iter_mut().zip(cell.corners) {
+            let first = cell.nodes[0] as usize;
+            let (d, force) = of_cell.fit(cell.nodes.len());
+            for (d, &a) in d.iter_mut().zip(cell.nodes) {
                 let a = a as usize;
                 *d = turn.tr_mul(&(p[a] - p[first])) - (rest[a] - rest[first]);
             }
-            let force = cell.multiply(&d);
+            cell.multiply(d, force);
             let g = self.load.net_gravity(turn);
-            for (((&a, d), f), &w) in cell.corners.iter().zip(&d).zip(&force).zip(cell.weight) {
+            let nodes = cell.nodes.iter().zip(&*d).zip(&*force).zip(cell.weight);
+            for (((&a, d), f), &w) in nodes {
                 let (square, line) = (0.5 * d.dot(f), g.dot(&p[a as usize]) * w);
                 sum.value += square - line;
                 sum.rounding += 4.0 * f64::EPSILON * (square.abs() + line.abs());
@@ -90,8 +107,8 @@ impl EnergyTerm for WarpedCells<'_> {
 
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
         for cell in self.body.blocks().iter() {
-            for (i, &a) in cell.corners.iter().enumerate() {
-                let others = &cell.corners[i..];
+            for (i, &a) in cell.nodes.iter().enumerate() {
+                let others = &cell.nodes[i..];
                 others.iter().for_each(|&b| visit(a as usize, b as usize));
             }
         }

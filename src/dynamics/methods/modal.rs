@@ -105,7 +105,7 @@ impl ModalStepper {
             motion.write(s + offset, &mut self.pose);
             self.poses.set(body.skeleton(), &self.pose)?;
             for (v, sum) in sums.iter_mut().enumerate() {
-                let x = body.lattice().vertices()[v];
+                let x = body.rest()[v];
                 let p = place(body, &self.poses, &self.pose, v, x);
                 // Differences from the first position keep the digits of characters far from the origin.
                 if i == 0 {
@@ -187,7 +187,7 @@ impl Stepper for ModalStepper {
     fn show(&self, body: &Body, now: &SkinnedLattice, pose: &Pose, nodes: &mut NodalState) {
         let (q, rate) = (&self.state.q, &self.state.v);
         for v in 0..body.nodes() {
-            let x = body.lattice().vertices()[v];
+            let x = body.rest()[v];
             let (u, w) = (self.modes.displacement(q, v), self.modes.rotation(q, v));
             let turn = mean_rotation(&w);
             nodes.positions[v] = now.place(body, pose, v, x + turn * u);

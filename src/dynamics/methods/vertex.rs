@@ -57,7 +57,7 @@ impl VertexMatrix {
         let free = body.pattern().vertex_of_node();
         let mut shares = vec![0.0; body.nodes()];
         for cell in body.blocks().iter() {
-            for (&a, w) in cell.corners.iter().zip(cell.weight) {
+            for (&a, w) in cell.nodes.iter().zip(cell.weight) {
                 shares[a as usize] += w;
             }
         }
@@ -122,7 +122,7 @@ impl VertexMatrix {
         z: &[Vec3],
         sums: &mut [Vec3],
     ) {
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         for (v, sum) in sums.iter_mut().enumerate() {
             let turn = &skinned.turns[v];
             let mut force = Vec3::zeros();

@@ -5,11 +5,11 @@ use super::*;
 
 fn turned(body: &Body, by: &Isometry3<f64>) -> Vec<Vec3> {
     let turn = |x: &Vec3| by.transform_point(&(*x).into()).coords;
-    body.lattice().vertices().iter().map(turn).collect()
+    body.rest().iter().map(turn).collect()
 }
 
 fn places(body: &Body, q: &[Vec3]) -> Vec<Vec3> {
-    let rest = body.lattice().vertices();
+    let rest = body.rest();
     q.iter().zip(rest).map(|(q, x)| q + x).collect()
 }
 
@@ -66,7 +66,7 @@ fn the_vertex_form_is_the_printed_one() {
     let mut skinned = SkinnedLattice::new(&body).unwrap();
     let target = bent(&bar, 1.1);
     skinned.set(&body, Method::WarpedVertex, &target).unwrap();
-    let x = body.lattice().vertices();
+    let x = body.rest();
     let q: Vec<Vec3> = skinned
         .places
         .iter()

@@ -93,7 +93,7 @@ fn small_motion_is_that_of_the_warped_method() {
         path
     };
     let (ours, warped) = (run(Method::Hyperelastic), run(Method::Warped));
-    let still: Vec<Vec3> = body.lattice().vertices().repeat(24);
+    let still: Vec<Vec3> = body.rest().repeat(24);
     let own = largest(&warped, &still);
     assert!(
         own > 1e-4 && largest(&ours, &warped) < 0.01 * own,
@@ -130,7 +130,7 @@ fn bones_thrown_about_leave_finite_flesh_that_comes_back() {
     for _ in 0..72 {
         sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
     }
-    assert!(largest(sim.lattice_positions(), body.lattice().vertices()) < 1e-3 * SIZE);
+    assert!(largest(sim.lattice_positions(), body.rest()) < 1e-3 * SIZE);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn the_sway_is_what_is_beyond_the_balance_without_loads() {
         );
         let wanted: Vec<Vec3> = loaded.iter().zip(&bare).map(|(a, b)| a - b).collect();
         assert!(largest(sim.sway().unwrap(), &wanted) < 1e-7, "{method:?}");
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let places: Vec<Vec3> = loaded.iter().zip(rest).map(|(q, x)| q + x).collect();
         assert!(
             largest(sim.lattice_positions(), &places) < 1e-7,

@@ -54,7 +54,7 @@ fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f6
         let line = FrameMotion::between(body.skeleton(), sim.pose().unwrap(), &target).unwrap();
         sim.advance_motion(&line, time / fps, (None, None), &crate::progress::Silent)
             .unwrap();
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let sway = sim.lattice_positions().iter().zip(rest);
         let sway = sway.map(|(p, r)| (p - r - Vec3::x() * x).norm());
         farthest = sway.fold(farthest, f64::max);
@@ -124,7 +124,7 @@ fn a_joint_that_shakes_sways_flesh_as_the_warped_method_does() {
             sim.advance_motion(&line, 1.0 / 48.0, (None, None), &crate::progress::Silent)
                 .unwrap();
             let bend = equilibrium(&body, &to, None, None, Vec3::zeros(), Method::Warped).unwrap();
-            let rest = body.lattice().vertices().iter().zip(bend);
+            let rest = body.rest().iter().zip(bend);
             let places = sim.lattice_positions().iter().zip(rest);
             path.extend(places.map(|(p, (x, q))| p - x - q));
         }
@@ -192,7 +192,7 @@ fn by_default_swings_die_away_within_a_second_and_a_quarter_at_any_size_and_soft
             &crate::progress::Silent,
         )
         .unwrap();
-        let far = |sim: &Simulation| largest(sim.lattice_positions(), body.lattice().vertices());
+        let far = |sim: &Simulation| largest(sim.lattice_positions(), body.rest());
         let first = far(&sim);
         let mut last = 0.0;
         for i in 1..=360 {

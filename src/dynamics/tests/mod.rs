@@ -55,7 +55,7 @@ fn bent(bar: &BarOptions, angle: f64) -> Pose {
 fn wobbly(body: &Body, size: f64) -> Vec<Vec3> {
     (0..body.nodes())
         .map(|v| {
-            let x = body.lattice().vertices()[v];
+            let x = body.rest()[v];
             let f = |a: f64| (a * (x.x + 2.0 * x.y + 3.0 * x.z)).sin() * size;
             Vec3::new(f(11.0), f(7.0), f(5.0))
         })
@@ -105,7 +105,7 @@ fn at_rest_in_the_rest_pose_nothing_moves() {
             for _ in 0..24 {
                 sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
             }
-            assert!(largest(sim.lattice_positions(), body.lattice().vertices()) < 1e-12);
+            assert!(largest(sim.lattice_positions(), body.rest()) < 1e-12);
         }
     }
 }
@@ -142,7 +142,7 @@ fn without_the_sculpt_option_flesh_sags_down() {
     let q = equilibrium(&body, &over, None, None, settings().gravity, Method::Warped).unwrap();
     let sag: f64 = (0..body.nodes())
         .map(|v| {
-            let x = body.lattice().vertices()[v];
+            let x = body.rest()[v];
             q[v].z + x.z + x.z
         })
         .sum();
@@ -256,7 +256,7 @@ fn bone_vertices_are_where_their_bones_are() {
     sim.advance(&target, 0.1, None, None).unwrap();
     for v in body.bone_vertices() {
         let bone = body.bone_of_vertex()[v as usize].unwrap();
-        let x = body.lattice().vertices()[v as usize];
+        let x = body.rest()[v as usize];
         let place = maps[bone as usize].apply(x);
         assert!((sim.lattice_positions()[v as usize] - place).norm() < 1e-12);
     }
@@ -294,12 +294,7 @@ fn a_clamped_bar_rings_at_its_own_frequency() {
     let exact = (2e4f64 / 1000.0).sqrt() / (4.0 * bar.length);
     let mut sim = Simulation::new(body.clone(), Method::Warped, undamped(2000.0)).unwrap();
     sim.reset(&still(), true, None).unwrap();
-    for (p, x) in sim
-        .nodes
-        .positions
-        .iter_mut()
-        .zip(body.lattice().vertices())
-    {
+    for (p, x) in sim.nodes.positions.iter_mut().zip(body.rest()) {
         p.z += 0.02 * (std::f64::consts::FRAC_PI_2 * x.z / bar.length).sin();
     }
     let tip = bar.vertex(0, 0, 24);
@@ -346,17 +341,11 @@ fn energy_never_grows_without_forces() {
             e += 0.5 * sim.nodes.velocities[v].dot(&m) + 0.5 * d[v].dot(&t);
         }
         for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
-            let mut z = [Vec3::zeros(); 8];
-            for (z, &a) in z.iter_mut().zip(cell.corners) {
-                *z = turn.tr_mul(&d[a as usize]);
-            }
-            e += 0.5
-                * cell
-                    .multiply(&z)
-                    .iter()
-                    .zip(&z)
-                    .map(|(y, z)| y.dot(z))
-                    .sum::<f64>();
+            let turned = |&a: &u32| turn.tr_mul(&d[a as usize]);
+            let z: Vec<Vec3> = cell.nodes.iter().map(turned).collect();
+            let mut y = vec![Vec3::zeros(); z.len()];
+            cell.multiply(&z, &mut y);
+            e += 0.5 * y.iter().zip(&z).map(|(y, z)| y.dot(z)).sum::<f64>();
         }
         e
     };
@@ -442,7 +431,7 @@ fn warping_keeps_the_shape_that_linear_strain_swells() {
     );
     let edge = |method| {
         let q = equilibrium(&body, &over, None, None, Vec3::zeros(), method).unwrap();
-        let x = body.lattice().vertices();
+        let x = body.rest();
         let turned: Vec<Vec3> = x.iter().map(|x| over.maps()[0].apply(*x)).collect();
         let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
         largest(&p, &turned)

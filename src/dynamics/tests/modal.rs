@@ -20,7 +20,7 @@ fn off_bones(body: &Body, sim: &Simulation, pose: &Pose) -> f64 {
     let held = body
         .bone_of_vertex()
         .iter()
-        .zip(body.lattice().vertices())
+        .zip(body.rest())
         .zip(sim.lattice_positions());
     held.filter_map(|((bone, x), p)| bone.map(|b| (pose.maps()[b as usize].apply(*x) - p).norm()))
         .fold(0.0, f64::max)
@@ -35,7 +35,7 @@ fn at_rest_nothing_moves_and_bones_are_met_exactly() {
     for _ in 0..10 {
         sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
     }
-    assert!(largest(sim.lattice_positions(), body.lattice().vertices()) < 1e-12);
+    assert!(largest(sim.lattice_positions(), body.rest()) < 1e-12);
     for i in 1..12 {
         let pose = bent(&bar, 0.1 * f64::from(i));
         sim.advance(&pose, 1.0 / 24.0, None, None).unwrap();

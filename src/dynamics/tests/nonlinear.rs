@@ -13,7 +13,7 @@ fn by(angle: Vec3, shift: Vec3) -> Isometry3<f64> {
 }
 
 fn moved(q: &[Vec3], body: &Body) -> Vec<Vec3> {
-    let rest = body.lattice().vertices();
+    let rest = body.rest();
     q.iter().zip(rest).map(|(q, x)| q + x).collect()
 }
 
@@ -78,7 +78,7 @@ fn bent_flesh_is_in_balance_and_its_bones_are_in_place() {
             assert!(left.iter().all(|f| f.norm() < 1e-8));
             for v in body.bone_vertices() {
                 let bone = body.bone_of_vertex()[v as usize].unwrap();
-                let x = body.lattice().vertices()[v as usize];
+                let x = body.rest()[v as usize];
                 let place = pose.maps()[bone as usize].apply(x);
                 assert!((q[v as usize] + x - place).norm() < 1e-14);
             }
@@ -109,7 +109,7 @@ fn jumps_from_pose_to_pose_stay_finite() {
         for _ in 0..72 {
             sim.advance(&still(), 1.0 / 24.0, None, None).unwrap();
         }
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let off = largest(sim.lattice_positions(), rest);
         // St. Venant-Kirchhoff flesh that such blows invert stays inverted; neo-Hookean flesh comes back.
         assert!(
@@ -184,7 +184,7 @@ fn frozen_flesh_feels_no_drag() {
                 .unwrap();
         }
         let last = Vec3::new(0.1, 0.02, 0.0) * 24.0;
-        let carried: Vec<Vec3> = body.lattice().vertices().iter().map(|x| x + last).collect();
+        let carried: Vec<Vec3> = body.rest().iter().map(|x| x + last).collect();
         assert!(largest(sim.lattice_positions(), &carried) < 1e-9);
     }
 }

@@ -74,7 +74,7 @@ fn pin(bar: &BarOptions, body: &Body, stiffness: f64, off: Vec3) -> Arc<Pin> {
     let node = bar.vertex(0, 0, bar.cells_along);
     Arc::new(Pin {
         node,
-        place: body.lattice().vertices()[node] + off,
+        place: body.rest()[node] + off,
         stiffness,
     })
 }
@@ -97,7 +97,7 @@ fn a_term_that_nobody_knows_is_balanced_by_every_method() {
         let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
         sim.reset(&still(), true, None).unwrap();
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let q: Vec<Vec3> = sim
             .lattice_positions()
             .iter()
@@ -227,7 +227,7 @@ fn an_implicit_step_counts_a_term_at_its_end() {
         sim.reset(&still(), false, None).unwrap();
         sim.advance(&still(), h, None, None).unwrap();
         let after = sim.lattice_positions();
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         let q: Vec<Vec3> = after.iter().zip(rest).map(|(p, x)| p - x).collect();
         let held = equilibrium_forces(&body, &still(), &q, Vec3::zeros(), method).unwrap();
         // M v'/h = − ∇V(q') − k (p' − a), from a standstill.
@@ -262,7 +262,7 @@ fn kept_balances_take_further_terms() {
         let free = balance.solve(gravity, None, None).unwrap();
         balance.set_terms(vec![pin.clone()]).unwrap();
         let held = balance.solve(gravity, None, None).unwrap();
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         for ((q, x), p) in held.iter().zip(rest).zip(sim.lattice_positions()) {
             assert!((q + x - p).norm() < 1e-9, "{method:?}");
         }

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::geometry::tetrahedron::OF_CUBE;
+use crate::lattice::Cell;
 use crate::progress::Silent;
 use approx::assert_relative_eq;
 
@@ -58,8 +59,20 @@ fn cube(n: usize, tetrahedra: bool) -> Lattice {
     Lattice::new(x, cells).unwrap()
 }
 
+fn basis(lattice: &Lattice) -> Basis {
+    Basis::new(lattice.clone().into())
+}
+
 fn run(lattice: &Lattice, flesh: &dyn Flesh, level: usize) -> Vec<CellIntegrals> {
-    integrate(lattice, flesh, &Material::default(), &[], level, &Silent).unwrap()
+    integrate(
+        &basis(lattice),
+        flesh,
+        &Material::default(),
+        &[],
+        level,
+        &Silent,
+    )
+    .unwrap()
 }
 
 /// ½ Σ dᵀ S d over all cells, from a displacement field.
@@ -190,7 +203,7 @@ fn paint_scales_its_cell_only() {
     painted[3].density = 0.5;
     let plain = run(&lattice, &EVERYWHERE, 1);
     let all = integrate(
-        &lattice,
+        &basis(&lattice),
         &EVERYWHERE,
         &Material::default(),
         &painted,
@@ -239,7 +252,17 @@ fn copies_share_the_flesh_out() {
 fn a_stop_is_obeyed() {
     let stop = |_: f64, _: &str| false;
     let lattice = cube(1, true);
-    assert!(integrate(&lattice, &EVERYWHERE, &Material::default(), &[], 1, &stop).is_err());
+    assert!(
+        integrate(
+            &basis(&lattice),
+            &EVERYWHERE,
+            &Material::default(),
+            &[],
+            1,
+            &stop
+        )
+        .is_err()
+    );
 }
 
 #[test]
@@ -258,11 +281,12 @@ fn pieces_add_up_to_the_stiffness_of_each_cell() {
         let lattice = cube(3, tetrahedra);
         let painted = vec![painted; lattice.cells().len()];
         let material = Material::default();
-        let cells = integrate(&lattice, &ball, &material, &painted, 1, &Silent).unwrap();
+        let basis = basis(&lattice);
+        let cells = integrate(&basis, &ball, &material, &painted, 1, &Silent).unwrap();
         assert!(cells.iter().any(|c| c.fraction == 0.0));
         assert!(cells.iter().any(|c| c.fraction > 0.5));
-        let k = lattice.vertices().len();
-        let elements = CellIntegrals::elements(k, lattice.cells(), &cells);
+        let k = basis.len();
+        let elements = CellIntegrals::elements(&basis, &cells);
         for (e, (cell, c)) in lattice.cells().iter().zip(&cells).enumerate() {
             assert_eq!(elements.corners(e), cell.corners());
             assert_eq!(elements.pieces(e).count() == 1, tetrahedra);
@@ -284,7 +308,7 @@ fn pieces_add_up_to_the_stiffness_of_each_cell() {
             }
         }
         // What a damaged file may hold is noticed.
-        let corners = || lattice.cells().iter().map(Cell::corners);
+        let corners = || basis.all_functions();
         assert!(elements.fits(k, corners()));
         assert!(!elements.fits(k + 1, corners()) && !elements.fits(k - 1, corners()));
         assert!(!Elements::new(k).fits(k, corners()));
@@ -311,8 +335,9 @@ fn painted_factors_make_another_material() {
     for tetrahedra in [false, true] {
         let lattice = cube(2, tetrahedra);
         let all = vec![painted; lattice.cells().len()];
-        let found = integrate(&lattice, &ball, &material, &all, 2, &Silent).unwrap();
-        let wanted = integrate(&lattice, &ball, &other.clone().unwrap(), &[], 2, &Silent).unwrap();
+        let basis = basis(&lattice);
+        let found = integrate(&basis, &ball, &material, &all, 2, &Silent).unwrap();
+        let wanted = integrate(&basis, &ball, &other.clone().unwrap(), &[], 2, &Silent).unwrap();
         for (a, b) in found.iter().zip(&wanted) {
             assert_relative_eq!(a.lame, b.lame, max_relative = 1e-12);
             assert_relative_eq!(a.shear, b.shear, max_relative = 1e-12);
@@ -334,7 +359,7 @@ fn the_share_of_cells_that_are_measured_is_told() {
         true
     };
     integrate(
-        &cube(6, false),
+        &basis(&cube(6, false)),
         &EVERYWHERE,
         &Material::default(),
         &[],

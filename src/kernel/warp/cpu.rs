@@ -6,7 +6,7 @@
 //! is computed chunk by chunk rather than frame by frame: the modes of a chunk are read from memory once and stay in
 //! the cache for its other frames.
 
-use super::super::cpu::{Row, Rows};
+use super::super::cpu::{Packed, Rows, with_rows};
 use super::super::target::{Form as Writing, Put, with_form};
 use super::blocks::{Half, ROWS, Single, Values};
 use super::finish::{shown, with_finish};
@@ -108,10 +108,7 @@ impl CpuWarp {
             .chunks_exact(3)
             .map(|u| [u[0], u[1], u[2], 0.0])
             .collect();
-        match rows {
-            Rows::Four(rows) => self.embed(rows, frames, &wide, out),
-            Rows::Eight(rows) => self.embed(rows, frames, &wide, out),
-        }
+        with_rows!(rows, rows => self.embed(rows, frames, &wide, out));
     }
 
     /// Warps all points that have mode values.
@@ -137,22 +134,22 @@ impl CpuWarp {
     }
 
     /// Moves the surface with displacements `[frame][node]`.
-    fn embed<const N: usize>(
+    fn embed(
         &self,
-        rows: &[Row<N>],
+        rows: impl Packed,
         frames: &[Prepared<'_>],
         moved: &[[f32; 4]],
         out: &mut [f32],
     ) {
         let work = |first: usize, out: &mut [&mut [f32]]| match self.instructions {
-            Instructions::Plain => embed_chunk::<false, N>(rows, first, frames, moved, out),
+            Instructions::Plain => embed_chunk::<false>(rows, first, frames, moved, out),
             // SAFETY: `with` sets these instructions only if the processor was detected to have them.
             #[cfg(target_arch = "x86_64")]
             Instructions::Avx2 => unsafe { embed_chunk_avx2(rows, first, frames, moved, out) },
             #[cfg(not(target_arch = "x86_64"))]
-            Instructions::Avx2 => embed_chunk::<false, N>(rows, first, frames, moved, out),
+            Instructions::Avx2 => embed_chunk::<false>(rows, first, frames, moved, out),
         };
-        self.each_chunk(rows.len(), CHUNK, out, work);
+        self.each_chunk(rows.count(), CHUNK, out, work);
     }
 
     /// Splits an output `[frame][point][3]` into chunks of points and passes each, with all its frames, to `work`.
@@ -342,19 +339,19 @@ fn write<const FMA: bool>(
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
-fn embed_chunk_avx2<const N: usize>(
-    rows: &[Row<N>],
+fn embed_chunk_avx2(
+    rows: impl Packed,
     first: usize,
     frames: &[Prepared<'_>],
     moved: &[[f32; 4]],
     out: &mut [&mut [f32]],
 ) {
-    embed_chunk::<true, N>(rows, first, frames, moved, out);
+    embed_chunk::<true>(rows, first, frames, moved, out);
 }
 
 #[inline(always)]
-fn embed_chunk<const FMA: bool, const N: usize>(
-    rows: &[Row<N>],
+fn embed_chunk<const FMA: bool>(
+    rows: impl Packed,
     first: usize,
     frames: &[Prepared<'_>],
     moved: &[[f32; 4]],
@@ -363,11 +360,10 @@ fn embed_chunk<const FMA: bool, const N: usize>(
     let nodes = (moved.len() / frames.len().max(1)).max(1);
     let frames = frames.iter().zip(out.iter_mut()).zip(moved.chunks(nodes));
     for ((frame, out), moved) in frames {
-        let vertices = (first..).zip(&rows[first..]);
-        let vertices = vertices.zip(out.chunks_exact_mut(3));
+        let vertices = (first..).zip(out.chunks_exact_mut(3));
         with_form!(frame.writing, put => with_finish!(FMA, &frame.finish, show => {
-            for ((vertex, row), out) in vertices {
-                let [x, y, z, _] = row.mean(moved);
+            for (vertex, out) in vertices {
+                let [x, y, z, _] = rows.mean(vertex, moved);
                 put.put(out, show(vertex, [x, y, z]));
             }
         }));

@@ -7,7 +7,7 @@
 //! skin T(x) is softly limited on request.
 //!
 //! The kernel has two forms. *Per vertex*: six numbers per mode are read for every vertex, as in the paper.
-//! *Embedded*: the nodes of the body are warped and each vertex follows at most eight of them, so that the memory
+//! *Embedded*: the nodes of the body are warped and each vertex follows a few of them, so that the memory
 //! read does not depend on the number of modes. Between nodes the forms differ by the bending of the warp inside
 //! one cell.
 //!

@@ -353,7 +353,7 @@ impl Cell {
 }
 
 /// Returns the position with the given corner functions.
-pub fn place(corners: &[Vec3], shape: &Shape) -> Vec3 {
+pub fn place(corners: &[Vec3], shape: &[f64]) -> Vec3 {
     corners.iter().zip(shape).map(|(x, w)| x * *w).sum()
 }
 

@@ -97,7 +97,7 @@ impl Lattice {
     fn is_warped(&self, cell: u32) -> bool {
         let c = &self.cells[cell as usize];
         let x = self.corners(cell);
-        let size = extent(&x[..c.corners().len()]);
+        let size = extent(&x);
         let warp = |f: &&[usize]| Patch::new(f, &x).warp();
         let quadrilaterals = c.faces().iter().filter(|f| f.len() == 4);
         quadrilaterals.map(warp).any(|w| w > ROUNDING * size)
@@ -107,8 +107,7 @@ impl Lattice {
     /// flat faces equal their hulls.
     pub(super) fn hulls_overlap(&self, i: usize, j: usize) -> bool {
         let (a, b) = (&self.cells[i], &self.cells[j]);
-        let (x, y) = (self.corners(i as u32), self.corners(j as u32));
-        let (x, y) = (&x[..a.corners().len()], &y[..b.corners().len()]);
+        let (x, y) = (&self.corners(i as u32), &self.corners(j as u32));
         let size = extent(x);
         let separated = |axis: Vec3| {
             let Some(axis) = axis.try_normalize(1e-9 * size * size) else {

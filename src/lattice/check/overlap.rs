@@ -12,7 +12,7 @@
 use super::bilinear::Patch;
 use crate::Vec3;
 use crate::geometry::aabb::bounds;
-use crate::lattice::Cell;
+use crate::lattice::{Cell, Corners};
 
 /// Thickness of an overlap, as a share of a cell's size, below which it is rounding.
 pub(super) const ROUNDING: f64 = 1e-7;
@@ -31,17 +31,16 @@ pub(super) fn extent(x: &[Vec3]) -> f64 {
 /// A cell as a solid in space, with its bounding box and its size.
 pub(super) struct Solid<'a> {
     cell: &'a Cell,
-    x: [Vec3; 8],
+    x: Corners,
     low: Vec3,
     high: Vec3,
     size: f64,
 }
 
 impl<'a> Solid<'a> {
-    /// Wraps a cell whose map folds nowhere, with its corners in the first entries of `x`.
-    pub fn new(cell: &'a Cell, x: [Vec3; 8]) -> Self {
-        let used = &x[..cell.corners().len()];
-        let ((low, high), size) = (bounds(used), extent(used));
+    /// Wraps a cell whose map folds nowhere, with its corners at `x`.
+    pub fn new(cell: &'a Cell, x: Corners) -> Self {
+        let ((low, high), size) = (bounds(&x), extent(&x));
         Self {
             cell,
             x,
@@ -49,10 +48,6 @@ impl<'a> Solid<'a> {
             high,
             size,
         }
-    }
-
-    fn corners(&self) -> &[Vec3] {
-        &self.x[..self.cell.corners().len()]
     }
 
     fn faces(&self) -> impl Iterator<Item = Patch> + '_ {
@@ -89,7 +84,7 @@ impl<'a> Solid<'a> {
     }
 
     fn middle(&self) -> Vec3 {
-        self.cell.position(self.corners(), self.reference().0)
+        self.cell.position(&self.x, self.reference().0)
     }
 
     /// Returns the corners of the cell's core.
@@ -97,7 +92,7 @@ impl<'a> Solid<'a> {
         let (middle, at) = self.reference();
         at.map(|l| {
             let l = middle + (l - middle) * CORE;
-            self.cell.position(self.corners(), l)
+            self.cell.position(&self.x, l)
         })
     }
 
@@ -106,7 +101,7 @@ impl<'a> Solid<'a> {
         if (0..3).any(|k| p[k] <= self.low[k] || p[k] >= self.high[k]) {
             return 0.0;
         }
-        let x = self.corners();
+        let x = &self.x;
         let Some(l) = self.cell.local(x, p).filter(|&l| self.cell.inside(l) > 0.0) else {
             return 0.0;
         };

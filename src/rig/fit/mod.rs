@@ -242,7 +242,7 @@ impl Fit {
                     .insert(point.vertex, Arc::new(sensitivities));
             }
         }
-        let rest = self.body().lattice().vertices();
+        let rest = self.body().rest();
         let places: Vec<Vec3> = self.without.iter().zip(rest).map(|(q, x)| q + x).collect();
         let held = points.iter().filter_map(|target| {
             Some(Held {

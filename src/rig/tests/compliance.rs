@@ -69,7 +69,7 @@ fn moved(body: &Body, q: &[Vec3]) -> f64 {
 
 /// The flattest tetrahedron of the lattice, volume over volume at rest.
 fn flattest(body: &Body, q: &[Vec3]) -> f64 {
-    let x = body.lattice().vertices();
+    let x = body.rest();
     let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
         let o = at(c[0]);
         (at(c[1]) - o).cross(&(at(c[2]) - o)).dot(&(at(c[3]) - o))

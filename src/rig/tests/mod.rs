@@ -69,7 +69,7 @@ fn field(body: &Body) -> Vec<Vec3> {
 
 /// `Σ Q` and `Σ x Qᵀ`: whatever the cells, they are `∫ f` and `∫ x fᵀ`.
 fn moments(body: &Body, forces: &[Vec3]) -> (Vec3, Mat3) {
-    let rest = body.lattice().vertices();
+    let rest = body.rest();
     let first = forces.iter().zip(rest).map(|(f, x)| x * f.transpose());
     (forces.iter().sum(), first.sum())
 }

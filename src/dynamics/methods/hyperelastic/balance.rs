@@ -24,7 +24,7 @@ pub(super) fn loads(
     out.fill(Vec3::zeros());
     for (cell, turn) in body.blocks().iter().zip(&skinned.cell_turns) {
         let g = load.net_gravity(turn);
-        for (&a, &w) in cell.corners.iter().zip(cell.weight) {
+        for (&a, &w) in cell.nodes.iter().zip(cell.weight) {
             out[a as usize] += g * w;
         }
     }

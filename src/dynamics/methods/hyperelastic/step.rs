@@ -67,7 +67,7 @@ pub(in crate::dynamics) struct HyperelasticStepper {
 
 /// Returns the diagonal of the box with the flesh's moments of inertia, m: a size that does not depend on orientation.
 fn spread(body: &Body) -> f64 {
-    let (mass, rest) = (body.mass_matrix(), body.lattice().vertices());
+    let (mass, rest) = (body.mass_matrix(), body.rest());
     let all = || rest.iter().enumerate().map(|(v, x)| (mass.row_sum(v), x));
     let total: f64 = all().map(|(m, _)| m).sum();
     let centre = all().map(|(m, x)| x * m).sum::<Vec3>() / total;

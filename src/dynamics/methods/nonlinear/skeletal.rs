@@ -40,7 +40,7 @@ pub(super) fn loads(
 ) {
     out.copy_from_slice(&skinned.twist_loads);
     load.add_net_weight(body, skinned, out);
-    let (twist, rest) = (body.twist_matrix(), body.lattice().vertices());
+    let (twist, rest) = (body.twist_matrix(), body.rest());
     for (v, out) in out.iter_mut().enumerate() {
         for i in twist.row_range(v) {
             let c = twist.indices()[i] as usize;
@@ -82,7 +82,7 @@ pub(in crate::dynamics) fn settled(
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
-    let rest = body.lattice().vertices();
+    let rest = body.rest();
     let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
     let zero = vec![Vec3::zeros(); body.nodes()];
     let mut forces = zero.clone();

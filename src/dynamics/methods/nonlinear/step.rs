@@ -65,7 +65,7 @@ impl Stepper for NonlinearStepper {
         let (body, from, to, h) = (step.body, step.from, step.to, step.duration);
         let (positions, velocities) = (&mut nodes.positions, &mut nodes.velocities);
         let beta = step.implicit_stiffness_damping();
-        let rest = body.lattice().vertices();
+        let rest = body.rest();
         for ((q, p), x) in self.best.iter_mut().zip(&*positions).zip(rest) {
             *q = p - x;
         }

@@ -278,9 +278,14 @@ impl Work {
                 workgroups: (to - from).div_ceil(WORKGROUP * at_once) as u32,
             });
         }
+        let padded;
         let (corners, all): (usize, &[u8]) = match rows {
             Rows::Four(rows) => (4, cast_slice(rows)),
             Rows::Eight(rows) => (8, cast_slice(rows)),
+            Rows::Long(rows) => {
+                padded = rows.padded();
+                (padded.0, cast_slice(&padded.1))
+            }
         };
         for (from, to) in up.cuts(rows.len(), up.surface_of_a_point(model).max(8 * corners))? {
             let rows = up.buffer(&all[8 * corners * from..8 * corners * to]);

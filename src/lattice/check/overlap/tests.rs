@@ -7,9 +7,7 @@ use crate::lattice::limb::crumpled;
 use crate::surface::shapes::Random;
 
 fn solid<'a>(cell: &'a Cell, x: &[Vec3]) -> Solid<'a> {
-    let mut all = [Vec3::zeros(); 8];
-    all[..x.len()].copy_from_slice(x);
-    Solid::new(cell, all)
+    Solid::new(cell, Corners::from_slice(x))
 }
 
 /// A cell that folds nowhere.

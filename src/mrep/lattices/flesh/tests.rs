@@ -9,8 +9,7 @@ use crate::mrep::fixture::{ellipsoid, helix};
 fn sound(lattice: &Lattice) -> bool {
     (0..lattice.cells().len()).all(|c| {
         let cell = lattice.cells()[c];
-        let corners = lattice.corners(c as u32);
-        cell.volume(&corners[..cell.corners().len()]) > 0.0
+        cell.volume(&lattice.corners(c as u32)) > 0.0
     })
 }
 

@@ -121,7 +121,7 @@ fn new(body: &Arc<Body>, method: Method) -> Fit {
 /// Where a rig brings vertices of the surface.
 fn places(fit: &mut Fit, rig: &Rig, eta: &[f64], vertices: &[u32]) -> Vec<Target> {
     let q = fit.displacements(rig, eta).unwrap();
-    let x = fit.body().lattice().vertices();
+    let x = fit.body().rest();
     let p: Vec<Vec3> = q.iter().zip(x).map(|(q, x)| q + x).collect();
     let embedding = fit.body().embedding();
     let target = |&vertex: &u32| Target {

@@ -20,7 +20,7 @@ fn arm() -> Arc<Body> {
 
 /// Volume over volume at rest of each tetrahedron of the lattice.
 fn volumes(body: &Body, q: &[Vec3]) -> Vec<f64> {
-    let x = body.lattice().vertices();
+    let x = body.rest();
     let volume = |at: &dyn Fn(u32) -> Vec3, c: &[u32]| {
         let o = at(c[0]);
         (at(c[1]) - o).cross(&(at(c[2]) - o)).dot(&(at(c[3]) - o))

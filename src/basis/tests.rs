@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Functions on every kind of cell against what they must do.
+
+use super::*;
+use crate::Mat3;
+use crate::body::fixture::BarOptions;
+use crate::elasticity::{Flesh, Material, integrate};
+use crate::lattice::Cell;
+use crate::progress::Silent;
+use crate::solve::NodeMatrix;
+
+/// A hexahedron, a prism on its top, and a tetrahedron on that, with warped faces between them.
+fn mixed() -> Basis {
+    let x = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.1],
+        [0.0, 1.1, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.1, 0.0, 1.0],
+        [1.0, 0.1, 1.1],
+        [0.0, 1.0, 1.2],
+        [1.1, 1.0, 1.0],
+        [0.0, 0.1, 2.0],
+        [1.0, 0.0, 2.1],
+        [0.1, 1.0, 2.0],
+        [0.4, 0.4, 3.0],
+    ];
+    let cells = vec![
+        Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
+        Cell::Prism([4, 5, 6, 8, 9, 10]),
+        Cell::Tetrahedron([8, 9, 10, 11]),
+    ];
+    Basis::new(Arc::new(
+        Lattice::new(x.map(Vec3::from).to_vec(), cells).unwrap(),
+    ))
+}
+
+struct Everywhere;
+impl Flesh for Everywhere {
+    fn signed_distance(&self, _: Vec3) -> f64 {
+        -1e9
+    }
+    fn contains(&self, _: Vec3) -> bool {
+        true
+    }
+    fn owner(&self, cell: u32, _: Vec3) -> u32 {
+        cell
+    }
+}
+
+/// Points inside each cell.
+fn inside(basis: &Basis) -> Vec<(u32, Vec3)> {
+    let lattice = basis.lattice();
+    let places = [[0.2, 0.3, 0.4], [0.1, 0.1, 0.1], [0.3, 0.2, 0.3]].map(Vec3::from);
+    let of = |(c, cell): (u32, &Cell)| {
+        let corners = lattice.corners(c);
+        places.map(|l| (c, cell.position(&corners, l)))
+    };
+    (0u32..).zip(lattice.cells()).flat_map(of).collect()
+}
+
+#[test]
+fn functions_sum_to_one_and_place_every_point_of_the_rest_shape() {
+    let basis = mixed();
+    for (cell, x) in inside(&basis) {
+        let row = basis.row(cell, x);
+        assert!(
+            row.iter()
+                .map(|&(a, _)| a)
+                .eq(basis.functions(cell).iter().copied())
+        );
+        assert!(row.iter().map(|&(_, w)| w).eq(basis.values(cell, x)));
+        assert!((row.iter().map(|&(_, w)| w).sum::<f64>() - 1.0).abs() < 1e-12);
+        let place: Vec3 = row.iter().map(|&(a, w)| basis.rest()[a as usize] * w).sum();
+        assert!((place - x).norm() < 1e-12);
+    }
+}
+
+#[test]
+fn each_function_is_one_at_its_place_and_zero_at_those_of_others() {
+    let basis = mixed();
+    for (cell, functions) in (0u32..).zip(basis.all_functions()) {
+        for &a in functions {
+            for (b, value) in basis.row(cell, basis.places()[a as usize]) {
+                let wanted = f64::from(u8::from(a == b));
+                assert!((value - wanted).abs() < 1e-9, "{cell} {a} {b}: {value}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_those_of_embedded_points() {
+    let body = BarOptions {
+        hexahedra: true,
+        ..Default::default()
+    }
+    .build();
+    for basis in [&mixed(), body.basis()] {
+        let points: Vec<Vec3> = inside(basis).into_iter().map(|(_, x)| x).collect();
+        let embedding = basis.embed(&points);
+        for (i, x) in points.iter().enumerate() {
+            let row = basis.row(embedding.cells()[i], *x);
+            let row = row.iter().map(|&(a, w)| (a as usize, w));
+            assert!(embedding.row(i).eq(row));
+        }
+    }
+}
+
+#[test]
+fn gradients_are_differences_of_values_along_the_edges_of_each_piece() {
+    let basis = mixed();
+    for level in 0..3 {
+        let subdivision = basis.subdivision(level);
+        for (cell, functions) in (0u32..).zip(basis.all_functions()) {
+            for piece in subdivision.pieces(cell) {
+                assert_eq!(piece.gradients.len(), functions.len());
+                let sum: Vec3 = piece.gradients.iter().sum();
+                assert!(sum.norm() < 1e-11);
+                for (a, gradient) in piece.gradients.iter().enumerate() {
+                    for k in 1..4 {
+                        let edge = piece.corners[k] - piece.corners[0];
+                        let change = piece.values[k][a] - piece.values[0][a];
+                        assert!((gradient.dot(&edge) - change).abs() < 1e-12);
+                    }
+                }
+                // The rest shape has the identity as its gradient.
+                let rest = functions.iter().map(|&a| basis.rest()[a as usize]);
+                let map: Mat3 = rest
+                    .zip(&piece.gradients)
+                    .map(|(x, g)| x * g.transpose())
+                    .sum();
+                assert!((map - Mat3::identity()).norm() < 1e-10);
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_fill_their_cells_and_functions_at_their_corners_are_the_functions_there() {
+    let basis = mixed();
+    for level in 0..3 {
+        let subdivision = basis.subdivision(level);
+        for (cell, kind) in (0u32..).zip(basis.lattice().cells()) {
+            let volume: f64 = subdivision.pieces(cell).map(|p| p.volume).sum();
+            let whole = kind.volume(&basis.lattice().corners(cell));
+            // Warped faces are cut otherwise on every level.
+            assert!((volume / whole - 1.0).abs() < 0.05, "{volume} {whole}");
+            for piece in subdivision.pieces(cell) {
+                for (x, values) in piece.corners.iter().zip(piece.values) {
+                    let found = basis.values(cell, *x);
+                    let off = found.iter().zip(values).map(|(a, b)| (a - b).abs());
+                    assert!(off.fold(0.0, f64::max) < 1e-9);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_mass_matrix_has_the_rank_of_the_number_of_functions() {
+    let basis = mixed();
+    let material = Material::default();
+    for level in 0..3 {
+        let cells = integrate(&basis, &Everywhere, &material, &[], level, &Silent).unwrap();
+        let mut mass = nalgebra::DMatrix::<f64>::zeros(basis.len(), basis.len());
+        for (functions, cell) in basis.all_functions().zip(&cells) {
+            let mut pair = 0;
+            for (i, &a) in functions.iter().enumerate() {
+                for (j, &b) in functions.iter().enumerate().skip(i) {
+                    let (a, b) = (a as usize, b as usize);
+                    mass[(a, b)] += cell.mass[pair];
+                    if i != j {
+                        mass[(b, a)] += cell.mass[pair];
+                    }
+                    pair += 1;
+                }
+            }
+        }
+        let scale = mass.diagonal().map(|m| m.sqrt().recip());
+        let scaled = nalgebra::DMatrix::from_fn(basis.len(), basis.len(), |a, b| {
+            mass[(a, b)] * scale[a] * scale[b]
+        });
+        assert_eq!(scaled.rank(1e-6), basis.len(), "level {level}");
+    }
+}
+
+#[test]
+fn supports_links_and_matrix_say_which_functions_share_a_cell() {
+    let basis = mixed();
+    let supports = basis.supports();
+    for (a, cells) in (0u32..).zip(&supports) {
+        for (cell, functions) in (0u32..).zip(basis.all_functions()) {
+            assert_eq!(cells.contains(&cell), functions.contains(&a));
+        }
+    }
+    let matrix = basis.matrix();
+    let shared = |a: u32, b: u32| {
+        basis
+            .all_functions()
+            .any(|f| f.contains(&a) && f.contains(&b))
+    };
+    for a in 0..basis.len() as u32 {
+        let row = &matrix.indices()[matrix.row_range(a as usize)];
+        for b in 0..basis.len() as u32 {
+            assert_eq!(row.contains(&b), shared(a, b));
+        }
+    }
+    let links = basis.links();
+    assert!(links.is_sorted() && links.iter().all(|&(a, b)| a != b && shared(a, b)));
+    assert!(links.iter().all(|&(a, b)| links.contains(&(b, a))));
+}
+
+#[test]
+fn bases_are_equal_if_their_lattices_are() {
+    let (one, other) = (mixed(), mixed());
+    assert!(one == other && one == one.clone());
+    let body = BarOptions::default().build();
+    assert!(&one != body.basis());
+}
