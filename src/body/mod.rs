@@ -63,9 +63,9 @@ use crate::{Mat3, Vec3};
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
 
-/// Options for building a body; fill the rest with `..Default::default()`.
+/// Settings for building a body; fill the rest with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BodyOptions {
+pub struct BodySettings {
     /// Skin weights at the surface's vertices. `None`: weights by distance to the bones.
     pub region_weights: Option<SkinWeights>,
     /// Flesh at the surface's vertices: 0 keeps the skin as it is, 1 is the softest. `None`: from the body's
@@ -92,7 +92,7 @@ pub struct BodyOptions {
     pub level: usize,
 }
 
-impl Default for BodyOptions {
+impl Default for BodySettings {
     fn default() -> Self {
         Self {
             region_weights: None,
@@ -269,19 +269,18 @@ impl Body {
         skeleton: &Arc<Skeleton>,
         lattice: &Arc<Lattice>,
         material: Material,
-        options: &BodyOptions,
+        settings: &BodySettings,
         progress: &dyn Progress,
     ) -> Result<Self, BodyError> {
-        assemble::body(
-            || lattice.embed_surface(surface),
+        let ingredients = assemble::Ingredients {
             surface,
-            &InSurface { surface, lattice },
             skeleton,
             lattice,
+            flesh: &InSurface { surface, lattice },
             material,
-            options,
-            progress,
-        )
+            settings,
+        };
+        assemble::body(&ingredients, || lattice.embed_surface(surface), progress)
     }
 
     /// Returns the number of nodes: the lattice's vertices, with three degrees of freedom each.

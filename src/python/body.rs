@@ -14,7 +14,7 @@ use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodyOptions, Kind};
+use crate::body::{Body, BodySettings, Kind};
 use crate::dynamics::{Settings, joint_volume, sway};
 use crate::elasticity::Material;
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
@@ -161,7 +161,7 @@ impl PyBody {
         hard: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
-        let options = BodyOptions {
+        let settings = BodySettings {
             region_weights: region_weights
                 .map(|w| weights(w, "region_weights", n, b))
                 .transpose()?,
@@ -177,24 +177,24 @@ impl PyBody {
             level: whole(level, "level")?,
         };
         let (surface, skeleton, lattice) = (&surface.0, &skeleton.0, &lattice.0);
-        let made = |options: &BodyOptions, progress: &dyn Progress| {
+        let made = |options: &BodySettings, progress: &dyn Progress| {
             Body::new(surface, skeleton, lattice, material.0, options, progress)
                 .map_err(IntoPy::into_py)
         };
         let body = with_progress(py, progress, |progress| {
-            let body = Arc::new(made(&options, progress)?);
+            let body = Arc::new(made(&settings, progress)?);
             let Some(dial) = softness else {
                 return Ok(body);
             };
             let soften = |body: &_| crate::dynamics::softened(body, dial).map_err(IntoPy::into_py);
-            if options.flesh.is_none() && options.stiffness.is_none() {
+            if settings.flesh.is_none() && settings.stiffness.is_none() {
                 return soften(&body).map(Arc::new);
             }
             // Painting one place must leave all others as they are.
-            let automatic = BodyOptions {
+            let automatic = BodySettings {
                 flesh: None,
                 stiffness: None,
-                ..options.clone()
+                ..settings.clone()
             };
             let soft = soften(&Arc::new(made(&automatic, progress)?))?;
             let factor = soft.material().young() / body.material().young();
