@@ -398,6 +398,14 @@ impl Body {
         self.size
     }
 
+    /// Returns the same body with another Young's modulus before paint, Pa. Twist stiffness is scaled with it.
+    ///
+    /// # Errors
+    /// A modulus that is not positive.
+    pub fn with_young(&self, young: f64) -> Result<Self, BodyError> {
+        self.stiffened(young / self.material.young())
+    }
+
     /// Returns the same body with flesh and twist stiffness multiplied by a factor.
     ///
     /// # Errors

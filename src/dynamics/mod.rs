@@ -69,7 +69,7 @@ pub use method::{Method, Solver};
 pub use scene::Scene;
 pub use settings::Settings;
 pub use simulation::Simulation;
-pub use softness::{softened, softness};
+pub use softness::{soft_body, softened, softness, young_of_softness};
 
 use crate::Vec3;
 use crate::range::is_place;

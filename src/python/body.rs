@@ -15,10 +15,9 @@ use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodySettings, Kind};
-use crate::dynamics::{Settings, joint_volume, sway};
+use crate::dynamics::{self, Settings, joint_volume, soft_body, sway};
 use crate::elasticity::Material;
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
-use crate::progress::Progress;
 use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -177,31 +176,15 @@ impl PyBody {
             level: whole(level, "level")?,
         };
         let (surface, skeleton, lattice) = (&surface.0, &skeleton.0, &lattice.0);
-        let made = |options: &BodySettings, progress: &dyn Progress| {
-            Body::new(surface, skeleton, lattice, material.0, options, progress)
-                .map_err(IntoPy::into_py)
-        };
-        let body = with_progress(py, progress, |progress| {
-            let body = Arc::new(made(&settings, progress)?);
-            let Some(dial) = softness else {
-                return Ok(body);
-            };
-            let soften = |body: &_| crate::dynamics::softened(body, dial).map_err(IntoPy::into_py);
-            if settings.flesh.is_none() && settings.stiffness.is_none() {
-                return soften(&body).map(Arc::new);
-            }
-            // Painting one place must leave all others as they are.
-            let automatic = BodySettings {
-                flesh: None,
-                stiffness: None,
-                ..settings.clone()
-            };
-            let soft = soften(&Arc::new(made(&automatic, progress)?))?;
-            let factor = soft.material().young() / body.material().young();
-            body.stiffened(factor)
-                .map(Arc::new)
-                .map_err(IntoPy::into_py)
+        let body = with_progress(py, progress, |progress| match softness {
+            None => Body::new(surface, skeleton, lattice, material.0, &settings, progress)
+                .map_err(IntoPy::into_py),
+            Some(dial) => soft_body(
+                surface, skeleton, lattice, material.0, &settings, dial, progress,
+            )
+            .map_err(IntoPy::into_py),
         })?;
+        let body = Arc::new(body);
         let size = body.size();
         if !USUAL.contains(&size) {
             let hint = format!(
@@ -256,9 +239,7 @@ impl PyBody {
     /// Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
     /// hundredths lively clips need stiffer flesh.
     fn softness(&self, py: Python<'_>) -> PyResult<f64> {
-        detached(py, || {
-            crate::dynamics::softness(&self.0).map_err(IntoPy::into_py)
-        })
+        detached(py, || dynamics::softness(&self.0).map_err(IntoPy::into_py))
     }
 
     /// Returns the same body, as soft as a dial says, 0 (firm) to 1 (soft), whatever its size. In the middle one g sideways moves its
@@ -270,9 +251,21 @@ impl PyBody {
         #[pyo3(from_py_with = real)] softness: f64,
     ) -> PyResult<Self> {
         let body = detached(py, || {
-            crate::dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
+            dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
         })?;
         Ok(self.like(body))
+    }
+
+    /// Returns the `young` of `with_softness`, Pa. `with_young` gives it to a painted body, whose unpainted places are then as soft as in
+    /// `with_softness` of the same body without paint. Raises InputError.
+    fn young_of_softness(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = real)] softness: f64,
+    ) -> PyResult<f64> {
+        detached(py, || {
+            dynamics::young_of_softness(&self.0, softness).map_err(IntoPy::into_py)
+        })
     }
 
     /// Map of flesh at the surface's vertices, float64 [n]: 0 is the skin as it is, 1 as soft as it gets.
@@ -314,6 +307,16 @@ impl PyBody {
         let map = self.0.flesh().map(|map| map.thickness.clone());
         map.unwrap_or_else(|| vec![f64::INFINITY; n])
             .into_pyarray(py)
+    }
+
+    /// Returns the same body with another Young's modulus of its material, Pa. Raises InputError.
+    fn with_young(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = real)] young: f64,
+    ) -> PyResult<Self> {
+        let body = detached(py, || self.0.with_young(young).map_err(IntoPy::into_py))?;
+        Ok(self.like(body))
     }
 
     /// Returns the same body with flesh that is stiffer by `factor`.

@@ -34,7 +34,7 @@ const SEARCHES: usize = 24;
 /// Maximum number of columns of a block.
 const WIDEST: usize = 32;
 
-/// Options of [`lowest`].
+/// Settings of [`lowest`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct EigenSettings {
     /// Number of eigenpairs.

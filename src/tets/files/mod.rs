@@ -48,7 +48,7 @@ impl FromStr for ElementKind {
     }
 }
 
-/// Options of [`TetMesh::write`].
+/// Settings of [`TetMesh::write`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WriteSettings {
     /// Tetrahedra, or cubes (only for `.veg`, of a mesh built from cubes).
