@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bindings of `thew.Material` and `thew.Body`.
+//! Bindings of `thew.Body`.
 
 use super::arrays::{
     Whole, dofs, from_indices, from_points, integer, optional, optional_real, read, real, text,
@@ -9,6 +9,7 @@ use super::csr::{Csr, scipy};
 use super::elasticity;
 use super::errors::{IntoPy, detached, warn};
 use super::lattice::PyLattice;
+use super::material::PyMaterial;
 use super::present::Asked;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
@@ -16,7 +17,6 @@ use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodySettings, Kind};
 use crate::dynamics::{self, Settings, joint_volume, soft_body, sway};
-use crate::elasticity::Material;
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::store;
 use numpy::ndarray::Array2;
@@ -25,68 +25,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Isotropic flesh.
-///
-/// Material(young=20000.0, poisson=0.4, density=1000.0): Young's modulus (Pa), Poisson's ratio, density (kg/m³). Raises InputError for
-/// impossible values.
-#[pyclass(name = "Material", module = "thew", frozen)]
-pub(super) struct PyMaterial(pub Material);
-
-#[pymethods]
-impl PyMaterial {
-    #[new]
-    #[pyo3(signature = (young=20e3, poisson=0.4, density=1000.0))]
-    fn new(
-        #[pyo3(from_py_with = real)] young: f64,
-        #[pyo3(from_py_with = real)] poisson: f64,
-        #[pyo3(from_py_with = real)] density: f64,
-    ) -> PyResult<Self> {
-        Material::new(young, poisson, density)
-            .map(Self)
-            .map_err(IntoPy::into_py)
-    }
-
-    /// Young's modulus, Pa.
-    #[getter]
-    fn young(&self) -> f64 {
-        self.0.young()
-    }
-
-    /// Poisson's ratio.
-    #[getter]
-    fn poisson(&self) -> f64 {
-        self.0.poisson()
-    }
-
-    /// Density, kg/m³.
-    #[getter]
-    fn density(&self) -> f64 {
-        self.0.density()
-    }
-
-    fn __copy__(me: Py<Self>) -> Py<Self> {
-        me
-    }
-
-    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        me
-    }
-
-    fn __getnewargs__(&self) -> (f64, f64, f64) {
-        (self.0.young(), self.0.poisson(), self.0.density())
-    }
-
-    fn __repr__(&self) -> String {
-        let m = &self.0;
-        format!(
-            "thew.Material(young={}, poisson={}, density={})",
-            m.young(),
-            m.poisson(),
-            m.density()
-        )
-    }
-}
 
 /// Usual sizes, metres, from an insect to a giant. A size outside mostly means another unit.
 const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;

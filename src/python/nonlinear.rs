@@ -2,8 +2,8 @@
 //! Bindings of `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
 use super::arrays::{dofs, from_points, real, text, vector};
-use super::body::PyMaterial;
 use super::errors::{IntoPy, detached, input, locked, warn_inverted};
+use super::material::PyMaterial;
 use super::modal::nodes;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;

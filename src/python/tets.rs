@@ -3,11 +3,11 @@
 
 use super::arrays::{Whole, from_points, optional_real, read, text};
 use super::arrays::{integers, points, whole};
-use super::body::PyMaterial;
 use super::csr::{Csr, scipy};
 use super::elasticity;
 use super::errors::{IntoPy, detached, input};
 use super::lattice::PyLattice;
+use super::material::PyMaterial;
 use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::elasticity::Material;
