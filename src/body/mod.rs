@@ -31,7 +31,6 @@ mod compliance;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod flesh;
-mod inversion;
 mod joints;
 mod loose;
 mod points;
@@ -45,7 +44,6 @@ mod twist;
 pub use anatomy::{Anatomy, BodyPart, Kind, PartName};
 pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
-pub(crate) use inversion::{corner_frames, corner_volume};
 pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
@@ -510,7 +508,7 @@ impl Body {
 
     /// Returns the number of inverted or flat cells with the lattice's vertices at `positions[nodes]`.
     pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
-        let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
+        let inverted = |cell: &&Cell| cell.is_inverted(positions);
         self.lattice.cells().iter().filter(inverted).count()
     }
 }
