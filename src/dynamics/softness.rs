@@ -179,6 +179,36 @@ mod tests {
     }
 
     #[test]
+    fn the_dial_is_measured_without_paint() {
+        use crate::body::fixture::BarOptions;
+        let bar = BarOptions::default().build();
+        let settings = BodySettings {
+            stiffness: Some(vec![4.0; bar.surface().vertices().len()]),
+            ..BodySettings::default()
+        };
+        let made = |settings: &BodySettings| {
+            let parts = (bar.surface(), bar.skeleton(), bar.lattice());
+            let quiet = &crate::progress::Silent;
+            soft_body(
+                parts.0,
+                parts.1,
+                parts.2,
+                bar.material(),
+                settings,
+                0.7,
+                quiet,
+            )
+            .unwrap()
+        };
+        let (plain, painted) = (made(&BodySettings::default()), made(&settings));
+        let young = [&plain, &painted].map(|body| body.material().young());
+        assert!((young[0] / young[1] - 1.0).abs() < 1e-12, "{young:?}");
+        let first = |body: &Body| body.blocks().iter().next().unwrap().stiffness[0].trace();
+        let ratio = first(&painted) / first(&plain);
+        assert!((ratio - 4.0).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
     fn nine_of_ten_vertices_yield_no_more_than_the_dial_asks_for() {
         use crate::body::fixture::BarOptions;
         let body = BarOptions::default().build();
