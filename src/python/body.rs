@@ -20,7 +20,7 @@ use crate::dynamics::{self, Settings, joint_volume, soft_body, sway};
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::store;
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -164,14 +164,9 @@ impl PyBody {
     /// Weights of the bones that each lattice vertex follows, float64 [k,b]; rows sum to one.
     #[getter]
     fn region_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let w = self.0.region_weights();
-        let mut dense = Array2::zeros((self.0.nodes(), self.0.skeleton().len()));
-        for v in 0..self.0.nodes() {
-            for (b, x) in w.row(v) {
-                dense[(v, b as usize)] += x;
-            }
-        }
-        Ok(dense.into_pyarray(py))
+        let (weights, bones) = (self.0.region_weights(), self.0.skeleton().len());
+        let table = weights.to_dense().into_pyarray(py);
+        table.reshape([weights.len(), bones])
     }
 
     /// Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
