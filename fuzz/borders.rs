@@ -5,14 +5,14 @@ use crate::numbers::{Bytes, finite};
 use crate::targets::{FACES, brick, use_body, use_mesh};
 use std::sync::Arc;
 use thew::Vec3;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::dynamics::{Method, Settings, Simulation};
 use thew::elasticity::Material;
 use thew::lattice::{Cell, EncloseSettings, Lattice};
 use thew::progress::Silent;
 use thew::skeleton::{BonePoses, Pose, Skeleton, SkinWeights};
 use thew::surface::Surface;
-use thew::tets::{FillOptions, Mend, TetMesh};
+use thew::tets::{FillSettings, Mend, TetMesh};
 
 fn surface_of(bytes: &mut Bytes<'_>) -> Option<Surface> {
     let count = bytes.up_to(40);
@@ -45,7 +45,7 @@ pub fn surface(bytes: &[u8]) {
     }
     let _ = TetMesh::fill(
         &surface,
-        FillOptions {
+        FillSettings {
             cells_across: Some(4.0),
             nodes: None,
         },
@@ -180,9 +180,9 @@ pub fn enclose(bytes: &[u8]) {
         return;
     };
     finite("lattice vertex", lattice.vertices());
-    let options = BodyOptions {
+    let options = BodySettings {
         level: 0,
-        ..BodyOptions::default()
+        ..BodySettings::default()
     };
     let (surface, skeleton) = (Arc::new(surface), Arc::new(skeleton));
     if let Ok(body) = Body::new(

@@ -6,7 +6,7 @@ use crate::numbers::finite;
 use crate::{borders, files, forged, keyed, states};
 use std::sync::{Arc, OnceLock};
 use thew::Vec3;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::dynamics::{Equilibrium, Method, Settings, Simulation};
 use thew::elasticity::{Material, Model};
 use thew::lattice::{EncloseSettings, Lattice};
@@ -215,10 +215,10 @@ pub fn brick() -> &'static Arc<Body> {
         let settings = EncloseSettings { cells_across: 4.0 };
         let lattice = Lattice::enclose(&surface, &skeleton, Some(&skin), settings, &Silent)
             .expect("a lattice");
-        let options = BodyOptions {
+        let options = BodySettings {
             region_weights: Some(skin),
             level: 0,
-            ..BodyOptions::default()
+            ..BodySettings::default()
         };
         let body = Body::new(
             &Arc::new(surface),

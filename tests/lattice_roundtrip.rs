@@ -5,7 +5,7 @@ mod common;
 
 use common::{Character, biped, character};
 use std::sync::Arc;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::elasticity::Material;
 use thew::lattice::{EncloseSettings, Lattice, LatticeError};
 use thew::progress::Silent;
@@ -23,7 +23,7 @@ fn given_back(lattice: &Lattice) -> Lattice {
 
 /// The body in numbers: what drives its vertices, its cells' volumes, its matrices.
 fn flesh(c: &Character, lattice: Lattice) -> Vec<f64> {
-    let options = BodyOptions {
+    let options = BodySettings {
         region_weights: Some(c.skin.clone()),
         ..Default::default()
     };

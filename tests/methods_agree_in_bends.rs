@@ -8,7 +8,7 @@ mod bar;
 mod common;
 
 use std::sync::Arc;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::dynamics::{Equilibrium, Method};
 use thew::elasticity::Material;
 use thew::lattice::{EncloseSettings, Lattice};
@@ -29,7 +29,7 @@ fn arm() -> Arc<Body> {
     let settings = EncloseSettings { cells_across: 10.0 };
     let lattice =
         Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent).unwrap();
-    let options = BodyOptions {
+    let options = BodySettings {
         region_weights: Some(c.skin.clone()),
         ..Default::default()
     };

@@ -6,7 +6,7 @@ mod common;
 use common::{Character, biped, character, gltf};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::clip::{Clip, ClipSettings};
 use thew::dynamics::{Method, Settings};
 use thew::elasticity::Material;
@@ -110,7 +110,7 @@ fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     let poses: Vec<Pose> = (0..10)
         .map(|t| swing(&c.skeleton, size, f64::from(t)))
         .collect();
-    let options = BodyOptions {
+    let options = BodySettings {
         region_weights: Some(c.skin.clone()),
         ..Default::default()
     };

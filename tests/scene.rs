@@ -8,7 +8,7 @@ use common::limb;
 use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, LazyLock};
 use thew::Vec3;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::clip::{Clip, ClipError, ClipSettings, SceneMember};
 use thew::contact::{Collider, Contact};
 use thew::dynamics::{Method, Scene, Settings, Simulation, SimulationError};
@@ -26,7 +26,7 @@ static BALL: LazyLock<Arc<Body>> = LazyLock::new(|| {
     let c = common::character(&[bone], 0.04);
     let settings = EncloseSettings { cells_across: 6.0 };
     let lattice = Lattice::enclose(&c.surface, &c.skeleton, Some(&c.skin), settings, &Silent);
-    let options = BodyOptions {
+    let options = BodySettings {
         region_weights: Some(c.skin.clone()),
         ..Default::default()
     };

@@ -18,10 +18,6 @@ from ..saved.timing import frames_per_second
 from ..scene import colliders, groups, ignored
 from ..scene.bind_pose import BindPose
 
-#: Stiffness for which flesh is assembled, Pa; a factor turns it into stiffer or softer flesh. This is the default of Young's
-#: Modulus; any other value would do.
-REFERENCE = 20e3
-
 
 @dataclass(frozen=True)
 class ContactSettings:

@@ -20,7 +20,7 @@ from ..scene import poses, reading, rig_controls
 from ..scene.bind_pose import BindPose
 from ..scene.character import Character, read_character
 from . import keeping, simulating
-from .build_settings import REFERENCE, BuildSettings, hashed
+from .build_settings import BuildSettings, hashed
 from .events import happened
 from .flesh import Built, Flesh
 from .keeping import Kept
@@ -242,7 +242,7 @@ def assemble(flesh: Flesh, new: Built) -> Task:
     character, build_settings, painted = new.character, new.build_settings, new.character.painted
 
     def made(progress, **maps):
-        material = thew.Material(young=REFERENCE, poisson=build_settings.poisson, density=build_settings.density)
+        material = thew.Material(poisson=build_settings.poisson, density=build_settings.density)
         return thew.Body(
             new.surface, new.skeleton, new.lattice, material,
             region_weights=character.weights, rest_includes_gravity=build_settings.rest_includes_gravity,
@@ -260,12 +260,8 @@ def assemble(flesh: Flesh, new: Built) -> Task:
         return
 
     def soften(_progress):
-        young = (
-            build_settings.young
-            if build_settings.softness is None
-            else new.automatic.with_softness(build_settings.softness).material.young
-        )
-        return new.reference.stiffened(young / REFERENCE), young / REFERENCE
+        young = new.young(build_settings.softness, build_settings.young)
+        return new.reference.with_young(young), young / new.reference.material.young
 
     new.body, new.stiffness = yield Work("Assembling the body", soften, 0.58, 0.6)
 

@@ -13,7 +13,6 @@ from ..logic.native import core
 from ..logic.states import Pose
 from ..scene import poses, windows
 from . import session, updates
-from .build_settings import REFERENCE
 from .flesh import Flesh
 
 #: Exponent of the compliance. Sway goes with its square root: a mass on a spring that is struck swings as far as its period is
@@ -44,18 +43,13 @@ def is_seen(obj: bpy.types.Object, flesh: Flesh) -> bool:
 
 def show(obj: bpy.types.Object, flesh: Flesh, scene: bpy.types.Scene) -> None:
     """Shows the flesh of the clip, scaled as the setting suggests."""
+    settings = obj.thew
     try:
-        share = growth(flesh.stiffness, stiffness(obj, flesh))
+        young = flesh.young(None if settings.use_young else settings.softness, settings.young)
+        share = growth(flesh.body.material.young, young)
     except core().ThewError:
         return  # the update will report it
     session.write(obj, flesh, share * flesh.offsets(scene.frame_float), scene)
-
-
-def stiffness(obj: bpy.types.Object, flesh: Flesh) -> float:
-    """Returns the stiffness that the settings ask for, as a multiple of the reference."""
-    settings = obj.thew
-    young = settings.young if settings.use_young else flesh.automatic.with_softness(settings.softness).material.young
-    return young / REFERENCE
 
 
 def growth(before: float, after: float) -> float:

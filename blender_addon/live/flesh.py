@@ -67,7 +67,7 @@ class Built:
     lattice: Any = None  # thew.Lattice
     defects: list[str] = field(default_factory=list)  # sentences of the lattice's own check
     skin_notes: list[str] = field(default_factory=list)  # faults of the surface, which take up to a second to find
-    automatic: Any = None  # thew.Body: reference stiffness, flesh map from thickness
+    automatic: Any = None  # thew.Body: usual material, flesh map from thickness
     reference: Any = None  # thew.Body: the same with the painted map
     body: Any = None  # thew.Body: at the chosen softness
     stiffness: float = 1.0  # of the body, as a multiple of the reference
@@ -97,6 +97,10 @@ class Built:
     rigs_key: bytes = b""
     clip_key: bytes = b""
     group_key: bytes = b""  # of all that were simulated together; b"": it was alone
+
+    def young(self, softness: float | None, young: float) -> float:
+        """Returns Young's modulus, Pa, at which flesh has the `softness` of the dial; `young` where that is None."""
+        return young if softness is None else self.automatic.young_of_softness(softness)
 
 
 @dataclass

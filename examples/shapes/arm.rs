@@ -3,7 +3,7 @@
 
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::elasticity::Material;
 use thew::lattice::{EncloseSettings, Lattice};
 use thew::progress::Silent;
@@ -68,7 +68,7 @@ pub fn body() -> Result<Arc<Body>, Any> {
     let skin = skin(&surface)?;
     let settings = EncloseSettings { cells_across: 8.0 };
     let lattice = Lattice::enclose(&surface, &skeleton, Some(&skin), settings, &Silent)?;
-    let options = BodyOptions {
+    let options = BodySettings {
         region_weights: Some(skin),
         ..Default::default()
     };

@@ -1141,6 +1141,10 @@ class Body:
         softest flesh by 1.8 % of its size, at the ends by a seventeenth and seventeen times of that. The motion stays below half of the
         thickness of its trunk. Raises InputError.
         """
+    def young_of_softness(self, softness: float) -> float:
+        """Returns the `young` of `with_softness`, Pa. `with_young` gives it to a painted body, whose unpainted places are then as soft as in
+        `with_softness` of the same body without paint. Raises InputError.
+        """
     @property
     def flesh(self) -> _Floats:
         """Map of flesh at the surface's vertices, float64 [n]: 0 is the skin as it is, 1 as soft as it gets."""
@@ -1203,6 +1207,8 @@ class Body:
         """Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
         hundredths lively clips need stiffer flesh.
         """
+    def with_young(self, young: float) -> Body:
+        """Returns the same body with another Young's modulus of its material, Pa. Raises InputError."""
     def stiffened(self, factor: float) -> Body:
         """Returns the same body with flesh that is stiffer by `factor`."""
     @property

@@ -8,7 +8,7 @@ use super::check::{check, check_embedding};
 use super::loose::{self, LoosePart};
 use super::skin::skin_of;
 use super::transfer::{Field, by_distance, weights_from_rows};
-use super::{Blocks, Body, BodyError, BodyOptions, FleshMap, FleshPoints, Pattern, twist};
+use super::{Blocks, Body, BodyError, BodySettings, FleshMap, FleshPoints, Pattern, twist};
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::{CellIntegrals, Flesh, Material, Painted, integrate};
@@ -18,24 +18,38 @@ use crate::skeleton::{Skeleton, SkinWeights};
 use crate::surface::{Heading, Surface};
 use std::sync::{Arc, OnceLock};
 
-/// Builds a body. `embedding` computes that of the surface, whose vertices carry weights and paint.
-#[allow(clippy::too_many_arguments)]
+/// What a body is built of.
+pub(super) struct Ingredients<'a> {
+    /// The surface, whose vertices carry weights and paint.
+    pub surface: &'a Arc<Surface>,
+    pub skeleton: &'a Arc<Skeleton>,
+    pub lattice: &'a Arc<Lattice>,
+    /// Where in the lattice flesh is.
+    pub flesh: &'a dyn Flesh,
+    pub material: Material,
+    pub settings: &'a BodySettings,
+}
+
+/// Builds a body. `embedding` computes that of the surface.
 pub(super) fn body(
+    ingredients: &Ingredients<'_>,
     embedding: impl FnOnce(&Basis) -> Embedding,
-    surface: &Arc<Surface>,
-    flesh: &dyn Flesh,
-    skeleton: &Arc<Skeleton>,
-    lattice: &Arc<Lattice>,
-    material: Material,
-    options: &BodyOptions,
     progress: &dyn Progress,
 ) -> Result<Body, BodyError> {
+    let &Ingredients {
+        surface,
+        skeleton,
+        lattice,
+        flesh,
+        material,
+        settings,
+    } = ingredients;
     check(
         surface.vertices().len(),
         skeleton,
         lattice,
         &material,
-        options,
+        settings,
     )?;
     step(progress, 0.0, "Placing the mesh in the lattice")?;
     let basis = Basis::new(lattice.clone());
@@ -48,16 +62,16 @@ pub(super) fn body(
         from: 0.1,
         to: 0.2,
     };
-    let (map, anatomy) = flesh_map(surface, skeleton, options, &part)?.unzip();
-    let painted = painted_cells(&basis, &embedding, options, map.as_ref());
-    let mut weights = region_field(skeleton, &basis, &embedding, options);
+    let (map, anatomy) = flesh_map(surface, skeleton, settings, &part)?.unzip();
+    let painted = painted_cells(&basis, &embedding, settings, map.as_ref());
+    let mut weights = region_field(skeleton, &basis, &embedding, settings);
 
     let integrals = integrate(
         &basis,
         flesh,
         &material,
         &painted,
-        options.level,
+        settings.level,
         &|f: f64, stage: &str| progress.report(0.2 + 0.6 * f, stage),
     )?;
     if integrals.iter().all(|c| c.volume <= 0.0) {
@@ -71,8 +85,8 @@ pub(super) fn body(
     }
 
     step(progress, 0.8, "Tying the flesh to the bones")?;
-    let regions = twist::regions(skeleton, &basis, flesh, &material, &weights, options);
-    let factors = if options.twist_stiffness.is_none() {
+    let regions = twist::regions(skeleton, &basis, flesh, &material, &weights, settings);
+    let factors = if settings.twist_stiffness.is_none() {
         &painted[..]
     } else {
         &[]
@@ -86,7 +100,7 @@ pub(super) fn body(
         skeleton,
         &basis,
         &twist.cells,
-        (&embedding, heading, options.region_weights.is_some()),
+        (&embedding, heading, settings.region_weights.is_some()),
         &mut weights,
         &mut bone_of_vertex,
         &mut skinned,
@@ -108,13 +122,17 @@ pub(super) fn body(
     let held: Vec<bool> = bone_of_vertex.iter().map(Option::is_some).collect();
     let pattern = Pattern::new(elements.all_corners(), &mass, &held, basis.places())?;
     let region_weights = weights.into_weights();
-    let skin = skin_of(&embedding, &region_weights, options.region_weights.as_ref());
+    let skin = skin_of(
+        &embedding,
+        &region_weights,
+        settings.region_weights.as_ref(),
+    );
     let size = super::size_of(surface, skeleton, &skin, &embedding, &basis);
     step(progress, 1.0, "done")?;
     Ok(Body {
         skeleton: skeleton.clone(),
         material,
-        rest_includes_gravity: options.rest_includes_gravity,
+        rest_includes_gravity: settings.rest_includes_gravity,
         blocks,
         elements,
         mass,
@@ -132,7 +150,7 @@ pub(super) fn body(
         embedding: Arc::new(embedding),
         skin: Arc::new(skin),
         flesh: map.map(Arc::new),
-        kind: options.kind,
+        kind: settings.kind,
         anatomy: Arc::new(anatomy.flatten().map(OnceLock::from).unwrap_or_default()),
         joints: Arc::default(),
         compliance: super::compliance::Compliance::default(),
@@ -145,13 +163,13 @@ pub(super) fn body(
 fn flesh_map(
     surface: &Surface,
     skeleton: &Skeleton,
-    options: &BodyOptions,
+    settings: &BodySettings,
     progress: &dyn Progress,
 ) -> Result<Option<(FleshMap, Option<Anatomy>)>, Cancelled> {
-    let (painted, hard) = (options.flesh.as_deref(), options.hard.as_deref());
-    let told = (options.kind, hard);
+    let (painted, hard) = (settings.flesh.as_deref(), settings.hard.as_deref());
+    let told = (settings.kind, hard);
     let map = |weights| FleshMap::new(surface, skeleton, weights, painted, told, progress);
-    match &options.region_weights {
+    match &settings.region_weights {
         Some(weights) => map(weights).map(Some),
         None if painted.is_some() => map(&weights_by_distance(surface, skeleton)).map(Some),
         None => Ok(None),
@@ -174,15 +192,15 @@ fn weights_by_distance(surface: &Surface, skeleton: &Skeleton) -> SkinWeights {
 fn painted_cells(
     basis: &Basis,
     embedding: &Embedding,
-    options: &BodyOptions,
+    settings: &BodySettings,
     flesh: Option<&FleshMap>,
 ) -> Vec<Painted> {
-    let stiffness = flesh.map(|flesh| match &options.stiffness {
+    let stiffness = flesh.map(|flesh| match &settings.stiffness {
         Some(painted) => flesh.stiffness().zip(painted).map(|(a, b)| a * b).collect(),
         None => flesh.stiffness().collect(),
     });
-    let stiffness = stiffness.or_else(|| options.stiffness.clone());
-    let layers = [&stiffness, &options.density, &options.poisson];
+    let stiffness = stiffness.or_else(|| settings.stiffness.clone());
+    let layers = [&stiffness, &settings.density, &settings.poisson];
     if layers.iter().all(|l| l.is_none()) {
         return Vec::new();
     }
@@ -221,7 +239,7 @@ fn region_field(
     skeleton: &Skeleton,
     basis: &Basis,
     embedding: &Embedding,
-    options: &BodyOptions,
+    settings: &BodySettings,
 ) -> Field {
     let mut candidates = basis.lattice().bones().used_bones.clone();
     if candidates.is_empty() {
@@ -230,7 +248,7 @@ fn region_field(
     candidates.sort_unstable();
     candidates.dedup();
     let (k, b) = (basis.len(), skeleton.len());
-    let mut field = match &options.region_weights {
+    let mut field = match &settings.region_weights {
         Some(weights) => Field::gather(k, b, embedding, |i, add| {
             let total: f64 = weights.row(i).map(|(_, w)| w).sum();
             if !(total > 0.0 && total.is_finite()) {
@@ -247,7 +265,7 @@ fn region_field(
             known: vec![true; k],
         },
     };
-    if options.region_weights.is_none() {
+    if settings.region_weights.is_none() {
         for (v, row) in field.values.chunks_exact_mut(b).enumerate() {
             by_distance(skeleton, &candidates, basis.places()[v], row);
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Checks of a body's inputs before anything is integrated.
 
-use super::{BodyError, BodyOptions};
+use super::{BodyError, BodySettings};
 use crate::elasticity::Material;
 use crate::lattice::{Embedding, Lattice};
 use crate::skeleton::Skeleton;
@@ -30,20 +30,20 @@ pub(super) fn check_embedding(
     Ok(())
 }
 
-/// Checks the options and the lattice's bones.
+/// Checks the settings and the lattice's bones.
 pub(super) fn check(
     n: usize,
     skeleton: &Skeleton,
     lattice: &Lattice,
     material: &Material,
-    options: &BodyOptions,
+    settings: &BodySettings,
 ) -> Result<(), BodyError> {
     let b = skeleton.len();
     if b == 0 {
         return Err(BodyError::NoBones);
     }
-    if options.level > 3 {
-        return Err(BodyError::Level(options.level));
+    if settings.level > 3 {
+        return Err(BodyError::Level(settings.level));
     }
     let followed = lattice.bones().bone_of_vertex.iter().flatten();
     let bones = followed.chain(&lattice.bones().used_bones);
@@ -52,35 +52,35 @@ pub(super) fn check(
     }
     let vertices = ("vertex of the mesh", n);
     let per_bone = ("bone", b);
-    super::flesh::check(options.flesh.as_deref(), n)?;
+    super::flesh::check(settings.flesh.as_deref(), n)?;
     let part = (|x: f64| (0.0..=1.0).contains(&x), "between 0 and 1");
-    numbers("part that is hard", vertices, &options.hard, part)?;
+    numbers("part that is hard", vertices, &settings.hard, part)?;
     let positive = (|x: f64| x > 0.0, "a positive number");
     let not_negative = (|x: f64| x >= 0.0, "zero or positive");
-    numbers("painted stiffness", vertices, &options.stiffness, positive)?;
-    numbers("painted density", vertices, &options.density, positive)?;
+    numbers("painted stiffness", vertices, &settings.stiffness, positive)?;
+    numbers("painted density", vertices, &settings.density, positive)?;
     let nu = material.poisson();
     let possible = |x: f64| x >= 0.0 && nu * x > -1.0 && nu * x < 0.5;
     let range = "zero or positive, and such that Poisson's ratio stays below 0.5";
     numbers(
         "painted Poisson factor",
         vertices,
-        &options.poisson,
+        &settings.poisson,
         (possible, range),
     )?;
     numbers(
         "twist stiffness",
         per_bone,
-        &options.twist_stiffness,
+        &settings.twist_stiffness,
         not_negative,
     )?;
     numbers(
         "twist radius",
         per_bone,
-        &options.twist_radius,
+        &settings.twist_radius,
         not_negative,
     )?;
-    let Some(weights) = &options.region_weights else {
+    let Some(weights) = &settings.region_weights else {
         return Ok(());
     };
     if weights.offsets.len() != n + 1 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bodies for tests: a bar of flesh around two bones, and a clamped bar.
 
-use super::{Body, BodyError, BodyOptions, assemble};
+use super::{Body, BodyError, BodySettings, assemble};
 use crate::Vec3;
 use crate::elasticity::{Flesh, Material};
 use crate::geometry::tetrahedron::OF_CUBE;
@@ -42,7 +42,7 @@ pub(crate) struct BarOptions {
     /// Two bones along the axis; otherwise one bone that holds the whole face at z = 0.
     pub bones: bool,
     pub material: Material,
-    pub options: BodyOptions,
+    pub settings: BodySettings,
     pub frame: nalgebra::Isometry3<f64>,
     /// Reverses the numbering of lattice vertices and cells.
     pub reversed: bool,
@@ -58,7 +58,7 @@ impl Default for BarOptions {
             hexahedra: false,
             bones: true,
             material: Material::default(),
-            options: BodyOptions::default(),
+            settings: BodySettings::default(),
             frame: nalgebra::Isometry3::identity(),
             reversed: false,
         }
@@ -143,14 +143,17 @@ impl BarOptions {
         };
         // The lattice's own vertices serve as the painted surface; its outer faces bound the flesh.
         let surface = Arc::new(self.surface(lattice.vertices().to_vec()));
+        let ingredients = assemble::Ingredients {
+            surface: &surface,
+            skeleton: &Arc::new(self.skeleton()),
+            lattice: &lattice,
+            flesh: &flesh,
+            material: self.material,
+            settings: &self.settings,
+        };
         assemble::body(
+            &ingredients,
             |basis| basis.embed(surface.vertices()),
-            &surface,
-            &flesh,
-            &Arc::new(self.skeleton()),
-            &lattice,
-            self.material,
-            &self.options,
             &Silent,
         )
     }

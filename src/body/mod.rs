@@ -33,7 +33,6 @@ mod compliance;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod flesh;
-mod inversion;
 mod joints;
 mod loose;
 mod points;
@@ -47,7 +46,6 @@ mod twist;
 pub use anatomy::{Anatomy, BodyPart, Kind, PartName};
 pub use blocks::{Blocks, CellBlocks};
 pub use flesh::FleshMap;
-pub(crate) use inversion::{corner_frames, corner_volume};
 pub(crate) use joints::JointShape;
 pub use loose::LoosePart;
 pub use points::{Brick, FleshPoint, FleshPoints};
@@ -66,9 +64,9 @@ use crate::{Mat3, Vec3};
 use sprs::CsMatI;
 use std::sync::{Arc, OnceLock};
 
-/// Options for building a body; fill the rest with `..Default::default()`.
+/// Settings for building a body; fill the rest with `..Default::default()`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct BodyOptions {
+pub struct BodySettings {
     /// Skin weights at the surface's vertices. `None`: weights by distance to the bones.
     pub region_weights: Option<SkinWeights>,
     /// Flesh at the surface's vertices: 0 keeps the skin as it is, 1 is the softest. `None`: from the body's
@@ -95,7 +93,7 @@ pub struct BodyOptions {
     pub level: usize,
 }
 
-impl Default for BodyOptions {
+impl Default for BodySettings {
     fn default() -> Self {
         Self {
             region_weights: None,
@@ -272,19 +270,18 @@ impl Body {
         skeleton: &Arc<Skeleton>,
         lattice: &Arc<Lattice>,
         material: Material,
-        options: &BodyOptions,
+        settings: &BodySettings,
         progress: &dyn Progress,
     ) -> Result<Self, BodyError> {
-        assemble::body(
-            |basis| basis.embed_surface(surface),
+        let ingredients = assemble::Ingredients {
             surface,
-            &InSurface { surface, lattice },
             skeleton,
             lattice,
+            flesh: &InSurface { surface, lattice },
             material,
-            options,
-            progress,
-        )
+            settings,
+        };
+        assemble::body(&ingredients, |basis| basis.embed_surface(surface), progress)
     }
 
     /// Returns the functions in which the flesh deforms.
@@ -412,6 +409,14 @@ impl Body {
         self.size
     }
 
+    /// Returns the same body with another Young's modulus before paint, Pa. Twist stiffness is scaled with it.
+    ///
+    /// # Errors
+    /// A modulus that is not positive.
+    pub fn with_young(&self, young: f64) -> Result<Self, BodyError> {
+        self.stiffened(young / self.material.young())
+    }
+
     /// Returns the same body with flesh and twist stiffness multiplied by a factor.
     ///
     /// # Errors
@@ -516,7 +521,7 @@ impl Body {
 
     /// Returns the number of inverted or flat cells with the lattice's vertices at `positions[nodes]`.
     pub fn inverted_cells(&self, positions: &[Vec3]) -> usize {
-        let inverted = |cell: &&Cell| inversion::is_inverted(cell, positions);
+        let inverted = |cell: &&Cell| cell.is_inverted(positions);
         self.lattice().cells().iter().filter(inverted).count()
     }
 }

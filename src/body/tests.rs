@@ -47,7 +47,7 @@ fn weights_are_weights_and_bone_vertices_follow_one_bone() {
     for painted in [false, true] {
         let mut bar = BarOptions::default();
         if painted {
-            bar.options.region_weights = Some(bar.painted_weights());
+            bar.settings.region_weights = Some(bar.painted_weights());
         }
         let body = bar.build();
         for row in rows(body.region_weights())
@@ -74,7 +74,7 @@ fn weights_are_weights_and_bone_vertices_follow_one_bone() {
 fn painted_weights_arrive_where_they_were_painted() {
     let mut bar = BarOptions::default();
     let painted = bar.painted_weights();
-    bar.options.region_weights = Some(painted.clone());
+    bar.settings.region_weights = Some(painted.clone());
     let body = bar.build();
     // The surface's samples are the lattice's own vertices here: each keeps its own weights.
     for v in 0..body.nodes() {
@@ -105,7 +105,7 @@ fn vertices_without_paint_get_it_by_diffusion() {
             }
         }
     }
-    bar.options.region_weights = Some(weights);
+    bar.settings.region_weights = Some(weights);
     let body = bar.build();
     let upper = |k: usize| -> f64 {
         let row = body.region_weights().row(bar.vertex(0, 0, k));
@@ -122,8 +122,8 @@ fn vertices_without_paint_get_it_by_diffusion() {
 fn paint_changes_stiffness_and_mass() {
     let plain = BarOptions::default().build();
     let mut bar = BarOptions::default();
-    bar.options.stiffness = Some(vec![2.0; plain.nodes()]);
-    bar.options.density = Some(vec![0.5; plain.nodes()]);
+    bar.settings.stiffness = Some(vec![2.0; plain.nodes()]);
+    bar.settings.density = Some(vec![0.5; plain.nodes()]);
     let painted = bar.build();
     for (a, b) in plain.blocks().iter().zip(painted.blocks().iter()) {
         assert!((a.stiffness[1] * 2.0 - b.stiffness[1]).norm() < 1e-9 * a.stiffness[1].norm());
@@ -138,13 +138,13 @@ fn twist_is_as_firm_as_the_flesh_around_the_bone() {
     let mut bar = BarOptions::default();
     let vertices = bar.build().surface().vertices().to_vec();
     // Painted all over it is another material.
-    bar.options.stiffness = Some(vec![4.0; vertices.len()]);
+    bar.settings.stiffness = Some(vec![4.0; vertices.len()]);
     for (painted, plain) in spin(&bar).iter().zip(&plain) {
         assert_relative_eq!(*painted, 4.0 * plain, max_relative = 1e-9);
     }
     // Painted at one end it is firm there, and as it was at the other.
     let ends = |x: &Vec3| if x.z < 0.8 { 4.0 } else { 1.0 };
-    bar.options.stiffness = Some(vertices.iter().map(ends).collect());
+    bar.settings.stiffness = Some(vertices.iter().map(ends).collect());
     let (body, plain) = (bar.build(), BarOptions::default().build());
     let ratio = |v: usize| {
         let of = |body: &Body| body.twist_matrix().get(v, v).copied().unwrap_or_default();
@@ -154,9 +154,9 @@ fn twist_is_as_firm_as_the_flesh_around_the_bone() {
         assert_relative_eq!(ratio(bar.vertex(1, 1, k)), wanted, max_relative = 1e-6);
     }
     // What is given in N/m⁴ stays.
-    bar.options.twist_stiffness = Some(vec![1e6; 2]);
+    bar.settings.twist_stiffness = Some(vec![1e6; 2]);
     let given = spin(&bar);
-    bar.options.stiffness = None;
+    bar.settings.stiffness = None;
     assert_eq!(given, spin(&bar));
 }
 
@@ -165,67 +165,67 @@ fn what_does_not_fit_is_refused_in_a_sentence() {
     let n = BarOptions::default().build().nodes();
     let mut far = BarOptions::default().painted_weights();
     far.bones[3] = 7;
-    let cases: Vec<(BodyOptions, &str)> = vec![
+    let cases: Vec<(BodySettings, &str)> = vec![
         (
-            BodyOptions {
+            BodySettings {
                 stiffness: Some(vec![1.0; 3]),
                 ..Default::default()
             },
             "painted stiffness: expected 81 numbers",
         ),
         (
-            BodyOptions {
+            BodySettings {
                 density: Some(vec![f64::NAN; n]),
                 ..Default::default()
             },
             "painted density at vertex of the mesh 0 is NaN",
         ),
         (
-            BodyOptions {
+            BodySettings {
                 poisson: Some(vec![1.3; n]),
                 ..Default::default()
             },
             "painted Poisson factor at",
         ),
         (
-            BodyOptions {
+            BodySettings {
                 twist_radius: Some(vec![1.0; 3]),
                 ..Default::default()
             },
             "twist radius: expected 2 numbers, one per bone",
         ),
         (
-            BodyOptions {
+            BodySettings {
                 twist_stiffness: Some(vec![1.0, -1.0]),
                 ..Default::default()
             },
             "twist stiffness at bone 1 is -1",
         ),
         (
-            BodyOptions {
+            BodySettings {
                 region_weights: Some(far),
                 ..Default::default()
             },
             "the region weights name bone 7",
         ),
         (
-            BodyOptions {
+            BodySettings {
                 region_weights: Some(SkinWeights::default()),
                 ..Default::default()
             },
             "region weights: expected 81",
         ),
         (
-            BodyOptions {
+            BodySettings {
                 level: 9,
                 ..Default::default()
             },
             "level must lie",
         ),
     ];
-    for (options, sentence) in cases {
+    for (settings, sentence) in cases {
         let error = BarOptions {
-            options,
+            settings,
             ..Default::default()
         }
         .try_build()
@@ -275,7 +275,7 @@ fn a_part_without_bones_is_pinned_and_reported() {
                 .collect(),
             bone_count: 2,
         };
-        let options = BodyOptions {
+        let settings = BodySettings {
             region_weights: Some(weights),
             ..Default::default()
         };
@@ -285,7 +285,7 @@ fn a_part_without_bones_is_pinned_and_reported() {
             &skeleton,
             &lattice,
             Material::default(),
-            &options,
+            &settings,
             &crate::progress::Silent,
         )
         .unwrap()
@@ -348,7 +348,7 @@ fn boxes(shifts: &[f64]) -> Result<Surface, SurfaceError> {
 #[test]
 fn a_body_survives_being_stored() {
     let mut bar = BarOptions::default();
-    bar.options.region_weights = Some(bar.painted_weights());
+    bar.settings.region_weights = Some(bar.painted_weights());
     let body = bar.build();
     let config = bincode::config::standard();
     let bytes = bincode::serde::encode_to_vec(&*body, config).unwrap();

@@ -3,7 +3,7 @@
 
 use super::cell_pairs::add_pairs;
 use super::transfer::Field;
-use super::{BodyOptions, TwistLoad};
+use super::{BodySettings, TwistLoad};
 use crate::Vec3;
 use crate::basis::Basis;
 use crate::elasticity::twist::default_radius;
@@ -19,7 +19,7 @@ pub(super) fn regions(
     flesh: &dyn Flesh,
     material: &Material,
     weights: &Field,
-    options: &BodyOptions,
+    settings: &BodySettings,
 ) -> Vec<TwistRegion> {
     let lattice = basis.lattice();
     let bones = lattice.bones();
@@ -29,7 +29,7 @@ pub(super) fn regions(
         .filter_map(|(&bone, chain)| {
             let at = |v: &u32| lattice.vertices()[*v as usize];
             let (head, tail) = (at(chain.first()?), at(chain.last()?));
-            let radius = match &options.twist_radius {
+            let radius = match &settings.twist_radius {
                 Some(r) => r[bone as usize],
                 // A bone on the skin or outside still has to hold the flesh that follows it.
                 None => default_radius(flesh, head, tail)
@@ -37,11 +37,11 @@ pub(super) fn regions(
             };
             // A tube much thicker than its bone would tie down flesh that other bones move.
             let reach = (skeleton.tails()[bone as usize] - skeleton.heads()[bone as usize]).norm();
-            let radius = match options.twist_radius {
+            let radius = match settings.twist_radius {
                 Some(_) => radius,
                 None => radius.min(0.5 * reach.max((tail - head).norm())),
             };
-            let stiffness = match &options.twist_stiffness {
+            let stiffness = match &settings.twist_stiffness {
                 Some(k) => k[bone as usize],
                 None => material.young() / (radius * radius),
             };

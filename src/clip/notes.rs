@@ -2,8 +2,9 @@
 //! Sentences about what contact cannot part in a clip: bones that lie in something, and bones that fold flesh that they alone hold.
 
 use super::{Clip, ClipFrame};
-use crate::body::{Body, corner_frames, corner_volume};
+use crate::body::Body;
 use crate::contact::{BuriedBone, ContactPoint, LEAST_DETERMINANT};
+use crate::lattice::corner_volume;
 use std::collections::BTreeMap;
 
 /// Depth of an overlap below which it is invisible, in sizes of the body.
@@ -175,7 +176,7 @@ fn folding(body: &Body, frame: &ClipFrame) -> Vec<Vec<u32>> {
         let Some(mut bones) = bones else {
             continue;
         };
-        let flat = corner_frames(cell).iter().any(|corner| {
+        let flat = cell.corner_frames().iter().any(|corner| {
             let corner = corner.map(|i| corners[i] as usize);
             let now = corner_volume(corner, |v| frame.lattice.world(v));
             now < LEAST_DETERMINANT * corner_volume(corner, |v| rest[v])

@@ -16,12 +16,12 @@ const FPS: f64 = 24.0;
 
 fn body() -> Arc<Body> {
     let bar = BarOptions::default();
-    let options = crate::body::BodyOptions {
+    let settings = crate::body::BodySettings {
         region_weights: Some(bar.painted_weights()),
         flesh: Some(vec![1.0; bar.painted_weights().len()]),
         ..Default::default()
     };
-    BarOptions { options, ..bar }.build()
+    BarOptions { settings, ..bar }.build()
 }
 
 fn rigid(turn: Vec3, about: Vec3, shift: Vec3) -> Affine {

@@ -2,6 +2,7 @@
 //! Errors of motion.
 
 use super::{Method, Solver};
+use crate::body::BodyError;
 use crate::modal::ModalError;
 use crate::progress::Cancelled;
 use crate::range::LARGEST;
@@ -39,6 +40,9 @@ pub enum SimulationError {
     /// The system could not be solved.
     #[error(transparent)]
     Solve(#[from] SolveError),
+    /// The body could not be built.
+    #[error(transparent)]
+    Body(#[from] BodyError),
     /// The modes could not be computed or used.
     #[error(transparent)]
     Modal(#[from] ModalError),

@@ -72,7 +72,7 @@ pub use methods::nonlinear;
 pub use scene::Scene;
 pub use settings::Settings;
 pub use simulation::Simulation;
-pub use softness::{softened, softness};
+pub use softness::{soft_body, softened, softness, young_of_softness};
 
 use check::{check_gravity, lost};
 use skinned::SkinnedLattice;

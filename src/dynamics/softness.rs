@@ -10,10 +10,17 @@
 //! no softer for being long. y grows with s throughout. As flesh of one body yields in proportion to 1/E, [`softened`] finds E by
 //! one measurement. The dial means the same on a mouse and on a whale, whatever is painted. A body without any soft part (a robot)
 //! yields by a hundredth of y: the dial is for flesh, and a small sway must not grow because nothing else moves.
+//!
+//! [`soft_body`] measures the body without paint, so that painting one place leaves all others as they are.
 
 use super::SimulationError;
 use super::damping::deflections;
-use crate::body::Body;
+use crate::body::{Body, BodySettings};
+use crate::elasticity::Material;
+use crate::lattice::Lattice;
+use crate::progress::Progress;
+use crate::skeleton::Skeleton;
+use crate::surface::Surface;
 use std::sync::Arc;
 
 /// Displacement at the middle of the dial, relative to the body's size.
@@ -64,11 +71,60 @@ fn asked(dial: f64, size: f64, thick: f64) -> f64 {
     }
 }
 
+/// Builds a body as [`Body::new`] does, whose flesh without `settings.flesh` and `settings.stiffness` would have the softness of a dial
+/// between 0 and 1. The dial overrules the material's Young's modulus.
+///
+/// # Errors
+/// As [`Body::new`] and [`softened`].
+pub fn soft_body(
+    surface: &Arc<Surface>,
+    skeleton: &Arc<Skeleton>,
+    lattice: &Arc<Lattice>,
+    material: Material,
+    settings: &BodySettings,
+    dial: f64,
+    progress: &dyn Progress,
+) -> Result<Body, SimulationError> {
+    let build = |settings: &BodySettings| {
+        Body::new(surface, skeleton, lattice, material, settings, progress).map(Arc::new)
+    };
+    let body = build(settings)?;
+    if settings.flesh.is_none() && settings.stiffness.is_none() {
+        return softened(&body, dial);
+    }
+    let unpainted = build(&BodySettings {
+        flesh: None,
+        stiffness: None,
+        ..settings.clone()
+    })?;
+    Ok(body.with_young(young_of_softness(&unpainted, dial)?)?)
+}
+
+/// Returns the Young's modulus before paint, Pa, at which a body has the softness of a dial between 0 and 1. A body without free flesh
+/// keeps its own.
+///
+/// # Errors
+/// The dial is out of range; the system is singular.
+pub fn young_of_softness(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
+    Ok(body.material().young() * stiffening(body, dial)?)
+}
+
 /// Returns the same body with the softness of a dial between 0 and 1. A body without free flesh stays unchanged.
 ///
 /// # Errors
 /// The dial is out of range; the system is singular.
 pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
+    let factor = stiffening(body, dial)?;
+    body.stiffened(factor)
+        .map_err(|_| SimulationError::Setting {
+            what: "the stiffness that the dial asks for",
+            range: "a number",
+            value: factor,
+        })
+}
+
+/// Returns the factor on a body's stiffness that gives it the softness of a dial between 0 and 1.
+fn stiffening(body: &Arc<Body>, dial: f64) -> Result<f64, SimulationError> {
     if !(0.0..=1.0).contains(&dial) {
         return Err(SimulationError::Setting {
             what: "softness",
@@ -94,17 +150,11 @@ pub fn softened(body: &Arc<Body>, dial: f64) -> Result<Body, SimulationError> {
         .copied()
         .unwrap_or(0.0);
     let wanted = share * asked(dial, body.size(), thick);
-    let factor = if there > 0.0 && wanted > 0.0 {
+    Ok(if there > 0.0 && wanted > 0.0 {
         there / wanted
     } else {
         1.0
-    };
-    body.stiffened(factor)
-        .map_err(|_| SimulationError::Setting {
-            what: "the stiffness that the dial asks for",
-            range: "a number",
-            value: factor,
-        })
+    })
 }
 
 #[cfg(test)]
@@ -126,6 +176,36 @@ mod tests {
         assert_eq!(asked(0.5, 1.0, 0.01), asked(0.5, 9.0, 0.01));
         let (large, small) = (asked(0.5, 3.0, 0.6), asked(0.5, 1.0, 0.2));
         assert!((large / small / 3.0 - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_dial_is_measured_without_paint() {
+        use crate::body::fixture::BarOptions;
+        let bar = BarOptions::default().build();
+        let settings = BodySettings {
+            stiffness: Some(vec![4.0; bar.surface().vertices().len()]),
+            ..BodySettings::default()
+        };
+        let made = |settings: &BodySettings| {
+            let parts = (bar.surface(), bar.skeleton(), bar.lattice());
+            let quiet = &crate::progress::Silent;
+            soft_body(
+                parts.0,
+                parts.1,
+                parts.2,
+                bar.material(),
+                settings,
+                0.7,
+                quiet,
+            )
+            .unwrap()
+        };
+        let (plain, painted) = (made(&BodySettings::default()), made(&settings));
+        let young = [&plain, &painted].map(|body| body.material().young());
+        assert!((young[0] / young[1] - 1.0).abs() < 1e-12, "{young:?}");
+        let first = |body: &Body| body.blocks().iter().next().unwrap().stiffness[0].trace();
+        let ratio = first(&painted) / first(&plain);
+        assert!((ratio - 4.0).abs() < 1e-9, "{ratio}");
     }
 
     #[test]

@@ -55,6 +55,7 @@ mod embed;
 mod embedding;
 
 pub use cell::Cell;
+pub(crate) use cell::corner_volume;
 pub use check::Violation;
 pub use embedding::Embedding;
 pub(crate) use embedding::StoredEmbedding;

@@ -21,22 +21,8 @@ pub(crate) fn check_modes(
     given: &[f64],
     expected: usize,
 ) -> Result<(), ModalError> {
-    if given.len() != expected {
-        return Err(ModalError::Length {
-            what,
-            per: "mode",
-            expected,
-            given: given.len(),
-        });
-    }
-    match given.iter().position(|x| x.is_nan() || x.abs() >= LARGEST) {
-        Some(index) => Err(ModalError::NotFinite {
-            what,
-            per: "mode",
-            index,
-        }),
-        None => Ok(()),
-    }
+    let good = |x: &f64| !x.is_nan() && x.abs() < LARGEST;
+    check_each((what, "mode"), given, expected, good)
 }
 
 pub(super) fn check_nodes(
@@ -44,20 +30,27 @@ pub(super) fn check_nodes(
     given: &[Vec3],
     expected: usize,
 ) -> Result<(), ModalError> {
+    let good = |f: &Vec3| f.iter().all(|x| x.is_finite());
+    check_each((what, "node"), given, expected, good)
+}
+
+fn check_each<T>(
+    (what, per): (&'static str, &'static str),
+    given: &[T],
+    expected: usize,
+    good: impl Fn(&T) -> bool,
+) -> Result<(), ModalError> {
     if given.len() != expected {
+        let given = given.len();
         return Err(ModalError::Length {
             what,
-            per: "node",
+            per,
             expected,
-            given: given.len(),
+            given,
         });
     }
-    match given.iter().position(|f| !f.iter().all(|x| x.is_finite())) {
-        Some(index) => Err(ModalError::NotFinite {
-            what,
-            per: "node",
-            index,
-        }),
+    match given.iter().position(|x| !good(x)) {
+        Some(index) => Err(ModalError::NotFinite { what, per, index }),
         None => Ok(()),
     }
 }

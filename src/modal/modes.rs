@@ -9,7 +9,7 @@ use crate::geometry::rotation_vector::mean_rotation;
 use crate::progress::{Progress, step};
 use crate::range::is_sound;
 use crate::solve::NodeMatrix;
-use crate::solve::eigen::{EigenOptions, lowest};
+use crate::solve::eigen::{EigenSettings, lowest};
 use crate::tets::MassKind;
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ impl Modes {
             return Err(ModalError::NoMass { node });
         }
         let centres: Vec<Vec3> = free.iter().map(|&v| system.rest()[v as usize]).collect();
-        let mut options = EigenOptions::new(count);
+        let mut settings = EigenSettings::new(count);
         if let Some(tolerance) = tolerance {
             if !(tolerance > 0.0 && tolerance.is_finite()) {
                 return Err(ModalError::Setting {
@@ -98,13 +98,13 @@ impl Modes {
                     value: tolerance,
                 });
             }
-            options.tolerance = tolerance;
+            settings.tolerance = tolerance;
         }
         let pairs = lowest(
             &system.stiffness.restricted(&free),
             &system.mass.restricted(&free),
             &centres,
-            &options,
+            &settings,
             &|f: f64, stage: &str| progress.report(0.95 * f, stage),
         )?;
         step(progress, 0.95, "Rotations of the modes")?;

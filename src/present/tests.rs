@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::body::fixture::BarOptions;
-use crate::body::{Body, BodyOptions};
+use crate::body::{Body, BodySettings};
 use crate::kernel::KernelError;
 use crate::modal::{DeformOptions, Modes};
 use crate::progress::Silent;
@@ -19,12 +19,12 @@ fn body() -> Arc<Body> {
     let bar = BarOptions::default();
     let weights = bar.painted_weights();
     let flesh = (0..weights.len()).map(|v| 0.2 + 0.8 * (v % 9) as f64 / 8.0);
-    let options = BodyOptions {
+    let settings = BodySettings {
         flesh: Some(flesh.collect()),
         region_weights: Some(weights),
         ..Default::default()
     };
-    BarOptions { options, ..bar }.build()
+    BarOptions { settings, ..bar }.build()
 }
 
 /// The upper bone bent, and all of it carried to a point.

@@ -5,6 +5,7 @@ use super::{CarriedSurfaces, Posed, PresentError, Showing, SurfaceId};
 use crate::kernel::{Bones, Deformer, KernelError, Shown, Target, WarpInput};
 use crate::modal::{DeformOptions, Modes};
 use crate::progress::{Progress, Silent};
+use crate::skeleton::Pose;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -72,9 +73,16 @@ impl WarpPresenter {
         progress: &dyn Progress,
         out: &mut [f32],
     ) -> Result<(), PresentError> {
-        self.frames(id, frames, max_offset, target, progress, out, |bones| {
-            Shown::Posed(bones)
-        })
+        let deformer = self.surface(id)?;
+        let poses = frames.iter().map(|(_, pose)| pose);
+        let bones: Vec<Bones> = poses
+            .map(|pose| self.bones(&deformer, pose, max_offset))
+            .collect::<Result<_, _>>()?;
+        let inputs = frames.iter().zip(&bones);
+        let inputs: Vec<WarpInput<'_>> = inputs
+            .map(|((q, _), bones)| WarpInput::new(q, Shown::Posed(bones)).to(*target))
+            .collect();
+        Ok(deformer.frames_into(&inputs, progress, out)?)
     }
 
     /// Computes the modes' offsets from the skin of a surface, `[vertices · 3]`, metres, limited to `max_offset`, relative to the
@@ -93,10 +101,10 @@ impl WarpPresenter {
         if target.is_world() && !target.is_added() {
             return self.between(id, (q, pose), max_offset, out);
         }
-        let (frames, quiet) = ([(q, pose)], &Silent);
-        self.frames(id, &frames, max_offset, target, quiet, out, |bones| {
-            Shown::Offsets(bones)
-        })
+        let deformer = self.surface(id)?;
+        let bones = self.bones(&deformer, pose, max_offset)?;
+        let input = WarpInput::new(q, Shown::Offsets(&bones)).to(*target);
+        Ok(deformer.frames_into(&[input], &Silent, out)?)
     }
 
     /// Computes offsets in world axes as the difference of two positions in f32, bit for bit as earlier bakes have them.
@@ -135,32 +143,18 @@ impl WarpPresenter {
         Ok(away.chunks_exact(3).map(norm).fold(0.0, f32::max).sqrt())
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn frames(
+    /// Returns the bones' maps of a surface at a pose, with offsets limited to `max_offset`.
+    fn bones(
         &self,
-        id: SurfaceId,
-        frames: &[Posed<'_>],
+        deformer: &Deformer,
+        pose: &Pose,
         max_offset: Option<f64>,
-        target: &Target,
-        progress: &dyn Progress,
-        out: &mut [f32],
-        shown: impl for<'a> Fn(&'a Bones) -> Shown<'a>,
-    ) -> Result<(), PresentError> {
-        let deformer = self.surface(id)?;
-        let (model, body) = (deformer.model(), self.surfaces.body());
+    ) -> Result<Bones, KernelError> {
         let showing = Showing {
             max_offset,
             ..Showing::default()
         };
-        let bones = frames
-            .iter()
-            .map(|(_, pose)| model.pose(pose, showing.limit(body, pose)));
-        let bones: Vec<Bones> = bones.collect::<Result<_, _>>()?;
-        let frames: Vec<WarpInput<'_>> = frames
-            .iter()
-            .zip(&bones)
-            .map(|((q, _), bones)| WarpInput::new(q, shown(bones)).to(*target))
-            .collect();
-        Ok(deformer.frames_into(&frames, progress, out)?)
+        let limit = showing.limit(self.surfaces.body(), pose);
+        deformer.model().pose(pose, limit)
     }
 }

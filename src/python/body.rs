@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bindings of `thew.Material` and `thew.Body`.
+//! Bindings of `thew.Body`.
 
 use super::arrays::{
     Whole, dofs, from_indices, from_points, integer, optional, optional_real, read, real, text,
@@ -9,85 +9,22 @@ use super::csr::{Csr, scipy};
 use super::elasticity;
 use super::errors::{IntoPy, detached, warn};
 use super::lattice::PyLattice;
+use super::material::PyMaterial;
 use super::present::Asked;
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
-use crate::body::{Body, BodyOptions, Kind};
-use crate::dynamics::{Settings, joint_volume, sway};
-use crate::elasticity::Material;
+use crate::body::{Body, BodySettings, Kind};
+use crate::dynamics::{self, Settings, joint_volume, soft_body, sway};
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
-use crate::progress::Progress;
 use crate::store;
 use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Isotropic flesh.
-///
-/// Material(young=20000.0, poisson=0.4, density=1000.0): Young's modulus (Pa), Poisson's ratio, density (kg/m³). Raises InputError for
-/// impossible values.
-#[pyclass(name = "Material", module = "thew", frozen)]
-pub(super) struct PyMaterial(pub Material);
-
-#[pymethods]
-impl PyMaterial {
-    #[new]
-    #[pyo3(signature = (young=20e3, poisson=0.4, density=1000.0))]
-    fn new(
-        #[pyo3(from_py_with = real)] young: f64,
-        #[pyo3(from_py_with = real)] poisson: f64,
-        #[pyo3(from_py_with = real)] density: f64,
-    ) -> PyResult<Self> {
-        Material::new(young, poisson, density)
-            .map(Self)
-            .map_err(IntoPy::into_py)
-    }
-
-    /// Young's modulus, Pa.
-    #[getter]
-    fn young(&self) -> f64 {
-        self.0.young()
-    }
-
-    /// Poisson's ratio.
-    #[getter]
-    fn poisson(&self) -> f64 {
-        self.0.poisson()
-    }
-
-    /// Density, kg/m³.
-    #[getter]
-    fn density(&self) -> f64 {
-        self.0.density()
-    }
-
-    fn __copy__(me: Py<Self>) -> Py<Self> {
-        me
-    }
-
-    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
-        me
-    }
-
-    fn __getnewargs__(&self) -> (f64, f64, f64) {
-        (self.0.young(), self.0.poisson(), self.0.density())
-    }
-
-    fn __repr__(&self) -> String {
-        let m = &self.0;
-        format!(
-            "thew.Material(young={}, poisson={}, density={})",
-            m.young(),
-            m.poisson(),
-            m.density()
-        )
-    }
-}
 
 /// Usual sizes, metres, from an insect to a giant. A size outside mostly means another unit.
 const USUAL: std::ops::RangeInclusive<f64> = 0.005..=60.0;
@@ -161,7 +98,7 @@ impl PyBody {
         hard: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (n, b) = (surface.0.vertices().len(), skeleton.0.len());
-        let options = BodyOptions {
+        let settings = BodySettings {
             region_weights: region_weights
                 .map(|w| weights(w, "region_weights", n, b))
                 .transpose()?,
@@ -177,31 +114,15 @@ impl PyBody {
             level: whole(level, "level")?,
         };
         let (surface, skeleton, lattice) = (&surface.0, &skeleton.0, &lattice.0);
-        let made = |options: &BodyOptions, progress: &dyn Progress| {
-            Body::new(surface, skeleton, lattice, material.0, options, progress)
-                .map_err(IntoPy::into_py)
-        };
-        let body = with_progress(py, progress, |progress| {
-            let body = Arc::new(made(&options, progress)?);
-            let Some(dial) = softness else {
-                return Ok(body);
-            };
-            let soften = |body: &_| crate::dynamics::softened(body, dial).map_err(IntoPy::into_py);
-            if options.flesh.is_none() && options.stiffness.is_none() {
-                return soften(&body).map(Arc::new);
-            }
-            // Painting one place must leave all others as they are.
-            let automatic = BodyOptions {
-                flesh: None,
-                stiffness: None,
-                ..options.clone()
-            };
-            let soft = soften(&Arc::new(made(&automatic, progress)?))?;
-            let factor = soft.material().young() / body.material().young();
-            body.stiffened(factor)
-                .map(Arc::new)
-                .map_err(IntoPy::into_py)
+        let body = with_progress(py, progress, |progress| match softness {
+            None => Body::new(surface, skeleton, lattice, material.0, &settings, progress)
+                .map_err(IntoPy::into_py),
+            Some(dial) => soft_body(
+                surface, skeleton, lattice, material.0, &settings, dial, progress,
+            )
+            .map_err(IntoPy::into_py),
         })?;
+        let body = Arc::new(body);
         let size = body.size();
         if !USUAL.contains(&size) {
             let hint = format!(
@@ -243,22 +164,15 @@ impl PyBody {
     /// Weights of the bones that each lattice vertex follows, float64 [k,b]; rows sum to one.
     #[getter]
     fn region_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let w = self.0.region_weights();
-        let mut dense = Array2::zeros((self.0.nodes(), self.0.skeleton().len()));
-        for v in 0..self.0.nodes() {
-            for (b, x) in w.row(v) {
-                dense[(v, b as usize)] += x;
-            }
-        }
-        Ok(dense.into_pyarray(py))
+        let (weights, bones) = (self.0.region_weights(), self.0.skeleton().len());
+        let table = weights.to_dense().into_pyarray(py);
+        table.reshape([weights.len(), bones])
     }
 
     /// Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
     /// hundredths lively clips need stiffer flesh.
     fn softness(&self, py: Python<'_>) -> PyResult<f64> {
-        detached(py, || {
-            crate::dynamics::softness(&self.0).map_err(IntoPy::into_py)
-        })
+        detached(py, || dynamics::softness(&self.0).map_err(IntoPy::into_py))
     }
 
     /// Returns the same body, as soft as a dial says, 0 (firm) to 1 (soft), whatever its size. In the middle one g sideways moves its
@@ -270,9 +184,21 @@ impl PyBody {
         #[pyo3(from_py_with = real)] softness: f64,
     ) -> PyResult<Self> {
         let body = detached(py, || {
-            crate::dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
+            dynamics::softened(&self.0, softness).map_err(IntoPy::into_py)
         })?;
         Ok(self.like(body))
+    }
+
+    /// Returns the `young` of `with_softness`, Pa. `with_young` gives it to a painted body, whose unpainted places are then as soft as in
+    /// `with_softness` of the same body without paint. Raises InputError.
+    fn young_of_softness(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = real)] softness: f64,
+    ) -> PyResult<f64> {
+        detached(py, || {
+            dynamics::young_of_softness(&self.0, softness).map_err(IntoPy::into_py)
+        })
     }
 
     /// Map of flesh at the surface's vertices, float64 [n]: 0 is the skin as it is, 1 as soft as it gets.
@@ -314,6 +240,16 @@ impl PyBody {
         let map = self.0.flesh().map(|map| map.thickness.clone());
         map.unwrap_or_else(|| vec![f64::INFINITY; n])
             .into_pyarray(py)
+    }
+
+    /// Returns the same body with another Young's modulus of its material, Pa. Raises InputError.
+    fn with_young(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = real)] young: f64,
+    ) -> PyResult<Self> {
+        let body = detached(py, || self.0.with_young(young).map_err(IntoPy::into_py))?;
+        Ok(self.like(body))
     }
 
     /// Returns the same body with flesh that is stiffer by `factor`.

@@ -147,6 +147,7 @@ impl IntoPy for SimulationError {
     fn into_py(self) -> PyErr {
         match self {
             Self::Contact(error) => error.into_py(),
+            Self::Body(error) => error.into_py(),
             Self::Modal(error) => error.into_py(),
             Self::Cancelled(_) | Self::Newton(NewtonError::Cancelled(_)) => cancelled(),
             _ if self.is_of_motion() => raise("MotionError", self.to_string()),

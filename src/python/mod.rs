@@ -24,6 +24,7 @@ mod fit;
 mod guide;
 mod keyframes;
 mod lattice;
+mod material;
 mod modal;
 mod mrep;
 mod nonlinear;
@@ -59,7 +60,7 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(scan::closest_points, m)?)?;
     m.add_class::<skeleton::PySkeleton>()?;
     m.add_class::<lattice::PyLattice>()?;
-    m.add_class::<body::PyMaterial>()?;
+    m.add_class::<material::PyMaterial>()?;
     m.add_class::<body::PyBody>()?;
     m.add_class::<dynamics::PySimulation>()?;
     m.add_class::<equilibrium::PyEquilibrium>()?;

@@ -5,8 +5,9 @@ use super::arrays::{
     Whole, as_array, finite_points, floats, from_points, integers, kind_of, optional_real, real,
     text, vector,
 };
-use super::body::{PyBody, PyMaterial};
+use super::body::PyBody;
 use super::errors::{IntoPy, detached, input, locked, warn};
+use super::material::PyMaterial;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
 use crate::Vec3;

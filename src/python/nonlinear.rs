@@ -2,8 +2,8 @@
 //! Bindings of `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
 use super::arrays::{dofs, from_points, real, text, vector};
-use super::body::PyMaterial;
 use super::errors::{IntoPy, detached, input, locked, warn_inverted};
+use super::material::PyMaterial;
 use super::modal::nodes;
 use super::progress::with_progress;
 use super::tets::PyTetMesh;
@@ -52,9 +52,9 @@ pub(super) fn nonlinear_equilibrium<'py>(
     let balance = with_progress(py, progress, |progress| {
         let elements = mesh.elements(&material);
         let (rest, options) = (mesh.vertices(), Newton::default());
-        let moved = prescribed.as_deref();
+        let supports = (&fixed[..], prescribed.as_deref());
         equilibrium(
-            &elements, rest, model, &fixed, moved, &forces, &options, progress,
+            &elements, rest, model, supports, &forces, &options, progress,
         )
         .map_err(IntoPy::into_py)
     })?;

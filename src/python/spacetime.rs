@@ -5,9 +5,10 @@ use super::arrays::{
     Whole, filled_frames, finite_points, floats, from_points, integers, optional_real, read, real,
     text, vector,
 };
-use super::body::{PyBody, PyMaterial};
+use super::body::PyBody;
 use super::errors::{IntoPy, input};
 use super::keyframes;
+use super::material::PyMaterial;
 use super::progress::with_progress;
 use super::shell::PyShell;
 use super::tets::PyTetMesh;

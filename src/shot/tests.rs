@@ -16,11 +16,11 @@ use nalgebra::UnitQuaternion;
 
 fn body() -> Arc<Body> {
     let bar = BarOptions::default();
-    let options = crate::body::BodyOptions {
+    let settings = crate::body::BodySettings {
         region_weights: Some(bar.painted_weights()),
         ..Default::default()
     };
-    BarOptions { options, ..bar }.build()
+    BarOptions { settings, ..bar }.build()
 }
 
 fn poses(frames: usize) -> Vec<Pose> {

@@ -131,15 +131,6 @@ impl FrameMotion {
         })
     }
 
-    /// Builds the motion out of rest: it starts with zero velocity and ends with its own mean velocity.
-    ///
-    /// # Errors
-    /// Fails if a pose has another number of bones.
-    pub fn from_rest(skeleton: &Skeleton, from: &Pose, to: &Pose) -> Result<Self, SkeletonError> {
-        let still = Self::between(skeleton, from, from)?;
-        Self::following(skeleton, &still, to, 1.0)
-    }
-
     /// Returns the pose at the start.
     pub fn from(&self) -> &Pose {
         &self.from
@@ -297,7 +288,8 @@ mod tests {
                 .map(|(a, b)| (b.to_matrix() - a.to_matrix()) / e)
                 .collect::<Vec<_>>()
         };
-        let mut stream = FrameMotion::from_rest(&skeleton(), &pose(-0.3), &pose(-0.1)).unwrap();
+        let still = FrameMotion::between(&skeleton(), &pose(-0.3), &pose(-0.3)).unwrap();
+        let mut stream = FrameMotion::following(&skeleton(), &still, &pose(-0.1), 1.0).unwrap();
         for i in 0..30 {
             let (a, b) = (frame(0.2, i), frame(0.2, i + 1));
             let next = FrameMotion::following(&skeleton(), &stream, &pose(0.2 * f64::from(i)), 1.0)

@@ -8,7 +8,7 @@ use super::space::Space;
 use super::{Deformable, SpacetimeError, ghosts};
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress, step};
-use crate::solve::eigen::{EigenError, EigenOptions, analysed, lowest_of};
+use crate::solve::eigen::{EigenError, EigenSettings, analysed, lowest_of};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -356,11 +356,11 @@ pub(super) fn columns(
     let middles: Vec<Vec3> = free.iter().map(|&v| body.rest()[v as usize]).collect();
     let symbolic = analysed(&stiffness, &mass, &middles).map_err(named(&shapes[0]))?;
     drop(stiffness);
-    let options = EigenOptions {
+    let options = EigenSettings {
         tolerance: TOLERANCE,
         beyond_free: true,
         verify: false,
-        ..EigenOptions::new(count)
+        ..EigenSettings::new(count)
     };
     let done = AtomicUsize::new(0);
     let modes = |shape: &Shape| -> Result<_, SpacetimeError> {
@@ -373,7 +373,7 @@ pub(super) fn columns(
         // Rough modes span a space too; without modes the keyframes' differences remain.
         let mut found = Vec::new();
         for tolerance in [TOLERANCE, ROUGH] {
-            let options = EigenOptions {
+            let options = EigenSettings {
                 count: count.min(3 * n),
                 tolerance,
                 ..options.clone()

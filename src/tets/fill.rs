@@ -19,7 +19,7 @@ use crate::surface::Surface;
 
 /// Settings of [`TetMesh::fill`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct FillOptions {
+pub struct FillSettings {
     /// Cells along the diagonal of the body's box; 2 to 200, useful 8 to 40. `None`: 12, or up to 40 if needed to fill
     /// nearly all of the surface.
     pub cells_across: Option<f64>,
@@ -64,11 +64,11 @@ impl TetMesh {
     /// [`TetError::Nodes`], [`TetError::Cancelled`].
     pub fn fill(
         surface: &Surface,
-        options: FillOptions,
+        settings: FillSettings,
         progress: &dyn Progress,
     ) -> Result<Self, TetError> {
-        let Some(nodes) = options.nodes else {
-            return match options.cells_across {
+        let Some(nodes) = settings.nodes else {
+            return match settings.cells_across {
                 Some(across) if ACROSS.contains(&across) => {
                     Ok(filled(surface, across, progress)?.0)
                 }

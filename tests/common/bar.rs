@@ -2,7 +2,7 @@
 //! A bar of flesh around two bones: the body that benches and whole-crate tests run on.
 
 use std::sync::Arc;
-use thew::body::{Body, BodyOptions};
+use thew::body::{Body, BodySettings};
 use thew::elasticity::Material;
 use thew::lattice::{BoneChains, Cell, Lattice};
 use thew::progress::Silent;
@@ -89,7 +89,7 @@ pub fn bar(across: usize, along: usize) -> Arc<Body> {
         &Arc::new(skeleton),
         &Arc::new(lattice),
         Material::default(),
-        &BodyOptions::default(),
+        &BodySettings::default(),
         &Silent,
     );
     Arc::new(body.expect("a body"))

@@ -88,6 +88,10 @@ def test_painted_flesh_decides_what_sways(fox, lattice):
     assert np.array_equal(made(fox, lattice, flesh=painted).flesh, painted)
     # The dial is measured unpainted: what is left as it was sways as it did.
     assert made(fox, lattice, flesh=painted, softness=0.5).material.young == pytest.approx(automatic.material.young)
+    young = made(fox, lattice).young_of_softness(0.5)
+    assert made(fox, lattice, flesh=painted).with_young(young).material.young == pytest.approx(automatic.material.young)
+    with pytest.raises(thew.InputError, match="stiffer"):
+        automatic.with_young(0.0)
     with pytest.raises(thew.InputError, match="painted flesh"):
         made(fox, lattice, flesh=painted + 1.0)
     with pytest.raises(thew.InputError, match="painted flesh"):

@@ -4,7 +4,6 @@
 //! Where flesh folds, cells invert before skins meet, and positions in them then mean nothing. J is the determinant of the deformation at a corner of
 //! a cell, 1 at rest: `(J − 0.1) / |∂J| ≥ 0`, ∂J by cofactors.
 
-use crate::body::{corner_frames, corner_volume};
 use crate::contact::posed::Posed;
 use crate::contact::response::complementarity::{Constraint, Constraints, Entry};
 use crate::contact::response::rows::largest_pressure;
@@ -12,7 +11,7 @@ use crate::contact::search::boxes::meet;
 use crate::contact::search::broad::{Candidate, STILL};
 use crate::contact::search::narrow::FLAT;
 use crate::contact::search::path::around;
-use crate::lattice::Corners;
+use crate::lattice::{Corners, corner_volume};
 use smallvec::SmallVec;
 
 /// Least J that rows leave a cell: a tenth of the volume, flat to the eye. At half the value one more cell of a bent elbow is inverted; at twice the
@@ -35,7 +34,7 @@ pub(in crate::contact) fn determinants(
     let lattice = body.skin.body().lattice();
     let shape = &lattice.cells()[cell as usize];
     let (corners, rest) = (shape.corners(), lattice.vertices());
-    for frame in corner_frames(shape) {
+    for frame in shape.corner_frames() {
         let vertices = frame.map(|i| corners[i]);
         let now = corner_volume(vertices, |v| body.node(v as usize));
         let whole = corner_volume(vertices, |v| rest[v as usize]);

@@ -2,7 +2,7 @@
 //! Bent joints as the default method shows them, on a closed tube around two bones.
 
 use super::*;
-use crate::body::BodyOptions;
+use crate::body::BodySettings;
 use crate::dynamics::bends::Bends;
 use crate::dynamics::lifts::Lifts;
 use crate::lattice::{EncloseSettings, Lattice};
@@ -53,12 +53,12 @@ fn tube() -> Arc<Body> {
     let settings = EncloseSettings::default();
     let lattice = Lattice::enclose(&surface, &skeleton, Some(&weights), settings, &Silent);
     let lattice = Arc::new(lattice.unwrap());
-    let options = BodyOptions {
+    let settings = BodySettings {
         region_weights: Some(weights),
         ..Default::default()
     };
     let material = crate::elasticity::Material::default();
-    let body = Body::new(&surface, &skeleton, &lattice, material, &options, &Silent);
+    let body = Body::new(&surface, &skeleton, &lattice, material, &settings, &Silent);
     Arc::new(body.unwrap())
 }
 

@@ -6,7 +6,7 @@ use super::methods::system;
 use super::simulation::PoseHistory;
 use super::*;
 use crate::body::fixture::BarOptions;
-use crate::body::{Body, BodyOptions};
+use crate::body::{Body, BodySettings};
 use crate::elasticity::{Material, Model};
 use crate::skeleton::{FrameMotion, Pose};
 use crate::solve::NodeMatrix;
@@ -113,7 +113,7 @@ fn at_rest_in_the_rest_pose_nothing_moves() {
 #[test]
 fn without_the_sculpt_option_flesh_sags_down() {
     let bar = BarOptions {
-        options: BodyOptions {
+        settings: BodySettings {
             rest_includes_gravity: false,
             ..Default::default()
         },
@@ -378,7 +378,7 @@ fn energy_never_grows_without_forces() {
 #[test]
 fn elastic_forces_sum_to_zero_even_far_away() {
     let bar = BarOptions {
-        options: BodyOptions {
+        settings: BodySettings {
             twist_stiffness: Some(vec![0.0; 2]),
             ..Default::default()
         },

@@ -10,11 +10,11 @@ use std::sync::Arc;
 fn bar() -> Arc<Body> {
     let bar = BarOptions::default();
     let weights = bar.painted_weights();
-    let options = crate::body::BodyOptions {
+    let settings = crate::body::BodySettings {
         region_weights: Some(weights),
         ..Default::default()
     };
-    BarOptions { options, ..bar }.build()
+    BarOptions { settings, ..bar }.build()
 }
 
 fn bent(angle: f64) -> Pose {

@@ -80,6 +80,36 @@ const HEXAHEDRON_FACES: [&[usize]; 6] = [
     &[1, 3, 7, 5],
 ];
 
+/// A corner and its three neighbours, right-handed in a valid cell.
+type Frame = [usize; 4];
+
+// One corner decides for a tetrahedron: its others have the same volume.
+const TETRAHEDRON_FRAMES: [Frame; 1] = [[0, 1, 2, 3]];
+const PRISM_FRAMES: [Frame; 6] = [
+    [0, 1, 2, 3],
+    [1, 2, 0, 4],
+    [2, 0, 1, 5],
+    [3, 5, 4, 0],
+    [4, 3, 5, 1],
+    [5, 4, 3, 2],
+];
+const HEXAHEDRON_FRAMES: [Frame; 8] = [
+    [0, 1, 2, 4],
+    [1, 3, 0, 5],
+    [2, 0, 3, 6],
+    [3, 2, 1, 7],
+    [4, 6, 5, 0],
+    [5, 4, 7, 1],
+    [6, 7, 4, 2],
+    [7, 5, 6, 3],
+];
+
+/// Returns six times the signed volume of the tetrahedron of a frame with corners at `x`, m³.
+pub(crate) fn corner_volume<I>(frame: [I; 4], x: impl Fn(I) -> Vec3) -> f64 {
+    let [o, a, b, c] = frame.map(x);
+    (a - o).cross(&(b - o)).dot(&(c - o))
+}
+
 impl Cell {
     /// Returns the same cell with its vertices renumbered.
     pub(crate) fn renumbered(&self, number: impl Fn(u32) -> u32) -> Self {
@@ -125,6 +155,24 @@ impl Cell {
             Cell::Prism(_) => &PRISM_EDGES,
             Cell::Hexahedron(_) => &HEXAHEDRON_EDGES,
         }
+    }
+
+    /// Returns corners with their three neighbours, as local corner numbers; right-handed while the cell is valid.
+    pub(crate) fn corner_frames(&self) -> &'static [Frame] {
+        match self {
+            Cell::Tetrahedron(_) => &TETRAHEDRON_FRAMES,
+            Cell::Prism(_) => &PRISM_FRAMES,
+            Cell::Hexahedron(_) => &HEXAHEDRON_FRAMES,
+        }
+    }
+
+    /// Returns whether the cell is inverted or flat at one of its corners, with the lattice's vertices at `positions`.
+    pub(crate) fn is_inverted(&self, positions: &[Vec3]) -> bool {
+        let x = |i: usize| positions[self.corners()[i] as usize];
+        self.corner_frames().iter().any(|&frame| {
+            let signed = corner_volume(frame, x);
+            signed.is_nan() || signed <= 0.0
+        })
     }
 
     /// Returns the faces as local corner numbers, counter-clockwise seen from outside.

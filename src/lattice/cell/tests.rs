@@ -123,3 +123,26 @@ fn faces_look_outward() {
         }
     }
 }
+
+#[test]
+fn mirrored_and_folded_cells_are_found() {
+    let cube: Vec<Vec3> = (0..8)
+        .map(|i| Vec3::new((i & 1) as f64, (i >> 1 & 1) as f64, (i >> 2) as f64))
+        .collect();
+    let cells = [
+        Cell::Tetrahedron([0, 1, 2, 4]),
+        Cell::Prism([0, 1, 2, 4, 5, 6]),
+        Cell::Hexahedron([0, 1, 2, 3, 4, 5, 6, 7]),
+    ];
+    let mirrored: Vec<Vec3> = cube.iter().map(|p| Vec3::new(-p.x, p.y, p.z)).collect();
+    let mut folded = cube.clone();
+    folded[5] = Vec3::new(0.2, 0.1, -0.5);
+    for cell in &cells {
+        assert!(!cell.is_inverted(&cube));
+        assert!(cell.is_inverted(&mirrored));
+        assert!(cell.is_inverted(&[Vec3::zeros(); 8]));
+    }
+    assert!(!cells[0].is_inverted(&folded));
+    assert!(cells[1].is_inverted(&folded));
+    assert!(cells[2].is_inverted(&folded));
+}

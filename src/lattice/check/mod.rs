@@ -19,7 +19,7 @@ mod violation;
 pub use violation::Violation;
 
 use super::vicinity::Vicinity;
-use super::{Cell, Lattice, heading};
+use super::{Cell, Lattice, corner_volume, heading};
 use crate::Vec3;
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
@@ -77,9 +77,9 @@ impl Lattice {
         let length = |e: &[usize; 2]| (x[e[0]] - x[e[1]]).norm();
         let scale = c.edges().iter().map(length).fold(0.0, f64::max);
         let flat = 1e-12 * scale.powi(3);
-        let turned = (0..corners.len()).find(|&i| corner_volume(c, &x, i) <= flat);
-        if let Some(i) = turned {
-            return Some(Fault::Corner(corners[i]));
+        let mut frames = c.corner_frames().iter();
+        if let Some([i, ..]) = frames.find(|frame| corner_volume(**frame, |i| x[i]) <= flat) {
+            return Some(Fault::Corner(corners[*i]));
         }
         folding::fold(c, &x, flat).map(|l| Fault::Inside(c.position(&x, l)))
     }
@@ -238,33 +238,6 @@ enum Fault {
     Corner(u32),
     /// Point inside that is flat or inverted.
     Inside(Vec3),
-}
-
-/// Returns the volume of the parallelepiped of the three edges at a corner, oriented with the cell.
-fn corner_volume(cell: &Cell, x: &[Vec3], corner: usize) -> f64 {
-    let neighbours: &[[usize; 3]] = match cell {
-        Cell::Tetrahedron(_) => &[[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]],
-        Cell::Prism(_) => &[
-            [1, 2, 3],
-            [2, 0, 4],
-            [0, 1, 5],
-            [5, 4, 0],
-            [3, 5, 1],
-            [4, 3, 2],
-        ],
-        Cell::Hexahedron(_) => &[
-            [1, 2, 4],
-            [3, 0, 5],
-            [0, 3, 6],
-            [2, 1, 7],
-            [6, 5, 0],
-            [4, 7, 1],
-            [7, 4, 2],
-            [5, 6, 3],
-        ],
-    };
-    let [a, b, c] = neighbours[corner].map(|i| x[i] - x[corner]);
-    a.cross(&b).dot(&c)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! How far flesh yields, and where it would fold: against balances and volumes of cells.
 
 use super::*;
-use crate::body::BodyOptions;
+use crate::body::BodySettings;
 use crate::dynamics::{Method, equilibrium};
 use crate::lattice::Cell;
 use crate::progress::Silent;
@@ -142,9 +142,9 @@ fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
     let x = body.surface().vertices();
     let painted = BarOptions {
         cells_along: 12,
-        options: BodyOptions {
+        settings: BodySettings {
             stiffness: Some(x.iter().map(|x| 1.0 + 3.0 * x.z + 2.0 * x.x).collect()),
-            ..BodyOptions::default()
+            ..BodySettings::default()
         },
         ..BarOptions::default()
     };

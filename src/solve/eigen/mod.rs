@@ -35,9 +35,9 @@ const SEARCHES: usize = 24;
 /// Maximum number of columns of a block.
 const WIDEST: usize = 32;
 
-/// Options of [`lowest`].
+/// Settings of [`lowest`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct EigenOptions {
+pub struct EigenSettings {
     /// Number of eigenpairs.
     pub count: usize,
     /// Largest residual `‖K φ − λ M φ‖` relative to `λ ‖M φ‖`, where rounding allows it. Default: 1e-9.
@@ -57,8 +57,8 @@ pub struct EigenOptions {
     pub verify: bool,
 }
 
-impl EigenOptions {
-    /// Creates options for `count` eigenpairs, with defaults for the rest.
+impl EigenSettings {
+    /// Creates settings for `count` eigenpairs, with defaults for the rest.
     pub fn new(count: usize) -> Self {
         Self {
             count,
@@ -106,13 +106,13 @@ pub fn lowest(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     centres: &[Vec3],
-    options: &EigenOptions,
+    settings: &EigenSettings,
     progress: &dyn Progress,
 ) -> Result<Eigenpairs, EigenError> {
-    check(stiffness, mass, centres, options)?;
+    check(stiffness, mass, centres, settings)?;
     step(progress, 0.0, "Order of elimination")?;
     let symbolic = analysed(stiffness, mass, centres)?;
-    lowest_of(stiffness, mass, (&symbolic, centres), options, progress)
+    lowest_of(stiffness, mass, (&symbolic, centres), settings, progress)
 }
 
 /// Analyses the pattern of a pencil, for many pencils of the same pattern.
@@ -138,31 +138,31 @@ pub fn lowest_of(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     (symbolic, centres): (&Arc<Symbolic>, &[Vec3]),
-    options: &EigenOptions,
+    settings: &EigenSettings,
     progress: &dyn Progress,
 ) -> Result<Eigenpairs, EigenError> {
-    check(stiffness, mass, centres, options)?;
+    check(stiffness, mass, centres, settings)?;
     let mut pencil = Pencil::new(stiffness, mass, symbolic.clone())?;
     pencil.check_mass()?;
     step(progress, 0.03, "Factorisation")?;
     let rigid = rigid::rigid(&pencil, centres);
-    let mut options = options.clone();
-    if options.beyond_free {
-        options.count = (options.count + rigid.fields.ncols()).min(pencil.len());
+    let mut settings = settings.clone();
+    if settings.beyond_free {
+        settings.count = (settings.count + rigid.fields.ncols()).min(pencil.len());
     }
-    let options = &options;
-    choose_shift(&mut pencil, options, &rigid)?;
+    let settings = &settings;
+    choose_shift(&mut pencil, settings, &rigid)?;
     step(progress, 0.15, "Modes")?;
-    let mut search = Driver::new(&pencil, options, rigid.fields);
+    let mut search = Driver::new(&pencil, settings, rigid.fields);
     let subspace = if search.is_small() {
         search.verified = true;
-        finish::dense(&pencil, options.count)?
+        finish::dense(&pencil, settings.count)?
     } else {
         search.all(&mut pencil, progress)?;
         std::mem::replace(&mut search.vectors, Mat::new())
     };
     step(progress, 0.95, "Modes")?;
-    let finished = finish::finish(&mut pencil, subspace, options.count, options.tolerance)?;
+    let finished = finish::finish(&mut pencil, subspace, settings.count, settings.tolerance)?;
     // Zero up to rounding, relative to the largest eigenvalue.
     let zero = 1e-11 * pencil.norm_k / pencil.norm_m;
     if let Some(&value) = finished.values.iter().find(|&&v| v < -zero) {
@@ -171,10 +171,10 @@ pub fn lowest_of(
     let (residuals, allowed): (Vec<f64>, Vec<f64>) = finished.residuals.into_iter().unzip();
     let converged = residuals.iter().zip(&allowed).filter(|(r, a)| *r <= *a);
     let converged = converged.count();
-    if converged < options.count {
+    if converged < settings.count {
         return Err(EigenError::NotConverged {
             found: converged,
-            asked: options.count,
+            asked: settings.count,
             restarts: search.restarts,
         });
     }
@@ -195,7 +195,7 @@ fn check(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     centres: &[Vec3],
-    options: &EigenOptions,
+    settings: &EigenSettings,
 ) -> Result<(), EigenError> {
     let nodes = stiffness.rows();
     if mass.rows() != nodes || centres.len() != nodes {
@@ -205,27 +205,27 @@ fn check(
             centres: centres.len(),
         });
     }
-    if options.count == 0 {
+    if settings.count == 0 {
         return Err(EigenError::None);
     }
-    if options.count > 3 * nodes {
+    if settings.count > 3 * nodes {
         return Err(EigenError::TooMany {
-            asked: options.count,
+            asked: settings.count,
             free: 3 * nodes,
         });
     }
     let setting = |name, range, value| Err(EigenError::Setting { name, range, value });
-    if !(options.tolerance > 0.0 && options.tolerance < 1.0) {
+    if !(settings.tolerance > 0.0 && settings.tolerance < 1.0) {
         return setting(
             "the tolerance of modes",
             "between 0 and 1",
-            options.tolerance,
+            settings.tolerance,
         );
     }
-    if let Some(shift) = options.shift.filter(|s| !s.is_finite()) {
+    if let Some(shift) = settings.shift.filter(|s| !s.is_finite()) {
         return setting("the shift", "a finite number", shift);
     }
-    if options.block == Some(0) {
+    if settings.block == Some(0) {
         return setting("the block of vectors", "at least 1", 0.0);
     }
     let finite = |what, good: bool, node| {
@@ -250,7 +250,7 @@ fn check(
 /// Factors `K − σ M` with the caller's shift, with zero, or with a small negative one.
 fn choose_shift(
     pencil: &mut Pencil<'_>,
-    options: &EigenOptions,
+    settings: &EigenSettings,
     rigid: &rigid::Rigid,
 ) -> Result<(), EigenError> {
     let named = |shift| {
@@ -259,7 +259,7 @@ fn choose_shift(
             other => EigenError::Solve(other),
         }
     };
-    if let Some(shift) = options.shift {
+    if let Some(shift) = settings.shift {
         return pencil.factor(shift).map(|_| ()).map_err(named(shift));
     }
     if rigid.fields.ncols() == 0 {
@@ -277,7 +277,7 @@ fn choose_shift(
 
 /// Searches repeated until the count of eigenvalues agrees.
 struct Driver<'a> {
-    options: &'a EigenOptions,
+    settings: &'a EigenSettings,
     block: usize,
     /// Eigenvectors found, M-orthonormal, and their eigenvalues, both ascending within each search.
     vectors: Mat<f64>,
@@ -292,11 +292,11 @@ struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    fn new(pencil: &Pencil<'_>, options: &'a EigenOptions, free: Mat<f64>) -> Self {
+    fn new(pencil: &Pencil<'_>, settings: &'a EigenSettings, free: Mat<f64>) -> Self {
         let chosen = if pencil.len() < 15_000 { 4 } else { 8 };
         Self {
-            options,
-            block: options.block.unwrap_or(chosen).min(WIDEST),
+            settings,
+            block: settings.block.unwrap_or(chosen).min(WIDEST),
             values: vec![0.0; free.ncols()],
             vectors: free,
             next: 0.0,
@@ -311,15 +311,15 @@ impl<'a> Driver<'a> {
     /// Returns the number of columns of a basis that triggers a restart, for a search for `wanted` eigenpairs.
     fn room(&self, wanted: usize, block: usize) -> usize {
         let chosen = 3 * wanted + 6 * block;
-        self.options.room.unwrap_or(chosen).max(wanted + 2 * block)
+        self.settings.room.unwrap_or(chosen).max(wanted + 2 * block)
     }
 
     fn is_small(&self) -> bool {
-        2 * (self.room(self.options.count, self.block) + self.values.len()) > self.unknowns
+        2 * (self.room(self.settings.count, self.block) + self.values.len()) > self.unknowns
     }
 
     fn all(&mut self, pencil: &mut Pencil<'_>, progress: &dyn Progress) -> Result<(), EigenError> {
-        let count = self.options.count;
+        let count = self.settings.count;
         if self.values.len() >= count {
             self.verified = true;
             return Ok(());
@@ -341,7 +341,7 @@ impl<'a> Driver<'a> {
                 });
             }
             self.join(found);
-            if !self.options.verify {
+            if !self.settings.verify {
                 return Ok(());
             }
             step(progress, 0.85, "Count of eigenvalues")?;
@@ -384,11 +384,11 @@ impl<'a> Driver<'a> {
             locked: self.vectors.as_ref(),
             known: &known,
             wanted,
-            total: self.options.count,
+            total: self.settings.count,
             block,
             room: self.room(wanted, block),
-            max_restarts: self.options.max_restarts,
-            tolerance: 0.05 * self.options.tolerance,
+            max_restarts: self.settings.max_restarts,
+            tolerance: 0.05 * self.settings.tolerance,
             seed: 1000 * (self.searches as u64 + 1),
         };
         lanczos::run(&search, progress).map_err(|error| match error {
@@ -419,7 +419,7 @@ impl<'a> Driver<'a> {
     fn bound(&self) -> (f64, usize) {
         let mut values = self.values.clone();
         values.sort_by(f64::total_cmp);
-        let count = self.options.count.min(values.len());
+        let count = self.settings.count.min(values.len());
         let last = values[count - 1];
         let next = values.get(count).copied().unwrap_or(self.next);
         let next = next.min(self.next.max(last));

@@ -48,9 +48,9 @@ impl FromStr for ElementKind {
     }
 }
 
-/// Options of [`TetMesh::write`].
+/// Settings of [`TetMesh::write`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct WriteOptions {
+pub struct WriteSettings {
     /// Tetrahedra, or cubes (only for `.veg`, of a mesh built from cubes).
     pub elements: ElementKind,
     /// Material written to a `.veg` file.
@@ -99,9 +99,9 @@ impl TetMesh {
     ///
     /// # Errors
     /// [`TetError::Format`], [`TetError::NoCubes`], [`TetError::Disk`]; previous content at `path` then stays.
-    pub fn write(&self, path: &Path, options: WriteOptions) -> Result<(), TetError> {
+    pub fn write(&self, path: &Path, settings: WriteSettings) -> Result<(), TetError> {
         let format = format(path)?;
-        let cubic = options.elements == ElementKind::Cubic;
+        let cubic = settings.elements == ElementKind::Cubic;
         if cubic && (self.cubes.is_empty() || !matches!(format, Format::Vega)) {
             return Err(TetError::NoCubes);
         }
@@ -110,7 +110,7 @@ impl TetMesh {
                 vec![(node, tetgen::nodes(self)), (ele, tetgen::elements(self))]
             }
             Format::Medit => vec![(path.to_owned(), medit::text(self))],
-            Format::Vega => vec![(path.to_owned(), vega::text(self, cubic, &options.material))],
+            Format::Vega => vec![(path.to_owned(), vega::text(self, cubic, &settings.material))],
         };
         let parts: Vec<[&[u8]; 1]> = files.iter().map(|f| [f.1.as_bytes()]).collect();
         let all: Vec<(&Path, &[&[u8]])> = files

@@ -183,6 +183,8 @@ CALLS: dict[str, Call] = {
     "TetMesh.hessian": lambda s: s.TetMesh.hessian(s.still, BAR),
     "Body.parts": lambda s: s.Body.parts(),
     "Body.with_softness": lambda s: s.Body.with_softness(0.5),
+    "Body.young_of_softness": lambda s: s.Body.young_of_softness(0.5),
+    "Body.with_young": lambda s: s.Body.with_young(1e4),
     "Body.mass": lambda s: s.Body.mass(),
     "Body.stiffness": lambda s: s.Body.stiffness(),
     "Body.energy": lambda s: s.Body.energy(s.zeros),

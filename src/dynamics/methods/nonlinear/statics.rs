@@ -33,13 +33,11 @@ pub struct Balance {
 /// # Errors
 /// Arrays have another length or are not finite; no node is fixed; no element with volume holds a free node; nothing holds a part of
 /// the body; Newton's method does not converge; a cancellation.
-#[allow(clippy::too_many_arguments)]
 pub fn equilibrium(
     elements: &Elements,
     rest: &[Vec3],
     model: Model,
-    fixed: &[bool],
-    prescribed: Option<&[Vec3]>,
+    (fixed, prescribed): (&[bool], Option<&[Vec3]>),
     forces: &[Vec3],
     options: &Newton,
     progress: &dyn Progress,

@@ -2,6 +2,7 @@
 //! The verdict on a cell against determinants of its derivatives at many places.
 
 use super::*;
+use crate::lattice::corner_volume;
 use crate::lattice::limb::crumpled;
 use crate::surface::shapes::Random;
 
@@ -37,7 +38,8 @@ fn the_verdict_is_that_of_many_places() {
                 *p = *p * 0.3 + q;
             }
         }
-        let corners = (0..cell.corners().len()).map(|c| super::super::corner_volume(&cell, &x, c));
+        let frames = cell.corner_frames().iter();
+        let corners = frames.map(|frame| corner_volume(*frame, |i| x[i]));
         if corners.fold(f64::INFINITY, f64::min) <= 1e-12 {
             counts[i % 2][0] += 1;
             continue;

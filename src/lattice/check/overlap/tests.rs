@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::lattice::check::folding::fold;
+use crate::lattice::corner_volume;
 use crate::lattice::limb::crumpled;
 use crate::surface::shapes::Random;
 
@@ -14,8 +15,8 @@ fn solid<'a>(cell: &'a Cell, x: &[Vec3]) -> Solid<'a> {
 fn sound(kind: usize, jitter: f64, random: &mut Random) -> (Cell, Vec<Vec3>) {
     loop {
         let (cell, x) = crumpled(kind, jitter, random);
-        let corner = |i: usize| super::super::corner_volume(&cell, &x, i);
-        let corners = (0..x.len()).all(|i| corner(i) > 1e-3);
+        let mut frames = cell.corner_frames().iter();
+        let corners = frames.all(|frame| corner_volume(*frame, |i| x[i]) > 1e-3);
         if corners && fold(&cell, &x, 1e-6).is_none() {
             return (cell, x);
         }
@@ -100,7 +101,8 @@ fn neighbours(i: usize, jitter: f64, random: &mut Random) -> [(Cell, Vec<Vec3>);
         };
         let pair = [cell(first), cell(second)];
         let is_sound = |(cell, x): &(Cell, Vec<Vec3>)| {
-            (0..x.len()).all(|i| super::super::corner_volume(cell, x, i) > 1e-3)
+            let mut frames = cell.corner_frames().iter();
+            frames.all(|frame| corner_volume(*frame, |i| x[i]) > 1e-3)
                 && fold(cell, x, 1e-6).is_none()
         };
         if pair.iter().all(is_sound) {

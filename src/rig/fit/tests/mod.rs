@@ -6,7 +6,7 @@ mod whole;
 
 use super::pull::work;
 use super::*;
-use crate::body::BodyOptions;
+use crate::body::BodySettings;
 use crate::body::fixture::BarOptions;
 use crate::rig::{BoneRef, Guide, GuideFrame, RigError, Template, TemplateKind};
 use crate::{Mat3, Mat4};
@@ -27,11 +27,11 @@ fn hanging(rest_includes_gravity: bool) -> Arc<Body> {
     let flesh = Some(vec![1.0; weights.len()]);
     let region_weights = Some(weights);
     BarOptions {
-        options: BodyOptions {
+        settings: BodySettings {
             region_weights,
             flesh,
             rest_includes_gravity,
-            ..BodyOptions::default()
+            ..BodySettings::default()
         },
         ..options
     }
