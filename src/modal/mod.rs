@@ -48,7 +48,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-pub use deform::DeformOptions;
+pub use deform::DeformSettings;
+pub(crate) use deform::{engine, form, precision};
 pub use error::ModalError;
 pub use manipulate::{Held, Hold, Target};
 pub use modes::Modes;

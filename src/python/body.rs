@@ -15,7 +15,7 @@ use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodyOptions, Kind};
-use crate::dynamics::{Settings, joint_volume, sway};
+use crate::dynamics::{SimulationSettings, joint_volume, sway};
 use crate::elasticity::Material;
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::progress::Progress;
@@ -439,10 +439,10 @@ impl PyBody {
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.nodes())?;
-        let settings = Settings {
+        let settings = SimulationSettings {
             max_offset,
             elastic_joints,
-            ..Settings::default()
+            ..SimulationSettings::default()
         };
         settings.check().map_err(IntoPy::into_py)?;
         let pose = pose.map(super::arrays::pose).transpose()?;

@@ -14,7 +14,9 @@ use crate::dynamics::methods::modal::ModalStepper;
 use crate::dynamics::methods::warped::LinearisedStepper;
 use crate::dynamics::nonlinear::NonlinearStepper;
 use crate::dynamics::sections::{Kind, Sections, Writer};
-use crate::dynamics::{MODES, Method, Settings, SimulationError, SkinnedLattice, equilibrium};
+use crate::dynamics::{
+    MODES, Method, SimulationError, SimulationSettings, SkinnedLattice, equilibrium,
+};
 use crate::elasticity::Model;
 use crate::modal::Modes;
 use crate::progress::{Progress, Silent};
@@ -234,10 +236,10 @@ pub(in crate::dynamics) const VELOCITIES: Kind = Kind::required("velocities", 1)
 /// Returns the stepper of a method. `modes` are for the modal method; `None`: [`MODES`] modes are computed.
 pub(in crate::dynamics) fn stepper(
     body: &Arc<Body>,
-    method: Method,
     modes: Option<Arc<Modes>>,
-    settings: &Settings,
+    settings: &SimulationSettings,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
+    let method = settings.method;
     Ok(match method {
         Method::Hyperelastic => Box::new(HyperelasticStepper::new(body, settings.solver)?),
         Method::Warped | Method::WarpedVertex | Method::Linear => {
