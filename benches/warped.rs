@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use thew::Vec3;
 use thew::body::Body;
-use thew::dynamics::{Equilibrium, Method, Settings, Simulation, Solver};
+use thew::dynamics::{Equilibrium, Method, Simulation, SimulationSettings, Solver};
 use thew::skeleton::Pose;
 use thew::solve::NodeMatrix;
 
@@ -118,11 +118,11 @@ fn factoring(body: &Body) -> f64 {
 
 /// Seconds of a step.
 fn stepping(body: &Arc<Body>, method: Method, solver: Solver, pose: impl Fn(usize) -> Pose) -> f64 {
-    let settings = Settings {
+    let settings = SimulationSettings {
         solver,
-        ..Default::default()
+        ..SimulationSettings::of(method)
     };
-    let mut simulation = Simulation::new(body.clone(), method, settings).expect("settings");
+    let mut simulation = Simulation::new(body.clone(), settings).expect("settings");
     simulation.reset(&pose(0), true, None).expect("settles");
     typical(|i| {
         let pose = pose(i + 1);
@@ -135,7 +135,7 @@ fn stepping(body: &Arc<Body>, method: Method, solver: Solver, pose: impl Fn(usiz
 fn balancing(body: &Arc<Body>, method: Method) -> [f64; 3] {
     let mut balance = Equilibrium::new(body, method).expect("a method with a balance");
     let forces = vec![Vec3::new(0.1, 0.0, -0.2); body.nodes()];
-    let gravity = Settings::default().gravity;
+    let gravity = SimulationSettings::default().gravity;
     let first = typical(|i| {
         balance
             .set_pose(&pose(1.2 + 0.001 * i as f64))

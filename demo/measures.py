@@ -62,6 +62,7 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
     flesh = flesh_of(obj)
     build_settings, body = flesh.build_settings, flesh.body
     rest = np.asarray(flesh.surface.vertices)
+    how = build_settings.simulation
     size = float(np.linalg.norm(rest.max(axis=0) - rest.min(axis=0)))
     triangles = np.asarray(flesh.surface.triangles)
     maps = flesh.place.maps(flesh.motion.maps)
@@ -72,9 +73,9 @@ def measure(obj: bpy.types.Object, seconds: dict[str, float]) -> Measures:
     for index in range(frames):
         moving = np.asarray(flesh.clip.positions(index), dtype=np.float64)
         finite = finite and bool(np.isfinite(moving).all())
-        q = thew.equilibrium(body, maps[index], gravity=build_settings.gravity, method=build_settings.method)
+        q = thew.equilibrium(body, maps[index], gravity=how.gravity, method=how.method)
         settled = np.asarray(
-            body.shown(q, maps[index], build_settings.max_offset, elastic_joints=build_settings.elastic_joints),
+            body.shown(q, maps[index], how.max_offset, elastic_joints=how.elastic_joints),
             dtype=np.float64,
         )
         skinned = _skinned(flesh.character.weights, maps[index], homogeneous)

@@ -7,7 +7,7 @@ mod arm;
 
 use std::sync::Arc;
 use thew::body::Body;
-use thew::dynamics::{Method, Settings, Simulation};
+use thew::dynamics::{Simulation, SimulationSettings};
 use thew::store;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let body: Arc<Body> = Arc::new(store::load(&file, "body")?);
     std::fs::remove_file(&file)?;
 
-    let mut simulation = Simulation::new(body, Method::Hyperelastic, Settings::default())?;
+    let mut simulation = Simulation::new(body, SimulationSettings::default())?;
     simulation.reset(&arm::bent(0.0)?, true, None)?;
     simulation.advance(&arm::bent(0.2)?, 1.0 / 24.0, None, None)?;
     let kept = simulation.state();

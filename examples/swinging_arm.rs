@@ -5,10 +5,11 @@
 #[allow(dead_code, reason = "each example uses its part")]
 mod arm;
 
-use thew::clip::{Clip, ClipSettings};
-use thew::dynamics::{Method, Settings};
+use thew::clip::ClipSettings;
+use thew::dynamics::SimulationSettings;
 use thew::present::SurfaceId;
 use thew::progress::Silent;
+use thew::shot::Shot;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let body = arm::body()?;
@@ -21,14 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map(|frame| (frame as f64 / 8.0).min(1.0))
         .map(|t| arm::bent(1.2 * t * t * (3.0 - 2.0 * t)))
         .collect();
-    let settings = ClipSettings {
-        fps: 24.0,
-        method: Method::Hyperelastic,
-        simulation: Settings::default(),
-        preroll: 0,
-        cyclic: false,
-    };
-    let clip = Clip::simulate(body, &poses?, None, settings, &Silent)?;
+    let settings = ClipSettings::new(24.0, SimulationSettings::default());
+    let (clip, _) = Shot::new(body, poses?, settings).simulate(&Silent)?;
     let far = |frame: i64| -> Result<f32, Box<dyn std::error::Error>> {
         let offsets = clip.offsets(frame, SurfaceId::OWN)?;
         let lengths = offsets

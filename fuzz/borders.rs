@@ -6,7 +6,7 @@ use crate::targets::{FACES, brick, use_body, use_mesh};
 use std::sync::Arc;
 use thew::Vec3;
 use thew::body::{Body, BodySettings};
-use thew::dynamics::{Method, Settings, Simulation};
+use thew::dynamics::{Method, Simulation, SimulationSettings};
 use thew::elasticity::Material;
 use thew::lattice::{Cell, EncloseSettings, Lattice};
 use thew::progress::Silent;
@@ -206,16 +206,16 @@ pub fn motion(bytes: &[u8]) {
         Method::Linear,
     ];
     let method = methods[bytes.up_to(3)];
-    let mut settings = Settings {
+    let mut settings = SimulationSettings {
         rate: 120.0,
-        ..Settings::default()
+        ..SimulationSettings::of(method)
     };
     if bytes.byte() > 200 {
-        (settings.rate, settings.mass_damping) = (bytes.number(), bytes.number());
-        (settings.stiffness_damping, settings.gravity) = (bytes.number(), bytes.place());
+        (settings.rate, settings.mass_damping) = (bytes.number(), Some(bytes.number()));
+        (settings.stiffness_damping, settings.gravity) = (Some(bytes.number()), bytes.place());
         (settings.max_offset, settings.elastic_joints) = (Some(bytes.number()), bytes.number());
     }
-    let Ok(mut simulation) = Simulation::new(brick().clone(), method, settings) else {
+    let Ok(mut simulation) = Simulation::new(brick().clone(), settings) else {
         return;
     };
     let pose = |bytes: &mut Bytes<'_>| Pose::from_matrices(&[bytes.matrix(), bytes.matrix()]);

@@ -142,7 +142,7 @@ pub fn shot_file(bytes: &[u8]) {
     let Ok(shot) = Shot::load(&written("shot", &file)) else {
         return;
     };
-    let settings = shot.settings;
+    let settings = &shot.settings;
     let short = shot.poses.len() <= 4 && settings.preroll <= 4 && settings.fps >= 24.0;
     if short && !settings.cyclic && settings.simulation.rate <= 480.0 {
         let _ = shot.simulate(&Silent);

@@ -6,20 +6,14 @@ use std::sync::Arc;
 use thew::Vec3;
 use thew::clip::{Clip, ClipSettings};
 use thew::contact::{Collider, ColliderMotion, Contact};
-use thew::dynamics::{Method, Settings};
+use thew::dynamics::{Method, SimulationSettings};
 use thew::progress::Silent;
 use thew::shot::{Shot, ShotModes};
 use thew::skeleton::{Affine, Pose};
 
 /// A shot of two frames.
 pub fn shot(method: Method) -> Shot {
-    let settings = ClipSettings {
-        fps: 120.0,
-        method,
-        simulation: Settings::default(),
-        preroll: 0,
-        cyclic: false,
-    };
+    let settings = ClipSettings::new(120.0, SimulationSettings::of(method));
     let mut shot = Shot::new(brick().clone(), vec![Pose::rest(2); 2], settings);
     shot.modes = match method {
         Method::Modal => ShotModes::Lowest(2),

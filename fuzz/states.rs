@@ -4,7 +4,7 @@
 use crate::numbers::finite;
 use crate::shots::{folded, scene, touching};
 use crate::targets::brick;
-use thew::dynamics::{Method, Scene, Settings, Simulation};
+use thew::dynamics::{Method, Scene, Simulation, SimulationSettings};
 use thew::progress::Silent;
 use thew::shot::Shot;
 use thew::skeleton::Pose;
@@ -18,9 +18,9 @@ fn simulation(kind: u8) -> Simulation {
     let shot = touching();
     let settings = match kind {
         2 => shot.settings.simulation,
-        _ => Settings::default(),
+        _ => SimulationSettings::of(method),
     };
-    let made = Simulation::new(brick().clone(), method, settings);
+    let made = Simulation::new(brick().clone(), settings);
     let mut simulation = made.expect("settings by default");
     if let (2, Some(contact)) = (kind, &shot.contact) {
         let ready = contact.prepare(brick(), &Silent).expect("contact");
@@ -34,7 +34,7 @@ fn simulation(kind: u8) -> Simulation {
 fn bodies() -> Scene {
     let member = |shot: Shot| {
         let (settings, contact) = (shot.settings.simulation, shot.contact.unwrap_or_default());
-        let simulation = Simulation::new(brick().clone(), Method::Hyperelastic, settings);
+        let simulation = Simulation::new(brick().clone(), settings);
         let ready = contact.prepare(brick(), &Silent);
         (simulation.expect("settings"), ready.expect("contact"))
     };

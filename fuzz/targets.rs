@@ -7,7 +7,7 @@ use crate::{borders, files, forged, keyed, states};
 use std::sync::{Arc, OnceLock};
 use thew::Vec3;
 use thew::body::{Body, BodySettings};
-use thew::dynamics::{Equilibrium, Method, Settings, Simulation};
+use thew::dynamics::{Equilibrium, Method, Simulation, SimulationSettings};
 use thew::elasticity::{Material, Model};
 use thew::lattice::{EncloseSettings, Lattice};
 use thew::progress::Silent;
@@ -240,8 +240,7 @@ pub fn use_body(body: &Arc<Body>) {
     {
         finite("a balance of vertex", &q);
     }
-    if let Ok(mut simulation) =
-        Simulation::new(body.clone(), Method::Hyperelastic, Settings::default())
+    if let Ok(mut simulation) = Simulation::new(body.clone(), SimulationSettings::default())
         && simulation.reset(&rest, true, None).is_ok()
         && simulation.advance(&rest, 1.0 / 120.0, None, None).is_ok()
     {

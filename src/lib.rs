@@ -3,22 +3,17 @@
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
-//! use thew::clip::{Clip, ClipSettings};
-//! use thew::dynamics::{Method, Settings};
+//! use thew::clip::ClipSettings;
+//! use thew::dynamics::SimulationSettings;
 //! use thew::present::SurfaceId;
 //! use thew::progress::Silent;
+//! use thew::shot::Shot;
 //!
 //! // A body around two bones (`examples/shapes/arm.rs` makes it from numbers), and an elbow that bends for half a second.
 //! let body = body()?;
 //! let poses = (0..24).map(|frame| bent(0.1 * frame.min(12) as f64)).collect::<Result<Vec<_>, _>>()?;
-//! let settings = ClipSettings {
-//!     fps: 24.0,
-//!     method: Method::Hyperelastic,
-//!     simulation: Settings::default(),
-//!     preroll: 0,
-//!     cyclic: false,
-//! };
-//! let clip = Clip::simulate(body, &poses, None, settings, &Silent)?;
+//! let settings = ClipSettings::new(24.0, SimulationSettings::default());
+//! let (clip, _) = Shot::new(body, poses, settings).simulate(&Silent)?;
 //!
 //! // What the flesh adds to the artist's skin at each vertex, x, y, z in metres: it is behind while the elbow moves.
 //! let far = |frame| clip.offsets(frame, SurfaceId::OWN).map(|o| o.iter().fold(0.0_f32, |far, x| far.max(x.abs())));

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use thew::Vec3;
 use thew::contact::{Collider, ColliderMotion, Contact};
-use thew::dynamics::{Method, Settings, Simulation};
+use thew::dynamics::{Method, Simulation, SimulationSettings};
 use thew::progress::Silent;
 use thew::skeleton::FrameMotion;
 use thew::solve::newton::{Forces, Rounded};
@@ -42,7 +42,7 @@ static ALLOCATOR: Counting = Counting;
 fn a_step_allocates_nothing() {
     let body = bar::bar(4, 13);
     let mut simulation =
-        Simulation::new(body.clone(), Method::Warped, Settings::default()).unwrap();
+        Simulation::new(body.clone(), SimulationSettings::of(Method::Warped)).unwrap();
     simulation.reset(&bar::pose(0.0), true, None).unwrap();
     let motion = |i: u32| {
         let at = |i: u32| bar::pose(0.1 * f64::from(i));
@@ -116,11 +116,11 @@ fn counted(
 }
 
 fn simulation(elastic_joints: f64) -> Simulation {
-    let settings = Settings {
+    let settings = SimulationSettings {
         elastic_joints,
-        ..Settings::default()
+        ..SimulationSettings::default()
     };
-    Simulation::new(bar::bar(4, 13), Method::Hyperelastic, settings).unwrap()
+    Simulation::new(bar::bar(4, 13), settings).unwrap()
 }
 
 #[test]

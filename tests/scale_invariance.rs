@@ -7,12 +7,13 @@ use common::{Character, biped, character, gltf};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thew::body::{Body, BodySettings};
-use thew::clip::{Clip, ClipSettings};
-use thew::dynamics::{Method, Settings};
+use thew::clip::ClipSettings;
+use thew::dynamics::{Method, SimulationSettings};
 use thew::elasticity::Material;
 use thew::lattice::{EncloseSettings, Lattice};
 use thew::present::SurfaceId;
 use thew::progress::Silent;
+use thew::shot::Shot;
 use thew::skeleton::{Affine, Pose, Skeleton};
 use thew::surface::Surface;
 use thew::{Mat3, Vec3};
@@ -119,16 +120,15 @@ fn motion(file: &Character, height: f64) -> (Vec<Vec<f32>>, f64) {
     let material = Material::default();
     let body =
         Body::new(&surface, &skeleton, &lattice, material, &options, &Silent).expect("a body");
-    let settings = ClipSettings {
-        fps: 24.0,
-        preroll: 0,
-        cyclic: false,
-        method: Method::Warped,
-        simulation: Settings::default(),
+    let damped = SimulationSettings {
+        mass_damping: Some(4.4),
+        stiffness_damping: Some(0.004),
+        ..SimulationSettings::of(Method::Warped)
     };
-    let clip = Clip::simulate(Arc::new(body), &poses, None, settings, &Silent).expect("a motion");
+    let shot = Shot::new(Arc::new(body), poses, ClipSettings::new(24.0, damped));
+    let (clip, _) = shot.simulate(&Silent).expect("a motion");
     let frames =
-        (0..poses.len() as i64).map(|t| clip.positions(t, SurfaceId::OWN).expect("a surface"));
+        (0..clip.len() as i64).map(|t| clip.positions(t, SurfaceId::OWN).expect("a surface"));
     (frames.collect(), size)
 }
 

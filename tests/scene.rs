@@ -11,7 +11,7 @@ use thew::Vec3;
 use thew::body::{Body, BodySettings};
 use thew::clip::{Clip, ClipError, ClipSettings, SceneMember};
 use thew::contact::{Collider, Contact};
-use thew::dynamics::{Method, Scene, Settings, Simulation, SimulationError};
+use thew::dynamics::{Method, Scene, Simulation, SimulationError, SimulationSettings};
 use thew::elasticity::Material;
 use thew::lattice::{EncloseSettings, Lattice};
 use thew::present::{CarriedSurfaces, SurfaceId};
@@ -56,14 +56,17 @@ fn meeting(frames: usize) -> [Vec<Pose>; 2] {
     [vec![at(0.0, 0.0); frames], second.collect()]
 }
 
-fn settings() -> ClipSettings {
-    ClipSettings {
-        fps: FPS,
-        method: Method::Hyperelastic,
-        simulation: Settings::default(),
-        preroll: 0,
-        cyclic: false,
+/// Settings with damping in numbers.
+fn of(method: Method) -> SimulationSettings {
+    SimulationSettings {
+        mass_damping: Some(4.4),
+        stiffness_damping: Some(0.004),
+        ..SimulationSettings::of(method)
     }
+}
+
+fn settings() -> ClipSettings {
+    ClipSettings::new(FPS, of(Method::Hyperelastic))
 }
 
 fn member<'a>(name: &str, poses: &'a [Pose], settings: ClipSettings) -> SceneMember<'a> {
@@ -77,10 +80,12 @@ fn member<'a>(name: &str, poses: &'a [Pose], settings: ClipSettings) -> SceneMem
     }
 }
 
-fn clips(poses: &[Vec<Pose>], settings: ClipSettings) -> Result<Vec<Clip>, ClipError> {
+fn clips(poses: &[Vec<Pose>], settings: &ClipSettings) -> Result<Vec<Clip>, ClipError> {
     let names = ["anna", "bert", "carl"];
     let members = poses.iter().zip(names);
-    let members: Vec<_> = members.map(|(p, name)| member(name, p, settings)).collect();
+    let members: Vec<_> = members
+        .map(|(p, name)| member(name, p, settings.clone()))
+        .collect();
     Clip::simulate_scene(&members, &Silent)
 }
 
@@ -95,7 +100,7 @@ fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug + use<> {
 
 fn scene(bodies: usize) -> Scene {
     let body = || {
-        let simulation = Simulation::new(BALL.clone(), Method::Hyperelastic, Settings::default());
+        let simulation = Simulation::new(BALL.clone(), of(Method::Hyperelastic));
         let contact = Contact::default().prepare(&BALL, &Silent);
         (simulation.unwrap(), contact.unwrap())
     };
@@ -212,8 +217,7 @@ fn a_state_in_the_middle_of_a_touch_goes_on_with_the_same_bits() {
 fn a_body_alone_or_far_away_moves_as_its_simulation() {
     let pose = |i: i32| at(0.03 * f64::from(i * i), 0.0);
     let contact = Contact::default().prepare(&BALL, &Silent).unwrap();
-    let mut alone =
-        Simulation::new(BALL.clone(), Method::Hyperelastic, Settings::default()).unwrap();
+    let mut alone = Simulation::new(BALL.clone(), of(Method::Hyperelastic)).unwrap();
     alone.set_contact(Some(contact)).unwrap();
     alone.reset(&pose(0), true, None).unwrap();
     let mut one = begun(&[pose(0)]);
@@ -234,7 +238,7 @@ fn the_number_of_threads_changes_no_bit_of_a_scene() {
     let made = [1, 2].map(|threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
         pool.build().unwrap().install(|| {
-            let clips = clips(&meeting(8), settings()).unwrap();
+            let clips = clips(&meeting(8), &settings()).unwrap();
             clips.iter().map(contents).collect::<Vec<_>>()
         })
     });
@@ -249,12 +253,12 @@ fn a_scene_in_parts_or_at_once_is_the_same_bit_for_bit() {
             preroll,
             ..settings()
         };
-        let whole = clips(&poses, settings).unwrap();
+        let whole = clips(&poses, &settings).unwrap();
         assert!((0..14).any(|f| !whole[0].contacts(f).unwrap().points.is_empty()));
         // Begun again, gone on from a state before the touch, and in the middle of it.
         for cuts in [[4, 14], [6, 9]] {
             let cut = |range: std::ops::Range<usize>| poses.each_ref().map(|p| &p[range.clone()]);
-            let parts = clips(&cut(0..cuts[0]).map(<[_]>::to_vec), settings).unwrap();
+            let parts = clips(&cut(0..cuts[0]).map(<[_]>::to_vec), &settings).unwrap();
             let mut from = cuts[0];
             for to in [cuts[1], 14] {
                 let new = cut(from..to).map(|poses| (poses, None));
@@ -272,7 +276,7 @@ fn a_scene_in_parts_or_at_once_is_the_same_bit_for_bit() {
 fn clips_of_a_scene_know_its_bodies_and_go_on_from_files() {
     let poses = meeting(13);
     let first = poses.each_ref().map(|p| p[..9].to_vec());
-    let made = clips(&first, settings()).unwrap();
+    let made = clips(&first, &settings()).unwrap();
     let folder = std::env::temp_dir().join(format!("thew-scene-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let read: Vec<Clip> = (0..2)
@@ -289,7 +293,7 @@ fn clips_of_a_scene_know_its_bodies_and_go_on_from_files() {
         assert_eq!([both[0].body_index(), both[1].body_index()], [0, 1]);
         Clip::extend_scene(&[&both[0], &both[1]], &new, &Silent).unwrap();
     }
-    let whole = clips(&poses, settings()).unwrap();
+    let whole = clips(&poses, &settings()).unwrap();
     for ((made, read), whole) in made.iter().zip(&read).zip(&whole) {
         assert_eq!(contents(made), contents(whole));
         assert_eq!(contents(read), contents(whole));
@@ -298,10 +302,10 @@ fn clips_of_a_scene_know_its_bodies_and_go_on_from_files() {
 
 #[test]
 fn what_cannot_go_on_together_is_refused_and_stays() {
-    let made = clips(&meeting(9), settings()).unwrap();
-    let other = clips(&[vec![at(0.0, 0.0); 9], vec![at(0.36, 0.0); 9]], settings()).unwrap();
-    let longer = clips(&meeting(10), settings()).unwrap();
-    let alone = clips(&meeting(9)[..1], settings()).unwrap();
+    let made = clips(&meeting(9), &settings()).unwrap();
+    let other = clips(&[vec![at(0.0, 0.0); 9], vec![at(0.36, 0.0); 9]], &settings()).unwrap();
+    let longer = clips(&meeting(10), &settings()).unwrap();
+    let alone = clips(&meeting(9)[..1], &settings()).unwrap();
     let before = contents(&made[0]);
     let poses = [at(0.0, 0.0)];
     let go_on = |clips: &[&Clip], counts: &[usize]| {
@@ -366,11 +370,11 @@ fn cycles_of_a_scene_repeat_together() {
     };
     let closed = pressing(12, 0.0);
     let open = closed.each_ref().map(|p| p[..12].to_vec());
-    let made = [&open, &closed].map(|poses| clips(poses, cyclic).unwrap());
+    let made = [&open, &closed].map(|poses| clips(poses, &cyclic).unwrap());
     // It is what a long clip comes to.
     let turns = |p: &Vec<Pose>| p[..12].iter().cycle().take(96).cloned().collect();
     let long: [Vec<Pose>; 2] = closed.each_ref().map(turns);
-    let long = clips(&long, settings()).unwrap();
+    let long = clips(&long, &settings()).unwrap();
     for k in 0..2 {
         let (open, closed) = (&made[0][k], &made[1][k]);
         assert_eq!((open.len(), closed.len()), (12, 13));
@@ -407,7 +411,7 @@ fn cycles_of_a_scene_travel_together_or_are_refused() {
     };
     let way = Vec3::new(0.0, 0.4, 0.0);
     let travels = pressing(12, way.y);
-    let made = clips(&travels, cyclic).unwrap();
+    let made = clips(&travels, &cyclic).unwrap();
     for clip in &made {
         assert!(clip.loop_gap().unwrap() < 1e-3);
         let (first, last) = (clip.lattice(0), clip.lattice(12));
@@ -423,7 +427,7 @@ fn cycles_of_a_scene_travel_together_or_are_refused() {
     let stays = pressing(12, 0.0);
     let refuses = |poses: &[Vec<Pose>], body| {
         assert_eq!(
-            clips(poses, cyclic).unwrap_err(),
+            clips(poses, &cyclic).unwrap_err(),
             ClipError::SceneEnds { body }
         );
     };
@@ -436,7 +440,7 @@ fn cycles_of_a_scene_travel_together_or_are_refused() {
     // What stands still repeats with anything that stays.
     for moving in [&open[1], &stays[1]] {
         assert_eq!(
-            clips(&[still.clone(), moving.clone()], cyclic)
+            clips(&[still.clone(), moving.clone()], &cyclic)
                 .unwrap()
                 .len(),
             2
@@ -462,19 +466,19 @@ fn what_two_bodies_collide_with_alike_is_there_once() {
         let plane = Collider::plane(Vec3::new(0.0, 0.0, height), Vec3::z());
         Arc::new(plane.unwrap())
     };
-    let colliders = |of: &[Vec<Arc<Collider>>]| {
+    let colliders = |each: &[Vec<Arc<Collider>>]| {
         let body = |colliders: &Vec<Arc<Collider>>| {
             let contact = Contact {
                 colliders: colliders.clone(),
                 ..Contact::default()
             };
-            let simulation = Simulation::new(BALL.clone(), Method::Warped, Settings::default());
+            let simulation = Simulation::new(BALL.clone(), of(Method::Warped));
             (
                 simulation.unwrap(),
                 contact.prepare(&BALL, &Silent).unwrap(),
             )
         };
-        Scene::new(of.iter().map(body).collect())
+        Scene::new(each.iter().map(body).collect())
             .unwrap()
             .colliders()
             .len()

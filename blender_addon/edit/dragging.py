@@ -46,7 +46,8 @@ class Dragging:
         still, amplitudes = flesh.balance_at(stand.maps, stand.mesh, flesh.pushed(obj, controls))
         thew, modes = core(), flesh.modes.scaled(flesh.stiffness)
         self.deformer = thew.Deformer(modes, flesh.surface, form="embedded", engine="cpu")
-        damping = flesh.build_settings.damping(flesh.body)
+        settings = flesh.build_settings.damped(flesh.body)
+        damping = settings.mass_damping, settings.stiffness_damping
         nodes = flesh.lattice.embed_surface(flesh.surface)
         self.drag = Drag(thew, modes, self.deformer, nodes, amplitudes, stand.size, damping)
         self._pose, self._space = stand.pose, stand.space

@@ -61,7 +61,7 @@ class Pull:
             flesh.body,
             self.native,
             stand.pose,
-            gravity=flesh.build_settings.gravity,
+            gravity=flesh.build_settings.simulation.gravity,
             method=flesh.build_settings.static_method,
             rest_forces=flesh.pushed(obj, self.controls, without=index),
         )
@@ -129,7 +129,7 @@ class Pull:
             return "it is still on its way"
         if self.fit.folding:
             return "flesh would fold beyond"
-        limit = self.stand.flesh.build_settings.max_offset
+        limit = self.stand.flesh.build_settings.simulation.max_offset
         vertices = [vertex for vertex, _ in points]
         if limit and np.linalg.norm(self.offsets[vertices], axis=1).max() > limit * self.stand.size:
             return "the Swing Limit of the flesh holds it"

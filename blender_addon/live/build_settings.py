@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 import bpy
 
+from ..logic import simulation
 from ..logic.contact import METHODS, TOGETHER
 from ..logic.cycles import AUTOMATIC, LEAD
 from ..logic.modal import METHOD
@@ -54,26 +56,23 @@ class BuildSettings:
     poisson: float
     density: float
     rest_includes_gravity: bool
-    method: str
-    rate: float
-    gravity: tuple[float, float, float]
+    simulation: Any  # thew.SimulationSettings; damping that is None is the body's own
     settling: float  # factors on the body's own damping
     tremble: float
-    mass_damping: float | None  # replace the body's own damping, 1/s and s
-    stiffness_damping: float | None
-    max_offset: float | None
-    elastic_joints: float
     motion_start: str
     restarts: tuple[int, ...]  # frames, ascending, in which the flesh begins anew
     live: tuple[int, int]  # frame range that the artist plays, of all that are simulated together
     fps: float
     modes: int
-    engine: str
-    device: str
     rigs: tuple = ()  # see `fingerprints.fingerprint`
     contact: ContactSettings | None = None  # as set; see `touches`
     kind: str = "AUTOMATIC"  # character kind: which parts the automatic map may make soft
     limbs: tuple[tuple[str, str], ...] = ()  # names and models of the limbs that make up the lattice
+
+    @property
+    def method(self) -> str:
+        """Returns the method of motion."""
+        return self.simulation.method
 
     @property
     def static_method(self) -> str:
@@ -105,33 +104,20 @@ class BuildSettings:
 
         Engines chosen by their cost differ in the last digits. (The processor's own, one thread or all, agree bit by bit.)
         """
-        return replace(self, engine="CPU", device="") if self.method == METHOD else self
+        return replace(self, simulation=self.simulation.replace(engine="cpu")) if self.method == METHOD else self
 
     def baked_key(self) -> str:
         """Returns a hash of everything a bake depends on except its frames."""
-        return hashed(replace(self.baked(), live=(0, 0))).hex()
+        baked = self.baked()
+        return hashed(replace(baked, live=(0, 0), simulation=None), baked.simulation.digest()).hex()
 
-    def dynamics(self) -> dict:
-        """Returns the settings on which every simulation depends, for keys."""
-        return {**self._plain(), "settling": self.settling, "tremble": self.tremble}
+    def dynamics(self) -> bytes:
+        """Returns a hash of the settings on which every simulation depends, for keys."""
+        return simulation.key(self.simulation, self.settling, self.tremble)
 
-    def simulation(self, body) -> dict:
-        """Returns the keyword arguments of a simulation of `body`, a thew.Body."""
-        mass, stiffness = self.damping(body)
-        return {**self._plain(), "mass_damping": mass, "stiffness_damping": stiffness}
-
-    def damping(self, body) -> tuple[float, float]:
-        """Returns mass damping, 1/s, and stiffness damping, s, of a body."""
-        mass, stiffness = core().default_damping(body)
-        mass, stiffness = mass * self.settling, stiffness / self.tremble
-        return (
-            mass if self.mass_damping is None else self.mass_damping,
-            stiffness if self.stiffness_damping is None else self.stiffness_damping,
-        )
-
-    def _plain(self) -> dict:
-        names = ("method", "rate", "gravity", "mass_damping", "stiffness_damping", "max_offset", "elastic_joints")
-        return {name: getattr(self, name) for name in names}
+    def damped(self, body) -> Any:
+        """Returns the settings of a simulation of `body`, a thew.Body, with its damping, as thew.SimulationSettings."""
+        return simulation.damped(self.simulation, body, self.settling, self.tremble)
 
     @staticmethod
     def of(obj: bpy.types.Object, scene: bpy.types.Scene, guessed_height: float | None = None) -> BuildSettings:
@@ -142,19 +128,27 @@ class BuildSettings:
         gravity = tuple(scene.gravity) if s.use_gravity and scene.use_gravity else (0.0, 0.0, 0.0)
         return BuildSettings(
             s.cells_across, height, None if s.use_young else s.softness, s.young if s.use_young else 0.0, s.poisson, s.density,
-            s.rest_includes_gravity, s.method, s.rate, gravity, s.settling, s.tremble, *_in_numbers(s), s.reach or None,
-            s.elastic_joints, s.motion_start, groups.restarts(obj, scene), groups.frames(obj, scene),
-            frames_per_second(scene),
-            s.modes, s.engine, s.device.strip(), fingerprints.fingerprint(obj),
+            s.rest_includes_gravity, _simulation(s, gravity), s.settling, s.tremble, s.motion_start,
+            groups.restarts(obj, scene), groups.frames(obj, scene), frames_per_second(scene), s.modes,
+            fingerprints.fingerprint(obj),
             ContactSettings.of(obj, scene), s.kind,
             tuple((limb.name, limb.model) for limb in s.limbs) if s.limb_lattice else (),
         )  # fmt: skip
 
 
-def _in_numbers(settings) -> tuple[float | None, ...]:
-    """Returns both dampings where a file or script sets them as numbers; None where it does not."""
-    names = ("mass_damping", "stiffness_damping")
-    return tuple(getattr(settings, name) if settings.is_property_set(name) else None for name in names)
+def _simulation(s, gravity: tuple[float, ...]) -> Any:
+    """Returns the thew.SimulationSettings of an object's settings. Damping counts only where a file or script sets it as a number."""
+    dampings = {name: getattr(s, name) for name in ("mass_damping", "stiffness_damping") if s.is_property_set(name)}
+    return core().SimulationSettings(
+        method=s.method,
+        rate=s.rate,
+        gravity=gravity,
+        **dampings,
+        max_offset=s.reach or None,
+        elastic_joints=s.elastic_joints,
+        engine=s.engine.lower(),
+        device=s.device,
+    )
 
 
 def hashed(*parts) -> bytes:

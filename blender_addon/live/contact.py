@@ -73,7 +73,7 @@ def may_stiffen(built: Any) -> bool:
     """
     settings = built.build_settings
     parts = settings.method not in (PARTED, CARRIED)
-    return settings.touches.self_contact and parts and settings.elastic_joints < 1.0
+    return settings.touches.self_contact and parts and settings.simulation.elastic_joints < 1.0
 
 
 def collider(place: Place, asked: colliders.Asked, read: Collider) -> Any:

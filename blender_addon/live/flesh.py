@@ -174,7 +174,7 @@ class Flesh(Built):
             self._balance = (body, core().Equilibrium(self.body, method=method))
         folds = self._folding()
         settings = self.build_settings
-        key = hashed(body, maps.tobytes(), self._folds[0], settings.method, settings.elastic_joints)
+        key = hashed(body, maps.tobytes(), self._folds[0], settings.simulation.digest())
         if self._bare[0] != key:
             balance, pose = self._balance[1], self.place.maps(maps)
             balance.set_pose(pose)
@@ -191,7 +191,7 @@ class Flesh(Built):
         """Returns what elastic joints add to the skin, [n, 3], metres, at the balance without loads: q [dofs, 3], its skin `bare`
         [n, 3].
         """
-        joints = self.build_settings.elastic_joints
+        joints = self.build_settings.simulation.elastic_joints
         if joints == 0.0:
             return np.zeros_like(bare)
         if self.build_settings.method == CARRIED:
@@ -205,8 +205,8 @@ class Flesh(Built):
         key = hashed(self.body_key, dynamics, touching) if contact.folds_in_the_hand(self) else b""
         if self._folds[0] != key:
             ways = (contact.given(self, NOTHING), {}) if key else ()
-            settings = self.build_settings.simulation(self.body)
-            made = [core().Simulation(self.body, **settings, **extra) for extra in ways]
+            settings = self.build_settings.damped(self.body)
+            made = [core().Simulation(self.body, settings=settings, **extra) for extra in ways]
             self._folds = (key, Folds(*made) if made else None)
         return self._folds[1]
 
@@ -308,11 +308,7 @@ class Flesh(Built):
         collided: Colliders = NOTHING,
     ) -> Rest:
         build_settings = self.build_settings
-        modes = (
-            (self.modes_key, build_settings.engine, build_settings.device)
-            if build_settings.method == modal.METHOD
-            else ()
-        )
+        modes = self.modes_key if build_settings.method == modal.METHOD else b""
         folds = None if with_contact else self._folding()
         touching = contact.key(self, collided) if with_contact else self._folds[0]
         key = hashed(self.body_key, build_settings.dynamics(), modes, touching)
@@ -321,7 +317,8 @@ class Flesh(Built):
         if settled is None:
             extra = modal.options(build_settings, self.modes, self.stiffness)
             extra |= contact.given(self, collided) if with_contact else {}
-            settled = Settled(core().Simulation(self.body, **build_settings.simulation(self.body), **extra), folds)
+            settings = build_settings.damped(self.body)
+            settled = Settled(core().Simulation(self.body, settings=settings, **extra), folds)
         known[key] = settled
         # With moving colliders the results of two poses are kept, for part frames between them; else the last one.
         while len(known) > (KEPT if collided.each else 1):

@@ -43,8 +43,9 @@ def add(obj, scene, view_layer, cells_across: int | None = None, method: str | N
     had = obj.thew.made.flesh
     bind_pose = BindPose.saved(obj) if had else BindPose.read(found, scene)
     build_settings = BuildSettings.of(obj, scene, bind_pose.guessed_height)
+    simulation = build_settings.simulation.replace(method=method or build_settings.method)
     build_settings = replace(
-        build_settings, cells_across=cells_across or build_settings.cells_across, method=method or build_settings.method
+        build_settings, cells_across=cells_across or build_settings.cells_across, simulation=simulation
     )
     cuts = set() if had else cuts_of_others(obj, found.armature, scene)
     build_settings = replace(build_settings, restarts=tuple(sorted({*build_settings.restarts, *cuts})))

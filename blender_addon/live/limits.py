@@ -32,7 +32,7 @@ def limited(built: Any, clip: Any) -> int:
         if counts[index] <= most:
             break
         if resting is None:
-            resting = core().Simulation(built.body, **settings.simulation(built.body))
+            resting = core().Simulation(built.body, settings=settings.damped(built.body))
         resting.reset(built.place.maps(built.motion.maps[index]))
         most = max(most, int(counts[index]) - built.body.inverted_cells(resting.lattice_positions()))
     return most

@@ -160,11 +160,7 @@ def stays(flesh: Flesh, new: Built) -> bool:
 def key_of(new: Built, plan: Plan) -> bytes:
     """Returns a hash of all inputs of a plan's clip."""
     build_settings, motion = new.build_settings, new.motion
-    own = (
-        (build_settings.modes, build_settings.engine, build_settings.device)
-        if build_settings.method == modal.METHOD
-        else ()
-    )
+    own = build_settings.modes if build_settings.method == modal.METHOD else 0
     forces = hashed(new.rigs_key, tuple(plan.acting), plan.controls.tobytes()) if plan.acting else b""
     began = plan.begun.key, plan.live if plan.begun.period else 0, plan.restarts
     if plan.lead:
@@ -304,7 +300,7 @@ def arguments(
         "body": new.body,
         "poses": poses,
         "fps": build_settings.fps,
-        **build_settings.simulation(new.body),
+        "settings": build_settings.damped(new.body),
         **extra,
         **contact.given(new, collided, common),
         **pushed,

@@ -168,7 +168,7 @@ def apart(found: reading.Subject, flesh: Flesh, scene, view_layer) -> tuple[Plac
         return None
     members = [mine, *(other_member(other, mine, scene, view_layer) for other in groups.others(found.obj, scene))]
     check_scales(mine, members)
-    return common_place(members), max(member.build_settings.rate for member in members)
+    return common_place(members), max(member.build_settings.simulation.rate for member in members)
 
 
 def read_poses(members: list[Member], scene, view_layer, frames: tuple[int, int]) -> Task:
@@ -280,7 +280,7 @@ def simulated(
 ) -> list[tuple]:
     """Simulates; returns for each its clip (metres at `place`), its contacts, and the number of cells that its motion inverts."""
     thew, common = core(), contact.Common(place)
-    rate = max(new.build_settings.rate for new in drafts)  # all take the shortest steps
+    rate = max(new.build_settings.simulation.rate for new in drafts)  # all take the shortest steps
     try:
         told, later = simulating.heard(progress), [None] * len(drafts)
         given = [shot(new, plan, common, rate=rate) for new, plan in zip(drafts, plans, strict=True)]

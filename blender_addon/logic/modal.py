@@ -29,16 +29,10 @@ def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
 
 
 def options(build_settings: Any, modes: Any, factor: float) -> dict[str, Any]:
-    """Returns the extra options of a modal simulation; empty for other methods. `factor`: the stiffness, as a multiple of the
-    reference.
+    """Returns the modes of a modal simulation as its argument; empty for other methods. `factor`: the stiffness, as a multiple of
+    the reference.
     """
-    if build_settings.method != METHOD:
-        return {}
-    return {
-        "modes": modes.scaled(factor),
-        "engine": build_settings.engine.lower(),
-        "device": build_settings.device or None,
-    }
+    return {"modes": modes.scaled(factor)} if build_settings.method == METHOD else {}
 
 
 #: Relative difference below which the ends of a swing are alike, so that it begins at the same one every time.

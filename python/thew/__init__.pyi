@@ -11,7 +11,7 @@ docs/references.md.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -69,6 +69,7 @@ __all__ = [
     "Shell",
     "Shot",
     "Simulation",
+    "SimulationSettings",
     "Skeleton",
     "SkinGuide",
     "Spacetime",
@@ -119,6 +120,22 @@ _Mass: TypeAlias = Literal["consistent", "lumped"]
 _Template: TypeAlias = Literal["bump", "radial", "bulge", "torus"]
 _Form: TypeAlias = Literal["vertex", "embedded"]
 _Precision: TypeAlias = Literal["f32", "f16"]
+
+class _OtherSettings(TypedDict, total=False):
+    rate: float
+    gravity: ArrayLike | None
+    mass_damping: float | None
+    stiffness_damping: float | None
+    max_offset: float | None
+    solver: _Solver
+    elastic_joints: float
+    form: _Form
+    precision: _Precision
+    engine: str
+    device: str | None
+
+class _SimulationSettings(_OtherSettings, total=False):
+    method: _Method
 
 @final
 class Surface:
@@ -1376,23 +1393,81 @@ class Contacts:
         """Contacts that no force parts, bool [c]: bones alone hold both sides, or the side that touches a collider."""
 
 @final
+class SimulationSettings:
+    """Settings of a simulation, which never change: SimulationSettings(method="warped", rate=480.0, ...). Each is a keyword here and a
+    property.
+
+    `Simulation`, `simulate`, `Scene`, `simulate_scene` and `Shot` take them as `settings`, or as keywords of their own. A keyword beside
+    `settings` replaces that setting. `engine="gpu", device="NAME"` is `engine="gpu:NAME"`. Settings are equal, and hashed, by their values.
+    Raises InputError for a value out of range, TypeError for an unknown name.
+    """
+
+    def __new__(cls, **keywords: Unpack[_SimulationSettings]) -> SimulationSettings: ...
+    @property
+    def method(self) -> _Method:
+        """Method of motion: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any),
+        "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003, §4], and by Newton's
+        method "nonlinear" (St. Venant-Kirchhoff) and "neohookean" (stable for inverted flesh).
+        """
+    @property
+    def rate(self) -> float:
+        """Steps per second at least, within 1 %. A frame holds a whole number of steps."""
+    @property
+    def gravity(self) -> tuple[float, float, float]:
+        """Acceleration of gravity, m/s²."""
+    @property
+    def mass_damping(self) -> float | None:
+        """Damping by mass of all motion relative to the skinned motion, 1/s. None: the body's own, of `default_damping`."""
+    @property
+    def stiffness_damping(self) -> float | None:
+        """Damping by stiffness of all deformation, s, the numerical damping of the steps included. None: the body's own, of `default_damping`."""
+    @property
+    def max_offset(self) -> float | None:
+        """Largest distance from its skin at which flesh is shown, as a part of the body's size. None: no limit."""
+    @property
+    def solver(self) -> _Solver:
+        """Solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one."""
+    @property
+    def elastic_joints(self) -> float:
+        """Part of the joints' own shape that is shown in place of the plain skin, 0 to 1. At 0 it is the skin as it is, plus sway. At 1
+        hyperelastic joints are round and keep their volume; other methods show the flesh that bones bend. Sway is always shown in full.
+        """
+    @property
+    def form(self) -> _Form:
+        """Form in which the method "modal" warps modes: "vertex" or "embedded" (at the body's nodes)."""
+    @property
+    def precision(self) -> _Precision:
+        """Precision in which the method "modal" stores modes: "f32" or "f16"."""
+    @property
+    def engine(self) -> str:
+        """Engine that shows the method "modal": "auto" (the quickest), "cpu", "gpu", or "gpu:NAME" for a device by its number or a part of its
+        name.
+        """
+    def replace(self, **changes: Unpack[_SimulationSettings]) -> SimulationSettings:
+        """Returns other settings with some changed: `settings.replace(rate=480.0)`. `copy.replace` does the same from Python 3.13 on. Raises
+        as `SimulationSettings` does.
+        """
+    def as_dict(self) -> dict[str, Any]:
+        """Returns all settings by name, as the keywords that make them: `SimulationSettings(**settings.as_dict())` is equal."""
+    def digest(self) -> bytes:
+        """Returns a hash of all settings, 16 bytes, for keys of caches: equal in every session and on every machine, unlike `hash`. A setting
+        that later versions add changes it only where it differs from its default.
+        """
+    def __hash__(self) -> int: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __replace__(self, **changes: Unpack[_SimulationSettings]) -> SimulationSettings: ...
+    def __copy__(self) -> SimulationSettings: ...
+    def __deepcopy__(self, _memo: object) -> SimulationSettings: ...
+
+@final
 class Simulation:
     """A body in motion.
 
-    Simulation(body, method="hyperelastic", rate=240.0, ...):
+    Simulation(body, method="hyperelastic", ...):
 
-    - `method`: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any), "warped"
-      [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003], and by Newton's method
-      "nonlinear" (St. Venant-Kirchhoff) and "neohookean" (stable for inverted flesh).
-    - `rate`: steps per second at least, within 1 %. A frame holds a whole number of steps.
-    - `gravity[3]`: m/s². None: earth's, along -z.
-    - `mass_damping` (1/s), `stiffness_damping` (s): act relative to the skinned motion. None: those of `default_damping`.
-    - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size. None: no limit.
-    - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32). `engine`, `device`, `form` and
-      `precision` show them as in `Deformer`.
-    - `solver`: solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one.
-    - `elastic_joints`: part of the joints' own shape that is shown in place of the plain skin, 0 to 1. At 0 it is the skin as it is, plus
-      sway. At 1 hyperelastic joints are round and keep their volume; other methods show the flesh that bones bend.
+    - `method`, `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is
+      that of `default_damping`.
+    - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32).
     - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex" and "linear"; with "modal" the
       surface alone is parted. None: flesh passes through itself.
     - `colliders`: `Collider`s that it also touches. They are at their first entry after a reset, and one entry on with every advance.
@@ -1403,22 +1478,17 @@ class Simulation:
     def __new__(
         cls,
         body: Body,
-        method: _Method = "hyperelastic",
-        rate: float = 240.0,
-        gravity: ArrayLike | None = None,
-        mass_damping: float | None = None,
-        stiffness_damping: float | None = None,
-        max_offset: float | None = None,
+        method: _Method | None = None,
+        *,
         modes: Modes | int | None = None,
-        engine: str = "auto",
-        device: str | None = None,
-        form: _Form = "embedded",
-        precision: _Precision = "f32",
-        solver: _Solver = "auto",
-        elastic_joints: float = 1.0,
         contact: Contact | None = None,
         colliders: Sequence[Collider] | None = None,
+        settings: SimulationSettings | None = None,
+        **keywords: Unpack[_OtherSettings],
     ) -> Simulation: ...
+    @property
+    def settings(self) -> SimulationSettings:
+        """Settings, damping included."""
     @property
     def amplitudes(self) -> _Floats | None:
         """Amplitudes of the method "modal", float64 [m]; None with other methods."""
@@ -1540,6 +1610,9 @@ class Clip:
         Raises StorageError for a file that is not Thew's, of another version or kind, damaged or refused by the disk.
         """
     @property
+    def settings(self) -> SimulationSettings:
+        """Settings of the simulation, damping included."""
+    @property
     def body(self) -> Body:
         """Body that moves."""
     @property
@@ -1625,23 +1698,13 @@ def simulate(
     preroll: int = 0,
     cyclic: bool = False,
     progress: _Progress | None = None,
-    method: _Method = "hyperelastic",
-    rate: float = 240.0,
-    gravity: ArrayLike | None = None,
-    mass_damping: float | None = None,
-    stiffness_damping: float | None = None,
-    max_offset: float | None = None,
+    *,
     modes: Modes | int | None = None,
-    engine: str = "auto",
-    device: str | None = None,
-    form: _Form = "embedded",
-    precision: _Precision = "f32",
-    solver: _Solver = "auto",
-    elastic_joints: float = 1.0,
     contact: Contact | None = None,
     colliders: Sequence[Collider] | None = None,
-    *,
     restarts: Sequence[int] | None = None,
+    settings: SimulationSettings | None = None,
+    **keywords: Unpack[_SimulationSettings],
 ) -> Clip:
     """Simulates `poses[f,b,4,4]` at `fps` frames per second and returns a Clip. Frame 0 is the settled first pose, moving as its bones move.
 
@@ -1651,8 +1714,8 @@ def simulate(
     - `cyclic`: True if the poses are a cycle, which may travel; it is run until its state repeats.
     - `restarts`: frames above 0, ascending, in which the flesh begins anew as in frame 0. They are cuts, after which the character is
       elsewhere.
-    - `contact`, `colliders` and further settings: those of `Simulation`; with the method "modal" also `engine`, `device`, `form` and
-      `precision` of `Deformer`.
+    - `modes`, `contact`, `colliders`: as in `Simulation`.
+    - `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own.
 
     Raises Cancelled, InputError (poses by frame), MotionError (naming the frame).
     """
@@ -1661,13 +1724,13 @@ def simulate(
 class Shot:
     """Everything that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits.
 
-    Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and settings as in
-    `simulate`. In addition:
+    Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and further arguments as
+    in `simulate`. In addition:
 
     - `notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
     - `name`: name of the body, for `Clip.body_names`.
 
-    Raises InputError.
+    Each setting of the simulation is a property as well. Raises InputError.
     """
 
     def __new__(
@@ -1680,24 +1743,14 @@ class Shot:
         preroll: int = 0,
         cyclic: bool = False,
         notes: dict[str, str] | None = None,
-        method: _Method = "hyperelastic",
-        rate: float = 240.0,
-        gravity: ArrayLike | None = None,
-        mass_damping: float | None = None,
-        stiffness_damping: float | None = None,
-        max_offset: float | None = None,
+        *,
         modes: Modes | int | None = None,
-        engine: str = "auto",
-        device: str | None = None,
-        form: _Form = "embedded",
-        precision: _Precision = "f32",
-        solver: _Solver = "auto",
-        elastic_joints: float = 1.0,
         contact: Contact | None = None,
         colliders: Sequence[Collider] | None = None,
         name: str = "",
-        *,
         restarts: Sequence[int] | None = None,
+        settings: SimulationSettings | None = None,
+        **keywords: Unpack[_SimulationSettings],
     ) -> Shot: ...
     def simulate(self, progress: _Progress | None = None) -> Clip:
         """Simulates the shot as `simulate` does and returns the clip. Raises Cancelled, InputError (poses and rigs by name), MotionError."""
@@ -1721,7 +1774,13 @@ class Shot:
         """Frames per second."""
     @property
     def method(self) -> _Method:
-        """Method of motion."""
+        """Method of motion: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any),
+        "warped" [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003, §4], and by Newton's
+        method "nonlinear" (St. Venant-Kirchhoff) and "neohookean" (stable for inverted flesh).
+        """
+    @property
+    def settings(self) -> SimulationSettings:
+        """Settings of the simulation, damping included. Each is a property of the shot too."""
     @property
     def restarts(self) -> list[int]:
         """Frames in which the flesh begins anew, ascending."""
@@ -1742,37 +1801,41 @@ class Shot:
         """True if the poses repeat."""
     @property
     def rate(self) -> float:
-        """Steps per second, at least."""
+        """Steps per second at least, within 1 %. A frame holds a whole number of steps."""
     @property
-    def gravity(self) -> _Floats:
-        """Gravity, float64 [3], m/s²."""
+    def gravity(self) -> tuple[float, float, float]:
+        """Acceleration of gravity, m/s²."""
     @property
     def mass_damping(self) -> float:
-        """Damping by mass, 1/s."""
+        """Damping by mass of all motion relative to the skinned motion, 1/s. None: the body's own, of `default_damping`."""
     @property
     def stiffness_damping(self) -> float:
-        """Damping by stiffness, s."""
+        """Damping by stiffness of all deformation, s, the numerical damping of the steps included. None: the body's own, of `default_damping`."""
     @property
     def max_offset(self) -> float | None:
         """Largest distance from its skin at which flesh is shown, as a part of the body's size. None: no limit."""
     @property
     def elastic_joints(self) -> float:
-        """Part of the joints' own shape that is shown, 0 to 1."""
+        """Part of the joints' own shape that is shown in place of the plain skin, 0 to 1. At 0 it is the skin as it is, plus sway. At 1
+        hyperelastic joints are round and keep their volume; other methods show the flesh that bones bend. Sway is always shown in full.
+        """
     @property
     def solver(self) -> _Solver:
-        """Solver of the steps."""
+        """Solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one."""
     @property
     def modes(self) -> Modes | int | None:
         """Modes of the method "modal", or the number of lowest ones. None: the usual number."""
     @property
     def engine(self) -> str:
-        """Engine that shows the method "modal": "auto", "cpu", "gpu" or "gpu:NAME"."""
+        """Engine that shows the method "modal": "auto" (the quickest), "cpu", "gpu", or "gpu:NAME" for a device by its number or a part of its
+        name.
+        """
     @property
     def form(self) -> _Form:
-        """Form in which modes are warped."""
+        """Form in which the method "modal" warps modes: "vertex" or "embedded" (at the body's nodes)."""
     @property
     def precision(self) -> _Precision:
-        """Precision in which modes are stored."""
+        """Precision in which the method "modal" stores modes: "f32" or "f16"."""
     @property
     def contact(self) -> Contact | None:
         """Contact of the flesh. None: it passes through itself."""
@@ -1804,7 +1867,8 @@ class Scene:
     - `contact`: contact of each body, itself included: one `Contact` for all, or a list of one (or None) for each. None: with the others,
       not with itself.
     - `colliders`: `Collider`s that all bodies touch. They are at their first entry after a reset, and one entry on with every advance.
-    - Further settings: those of `Simulation`.
+    - `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that of
+      each body.
 
     Between two bodies friction is the geometric mean, thickness the mean of both sides', and compliance the largest of all. A body alone
     moves by the same bits as its `Simulation`. Raises InputError naming the body.
@@ -1815,14 +1879,9 @@ class Scene:
         bodies: Sequence[Body],
         contact: Contact | Sequence[Contact | None] | None = None,
         colliders: Sequence[Collider] | None = None,
-        method: _Method = "hyperelastic",
-        rate: float = 240.0,
-        gravity: ArrayLike | None = None,
-        mass_damping: float | None = None,
-        stiffness_damping: float | None = None,
-        max_offset: float | None = None,
-        solver: _Solver = "auto",
-        elastic_joints: float = 1.0,
+        *,
+        settings: SimulationSettings | None = None,
+        **keywords: Unpack[_SimulationSettings],
     ) -> Scene: ...
     def reset(self, poses: _Each, settled: bool = True, rest_forces: Sequence[ArrayLike | None] | None = None) -> None:
         """Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
@@ -1880,18 +1939,12 @@ def simulate_scene(
     controls: Sequence[ArrayLike | None] | None = None,
     preroll: int = 0,
     progress: _Progress | None = None,
-    method: _Method = "hyperelastic",
-    rate: float = 240.0,
-    gravity: ArrayLike | None = None,
-    mass_damping: float | None = None,
-    stiffness_damping: float | None = None,
-    max_offset: float | None = None,
-    solver: _Solver = "auto",
-    elastic_joints: float = 1.0,
+    *,
     cyclic: bool = False,
     names: Sequence[str] | None = None,
-    *,
     restarts: Sequence[int] | None = None,
+    settings: SimulationSettings | None = None,
+    **keywords: Unpack[_SimulationSettings],
 ) -> list[Clip]:
     """Simulates bodies that touch each other, at `fps` frames per second, and returns a Clip of each.
 
@@ -1900,8 +1953,8 @@ def simulate_scene(
       not with itself.
     - `colliders`: `Collider`s that all bodies touch.
     - `rigs`, `controls`: of each body a list of `Rig`s and `controls[f,r]`, or None.
-    - `preroll`, `cyclic`, `restarts` and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike,
-      or none does.
+    - `preroll`, `cyclic`, `restarts`, `settings` and further keywords: as in `simulate`. In a loop all bodies end in their first poses,
+      moved alike, or none does.
     - `names`: name of each body, for `Clip.body_names`.
 
     Contacts of a clip count the bodies of the scene, and after them colliders. Clips of a scene are extended together, by `extend_scene`.

@@ -3,7 +3,7 @@
 
 use super::fixture::BarOptions;
 use super::*;
-use crate::dynamics::{Method, Settings, Simulation};
+use crate::dynamics::{Method, Simulation, SimulationSettings};
 use crate::lattice::{BoneChains, Cell};
 use crate::skeleton::{Affine, Pose};
 use crate::surface::SurfaceError;
@@ -302,7 +302,11 @@ fn a_part_without_bones_is_pinned_and_reported() {
     };
     let pose = Pose::new(vec![Affine::identity(), raised]).unwrap();
     let torn = Arc::new(torn);
-    let mut motion = Simulation::new(torn.clone(), Method::Warped, Settings::default()).unwrap();
+    let mut motion = Simulation::new(
+        torn.clone(),
+        SimulationSettings::damped().by(Method::Warped),
+    )
+    .unwrap();
     motion.reset(&pose, false, None).unwrap();
     for v in 8..16 {
         let skin = torn.lattice().vertices()[v] + Vec3::y() * 0.6;

@@ -25,7 +25,7 @@ const LONGEST: f64 = 15.0;
 pub(super) fn simulate(
     mut bodies: Bodies,
     given: &[Drive],
-    settings: ClipSettings,
+    settings: &ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<(Vec<ClipFrame>, f64)>, ClipError> {
     let turns = Turns::new(&bodies, given)?;

@@ -4,22 +4,17 @@
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
-//! use thew::clip::{Clip, ClipSettings};
-//! use thew::dynamics::{Method, Settings};
+//! use thew::clip::ClipSettings;
+//! use thew::dynamics::{Method, SimulationSettings};
 //! use thew::present::SurfaceId;
+//! use thew::shot::Shot;
 //!
-//! let settings = ClipSettings {
-//!     fps: 24.0,
-//!     method: Method::Warped,
-//!     simulation: Settings::default(),
-//!     preroll: 0,
-//!     cyclic: false,
-//! };
+//! let settings = ClipSettings::new(24.0, SimulationSettings::of(Method::Warped));
 //! // An arm of flesh (`examples/shapes/arm.rs`) whose elbow bends: a clip made in two parts is the clip made in one.
 //! let poses = (0..12).map(|frame| bent(0.08 * frame as f64)).collect::<Result<Vec<_>, _>>()?;
 //! let body = body()?;
-//! let whole = Clip::simulate(body.clone(), &poses, None, settings, &Silent)?;
-//! let parts = Clip::simulate(body, &poses[..5], None, settings, &Silent)?;
+//! let (whole, _) = Shot::new(body.clone(), poses.clone(), settings.clone()).simulate(&Silent)?;
+//! let (parts, _) = Shot::new(body, poses[..5].to_vec(), settings).simulate(&Silent)?;
 //! parts.extend(&poses[5..], None, &Silent)?;
 //! let skin = SurfaceId::OWN;
 //! assert_eq!(whole.positions(11, skin)?, parts.positions(11, skin)?);
@@ -45,15 +40,16 @@ mod period;
 mod resumable;
 mod run_in;
 mod scene;
+mod settings;
 mod shown;
 mod stored;
 
 pub use error::ClipError;
 pub use forces::FrameForces;
+pub use settings::ClipSettings;
 
 use crate::body::Body;
 use crate::contact::{Contact, Parted, Parting, PreparedContact};
-use crate::dynamics::{Method, Settings};
 use crate::exclusive::Exclusive;
 use crate::kernel::LocalPositions;
 use crate::modal::Modes;
@@ -65,50 +61,15 @@ use forces::ForceSchedule;
 pub use frame::FrameContacts;
 use frame::{ClipFrame, ModalFrame};
 use making::fresh;
-pub(crate) use making::{ModesOf, Ways};
+pub(crate) use making::{ClipParts, ModesOf};
 use resumable::ResumableRun;
 use scene::Membership;
 pub use scene::SceneMember;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Largest number of frames of run-in: each is stored as a pose.
-const LONGEST_PREROLL: usize = 100_000;
-
 /// Named texts that travel with a clip through files: data that the clip itself does not know, such as its rigs.
 pub type Texts = BTreeMap<String, String>;
-
-/// Settings of a simulated clip.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct ClipSettings {
-    /// Frames per second, `fps / fps_base` of the scene.
-    pub fps: f64,
-    /// Method of motion.
-    pub method: Method,
-    /// Steps, gravity and damping.
-    pub simulation: Settings,
-    /// Frames of run-in before the first. In the run-in the joints come from a standstill and reach the first pose with its velocity, while the
-    /// character as a whole travels on. Without run-in the clip starts in static equilibrium.
-    pub preroll: usize,
-    /// Whether the poses are a cycle: the clip is then the steady state that repeats with them.
-    pub cyclic: bool,
-}
-
-impl ClipSettings {
-    /// Checks the ranges of all settings.
-    ///
-    /// # Errors
-    /// A frame rate or a run-in out of its range; settings of the simulation.
-    pub fn check(&self) -> Result<(), ClipError> {
-        if !(0.1..=1e4).contains(&self.fps) {
-            return Err(ClipError::Fps(self.fps));
-        }
-        if self.preroll > LONGEST_PREROLL {
-            return Err(ClipError::Preroll(self.preroll));
-        }
-        Ok(self.simulation.check()?)
-    }
-}
 
 /// A simulated clip.
 #[derive(Debug)]
@@ -134,7 +95,7 @@ impl Clip {
     /// are known; a clip of fewer than six frames is simulated again as a whole. The clip then equals one simulated at once.
     ///
     /// # Errors
-    /// As [`simulate`](Self::simulate); the clip then stays as it was. Cycles cannot be extended, and clips of a scene only
+    /// As [`Shot::simulate`](crate::shot::Shot::simulate); the clip then stays as it was. Cycles cannot be extended, and clips of a scene only
     /// [together](Self::extend_scene).
     pub fn extend(
         &self,
@@ -174,7 +135,7 @@ impl Clip {
     /// Returns a new simulation of its body, at its start.
     fn again(&self) -> Result<Bodies, ClipError> {
         let (modes, contact) = (self.modes.as_ref(), self.contact.as_ref());
-        let simulation = fresh(&self.body, modes, contact, self.settings)?;
+        let simulation = fresh(&self.body, modes, contact, &self.settings.simulation)?;
         Ok(Bodies::Alone(Box::new(simulation)))
     }
 
@@ -218,9 +179,9 @@ impl Clip {
         &self.texts
     }
 
-    /// Returns the settings of the simulation.
-    pub fn settings(&self) -> ClipSettings {
-        self.settings
+    /// Returns the settings, with the damping of the body in place of `None`.
+    pub fn settings(&self) -> &ClipSettings {
+        &self.settings
     }
 
     /// Returns the number of inverted cells in each frame.

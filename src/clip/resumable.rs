@@ -62,7 +62,7 @@ pub(super) fn go_on(
     runs: &[ResumableRun],
     mut bodies: Bodies,
     new: &[Drive],
-    settings: ClipSettings,
+    settings: &ClipSettings,
     progress: &dyn Progress,
 ) -> Result<Vec<(Vec<ClipFrame>, ResumableRun)>, ClipError> {
     let (known, added) = (runs[0].poses.len(), new[0].0.len());
@@ -129,7 +129,7 @@ fn start(
     bodies: &mut Bodies,
     tracks: &mut [Track],
     begun: usize,
-    settings: ClipSettings,
+    settings: &ClipSettings,
     progress: &dyn Progress,
 ) -> Result<usize, ClipError> {
     let mut lead = 0;

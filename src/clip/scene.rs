@@ -57,13 +57,13 @@ impl Membership {
 }
 
 impl Clip {
-    /// Simulates bodies that touch each other side by side and returns the clip of each, in order. Frame 0 is as in [`simulate`](Self::simulate),
+    /// Simulates bodies that touch each other side by side and returns the clip of each, in order. Frame 0 is as in [`Shot::simulate`](crate::shot::Shot::simulate),
     /// each body by itself and then with the others. Contacts number the bodies of the scene, then the colliders; each clip has those of its own
     /// body. Cycles repeat together: all end in their first poses, moved alike, or none does. One body alone moves as by
-    /// [`simulate_touching`](Self::simulate_touching).
+    /// [`Shot::simulate`](crate::shot::Shot::simulate).
     ///
     /// # Errors
-    /// As [`simulate_touching`](Self::simulate_touching), naming the body; bodies with different numbers of frames, frames per second or steps;
+    /// As [`Shot::simulate`](crate::shot::Shot::simulate), naming the body; bodies with different numbers of frames, frames per second or steps;
     /// cycles that do not repeat together.
     pub fn simulate_scene(
         members: &[SceneMember],
@@ -74,30 +74,39 @@ impl Clip {
             prepared.map_err(|error| ClipError::in_scene(k, error))
         });
         let contacts: Vec<PreparedContact> = prepared.collect::<Result<_, _>>()?;
-        let settings: Vec<ClipSettings> = members.iter().map(|m| m.settings).collect();
+        let settings: Vec<&ClipSettings> = members.iter().map(|m| &m.settings).collect();
         let surfaces = members.iter().map(|m| &m.surfaces);
-        let bodies = together(surfaces.zip(&settings).zip(&contacts))?;
+        let bodies = together(surfaces.zip(settings.iter().copied()).zip(&contacts))?;
+        let resolved: Vec<_> = bodies.all().iter().map(|b| b.settings().clone()).collect();
         let drives: Vec<Drive> = members.iter().map(|m| (m.poses, m.forces)).collect();
         let names: Vec<String> = members.iter().map(|m| m.name.clone()).collect();
-        let made = run(bodies, &drives, common(&settings), progress)?;
-        let all = (0u32..).zip(members).zip(contacts).zip(made);
-        let clip = |(((body, member), contact), made): (((_, &SceneMember), _), _)| {
-            let (frames, run, loop_gap) = made;
-            let names = names.clone();
-            Self {
-                presenter: Presenter::with_modes(member.surfaces.clone(), None, Default::default()),
-                body: member.surfaces.body().clone(),
-                membership: Membership { body, names },
-                modes: None,
-                contact: Some(contact),
-                parting: None,
-                settings: member.settings,
-                frames: RwLock::new(frames),
-                run: Exclusive::new(run),
-                loop_gap,
-                texts: Default::default(),
-            }
-        };
+        let made = run(bodies, &drives, &common(&settings), progress)?;
+        let all = (0u32..).zip(members).zip(contacts).zip(resolved).zip(made);
+        let clip =
+            |((((body, member), contact), simulation), made): ((((_, &SceneMember), _), _), _)| {
+                let (frames, run, loop_gap) = made;
+                let names = names.clone();
+                Self {
+                    presenter: Presenter::with_modes(
+                        member.surfaces.clone(),
+                        None,
+                        Default::default(),
+                    ),
+                    body: member.surfaces.body().clone(),
+                    membership: Membership { body, names },
+                    modes: None,
+                    contact: Some(contact),
+                    parting: None,
+                    settings: ClipSettings {
+                        simulation,
+                        ..member.settings.clone()
+                    },
+                    frames: RwLock::new(frames),
+                    run: Exclusive::new(run),
+                    loop_gap,
+                    texts: Default::default(),
+                }
+            };
         Ok(all.map(clip).collect())
     }
 
@@ -181,7 +190,7 @@ impl Clip {
         if new[0].0.is_empty() {
             return Ok(());
         }
-        let settings: Vec<ClipSettings> = clips.iter().map(|c| c.settings).collect();
+        let settings: Vec<&ClipSettings> = clips.iter().map(|c| &c.settings).collect();
         let bodies = match clips {
             [alone] => alone.again()?,
             clips => {
@@ -189,10 +198,10 @@ impl Clip {
                 let contacts: Option<Vec<&PreparedContact>> = contacts.collect();
                 let contacts = contacts.ok_or(ClipError::SceneOrder { clip: 0 })?;
                 let surfaces = clips.iter().map(|c| c.surfaces());
-                together(surfaces.zip(&settings).zip(contacts))?
+                together(surfaces.zip(settings.iter().copied()).zip(contacts))?
             }
         };
-        let made = go_on(&runs, bodies, new, common(&settings), progress)?;
+        let made = go_on(&runs, bodies, new, &common(&settings), progress)?;
         for ((clip, held), (new_frames, run)) in clips.iter().zip(&mut held).zip(made) {
             let mut frames = clip.frames.write().unwrap_or_else(PoisonError::into_inner);
             frames.truncate(run.end() - new_frames.len());
@@ -229,7 +238,7 @@ fn together<'a>(
     let made = members
         .enumerate()
         .map(|(k, ((surfaces, settings), contact))| {
-            let simulation = fresh(surfaces.body(), None, None, *settings);
+            let simulation = fresh(surfaces.body(), None, None, &settings.simulation);
             let simulation = simulation.map_err(|error| SimulationError::in_scene(k, error))?;
             Ok::<_, ClipError>((simulation, contact.clone()))
         });
@@ -245,11 +254,11 @@ fn together<'a>(
 }
 
 /// Returns the settings of the whole run: those of the first body, with the longest run-in.
-fn common(settings: &[ClipSettings]) -> ClipSettings {
+fn common(settings: &[&ClipSettings]) -> ClipSettings {
     let longest = settings.iter().map(|s| s.preroll).max();
     ClipSettings {
         preroll: longest.unwrap_or(0),
-        ..settings[0]
+        ..settings[0].clone()
     }
 }
 
@@ -294,7 +303,7 @@ impl SceneMember<'_> {
                 expected,
             });
         }
-        let (method, body) = (self.settings.method, self.surfaces.body());
+        let (method, body) = (self.settings.simulation.method, self.surfaces.body());
         if method == Method::Modal {
             return Err(SimulationError::ModalScene.into());
         }

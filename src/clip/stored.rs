@@ -14,7 +14,7 @@ use crate::contact::{BuriedBone, ContactPoint, StoredContact};
 use crate::dynamics::Scene;
 use crate::exclusive::{Exclusive, InUse};
 use crate::kernel::LocalPositions;
-use crate::modal::{DeformOptions, Modes, StoredModes};
+use crate::modal::{DeformSettings, Modes, StoredModes};
 use crate::present::{CarriedSurfaces, Presentation, Presenter};
 use crate::progress::Silent;
 use crate::range::{FARTHEST, all_kept, is_kept};
@@ -33,7 +33,7 @@ const KIND: &str = "clip";
 struct Stored<'a, B> {
     body: B,
     membership: Cow<'a, Membership>,
-    modal: Option<(StoredModes, DeformOptions)>,
+    modal: Option<(StoredModes, DeformSettings)>,
     settings: ClipSettings,
     contact: Option<StoredContact<'a>>,
     frames: Vec<StoredFrame<'a>>,
@@ -96,15 +96,13 @@ impl Clip {
         // Extending changes both the run and the frames.
         let run = self.run.lock()?;
         let frames = self.read();
-        let modal = |modes: &Arc<Modes>| {
-            let show = self.presenter.warp().map(|w| w.options().clone());
-            (StoredModes::new(modes), show.unwrap_or_default())
-        };
+        let modal =
+            |modes: &Arc<Modes>| (StoredModes::new(modes), self.settings.simulation.deform());
         Ok(work(Stored {
             body: self.presenter.surfaces(),
             membership: Cow::Borrowed(&self.membership),
             modal: self.modes.as_ref().map(modal),
-            settings: self.settings,
+            settings: self.settings.clone(),
             contact: self.contact().map(StoredContact::new),
             frames: frames.iter().filter_map(ClipFrame::stored).collect(),
             run: run.as_ref().map(ResumableRun::stored),
@@ -136,22 +134,23 @@ impl<'de> Deserialize<'de> for Read {
 
 impl Stored<'_, CarriedSurfaces> {
     /// Builds the clip. Returns a sentence for parts that do not fit together.
-    fn into_clip(self) -> Result<Clip, String> {
+    fn into_clip(mut self) -> Result<Clip, String> {
         let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
         let (body, surfaces) = (self.body.body().clone(), self.body);
-        let (modes, show) = match self.modal {
+        let modes = match self.modal {
             Some((modes, show)) => {
                 let modes = modes.of_body(&body);
                 let modes = modes.ok_or("its modes do not fit its body")?;
-                (Some(Arc::new(modes)), show)
+                self.settings.simulation.set_deform(show);
+                Some(Arc::new(modes))
             }
-            None => (None, DeformOptions::default()),
+            None => None,
         };
         self.settings.check().map_err(|e| e.to_string())?;
         let contact = match self.contact {
             Some(contact) => {
                 fits(
-                    self.settings.method.touches(),
+                    self.settings.simulation.method.touches(),
                     "its method knows no contact",
                 )?;
                 let contact = contact.contact().and_then(|c| c.prepare(&body, &Silent));
@@ -159,7 +158,7 @@ impl Stored<'_, CarriedSurfaces> {
             }
             None => None,
         };
-        let modal = self.settings.method == crate::dynamics::Method::Modal;
+        let modal = self.settings.simulation.method == crate::dynamics::Method::Modal;
         fits(modal == modes.is_some(), "its modes and its method differ")?;
         fits(!self.frames.is_empty(), "it has no frames")?;
         let frames: Option<Vec<ClipFrame>> = self
@@ -195,13 +194,17 @@ impl Stored<'_, CarriedSurfaces> {
                 false => (Some(state), contact.as_ref()),
             };
             let state = state.ok_or("what it needs to go on is not of its scene")?;
-            let restored = fresh(&body, modes.as_ref(), contact, self.settings)
+            let restored = fresh(&body, modes.as_ref(), contact, &self.settings.simulation)
                 .and_then(|mut s| s.restore(state));
             restored.map_err(|e| e.to_string())?;
         }
         Ok(Clip {
             parting: parting(contact.as_ref(), modes.is_some()),
-            presenter: Presenter::with_modes(surfaces, modes.clone(), show),
+            presenter: Presenter::with_modes(
+                surfaces,
+                modes.clone(),
+                self.settings.simulation.deform(),
+            ),
             body,
             membership,
             modes,

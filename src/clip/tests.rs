@@ -5,10 +5,11 @@ use super::*;
 use crate::Mat3;
 use crate::Vec3;
 use crate::body::fixture::BarOptions;
-use crate::dynamics::equilibrium;
+use crate::dynamics::{Method, SimulationSettings, equilibrium};
 use crate::present::{PresentError, SurfaceId, Target};
 use crate::progress::Cancelled;
 use crate::progress::Silent;
+use crate::shot::Shot;
 use crate::skeleton::Affine;
 use nalgebra::UnitQuaternion;
 
@@ -52,17 +53,20 @@ fn swings(frames: usize) -> Vec<Pose> {
 }
 
 fn plain() -> ClipSettings {
-    ClipSettings {
-        fps: FPS,
-        preroll: 0,
-        cyclic: false,
-        method: Method::Warped,
-        simulation: Settings::default(),
-    }
+    ClipSettings::new(FPS, SimulationSettings::damped().by(Method::Warped))
 }
 
 fn clip(poses: &[Pose], settings: ClipSettings) -> Clip {
-    Clip::simulate(body(), poses, None, settings, &Silent).unwrap()
+    simulate(poses, None, settings, &Silent).unwrap()
+}
+
+fn simulate(
+    poses: &[Pose],
+    forces: Option<&dyn FrameForces>,
+    settings: ClipSettings,
+    progress: &dyn Progress,
+) -> Result<Clip, ClipError> {
+    Shot::new(body(), poses.to_vec(), settings).simulate_with(forces, progress)
 }
 
 fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
@@ -74,7 +78,7 @@ fn distance(a: &LocalPositions, b: &LocalPositions) -> f64 {
 #[test]
 fn the_first_frame_is_the_equilibrium() {
     let clip = clip(&swings(8), plain());
-    let gravity = Settings::default().gravity;
+    let gravity = SimulationSettings::damped().gravity;
     let q = equilibrium(
         clip.body(),
         &swing(0.0),
@@ -104,12 +108,12 @@ fn in_parts_or_at_once_it_is_the_same_bit_for_bit() {
     let poses = swings(14);
     for preroll in [0, 3] {
         let settings = ClipSettings { preroll, ..plain() };
-        let whole = clip(&poses, settings);
+        let whole = clip(&poses, settings.clone());
         for cuts in [vec![1, 2], vec![4], vec![5, 6, 12], vec![3], vec![13]] {
             if cuts[0] <= preroll {
                 continue;
             }
-            let part = clip(&poses[..cuts[0]], settings);
+            let part = clip(&poses[..cuts[0]], settings.clone());
             for (i, &from) in cuts.iter().enumerate() {
                 let to = cuts.get(i + 1).copied().unwrap_or(poses.len());
                 part.extend(&poses[from..to], None, &Silent).unwrap();
@@ -283,7 +287,7 @@ fn cancelling_leaves_a_clip_as_it_was() {
     let poses = swings(20);
     let stop = |fraction: f64, _: &str| fraction < 0.5;
     let settings = plain();
-    let e = Clip::simulate(body(), &poses, None, settings, &stop).unwrap_err();
+    let e = simulate(&poses, None, settings.clone(), &stop).unwrap_err();
     assert_eq!(e, ClipError::Cancelled(Cancelled));
     let clip = clip(&poses[..10], settings);
     let before = clip.lattice(9);
@@ -318,25 +322,24 @@ fn forces_in_parts_or_at_once_are_the_same_bit_for_bit() {
     ];
     for (method, preroll) in methods.into_iter().flat_map(|m| [(m, 0), (m, 3)]) {
         let simulation = match method.model() {
-            Some(_) => Settings {
+            Some(_) => SimulationSettings {
                 rate: 24.0,
-                ..Settings::default()
+                ..SimulationSettings::damped()
             },
-            None => Settings::default(),
+            None => SimulationSettings::damped(),
         };
         let settings = ClipSettings {
             preroll,
-            method,
-            simulation,
+            simulation: simulation.by(method),
             ..plain()
         };
-        let whole = Clip::simulate(body(), &poses, Some(&all), settings, &Silent).unwrap();
-        let bare = clip(&poses, settings);
+        let whole = simulate(&poses, Some(&all), settings.clone(), &Silent).unwrap();
+        let bare = clip(&poses, settings.clone());
         assert!(distance(&whole.lattice(0), &bare.lattice(0)) > 1e-4);
         let cut = [1, 2, 5, 6, 14];
         let cut = &cut[if preroll > 0 { 2 } else { 0 }..];
         let first = Some(&all as &dyn FrameForces);
-        let part = Clip::simulate(body(), &poses[..cut[0]], first, settings, &Silent).unwrap();
+        let part = simulate(&poses[..cut[0]], first, settings, &Silent).unwrap();
         for ends in cut.windows(2) {
             let (new, more) = (&poses[ends[0]..ends[1]], pushes(ends[0]..ends[1]));
             part.extend(new, Some(&more), &Silent).unwrap();
@@ -355,8 +358,8 @@ fn forces_in_parts_or_at_once_are_the_same_bit_for_bit() {
 #[test]
 fn the_first_frame_is_settled_under_its_forces() {
     let all = pushes(0..3);
-    let clip = Clip::simulate(body(), &swings(3), Some(&all), plain(), &Silent).unwrap();
-    let (gravity, forces) = (Settings::default().gravity, Some(&all[0][..]));
+    let clip = simulate(&swings(3), Some(&all), plain(), &Silent).unwrap();
+    let (gravity, forces) = (SimulationSettings::damped().gravity, Some(&all[0][..]));
     let pose = swing(0.0);
     let q = equilibrium(clip.body(), &pose, None, forces, gravity, Method::Warped).unwrap();
     for (i, (q, x)) in q.iter().zip(clip.body().lattice().vertices()).enumerate() {
@@ -366,7 +369,7 @@ fn the_first_frame_is_settled_under_its_forces() {
     let (poses, steady) = (vec![swing(2.0); 6], vec![all[1].clone(); 6]);
     for preroll in [0, 3] {
         let settings = ClipSettings { preroll, ..plain() };
-        let clip = Clip::simulate(body(), &poses, Some(&steady), settings, &Silent).unwrap();
+        let clip = simulate(&poses, Some(&steady), settings, &Silent).unwrap();
         assert!(distance(&clip.lattice(0), &clip.lattice(5)) < 1e-6);
     }
 }
@@ -378,11 +381,11 @@ fn the_forces_of_a_cycle_repeat_with_it() {
         ..plain()
     };
     let (open, closed) = (pushes(0..12), pushes(0..13));
-    let loops = Clip::simulate(body(), &swings(12), Some(&open), settings, &Silent).unwrap();
+    let loops = simulate(&swings(12), Some(&open), settings.clone(), &Silent).unwrap();
     assert!(loops.loop_gap().unwrap() < 2e-4 * 1.7);
-    let again = Clip::simulate(body(), &swings(13), Some(&closed), settings, &Silent).unwrap();
+    let again = simulate(&swings(13), Some(&closed), settings.clone(), &Silent).unwrap();
     let (poses, all) = (swings(245), pushes(0..245));
-    let long = Clip::simulate(body(), &poses, Some(&all), plain(), &Silent).unwrap();
+    let long = simulate(&poses, Some(&all), plain(), &Silent).unwrap();
     let bare = clip(&swings(12), settings);
     for f in 0..12 {
         assert!(distance(&loops.lattice(f), &long.lattice(228 + f)) < 1e-3);
@@ -395,7 +398,7 @@ fn the_forces_of_a_cycle_repeat_with_it() {
 #[test]
 fn forces_that_cannot_be_had_are_named_by_frame() {
     let simulate = |forces: &dyn FrameForces| {
-        Clip::simulate(body(), &swings(5), Some(forces), plain(), &Silent).unwrap_err()
+        simulate(&swings(5), Some(forces), plain(), &Silent).unwrap_err()
     };
     let short = simulate(&pushes(0..3)).to_string();
     assert_eq!(
@@ -424,7 +427,7 @@ fn forces_that_cannot_be_had_are_named_by_frame() {
 fn bad_input_is_named() {
     let simulate = |poses: &[Pose], fps| {
         let settings = ClipSettings { fps, ..plain() };
-        Clip::simulate(body(), poses, None, settings, &Silent).unwrap_err()
+        simulate(poses, None, settings, &Silent).unwrap_err()
     };
     assert_eq!(simulate(&[], FPS), ClipError::NoPoses);
     assert_eq!(simulate(&swings(2), 0.0), ClipError::Fps(0.0));

@@ -19,11 +19,11 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
 //! use thew::contact::Contact;
-//! use thew::dynamics::{Method, Settings, Simulation};
+//! use thew::dynamics::{Simulation, SimulationSettings};
 //!
 //! let body = body()?; // an arm of flesh: `examples/shapes/arm.rs`
 //! let contact = Contact::default().prepare(&body, &Silent)?;
-//! let mut motion = Simulation::new(body, Method::Hyperelastic, Settings::default())?;
+//! let mut motion = Simulation::new(body, SimulationSettings::default())?;
 //! motion.set_contact(Some(contact))?;
 //! motion.reset(&bent(0.0)?, true, None)?;
 //! for frame in 1..=20 {

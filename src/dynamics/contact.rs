@@ -23,7 +23,7 @@ impl Simulation {
             return Ok(());
         };
         self.check_contact(&contact)?;
-        let parted = self.method == Method::Modal;
+        let parted = self.settings.method == Method::Modal;
         self.touching = Some(Box::new(Touching::new(&contact)?));
         self.parting = parted.then(|| Box::new(Parting::new(&contact)));
         self.fold_as(&contact);
@@ -32,7 +32,7 @@ impl Simulation {
 
     /// Checks what [`set_contact`](Self::set_contact) refuses.
     pub(super) fn check_contact(&self, contact: &PreparedContact) -> Result<(), SimulationError> {
-        let method = self.method;
+        let method = self.settings.method;
         if !method.touches() {
             return Err(SimulationError::ContactMethod { method });
         }
@@ -48,7 +48,8 @@ impl Simulation {
     /// Enables folds, which show more of the joints' elastic shape where the skin intersects itself, if contact is to part it there.
     pub(super) fn fold_as(&mut self, contact: &PreparedContact) {
         let options = contact.options();
-        let bends = self.method != Method::Hyperelastic && self.settings.elastic_joints == 1.0;
+        let bends =
+            self.settings.method != Method::Hyperelastic && self.settings.elastic_joints == 1.0;
         let folds = options.self_contact && !bends;
         let folds = folds && options.response == ContactResponse::Complementarity;
         self.shape.fold(folds.then_some(contact.skin()));

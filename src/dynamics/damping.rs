@@ -12,7 +12,7 @@
 //! body's own three axes [rayleigh1877, §88]. If all flesh yields alike by a part y of a size L, `ω₀² = g/(y L)`: at the middle of the
 //! dial 2.6 Hz at two metres, 8 Hz at twenty centimetres.
 
-use super::{Equilibrium, Method, Settings, SimulationError};
+use super::{Equilibrium, Method, SimulationError, SimulationSettings};
 use crate::Vec3;
 use crate::body::Body;
 use crate::solve::NodeMatrix;
@@ -27,6 +27,8 @@ const SWINGS: f64 = 5.0;
 /// β ω₀, dimensionless: twice the damping ratio that β gives the slowest swing. A body of two metres at the middle of the dial gets
 /// β = 0.004 s, about the numerical damping of a backward Euler step of 1/240 s: less would need shorter steps.
 const TREMBLE: f64 = 0.066;
+/// Damping (1/s, s) of a body of two metres at the middle of the dial, for bodies without a swing of their own.
+pub(super) const USUAL: (f64, f64) = (4.4, 0.004);
 
 /// Returns displacements `[nodes]` (m) of a body in its rest pose under one additional g along each of its own axes.
 pub(super) fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], SimulationError> {
@@ -42,7 +44,7 @@ pub(super) fn deflections(body: &Arc<Body>) -> Result<[Vec<Vec3>; 3], Simulation
 
 /// Returns one g along each of a body's own axes, m/s². Results with them do not depend on a rotation of the body about z.
 fn pulls(body: &Body) -> [Vec3; 3] {
-    let (heading, g) = (body.heading(), Settings::default().gravity.norm());
+    let (heading, g) = (body.heading(), SimulationSettings::default().gravity.norm());
     [Vec3::x(), Vec3::y(), Vec3::z()].map(|axis| heading.to_given(&axis) * g)
 }
 
@@ -76,15 +78,14 @@ fn slowest_swing(body: &Arc<Body>) -> Result<f64, SimulationError> {
 /// quarter, or within five of its periods if these are shorter.
 ///
 /// Deviation from a constant α and β: both scale with the body's own frequency, so that flesh of any size and softness comes to
-/// rest alike. A body without free flesh gets the damping of [`Settings::default`].
+/// rest alike. A body without free flesh gets [`USUAL`].
 ///
 /// # Errors
 /// The system is singular.
 pub fn default_damping(body: &Arc<Body>) -> Result<(f64, f64), SimulationError> {
     let omega = slowest_swing(body)?;
     if !(omega > 0.0 && omega.is_finite()) {
-        let usual = Settings::default();
-        return Ok((usual.mass_damping, usual.stiffness_damping));
+        return Ok(USUAL);
     }
     let rate = 20f64.ln() / SECONDS.min(SWINGS * TAU / omega);
     let stiffness = TREMBLE / omega;

@@ -5,11 +5,12 @@
 //! and Q forces in rest axes, which R turns once. A is assembled and factored once per pose, whatever the [`Solver`] of a
 //! simulation, and serves any number of forces. The nonlinear methods minimise instead ([`super::nonlinear`]).
 
+use super::damping::USUAL;
 use super::forces::{ExternalForces, Load, check_forces, check_terms};
 use super::volume::VolumeBalance;
 use super::{
-    Method, Settings, Simulation, SimulationError, SkinnedLattice, Solver, check_gravity, lost,
-    nonlinear,
+    Method, Simulation, SimulationError, SimulationSettings, SkinnedLattice, Solver, check_gravity,
+    lost, nonlinear,
 };
 use crate::body::Body;
 use crate::contact::{ContactPoint, PreparedContact};
@@ -102,7 +103,13 @@ impl Equilibrium {
         if self.method == Method::Modal {
             return Err(SimulationError::ModalBalance);
         }
-        let mut simulation = Simulation::new(self.body.clone(), self.method, Settings::default())?;
+        // At rest nothing is damped: `default_damping` need not be found.
+        let settings = SimulationSettings {
+            mass_damping: Some(USUAL.0),
+            stiffness_damping: Some(USUAL.1),
+            ..SimulationSettings::of(self.method)
+        };
+        let mut simulation = Simulation::new(self.body.clone(), settings)?;
         simulation.set_contact(Some(contact))?;
         simulation.set_terms(self.terms.clone())?;
         self.touching = Some(Box::new(simulation));

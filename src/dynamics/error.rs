@@ -121,6 +121,20 @@ pub enum SimulationError {
         /// The value supplied.
         value: f64,
     },
+    /// A name that no setting has.
+    #[error("'{name}' is not a setting; the settings are {known}")]
+    UnknownSetting {
+        /// The name supplied.
+        name: String,
+        /// Names of all settings.
+        known: String,
+    },
+    /// A value of another type than the setting's.
+    #[error("{what}: a value of another type")]
+    SettingKind {
+        /// Name of the setting.
+        what: &'static str,
+    },
     /// A pose that does not fit the skeleton.
     #[error(transparent)]
     Pose(#[from] SkeletonError),

@@ -70,7 +70,7 @@ impl Simulation {
         ];
         Ok(Begun {
             shown: Shown {
-                method: self.method,
+                method: self.settings.method,
                 parted: self.shape.is_parted(),
                 joints: self.settings.elastic_joints,
             },
@@ -88,7 +88,7 @@ impl Simulation {
         let present = self
             .history
             .as_ref()
-            .filter(|_| self.method == Method::Hyperelastic);
+            .filter(|_| self.settings.method == Method::Hyperelastic);
         match (present, self.shape.bends()) {
             (Some(history), Some(bends)) => {
                 let ends = (&history.pose, motion.to());
@@ -101,7 +101,7 @@ impl Simulation {
     /// Returns the display options of its flesh.
     fn shown(&self) -> Shown {
         Shown {
-            method: self.method,
+            method: self.settings.method,
             parted: self.shape.is_parted(),
             joints: self.settings.elastic_joints,
         }
@@ -131,12 +131,12 @@ impl Simulation {
                 body: &self.body,
                 duration: part.duration,
                 mass_damping: if part.damped {
-                    self.settings.mass_damping
+                    self.settings.damping().0
                 } else {
                     0.0
                 },
                 stiffness_damping: if part.damped {
-                    self.settings.stiffness_damping
+                    self.settings.damping().1
                 } else {
                     0.0
                 },
@@ -178,7 +178,9 @@ pub(super) fn step_once(
 ) -> Result<(), Failure> {
     for (k, (body, drive)) in bodies.iter_mut().zip(drives).enumerate() {
         drive.motion.write(part.end, &mut body.moving);
-        let next = body.next.set(&body.body, body.method, &body.moving);
+        let next = body
+            .next
+            .set(&body.body, body.settings.method, &body.moving);
         next.map_err(|error| (k, error))?;
     }
     match (touching, &mut *bodies) {

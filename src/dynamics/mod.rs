@@ -4,10 +4,10 @@
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
-//! use thew::dynamics::{Equilibrium, Method, Settings, Simulation};
+//! use thew::dynamics::{Equilibrium, Method, Simulation, SimulationSettings};
 //!
 //! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
-//! let mut motion = Simulation::new(body.clone(), Method::Hyperelastic, Settings::default())?;
+//! let mut motion = Simulation::new(body.clone(), SimulationSettings::default())?;
 //! motion.reset(&bent(0.0)?, true, None)?;
 //! for _ in 0..12 {
 //!     motion.advance(&bent(0.0)?, 1.0 / 24.0, None, None)?;
@@ -70,7 +70,7 @@ pub use forces::NodalForces;
 pub use method::{Method, Solver};
 pub use methods::nonlinear;
 pub use scene::Scene;
-pub use settings::Settings;
+pub use settings::{Kind, SettingField, SimulationSettings, Value};
 pub use simulation::Simulation;
 pub use softness::{soft_body, softened, softness, young_of_softness};
 

@@ -57,7 +57,7 @@ impl Simulation {
             response: ContactResponse::Complementarity,
             ..options
         };
-        let mut slow = Self::new(self.body.clone(), self.method, self.settings)?;
+        let mut slow = Self::new(self.body.clone(), self.settings.clone())?;
         slow.set_contact(Some(PreparedContact::of(skin.clone(), general)))?;
         let skeleton = self.body.skeleton();
         let rest = Pose::rest(skeleton.len());

@@ -215,7 +215,9 @@ impl Relaxation<'_, '_> {
         let skeleton = of.skeleton();
         let rest = Pose::rest(skeleton.len());
         let whole = FrameMotion::between(skeleton, &rest, pose).map_err(alone)?;
-        body.now.set(&of, body.method, &rest).map_err(alone)?;
+        body.now
+            .set(&of, body.settings.method, &rest)
+            .map_err(alone)?;
         let places = of.rest();
         body.nodes.positions.copy_from_slice(places);
         body.history = Some(at_rest(&rest));

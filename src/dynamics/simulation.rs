@@ -7,7 +7,7 @@ use super::methods;
 use super::shape::Shape;
 use super::skinned::SkinnedLattice;
 use super::touching::Touching;
-use super::{Method, Settings, SimulationError};
+use super::{Method, SimulationError, SimulationSettings};
 use crate::Vec3;
 use crate::body::Body;
 use crate::contact::Parting;
@@ -29,8 +29,7 @@ const SLACK: f64 = 0.01;
 /// A body in motion: its nodal state, pose history, settings and stepper.
 pub struct Simulation {
     pub(super) body: Arc<Body>,
-    pub(super) method: Method,
-    pub(super) settings: Settings,
+    pub(super) settings: SimulationSettings,
     pub(super) nodes: NodalState,
     pub(super) shape: Shape,
     /// Motion of the joints' own shape.
@@ -65,13 +64,9 @@ impl Simulation {
     /// Creates a simulation of a body, without a pose: [`reset`](Self::reset) sets the first one.
     ///
     /// # Errors
-    /// A setting is out of range; the error names it.
-    pub fn new(
-        body: Arc<Body>,
-        method: Method,
-        settings: Settings,
-    ) -> Result<Self, SimulationError> {
-        Self::build(body, method, None, settings)
+    /// A setting is out of range (the error names it); the system is singular.
+    pub fn new(body: Arc<Body>, settings: SimulationSettings) -> Result<Self, SimulationError> {
+        Self::build(body, None, settings)
     }
 
     /// Creates a modal simulation of a body with the modes supplied, without a pose. The modes determine the stiffness:
@@ -82,7 +77,7 @@ impl Simulation {
     pub fn modal(
         body: Arc<Body>,
         modes: Arc<Modes>,
-        settings: Settings,
+        settings: SimulationSettings,
     ) -> Result<Self, SimulationError> {
         if !modes.are_of(&body) {
             return Err(SimulationError::OtherModes {
@@ -90,19 +85,25 @@ impl Simulation {
                 lattice: body.nodes(),
             });
         }
-        Self::build(body, Method::Modal, Some(modes), settings)
+        let method = Method::Modal;
+        Self::build(body, Some(modes), SimulationSettings { method, ..settings })
     }
 
     fn build(
         body: Arc<Body>,
-        method: Method,
         modes: Option<Arc<Modes>>,
-        settings: Settings,
+        settings: SimulationSettings,
     ) -> Result<Self, SimulationError> {
         settings.check()?;
+        let settings = settings.for_body(&body)?;
         let (vertices, nodes) = (body.rest(), body.nodes());
         Ok(Self {
-            shape: Shape::new(&body, method, settings.solver, settings.elastic_joints)?,
+            shape: Shape::new(
+                &body,
+                settings.method,
+                settings.solver,
+                settings.elastic_joints,
+            )?,
             nodes: NodalState {
                 positions: vertices.to_vec(),
                 velocities: vec![Vec3::zeros(); nodes],
@@ -115,11 +116,10 @@ impl Simulation {
             terms: Vec::new(),
             touching: None,
             parting: None,
-            stepper: methods::stepper(&body, method, modes, &settings)?,
+            stepper: methods::stepper(&body, modes, &settings)?,
             unconverged_before: 0,
             moving: Pose::rest(body.skeleton().len()),
             body,
-            method,
             settings,
         })
     }
@@ -131,12 +131,12 @@ impl Simulation {
 
     /// Returns the method of motion.
     pub fn method(&self) -> Method {
-        self.method
+        self.settings.method
     }
 
-    /// Returns the settings.
-    pub fn settings(&self) -> Settings {
-        self.settings
+    /// Returns the settings, with the damping of the body in place of `None`.
+    pub fn settings(&self) -> &SimulationSettings {
+        &self.settings
     }
 
     /// Returns the modes of the modal method; `None` with other methods.
@@ -210,13 +210,13 @@ impl Simulation {
         check_forces(&self.body, rest_forces)?;
         let touches = settled && self.touching.is_some() && self.parting.is_none();
         let former = touches.then(|| self.state());
-        self.next.set(&self.body, self.method, pose)?;
+        self.next.set(&self.body, self.settings.method, pose)?;
         let turns = &self.next.turns;
         let forces = self.external.turned(turns, world_forces, rest_forces, 1.0);
         let load = Load::new(&self.body, self.settings.gravity, forces, &self.terms);
         let start = Start {
             body: &self.body,
-            method: self.method,
+            method: self.settings.method,
             pose,
             skinned: &self.next,
             load: &load,
@@ -256,7 +256,8 @@ impl Simulation {
             Some(history) => {
                 let skinned = (&history.pose, &self.now);
                 let positions = &self.nodes.positions;
-                self.shape.take(&self.body, self.method, skinned, positions)
+                self.shape
+                    .take(&self.body, self.settings.method, skinned, positions)
             }
             None => Ok(()),
         }
@@ -341,7 +342,8 @@ impl Simulation {
             return Ok(());
         }
         motion.write(1.0 / steps as f64, &mut self.moving);
-        self.next.set(&self.body, self.method, &self.moving)?;
+        self.next
+            .set(&self.body, self.settings.method, &self.moving)?;
         let step = dt / steps as f64;
         let nodes = self.nodes.positions.iter().zip(&mut self.nodes.velocities);
         for (v, (p, velocity)) in nodes.enumerate() {

@@ -70,7 +70,8 @@ impl Simulation {
         let touching = self.touching.as_ref();
         let kept = touching.map(|t| t.read(&mut state)).transpose()?;
         if let Some(history) = &history {
-            self.next.set(&self.body, self.method, &history.pose)?;
+            self.next
+                .set(&self.body, self.settings.method, &history.pose)?;
         }
         self.stepper.restore(&mut self.nodes, state)?;
         if history.is_some() {

@@ -10,9 +10,9 @@ use crate::lattice::Embedding;
 use crate::skeleton::SkinWeights;
 use crate::surface::Surface;
 
-/// Options for displaying surfaces.
+/// Settings of the display of modes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeformOptions {
+pub struct DeformSettings {
     /// Whether the warp is computed at vertices or at nodes.
     pub form: Form,
     /// Number format of stored modes.
@@ -21,7 +21,7 @@ pub struct DeformOptions {
     pub engine: EngineChoice,
 }
 
-impl Default for DeformOptions {
+impl Default for DeformSettings {
     fn default() -> Self {
         Self {
             form: Form::Embedded,
@@ -31,8 +31,8 @@ impl Default for DeformOptions {
     }
 }
 
-impl DeformOptions {
-    /// Builds options from the names of the interface. `device` is a device, a part of its name or its number, for the
+impl DeformSettings {
+    /// Builds settings from the names of the interface. `device` is a device, a part of its name or its number, for the
     /// engine 'gpu'.
     ///
     /// # Errors
@@ -43,23 +43,36 @@ impl DeformOptions {
         engine: &str,
         device: Option<&str>,
     ) -> Result<Self, ModalError> {
-        let unknown = |what, name: &str, known| ModalError::Unknown {
-            what,
-            name: name.to_owned(),
-            known,
-        };
-        let device = device.map(str::trim).filter(|d| !d.is_empty());
-        let chosen = EngineChoice::parse(engine)
-            .map_err(|_| unknown("engine", engine, "'auto', 'cpu', 'gpu', 'gpu:NAME'"))?;
+        let engine = self::engine(engine)?;
         Ok(Self {
-            form: Form::parse(form).ok_or_else(|| unknown("form", form, "'vertex', 'embedded'"))?,
-            precision: Precision::parse(precision)
-                .ok_or_else(|| unknown("precision", precision, "'f32', 'f16'"))?,
-            engine: match (chosen, device) {
-                (EngineChoice::Gpu, Some(device)) => EngineChoice::Adapter(device.to_owned()),
-                (chosen, _) => chosen,
-            },
+            form: self::form(form)?,
+            precision: self::precision(precision)?,
+            engine: device.map_or(engine.clone(), |device| engine.on(device)),
         })
+    }
+}
+
+/// Reads the name of a form.
+pub(crate) fn form(name: &str) -> Result<Form, ModalError> {
+    Form::parse(name).ok_or_else(|| unknown("form", name, "'vertex', 'embedded'"))
+}
+
+/// Reads the name of a precision.
+pub(crate) fn precision(name: &str) -> Result<Precision, ModalError> {
+    Precision::parse(name).ok_or_else(|| unknown("precision", name, "'f32', 'f16'"))
+}
+
+/// Reads the name of an engine.
+pub(crate) fn engine(name: &str) -> Result<EngineChoice, ModalError> {
+    let known = "'auto', 'cpu', 'gpu', 'gpu:NAME'";
+    EngineChoice::parse(name).map_err(|_| unknown("engine", name, known))
+}
+
+fn unknown(what: &'static str, name: &str, known: &'static str) -> ModalError {
+    ModalError::Unknown {
+        what,
+        name: name.to_owned(),
+        known,
     }
 }
 
@@ -73,9 +86,9 @@ impl Modes {
         embedding: &Embedding,
         rest: &[Vec3],
         skin: Option<&SkinWeights>,
-        options: &DeformOptions,
+        settings: &DeformSettings,
     ) -> Result<Deformer, KernelError> {
-        let make = match options.form {
+        let make = match settings.form {
             Form::Vertex => WarpModel::per_vertex,
             Form::Embedded => WarpModel::embedded,
         };
@@ -86,9 +99,9 @@ impl Modes {
             Some(embedding),
             rest,
             skin,
-            options.precision,
+            settings.precision,
         )?;
-        Ok(Deformer::new(model, &options.engine))
+        Ok(Deformer::new(model, &settings.engine))
     }
 
     /// Checks that the gap between the bounding boxes of points and flesh is at most the flesh's diagonal. Farther

@@ -54,7 +54,8 @@ mod tests;
 #[cfg(feature = "python")]
 pub(crate) use check::check_modes;
 pub use constraints::{Hold, Target};
-pub use deform::DeformOptions;
+pub use deform::DeformSettings;
+pub(crate) use deform::{engine, form, precision};
 pub use error::ModalError;
 pub use manipulate::Held;
 pub use modes::Modes;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Modes of a body and their display options as plain data, for files that also hold the body.
 
-use super::DeformOptions;
+use super::DeformSettings;
 use super::modes::{Basis, Modes};
 use crate::Vec3;
 use crate::body::Body;
-use crate::kernel::EngineChoice;
 use crate::range::{all_kept, is_kept};
 use crate::store::Text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -76,20 +75,15 @@ impl StoredModes {
     }
 }
 
-impl Serialize for DeformOptions {
+impl Serialize for DeformSettings {
     /// Serialises by the names of the interface.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let engine = match &self.engine {
-            EngineChoice::Auto => "auto".to_owned(),
-            EngineChoice::Cpu => "cpu".to_owned(),
-            EngineChoice::Gpu => "gpu".to_owned(),
-            EngineChoice::Adapter(device) => format!("gpu:{device}"),
-        };
-        (self.form.name(), self.precision.name(), engine).serialize(serializer)
+        let (form, precision) = (self.form.name(), self.precision.name());
+        (form, precision, &self.engine).serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for DeformOptions {
+impl<'de> Deserialize<'de> for DeformSettings {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (Text(form), Text(precision), Text(engine)) = Deserialize::deserialize(deserializer)?;
         Self::named(&form, &precision, &engine, None).map_err(serde::de::Error::custom)

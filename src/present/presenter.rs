@@ -5,7 +5,7 @@ use super::lifts::KnownLifts;
 use super::{CarriedSurfaces, Instant, PresentError, SurfaceId, WarpPresenter};
 use crate::Vec3;
 use crate::kernel::{Engine, KernelError, Target, Wanted};
-use crate::modal::{DeformOptions, Modes};
+use crate::modal::{DeformSettings, Modes};
 use crate::progress::{Progress, Silent, step};
 use std::sync::Arc;
 
@@ -31,10 +31,10 @@ impl Presenter {
     pub fn with_modes(
         surfaces: impl Into<CarriedSurfaces>,
         modes: Option<Arc<Modes>>,
-        options: DeformOptions,
+        settings: DeformSettings,
     ) -> Self {
         let surfaces = surfaces.into();
-        let warp = modes.map(|modes| WarpPresenter::new(surfaces.clone(), modes, options));
+        let warp = modes.map(|modes| WarpPresenter::new(surfaces.clone(), modes, settings));
         Self {
             surfaces,
             warp,

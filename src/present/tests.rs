@@ -5,7 +5,7 @@ use super::*;
 use crate::body::fixture::BarOptions;
 use crate::body::{Body, BodySettings};
 use crate::kernel::KernelError;
-use crate::modal::{DeformOptions, Modes};
+use crate::modal::{DeformSettings, Modes};
 use crate::progress::Silent;
 use crate::skeleton::{Affine, Pose};
 use crate::{Mat3, Vec3};
@@ -99,9 +99,9 @@ fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
 fn each(work: impl Fn(&str, &Presenter, Instant<'_>, Vec3)) {
     let body = body();
     let modes = Arc::new(Modes::of_body(&body, 4, &Silent).unwrap());
-    let options = DeformOptions {
+    let options = DeformSettings {
         engine: crate::kernel::EngineChoice::Cpu,
-        ..DeformOptions::default()
+        ..DeformSettings::default()
     };
     let presenter = Presenter::with_modes(body.clone(), Some(modes), options);
     for place in [Vec3::zeros(), Vec3::new(1e5, -6e4, 8e4)] {

@@ -3,7 +3,7 @@
 
 use super::{CarriedSurfaces, Posed, PresentError, Showing, SurfaceId};
 use crate::kernel::{Bones, Deformer, KernelError, Shown, Target, WarpInput};
-use crate::modal::{DeformOptions, Modes};
+use crate::modal::{DeformSettings, Modes};
 use crate::progress::{Progress, Silent};
 use crate::skeleton::Pose;
 use std::collections::BTreeMap;
@@ -13,32 +13,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct WarpPresenter {
     surfaces: CarriedSurfaces,
     modes: Arc<Modes>,
-    options: DeformOptions,
+    settings: DeformSettings,
     ready: Mutex<BTreeMap<SurfaceId, Arc<Deformer>>>,
 }
 
 impl std::fmt::Debug for WarpPresenter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WarpPresenter")
-            .field("options", &self.options)
+            .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
 }
 
 impl WarpPresenter {
     /// Creates a presenter by modes of the body.
-    pub fn new(surfaces: CarriedSurfaces, modes: Arc<Modes>, options: DeformOptions) -> Self {
+    pub fn new(surfaces: CarriedSurfaces, modes: Arc<Modes>, settings: DeformSettings) -> Self {
         Self {
             surfaces,
             modes,
-            options,
+            settings,
             ready: Mutex::new(BTreeMap::new()),
         }
     }
 
-    /// Returns the options of the deformers.
-    pub fn options(&self) -> &DeformOptions {
-        &self.options
+    /// Returns the settings of the deformers.
+    pub fn settings(&self) -> &DeformSettings {
+        &self.settings
     }
 
     /// Returns the deformer of a surface.
@@ -53,7 +53,9 @@ impl WarpPresenter {
         let carried = self.surfaces.get(id)?;
         let rest = carried.rest(self.surfaces.body());
         let (embedding, skin) = (carried.embedding(), Some(carried.skin()));
-        let made = self.modes.deformer(embedding, &rest, skin, &self.options)?;
+        let made = self
+            .modes
+            .deformer(embedding, &rest, skin, &self.settings)?;
         let deformer = Arc::new(made);
         ready.insert(id, deformer.clone());
         Ok(deformer)

@@ -260,6 +260,13 @@ fn readable(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
 /// A list: anything that can be iterated over. The length that it reports is not used, as it may be wrong.
 pub(super) struct List<T>(pub Vec<T>);
 
+impl<'py, T: FromPyObjectOwned<'py>> List<T> {
+    /// Reads a list.
+    pub fn of(object: &Bound<'py, PyAny>) -> PyResult<Self> {
+        object.extract()
+    }
+}
+
 impl<T> Default for List<T> {
     fn default() -> Self {
         Self(Vec::new())

@@ -16,7 +16,7 @@ use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodySettings, Kind};
-use crate::dynamics::{self, Settings, joint_volume, soft_body, sway};
+use crate::dynamics::{self, SimulationSettings, joint_volume, soft_body, sway};
 use crate::present::{CarriedSurfaces, Presenter, Snapshot};
 use crate::store;
 use numpy::ndarray::Array2;
@@ -375,10 +375,10 @@ impl PyBody {
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
         let q = dofs(q, "q", self.0.nodes())?;
-        let settings = Settings {
+        let settings = SimulationSettings {
             max_offset,
             elastic_joints,
-            ..Settings::default()
+            ..SimulationSettings::default()
         };
         settings.check().map_err(IntoPy::into_py)?;
         let pose = pose.map(super::arrays::pose).transpose()?;

@@ -8,6 +8,7 @@ use super::errors::{IntoPy, detached, input};
 use super::present::Asked;
 use super::progress::with_progress;
 use super::rig::PyRig;
+use super::settings::PySimulationSettings;
 use super::shot::notes;
 use crate::body::Body;
 use crate::clip::{Clip, ClipError, FrameForces};
@@ -283,6 +284,12 @@ impl PyClip {
                 .map_or(Vec::new(), |text| text.lines().map(str::to_owned).collect());
             Ok(Self::new(clip, rigs, warnings))
         })
+    }
+
+    /// Settings of the simulation, damping included.
+    #[getter]
+    fn settings(&self) -> PySimulationSettings {
+        PySimulationSettings(self.clip.settings().simulation.clone())
     }
 
     /// Body that moves.

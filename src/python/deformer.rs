@@ -7,7 +7,7 @@ use super::modal::{PyModes, amplitudes};
 use super::present::Asked;
 use super::surface::PySurface;
 use crate::kernel::{Bones, Deformer, KernelError, Shown, WarpInput};
-use crate::modal::{DeformOptions, Modes};
+use crate::modal::{DeformSettings, Modes};
 use crate::present::Showing;
 use crate::skeleton::Pose;
 use numpy::PyArray2;
@@ -51,7 +51,7 @@ impl PyDeformer {
         #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
     ) -> PyResult<Self> {
         let options =
-            DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
+            DeformSettings::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = modes.0.clone();
         let bones = modes.body().map(|b| b.skeleton().len());
         if let Some(max_offset) = max_offset.filter(|r| !(*r > 0.0 && r.is_finite())) {

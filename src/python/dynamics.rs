@@ -2,8 +2,8 @@
 //! Bindings of `thew.Simulation`.
 
 use super::arrays::{
-    List, Whole, finite_points, from_indices, from_points, integers, optional_real, optional_text,
-    pose, poses, real, text, vector,
+    List, Whole, finite_points, from_indices, from_points, integers, optional_text, pose, poses,
+    real, vector,
 };
 use super::body::PyBody;
 use super::collider;
@@ -12,43 +12,34 @@ use super::errors::{IntoPy, detached, input, locked};
 use super::modal::PyModes;
 use super::present::Asked;
 use super::progress::watched;
+use super::settings::{PySimulationSettings, changed};
 use crate::Vec3;
-use crate::body::Body;
-use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
+use crate::dynamics::{self, Method, Simulation, SimulationError, SimulationSettings};
 use crate::exclusive::Exclusive;
-use crate::modal::{DeformOptions, Modes};
+use crate::modal::Modes;
 use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
 use crate::progress::Silent;
+use crate::shot::ShotModes;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 
 /// Reads gravity, m/s². Default: earth's.
 pub(super) fn gravity(object: Option<&Bound<'_, PyAny>>) -> PyResult<Vec3> {
-    object.map_or(Ok(Settings::default().gravity), |g| vector(g, "gravity"))
+    object.map_or(Ok(SimulationSettings::default().gravity), |g| {
+        vector(g, "gravity")
+    })
 }
 
 pub(super) fn method(name: &str) -> PyResult<Method> {
     name.parse().map_err(IntoPy::into_py)
 }
 
-/// Modes for the modal method.
-pub(super) enum ModeSelection {
-    /// Modes that were computed before.
-    These(Arc<Modes>),
-    /// This number of lowest modes.
-    Lowest(usize),
-    /// The usual number of lowest modes, or as many as there are.
-    Usual,
-}
-
-pub(super) fn modes_for(
-    given: Option<&Bound<'_, PyAny>>,
-    method: Method,
-) -> PyResult<Option<ModeSelection>> {
+/// Reads the modes of the modal method, or their number. Other methods have none.
+pub(super) fn modes_for(given: Option<&Bound<'_, PyAny>>, method: Method) -> PyResult<ShotModes> {
     let Some(given) = given else {
-        return Ok((method == Method::Modal).then_some(ModeSelection::Usual));
+        return Ok(ShotModes::Usual);
     };
     if method != Method::Modal {
         return Err(input(format!(
@@ -57,28 +48,18 @@ pub(super) fn modes_for(
         )));
     }
     if let Ok(modes) = given.cast::<PyModes>() {
-        return Ok(Some(ModeSelection::These(modes.get().0.clone())));
+        return Ok(ShotModes::These(modes.get().0.clone()));
     }
-    Ok(Some(ModeSelection::Lowest(given.extract::<Whole>()?.0)))
+    Ok(ShotModes::Lowest(given.extract::<Whole>()?.0))
 }
 
 /// A body in motion.
 ///
-/// Simulation(body, method="hyperelastic", rate=240.0, ...):
+/// Simulation(body, method="hyperelastic", ...):
 ///
-/// - `method`: "hyperelastic" (Yeoh's flesh carried by the skeleton: the warped method for small motion, and sound for any), "warped"
-///   [capell2006, §3.3, cell form], "warped_vertex" (vertex form, as printed), "linear", "modal" [choi2003], and by Newton's method
-///   "nonlinear" (St. Venant-Kirchhoff) and "neohookean" (stable for inverted flesh).
-/// - `rate`: steps per second at least, within 1 %. A frame holds a whole number of steps.
-/// - `gravity[3]`: m/s². None: earth's, along -z.
-/// - `mass_damping` (1/s), `stiffness_damping` (s): act relative to the skinned motion. None: those of `default_damping`.
-/// - `max_offset`: largest distance from its skin at which `positions` shows flesh, as a part of the body's size. None: no
-///   limit.
-/// - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32). `engine`, `device`, `form` and
-///   `precision` show them as in `Deformer`.
-/// - `solver`: solver of hyperelastic and warped steps: "direct" (factoring), "cg" (conjugate gradients), or "auto" for the quicker one.
-/// - `elastic_joints`: part of the joints' own shape that is shown in place of the plain skin, 0 to 1. At 0 it is the skin as it is, plus
-///   sway. At 1 hyperelastic joints are round and keep their volume; other methods show the flesh that bones bend.
+/// - `method`, `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that
+///   of `default_damping`.
+/// - `modes`: for "modal", a Modes of this body, which sets the stiffness, or a number of modes (None: 32).
 /// - `contact`: contact of the flesh with itself, for the methods "hyperelastic", "warped", "warped_vertex" and "linear"; with "modal" the
 ///   surface alone is parted. None: flesh passes through itself.
 /// - `colliders`: `Collider`s that it also touches. They are at their first entry after a reset, and one entry on with every advance.
@@ -143,78 +124,45 @@ impl PySimulation {
     }
 }
 
-/// Returns (mass_damping, stiffness_damping): the arguments, or the body's own in place of those that are `None`.
-pub(super) fn damping(
-    py: Python<'_>,
-    body: &Arc<Body>,
-    (mass, stiffness): (Option<f64>, Option<f64>),
-) -> PyResult<(f64, f64)> {
-    if let (Some(mass), Some(stiffness)) = (mass, stiffness) {
-        return Ok((mass, stiffness));
-    }
-    let usual = detached(py, || {
-        dynamics::default_damping(body).map_err(IntoPy::into_py)
-    })?;
-    Ok((mass.unwrap_or(usual.0), stiffness.unwrap_or(usual.1)))
-}
-
 /// Returns (mass_damping 1/s, stiffness_damping s), the damping that simulations take by default. With it the slowest swing of the body's
 /// flesh falls to a twentieth within about a second and a quarter. Where five of its own periods are shorter, it falls within these. This
 /// holds at any size and softness. Raises MotionError.
 #[pyfunction]
 pub(super) fn default_damping(py: Python<'_>, body: &PyBody) -> PyResult<(f64, f64)> {
-    damping(py, &body.0, (None, None))
+    detached(py, || {
+        dynamics::default_damping(&body.0).map_err(IntoPy::into_py)
+    })
 }
 
 #[pymethods]
 impl PySimulation {
     #[new]
-    #[pyo3(signature = (body, method="hyperelastic", rate=240.0, gravity=None, mass_damping=None,
-        stiffness_damping=None, max_offset=None, modes=None,
-        engine="auto", device=None, form="embedded", precision="f32", solver="auto", elastic_joints=1.0,
-        contact=None, colliders=None))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (body, method=None, *, modes=None, contact=None, colliders=None, settings=None, **keywords))]
     fn new(
-        py: Python<'_>,
-        body: &PyBody,
-        #[pyo3(from_py_with = text)] method: &str,
-        #[pyo3(from_py_with = real)] rate: f64,
-        gravity: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
+        body: &Bound<'_, PyBody>,
+        #[pyo3(from_py_with = optional_text)] method: Option<&str>,
         modes: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = text)] engine: &str,
-        #[pyo3(from_py_with = optional_text)] device: Option<&str>,
-        #[pyo3(from_py_with = text)] form: &str,
-        #[pyo3(from_py_with = text)] precision: &str,
-        #[pyo3(from_py_with = text)] solver: &str,
-        #[pyo3(from_py_with = real)] elastic_joints: f64,
         contact: Option<PyRef<'_, PyContact>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
+        settings: Option<Py<PySimulationSettings>>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let method = self::method(method)?;
-        let damping = (mass_damping, stiffness_damping);
-        let (mass_damping, stiffness_damping) = self::damping(py, &body.0, damping)?;
-        let settings = Settings {
-            rate,
-            gravity: self::gravity(gravity)?,
-            mass_damping,
-            stiffness_damping,
-            max_offset,
-            solver: solver.parse().map_err(SimulationError::into_py)?,
-            elastic_joints,
-        };
+        let mut settings = changed("Simulation", settings.as_ref(), keywords)?;
+        if let Some(name) = method {
+            settings.method = self::method(name)?;
+        }
+        let (py, body) = (body.py(), body.get());
         let (body, surfaces) = (body.0.clone(), body.surfaces().clone());
-        let modes = self::modes_for(modes, method)?;
+        let modes = self::modes_for(modes, settings.method)?;
         let contact = collider::asked(contact.as_deref(), colliders)?;
+        let show = settings.deform();
         let simulation = detached(py, || {
             let made = match modes {
-                Some(ModeSelection::These(modes)) => Simulation::modal(body, modes, settings),
-                Some(ModeSelection::Lowest(count)) => Modes::of_body(&body, count, &Silent)
+                ShotModes::These(modes) => Simulation::modal(body, modes, settings),
+                ShotModes::Lowest(count) => Modes::of_body(&body, count, &Silent)
                     .map_err(SimulationError::from)
                     .and_then(|modes| Simulation::modal(body, Arc::new(modes), settings)),
-                Some(ModeSelection::Usual) | None => Simulation::new(body, method, settings),
+                ShotModes::Usual => Simulation::new(body, settings),
             };
             let mut made = made.map_err(IntoPy::into_py)?;
             if let Some(contact) = contact {
@@ -224,13 +172,17 @@ impl PySimulation {
             }
             Ok(made)
         })?;
-        let show =
-            DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
         let modes = simulation.modes().cloned();
         Ok(Self {
             simulation: Exclusive::new(simulation),
             presenter: Presenter::with_modes(surfaces, modes, show),
         })
+    }
+
+    /// Settings, damping included.
+    #[getter]
+    fn settings(&self, py: Python<'_>) -> PyResult<PySimulationSettings> {
+        self.look(py, |s| PySimulationSettings(s.settings().clone()))
     }
 
     /// Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its

@@ -8,6 +8,7 @@
 // The docs of Python's names are its docstrings: brackets in them are shapes, not links.
 #![allow(rustdoc::broken_intra_doc_links, rustdoc::invalid_html_tags)]
 
+mod arguments;
 mod arrays;
 mod body;
 mod clip;
@@ -35,6 +36,7 @@ mod rig;
 mod scan;
 mod scene;
 mod scene_clips;
+mod settings;
 mod shell;
 mod shot;
 mod simulate;
@@ -66,6 +68,8 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<equilibrium::PyEquilibrium>()?;
     m.add_class::<clip::PyClip>()?;
     m.add_class::<shot::PyShot>()?;
+    m.add_class::<settings::PySimulationSettings>()?;
+    settings::add_properties(m.py(), &[m.getattr("Shot")?])?;
     m.add_class::<scene::PyScene>()?;
     m.add_function(wrap_pyfunction!(scene_clips::simulate_scene, m)?)?;
     m.add_function(wrap_pyfunction!(scene_clips::simulate_shots, m)?)?;

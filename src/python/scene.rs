@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Scene`, and readers of lists with an item for each body of a scene.
 
-use super::arrays::{List, Whole, finite_points, from_points, optional_real, pose, real, text};
+use super::arrays::{List, Whole, finite_points, from_points, pose, real};
 use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
-use super::dynamics::{damping, gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
 use super::present::Asked;
 use super::progress::watched;
+use super::settings::{PySimulationSettings, changed};
 use crate::Vec3;
 use crate::contact::{Collider, Contact};
-use crate::dynamics::{NodalForces, Scene, Settings, Simulation, SimulationError};
+use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
 use crate::progress::Silent;
 use numpy::PyArray2;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 use std::sync::Arc;
 
 /// Reads a list of bodies; an item of another type is refused by its index.
@@ -102,7 +102,8 @@ pub(super) fn each<'py, T>(
 /// - `contact`: contact of each body, itself included: one `Contact` for all, or a list of one (or None) for each. None: with the others,
 ///   not with itself.
 /// - `colliders`: `Collider`s that all bodies touch. They are at their first entry after a reset, and one entry on with every advance.
-/// - Further settings: those of `Simulation`.
+/// - `settings` and further keywords: a `SimulationSettings`, and settings by name that replace its own. Damping that is None is that of each
+///   body.
 ///
 /// Between two bodies friction is the geometric mean, thickness the mean of both sides', and compliance the largest of all. A body alone
 /// moves by the same bits as its `Simulation`. Raises InputError naming the body.
@@ -172,48 +173,25 @@ impl PyScene {
 #[pymethods]
 impl PyScene {
     #[new]
-    #[pyo3(signature = (bodies, contact=None, colliders=None, method="hyperelastic", rate=240.0, gravity=None,
-        mass_damping=None, stiffness_damping=None, max_offset=None, solver="auto", elastic_joints=1.0))]
-    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (bodies, contact=None, colliders=None, *, settings=None, **keywords))]
     fn new(
         py: Python<'_>,
         bodies: List<Bound<'_, PyAny>>,
         contact: Option<&Bound<'_, PyAny>>,
         colliders: Option<List<Bound<'_, PyAny>>>,
-        #[pyo3(from_py_with = text)] method: &str,
-        #[pyo3(from_py_with = real)] rate: f64,
-        gravity: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-        #[pyo3(from_py_with = text)] solver: &str,
-        #[pyo3(from_py_with = real)] elastic_joints: f64,
+        settings: Option<Py<PySimulationSettings>>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let method = self::method(method)?;
-        let gravity = self::gravity(gravity)?;
-        let solver = solver.parse().map_err(SimulationError::into_py)?;
+        let settings = changed("Scene", settings.as_ref(), keywords)?;
         let bodies = self::bodies(bodies)?;
         let contacts = contacts(contact, bodies.len())?;
         let colliders: Vec<Arc<Collider>> = collider::list(colliders)?;
         let surfaces: Vec<_> = bodies.iter().map(|b| b.surfaces().clone()).collect();
         let of: Vec<_> = bodies.iter().map(|b| b.0.clone()).collect();
-        let asked = (mass_damping, stiffness_damping);
-        let dampings = of.iter().map(|body| damping(py, body, asked));
-        let dampings: Vec<_> = dampings.collect::<PyResult<_>>()?;
         let scene = detached(py, || {
             let member = |(k, (body, contact)): (usize, (_, Contact))| {
                 let told = |error| SimulationError::in_scene(k, error).into_py();
-                let (mass_damping, stiffness_damping) = dampings[k];
-                let settings = Settings {
-                    rate,
-                    gravity,
-                    mass_damping,
-                    stiffness_damping,
-                    max_offset,
-                    solver,
-                    elastic_joints,
-                };
-                let simulation = Simulation::new(Arc::clone(body), method, settings);
+                let simulation = Simulation::new(Arc::clone(body), settings.clone());
                 let simulation = simulation.map_err(told)?;
                 let contact = Contact {
                     colliders: colliders.clone(),

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.simulate_scene`, `thew.simulate_shots` and `thew.extend_scene`: clips of bodies that touch each other.
 
-use super::arrays::{List, integer, optional_real, real, text};
+use super::arguments::Arguments;
+use super::arrays::List;
 use super::clip::PyClip;
 use super::collider;
 use super::errors::{IntoPy, input};
 use super::progress::with_progress;
 use super::scene::{bodies, contacts, counted, each};
-use super::shot::PyShot;
+use super::shot::{PyShot, clip_settings, frames, moved, pushed};
 use crate::clip::{Clip, FrameForces};
 use crate::contact::Contact;
 use crate::shot::Shot;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
 
 /// Simulates bodies that touch each other, at `fps` frames per second, and returns a Clip of each.
 ///
@@ -20,93 +22,70 @@ use pyo3::prelude::*;
 ///   not with itself.
 /// - `colliders`: `Collider`s that all bodies touch.
 /// - `rigs`, `controls`: of each body a list of `Rig`s and `controls[f,r]`, or None.
-/// - `preroll`, `cyclic`, `restarts` and further settings: those of `simulate`. In a loop all bodies end in their first poses, moved alike,
+/// - `preroll`, `cyclic`, `restarts`, `settings` and further keywords: as in `simulate`. In a loop all bodies end in their first poses, moved alike,
 ///   or none does.
 /// - `names`: name of each body, for `Clip.body_names`.
 ///
 /// Contacts of a clip count the bodies of the scene, and after them colliders. Clips of a scene are extended together, by `extend_scene`.
 /// Raises Cancelled, InputError (naming the body), MotionError (naming frame and body).
 #[pyfunction]
-#[pyo3(signature = (bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, progress=None,
-    method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None, max_offset=None,
-    solver="auto", elastic_joints=1.0, cyclic=false, names=None, *, restarts=None))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(
+    signature = (*arguments, **keywords),
+    text_signature = "(bodies, poses, fps, contact=None, colliders=None, rigs=None, controls=None, preroll=0, \
+        progress=None, *, cyclic=False, names=None, restarts=None, settings=None, **keywords)"
+)]
 pub(super) fn simulate_scene(
     py: Python<'_>,
-    bodies: List<Bound<'_, PyAny>>,
-    poses: List<Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = real)] fps: f64,
-    contact: Option<&Bound<'_, PyAny>>,
-    colliders: Option<List<Bound<'_, PyAny>>>,
-    rigs: Option<List<Option<Bound<'_, PyAny>>>>,
-    controls: Option<List<Option<Bound<'_, PyAny>>>>,
-    #[pyo3(from_py_with = integer)] preroll: i64,
-    progress: Option<Py<PyAny>>,
-    #[pyo3(from_py_with = text)] method: &str,
-    #[pyo3(from_py_with = real)] rate: f64,
-    gravity: Option<&Bound<'_, PyAny>>,
-    #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
-    #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-    #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-    #[pyo3(from_py_with = text)] solver: &str,
-    #[pyo3(from_py_with = real)] elastic_joints: f64,
-    cyclic: bool,
-    names: Option<List<String>>,
-    restarts: Option<&Bound<'_, PyAny>>,
+    arguments: &Bound<'_, PyTuple>,
+    keywords: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Vec<PyClip>> {
-    let bodies = self::bodies(bodies)?;
+    const NAMES: [&str; 9] = [
+        "bodies",
+        "poses",
+        "fps",
+        "contact",
+        "colliders",
+        "rigs",
+        "controls",
+        "preroll",
+        "progress",
+    ];
+    let given = Arguments::new("simulate_scene", &NAMES, arguments, keywords)?;
+    let bodies = self::bodies(given.need("bodies", List::of)?)?;
     let count = bodies.len();
+    let poses: List<Bound<'_, PyAny>> = given.need("poses", List::of)?;
     counted("poses", &poses.0, count)?;
-    let contacts = contacts(contact, count)?;
-    let colliders = collider::list(colliders)?;
+    let contacts = contacts(given.take("contact", |c| Ok(c.clone()))?.as_ref(), count)?;
+    let colliders = collider::list(given.take("colliders", List::of)?)?;
+    let rigs = given.take("rigs", List::of)?;
     let rigs = each("rigs", rigs, count, |list, _| list.extract::<List<_>>())?;
+    let controls = given.take("controls", List::of)?;
     let controls = each("controls", controls, count, |c, _| Ok(c.clone()))?;
+    let names = given.take("names", List::<String>::of)?;
     let names = names.map_or_else(|| vec![String::new(); count], |list| list.0);
     counted("names", &names, count)?;
-    let given = poses
+    let progress = given.take("progress", |p| Ok(p.clone().unbind()))?;
+    let restarts = given.take("restarts", frames)?.unwrap_or_default();
+    let settings = clip_settings(given)?;
+    let motions = poses
         .0
-        .into_iter()
+        .iter()
         .zip(contacts)
         .zip(rigs.into_iter().zip(controls));
     let mut shots = Vec::with_capacity(count);
-    for (k, (body, ((poses, contact), (rigs, controls)))) in bodies.iter().zip(given).enumerate() {
-        let shot = PyShot::new(
-            py,
-            body,
-            &poses,
-            fps,
-            rigs,
-            controls.as_ref(),
-            preroll,
-            cyclic,
-            None,
-            method,
-            rate,
-            gravity,
-            mass_damping,
-            stiffness_damping,
-            max_offset,
-            None,
-            "auto",
-            None,
-            "embedded",
-            "f32",
-            solver,
-            elastic_joints,
-            None,
-            None,
-            "",
-            restarts,
-        );
-        let shot = shot.map_err(|error| named(py, k, error))?;
+    for (k, (body, ((poses, contact), (rigs, controls)))) in bodies.iter().zip(motions).enumerate()
+    {
+        let shot = moved(py, body, poses, settings.clone());
+        let shot = shot.and_then(|shot| pushed(shot, rigs, controls.as_ref()));
+        let shot = shot.and_then(|shot| {
+            let shot = shot.restarts(restarts.clone());
+            shot.check().map_err(IntoPy::into_py).map(|()| shot)
+        });
         let contact = Contact {
             colliders: colliders.clone(),
             ..contact
         };
-        shots.push(Shot {
-            contact: Some(contact),
-            ..shot.0
-        });
+        shots.push(shot.map_err(|error| named(py, k, error))?.contact(contact));
     }
     for (shot, name) in shots.iter_mut().zip(names) {
         shot.name = name;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Shot`.
 
-use super::arrays::{List, integer, optional_real, optional_text, poses, read, real, text, whole};
+use super::arguments::Arguments;
+use super::arrays::{List, integer, poses, read, real, text, whole};
 use super::body::PyBody;
 use super::clip::{PyClip, controls, rigs};
 use super::collider::{self, PyCollider};
 use super::contact::PyContact;
-use super::dynamics::{ModeSelection, damping, gravity, method, modes_for};
+use super::dynamics::modes_for;
 use super::errors::{IntoPy, detached, input, internal};
 use super::modal::PyModes;
 use super::progress::with_progress;
 use super::rig::PyRig;
+use super::settings::PySimulationSettings;
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::Contact;
-use crate::dynamics::{Settings, SimulationError};
-use crate::kernel::EngineChoice;
-use crate::modal::DeformOptions;
+use crate::dynamics::SimulationError;
 use crate::shot::{RIGS, Shot, ShotModes, WARNINGS};
 use numpy::ndarray::{Array2, Array4};
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray4};
+use numpy::{IntoPyArray, PyArray2, PyArray4};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::path::PathBuf;
 
 /// Arguments of the constructor, each of which is a property.
-const SETTINGS: [&str; 24] = [
+const ARGUMENTS: [&str; 14] = [
     "body",
     "poses",
     "fps",
@@ -33,131 +33,54 @@ const SETTINGS: [&str; 24] = [
     "preroll",
     "cyclic",
     "notes",
-    "method",
-    "rate",
-    "gravity",
-    "mass_damping",
-    "stiffness_damping",
-    "max_offset",
     "modes",
-    "engine",
-    "form",
-    "precision",
-    "solver",
-    "elastic_joints",
     "contact",
     "colliders",
     "name",
     "restarts",
+    "settings",
 ];
+/// Number of those that may be given without a name.
+const POSITIONAL: usize = 8;
 
 /// Everything that `simulate` needs, to be written to one file and simulated elsewhere, with the same bits.
 ///
-/// Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and settings as in
+/// Shot(body, poses, fps, ...): a body, `poses[f,b,4,4]` at `fps` frames per second, `rigs` with `controls[f,r]`, and further arguments as in
 /// `simulate`. In addition:
 ///
 /// - `notes`: texts by name, for the maker of the shot; its clip has them too. The names "rigs" and "warnings" are taken.
 /// - `name`: name of the body, for `Clip.body_names`.
 ///
-/// Raises InputError.
+/// Each setting of the simulation is a property as well. Raises InputError.
 #[pyclass(name = "Shot", module = "thew", frozen)]
 pub(super) struct PyShot(pub Shot);
 
 #[pymethods]
 impl PyShot {
     #[new]
-    #[pyo3(signature = (body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=false, notes=None,
-        method="hyperelastic", rate=240.0, gravity=None, mass_damping=None, stiffness_damping=None,
-        max_offset=None, modes=None, engine="auto", device=None, form="embedded",
-        precision="f32", solver="auto", elastic_joints=1.0, contact=None,
-        colliders=None, name="", *, restarts=None))]
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn new(
+    #[pyo3(
+        signature = (*arguments, **keywords),
+        text_signature = "(body, poses, fps, rigs=None, controls=None, preroll=0, cyclic=False, notes=None, *, \
+            modes=None, contact=None, colliders=None, name='', restarts=None, settings=None, **keywords)"
+    )]
+    fn new(
         py: Python<'_>,
-        body: &PyBody,
-        poses: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = real)] fps: f64,
-        rigs: Option<List<Bound<'_, PyAny>>>,
-        controls: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = integer)] preroll: i64,
-        cyclic: bool,
-        #[pyo3(from_py_with = read)] notes: Option<Texts>,
-        #[pyo3(from_py_with = text)] method: &str,
-        #[pyo3(from_py_with = real)] rate: f64,
-        gravity: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = optional_real)] mass_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_real)] stiffness_damping: Option<f64>,
-        #[pyo3(from_py_with = optional_real)] max_offset: Option<f64>,
-        modes: Option<&Bound<'_, PyAny>>,
-        #[pyo3(from_py_with = text)] engine: &str,
-        #[pyo3(from_py_with = optional_text)] device: Option<&str>,
-        #[pyo3(from_py_with = text)] form: &str,
-        #[pyo3(from_py_with = text)] precision: &str,
-        #[pyo3(from_py_with = text)] solver: &str,
-        #[pyo3(from_py_with = real)] elastic_joints: f64,
-        contact: Option<PyRef<'_, PyContact>>,
-        colliders: Option<List<Bound<'_, PyAny>>>,
-        #[pyo3(from_py_with = text)] name: &str,
-        restarts: Option<&Bound<'_, PyAny>>,
+        arguments: &Bound<'_, PyTuple>,
+        keywords: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let damping = (mass_damping, stiffness_damping);
-        let (mass_damping, stiffness_damping) = self::damping(py, &body.0, damping)?;
-        let settings = ClipSettings {
-            fps,
-            preroll: whole(preroll, "preroll")?,
-            cyclic,
-            method: self::method(method)?,
-            simulation: Settings {
-                rate,
-                gravity: self::gravity(gravity)?,
-                mass_damping,
-                stiffness_damping,
-                max_offset,
-                solver: solver.parse().map_err(SimulationError::into_py)?,
-                elastic_joints,
-            },
-        };
-        settings.check().map_err(IntoPy::into_py)?;
-        let poses = self::poses(poses, body.0.skeleton().len())?;
-        let show =
-            DeformOptions::named(form, precision, engine, device).map_err(IntoPy::into_py)?;
-        let modes = match modes_for(modes, settings.method)? {
-            Some(ModeSelection::These(modes)) => ShotModes::These(modes),
-            Some(ModeSelection::Lowest(count)) => ShotModes::Lowest(count),
-            Some(ModeSelection::Usual) | None => ShotModes::Usual,
-        };
-        let contact = collider::asked(contact.as_deref(), colliders)?;
-        if let Some(contact) = &contact {
-            let fits = contact.check(body.0.surface());
-            let fits = fits.and_then(|()| contact.check_clip(poses.len()));
-            fits.map_err(IntoPy::into_py)?;
-            if !settings.method.touches() {
-                let method = settings.method;
-                return Err(SimulationError::ContactMethod { method }.into_py());
-            }
-        }
-        let restarts = frames(restarts, "restarts")?;
-        let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
-        let controls = self::controls(controls, poses.len(), rigs.len())?;
-        let texts = notes.unwrap_or_default();
+        let given = Arguments::new("Shot", &ARGUMENTS[..POSITIONAL], arguments, keywords)?;
+        let texts: Texts = given.take("notes", |n| read(n))?.unwrap_or_default();
+        let name = given.take("name", |n| text(n).map(str::to_owned))?;
         if let Some(taken) = [RIGS, WARNINGS].iter().find(|t| texts.contains_key(**t)) {
             return Err(input(format!(
                 "notes: the name '{taken}' is taken, for what the clip says itself: use another one"
             )));
         }
-        let shot = Shot {
-            name: name.to_owned(),
-            restarts,
-            modes,
-            show,
-            contact,
-            rigs,
-            controls,
+        Ok(Self(Shot {
+            name: name.unwrap_or_default(),
             texts,
-            ..Shot::new(body.surfaces().clone(), poses, settings)
-        };
-        shot.check().map_err(IntoPy::into_py)?;
-        Ok(Self(shot))
+            ..shot(py, given)?
+        }))
     }
 
     /// Simulates the shot as `simulate` does and returns the clip. Raises Cancelled, InputError (poses and rigs by name), MotionError.
@@ -200,10 +123,10 @@ impl PyShot {
         self.0.settings.fps
     }
 
-    /// Method of motion.
+    /// Settings of the simulation, damping included. Each is a property of the shot too.
     #[getter]
-    fn method(&self) -> &'static str {
-        self.0.settings.method.name()
+    fn settings(&self) -> PySimulationSettings {
+        PySimulationSettings(self.0.settings.simulation.clone())
     }
 
     /// Frames in which the flesh begins anew, ascending.
@@ -267,48 +190,6 @@ impl PyShot {
         self.0.settings.cyclic
     }
 
-    /// Steps per second, at least.
-    #[getter]
-    fn rate(&self) -> f64 {
-        self.0.settings.simulation.rate
-    }
-
-    /// Gravity, float64 [3], m/s².
-    #[getter]
-    fn gravity<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_iter(py, self.0.settings.simulation.gravity.iter().copied())
-    }
-
-    /// Damping by mass, 1/s.
-    #[getter]
-    fn mass_damping(&self) -> f64 {
-        self.0.settings.simulation.mass_damping
-    }
-
-    /// Damping by stiffness, s.
-    #[getter]
-    fn stiffness_damping(&self) -> f64 {
-        self.0.settings.simulation.stiffness_damping
-    }
-
-    /// Largest distance from its skin at which flesh is shown, as a part of the body's size. None: no limit.
-    #[getter]
-    fn max_offset(&self) -> Option<f64> {
-        self.0.settings.simulation.max_offset
-    }
-
-    /// Part of the joints' own shape that is shown, 0 to 1.
-    #[getter]
-    fn elastic_joints(&self) -> f64 {
-        self.0.settings.simulation.elastic_joints
-    }
-
-    /// Solver of the steps.
-    #[getter]
-    fn solver(&self) -> &'static str {
-        self.0.settings.simulation.solver.name()
-    }
-
     /// Modes of the method "modal", or the number of lowest ones. None: the usual number.
     #[getter]
     fn modes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -317,29 +198,6 @@ impl PyShot {
             ShotModes::Lowest(count) => Some(count.into_pyobject(py)?.into_any()),
             ShotModes::These(modes) => Some(Bound::new(py, PyModes(modes.clone()))?.into_any()),
         })
-    }
-
-    /// Engine that shows the method "modal": "auto", "cpu", "gpu" or "gpu:NAME".
-    #[getter]
-    fn engine(&self) -> String {
-        match &self.0.show.engine {
-            EngineChoice::Auto => "auto".into(),
-            EngineChoice::Cpu => "cpu".into(),
-            EngineChoice::Gpu => "gpu".into(),
-            EngineChoice::Adapter(name) => format!("gpu:{name}"),
-        }
-    }
-
-    /// Form in which modes are warped.
-    #[getter]
-    fn form(&self) -> &'static str {
-        self.0.show.form.name()
-    }
-
-    /// Precision in which modes are stored.
-    #[getter]
-    fn precision(&self) -> &'static str {
-        self.0.show.precision.name()
     }
 
     /// Contact of the flesh. None: it passes through itself.
@@ -370,7 +228,7 @@ impl PyShot {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = slf.py();
         let given = PyDict::new(py);
-        for name in SETTINGS {
+        for name in ARGUMENTS {
             given.set_item(name, slf.getattr(name)?)?;
         }
         if let Some(changes) = changes {
@@ -422,18 +280,91 @@ impl PyShot {
             "<thew.Shot: {} frames at {} fps, method '{}'>",
             self.0.poses.len(),
             self.0.settings.fps,
-            self.0.settings.method.name()
+            self.0.settings.simulation.method.name()
         )
     }
 }
 
-/// Reads numbers of frames: whole numbers that are not negative. Default: empty.
-fn frames(given: Option<&Bound<'_, PyAny>>, what: &'static str) -> PyResult<Vec<usize>> {
-    let Some(given) = given else {
-        return Ok(Vec::new());
+/// Reads a shot without name and notes from the arguments of a call.
+pub(super) fn shot(py: Python<'_>, given: Arguments<'_>) -> PyResult<Shot> {
+    let body = given.need("body", |b| Ok(b.extract::<Py<PyBody>>()?))?;
+    let body = body.get();
+    let poses = given.need("poses", |p| Ok(p.clone()))?;
+    let rigs = given.take("rigs", List::of)?;
+    let controls = given.take("controls", |c| Ok(c.clone()))?;
+    let modes = given.take("modes", |m| Ok(m.clone()))?;
+    let contact = given.take("contact", |c| Ok(c.extract::<Py<PyContact>>()?))?;
+    let contact = contact.as_ref().map(Py::get);
+    let contact = collider::asked(contact, given.take("colliders", List::of)?)?;
+    let restarts = given.take("restarts", frames)?.unwrap_or_default();
+    let settings = clip_settings(given)?;
+    let method = settings.simulation.method;
+    let shot = moved(py, body, &poses, settings)?;
+    let shot = pushed(shot, rigs, controls.as_ref())?;
+    if let Some(contact) = &contact {
+        let fits = contact.check(body.0.surface());
+        let fits = fits.and_then(|()| contact.check_clip(shot.poses.len()));
+        fits.map_err(IntoPy::into_py)?;
+        if !method.touches() {
+            return Err(SimulationError::ContactMethod { method }.into_py());
+        }
+    }
+    let shot = Shot {
+        modes: modes_for(modes.as_ref(), method)?,
+        contact,
+        restarts,
+        ..shot
     };
+    shot.check().map_err(IntoPy::into_py)?;
+    Ok(shot)
+}
+
+/// Reads the settings of a clip from the arguments left in a call.
+pub(super) fn clip_settings(given: Arguments<'_>) -> PyResult<ClipSettings> {
+    let fps = given.need("fps", real)?;
+    let preroll = given.take("preroll", |p| whole(integer(p)?, "preroll"))?;
+    let cyclic = given.take("cyclic", |c| c.extract())?;
+    let settings = ClipSettings {
+        preroll: preroll.unwrap_or(0),
+        cyclic: cyclic.unwrap_or(false),
+        ..ClipSettings::new(fps, given.settings()?)
+    };
+    settings.check().map_err(IntoPy::into_py)?;
+    Ok(settings)
+}
+
+/// Makes a shot of a body from poses. It takes the body's damping for damping that is None.
+pub(super) fn moved(
+    py: Python<'_>,
+    body: &PyBody,
+    poses: &Bound<'_, PyAny>,
+    settings: ClipSettings,
+) -> PyResult<Shot> {
+    let simulation = settings.simulation.clone();
+    let simulation = detached(py, || simulation.for_body(&body.0).map_err(IntoPy::into_py))?;
+    let settings = ClipSettings {
+        simulation,
+        ..settings
+    };
+    let poses = self::poses(poses, body.0.skeleton().len())?;
+    Ok(Shot::new(body.surfaces().clone(), poses, settings))
+}
+
+/// Adds rigs and their controls to a shot.
+pub(super) fn pushed(
+    shot: Shot,
+    rigs: Option<List<Bound<'_, PyAny>>>,
+    controls: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Shot> {
+    let rigs = self::rigs(rigs.map_or_else(Vec::new, |list| list.0))?;
+    let controls = self::controls(controls, shot.poses.len(), rigs.len())?;
+    Ok(shot.rigs(rigs, controls))
+}
+
+/// Reads numbers of frames: whole numbers that are not negative.
+pub(super) fn frames(given: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
     let each = given.extract::<List<Bound<'_, PyAny>>>()?.0;
-    let frame = |frame: &Bound<'_, PyAny>| whole(integer(frame)?, what);
+    let frame = |frame: &Bound<'_, PyAny>| whole(integer(frame)?, "restarts");
     each.iter().map(frame).collect()
 }
 

@@ -5,17 +5,11 @@
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shapes/arm.rs"));
 //! # fn main() -> Result<(), Any> {
 //! use thew::clip::{Clip, ClipSettings};
-//! use thew::dynamics::{Method, Settings};
+//! use thew::dynamics::SimulationSettings;
 //! use thew::present::SurfaceId;
 //! use thew::shot::Shot;
 //!
-//! let settings = ClipSettings {
-//!     fps: 24.0,
-//!     method: Method::Hyperelastic,
-//!     simulation: Settings::default(),
-//!     preroll: 0,
-//!     cyclic: false,
-//! };
+//! let settings = ClipSettings::new(24.0, SimulationSettings::default());
 //! // An arm of flesh (`examples/shapes/arm.rs`) whose elbow bends.
 //! let poses = (0..6).map(|frame| bent(0.1 * frame as f64)).collect::<Result<Vec<_>, _>>()?;
 //! let file = std::env::temp_dir().join(format!("thew-shot-{}", std::process::id()));
@@ -38,10 +32,12 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-use crate::clip::{Clip, ClipError, ClipSettings, FrameForces, ModesOf, SceneMember, Texts, Ways};
+use crate::clip::{
+    Clip, ClipError, ClipParts, ClipSettings, FrameForces, ModesOf, SceneMember, Texts,
+};
 use crate::contact::Contact;
-use crate::dynamics::{Method, SimulationError};
-use crate::modal::{DeformOptions, Modes};
+use crate::dynamics::SimulationError;
+use crate::modal::Modes;
 use crate::present::CarriedSurfaces;
 use crate::progress::Progress;
 use crate::rig::{Rig, RigError, RigForces, written};
@@ -67,7 +63,8 @@ pub enum ShotModes {
     These(Arc<Modes>),
 }
 
-/// A body, its motion, its rigs, and the settings of its simulation.
+/// A body, its motion, its rigs, and the settings of its simulation. All but body, poses and settings may be left out:
+/// `Shot::new(body, poses, settings).contact(contact).rigs(rigs, None).simulate(&Silent)`.
 #[derive(Debug, Clone)]
 pub struct Shot {
     /// Name of the body in clips of a scene; may be empty.
@@ -82,8 +79,6 @@ pub struct Shot {
     pub settings: ClipSettings,
     /// Modes of the modal method.
     pub modes: ShotModes,
-    /// Display settings of the modal method.
-    pub show: DeformOptions,
     /// Contact; `None`: the body passes through itself.
     pub contact: Option<Contact>,
     /// Rigs whose forces act on the flesh.
@@ -115,12 +110,35 @@ impl Shot {
             restarts: Vec::new(),
             settings,
             modes: ShotModes::default(),
-            show: DeformOptions::default(),
             contact: None,
             rigs: Vec::new(),
             controls: None,
             texts: Texts::new(),
         }
+    }
+
+    /// Sets the rigs whose forces act, with the values of their controls, `[f * r]`; `None`: every rig at its last sample.
+    pub fn rigs(mut self, rigs: Vec<Arc<Rig>>, controls: Option<Vec<f64>>) -> Self {
+        (self.rigs, self.controls) = (rigs, controls);
+        self
+    }
+
+    /// Sets contact. Modal flesh moves as without contact; its surface is parted in each frame that is shown.
+    pub fn contact(mut self, contact: Contact) -> Self {
+        self.contact = Some(contact);
+        self
+    }
+
+    /// Sets the modes of the modal method.
+    pub fn modes(mut self, modes: ShotModes) -> Self {
+        self.modes = modes;
+        self
+    }
+
+    /// Sets the frames at which the flesh starts afresh.
+    pub fn restarts(mut self, restarts: Vec<usize>) -> Self {
+        self.restarts = restarts;
+        self
     }
 
     /// Checks its restarts and, if it has any, its contact.
@@ -134,26 +152,43 @@ impl Shot {
 
     /// Simulates the shot. Returns its clip and the warnings about its rigs.
     ///
+    /// Frame 0 is the static equilibrium at the first pose under its forces, moving along with its bones. After a run-in it is the state reached
+    /// there, in a cycle the state that repeats. All of the run-in has the forces of frame 0. The forces of a cycle repeat with its poses.
+    ///
     /// # Errors
-    /// Rigs that do not fit the body, the errors of [`Clip::simulate`], cancellation by the progress.
+    /// Rigs that do not fit the body; poses of another skeleton, by frame; settings out of range; contact with a method without it, of another
+    /// surface, or with colliders whose motion ends before the poses do; modes of another body or a body without free flesh; cancellation by the
+    /// progress.
     pub fn simulate(&self, progress: &dyn Progress) -> Result<(Clip, Vec<String>), ShotError> {
-        let parts = self.parts()?;
         let led = self.led(&|_: f64, stage: &str| progress.report(0.0, stage))?;
         let forces = led.as_ref().map(|led| led as &dyn FrameForces);
-        let (surfaces, settings) = (self.surfaces.clone(), self.settings);
+        self.finished(self.simulate_with(forces, progress)?, led.as_ref())
+    }
+
+    /// Simulates the shot with forces of the caller in place of those of its rigs. They act at each pose and are linear in between; `None`: no
+    /// forces.
+    ///
+    /// # Errors
+    /// As [`simulate`](Self::simulate); forces that cannot be computed, by frame.
+    pub fn simulate_with(
+        &self,
+        forces: Option<&dyn FrameForces>,
+        progress: &dyn Progress,
+    ) -> Result<Clip, ClipError> {
+        let parts = self.parts()?;
         let modes = match &self.modes {
             ShotModes::These(modes) => ModesOf::These(modes.clone()),
             ShotModes::Lowest(count) => ModesOf::Lowest(Some(*count)),
             ShotModes::Usual => ModesOf::Lowest(None),
         };
-        let ways = Ways {
-            modes: (settings.method == Method::Modal).then_some(modes),
-            show: self.show.clone(),
+        let how = ClipParts {
+            surfaces: self.surfaces.clone(),
+            modes,
             contact: self.contact.as_ref(),
         };
         let first = (&self.poses[parts[0].clone()], forces);
         let told = |part: &Range<usize>| told(progress, part, self.poses.len());
-        let clip = Clip::made(surfaces, ways, first, settings, &told(&parts[0]))?;
+        let clip = Clip::simulate(how, first, self.settings.clone(), &told(&parts[0]))?;
         for part in &parts[1..] {
             let forces = forces.map(|whole| PartForces {
                 whole,
@@ -162,7 +197,7 @@ impl Shot {
             let forces = forces.as_ref().map(|f| f as &dyn FrameForces);
             clip.restart(&self.poses[part.clone()], forces, &told(part))?;
         }
-        self.finished(clip.with_name(self.name.clone()), led.as_ref())
+        Ok(clip.with_name(self.name.clone()))
     }
 
     /// Simulates shots together: their bodies touch each other and the colliders of all; equal colliders are one. Returns the clip of each with the
@@ -188,7 +223,7 @@ impl Shot {
             contact: shot.contact.clone().unwrap_or_else(Contact::with_others),
             poses: &shot.poses[of_first(shot)],
             forces: led.as_ref().map(|led| led as &dyn FrameForces),
-            settings: shot.settings,
+            settings: shot.settings.clone(),
         });
         let members: Vec<SceneMember> = members.collect();
         let told = |part: &Range<usize>| told(progress, part, frames);

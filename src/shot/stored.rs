@@ -6,7 +6,7 @@ use super::{Shot, ShotModes, plain};
 use crate::clip::{ClipSettings, Texts};
 use crate::contact::StoredContact;
 use crate::dynamics::Method;
-use crate::modal::{DeformOptions, StoredModes};
+use crate::modal::{DeformSettings, StoredModes};
 use crate::present::CarriedSurfaces;
 use crate::range::is_kept;
 use crate::rig::{parsed, written};
@@ -31,7 +31,7 @@ struct Stored<'a, B> {
     settings: ClipSettings,
     contact: Option<StoredContact<'a>>,
     modes: StoredShotModes,
-    show: DeformOptions,
+    show: DeformSettings,
     #[serde(deserialize_with = "text")]
     rigs: String,
     controls: Option<Cow<'a, [f64]>>,
@@ -52,16 +52,27 @@ impl Shot {
     /// # Errors
     /// [`StoreError`].
     pub fn save(&self, path: &Path) -> Result<(), StoreError> {
-        let rigs = written(&plain(&self.rigs)).map_err(|e| StoreError::Unwritable {
+        let unwritable = |what| StoreError::Unwritable {
             path: path.to_owned(),
-            what: e.to_string(),
-        })?;
+            what,
+        };
+        let rigs = written(&plain(&self.rigs)).map_err(|e| unwritable(e.to_string()))?;
+        let damped = self
+            .settings
+            .simulation
+            .clone()
+            .for_body(self.surfaces.body());
+        let simulation = damped.map_err(|e| unwritable(e.to_string()))?;
         let stored = Stored {
             name: self.name.clone(),
             body: &self.surfaces,
             poses: Cow::Borrowed(&self.poses),
             restarts: self.restarts.iter().map(|&r| r as u64).collect(),
-            settings: self.settings,
+            show: simulation.deform(),
+            settings: ClipSettings {
+                simulation,
+                ..self.settings.clone()
+            },
             contact: self.contact.as_ref().map(StoredContact::new),
             modes: match &self.modes {
                 ShotModes::Usual => StoredShotModes::Usual,
@@ -70,7 +81,6 @@ impl Shot {
                 }
                 ShotModes::These(modes) => StoredShotModes::These(StoredModes::new(modes)),
             },
-            show: self.show.clone(),
             rigs,
             controls: self.controls.as_deref().map(Cow::Borrowed),
             texts: self.texts.clone(),
@@ -100,7 +110,7 @@ impl<'de> Deserialize<'de> for Read {
 
 impl Stored<'_, CarriedSurfaces> {
     /// Builds the shot. Returns a sentence for parts that do not fit together.
-    fn into_shot(self) -> Result<Shot, String> {
+    fn into_shot(mut self) -> Result<Shot, String> {
         let fits = |good: bool, what: &str| if good { Ok(()) } else { Err(what.to_owned()) };
         let body = self.body.body().clone();
         self.settings.check().map_err(|e| e.to_string())?;
@@ -120,7 +130,7 @@ impl Stored<'_, CarriedSurfaces> {
                 ShotModes::These(Arc::new(modes.ok_or("its modes do not fit its body")?))
             }
         };
-        let modal = self.settings.method == Method::Modal;
+        let modal = self.settings.simulation.method == Method::Modal;
         fits(
             modal || matches!(modes, ShotModes::Usual),
             "its modes and its method differ",
@@ -132,7 +142,7 @@ impl Stored<'_, CarriedSurfaces> {
             let checked = checked.and_then(|()| contact.check_clip(self.poses.len()));
             checked.map_err(|e| e.to_string())?;
             fits(
-                self.settings.method.touches(),
+                self.settings.simulation.method.touches(),
                 "its method knows no contact",
             )?;
         }
@@ -151,6 +161,7 @@ impl Stored<'_, CarriedSurfaces> {
             restarts.is_empty() || !self.settings.cyclic,
             "it is a cycle that begins anew",
         )?;
+        self.settings.simulation.set_deform(self.show);
         Ok(Shot {
             restarts,
             name: self.name,
@@ -158,7 +169,6 @@ impl Stored<'_, CarriedSurfaces> {
             poses: self.poses.into_owned(),
             settings: self.settings,
             modes,
-            show: self.show,
             contact,
             rigs: rigs.into_iter().map(Arc::new).collect(),
             controls: self.controls.map(Cow::into_owned),

@@ -5,7 +5,7 @@ use super::*;
 use crate::body::Body;
 use crate::body::fixture::BarOptions;
 use crate::disk::tests::Folder;
-use crate::dynamics::Settings;
+use crate::dynamics::{Method, SimulationSettings};
 use crate::present::SurfaceId;
 use crate::progress::Silent;
 use crate::rig::{BoneRef, Guide, Sample, Template, TemplateKind};
@@ -48,11 +48,8 @@ fn rig() -> Arc<Rig> {
 
 fn shot(method: Method) -> Shot {
     let settings = ClipSettings {
-        fps: 24.0,
-        method,
-        simulation: Settings::default(),
         preroll: 2,
-        cyclic: false,
+        ..ClipSettings::new(24.0, SimulationSettings::damped().by(method))
     };
     let controls = (0..5).map(|i| 0.25 * f64::from(i)).collect();
     let texts = [("maker".to_owned(), "a test".to_owned())].into();

@@ -42,9 +42,10 @@ def turned_over(flesh, maps, method: str = "") -> float:
 
     how, clip, count = flesh.build_settings, flesh.clip, len(flesh.lattice.cells)
     if method:
-        clip = thew.simulate(flesh.body, maps, how.fps, method=method, rate=how.rate, gravity=how.gravity)
+        simulation = how.simulation
+        clip = thew.simulate(flesh.body, maps, how.fps, method=method, rate=simulation.rate, gravity=simulation.gravity)
     found = np.array(clip.inverted_cells)[: len(maps)]
-    resting = thew.Simulation(flesh.body, method=method or how.method, gravity=how.gravity)
+    resting = thew.Simulation(flesh.body, method=method or how.method, gravity=how.simulation.gravity)
     for i in np.flatnonzero(found >= 0.03 * count):
         resting.reset(maps[i])
         found[i] -= flesh.body.inverted_cells(resting.lattice_positions())
@@ -101,7 +102,7 @@ def test_a_real_character(addon, counted, file):
         thick = np.isfinite(thickness) & (thickness >= np.quantile(thickness[np.isfinite(thickness)], 0.75))
         still = []
         for i in range(0, len(frames), 4):
-            q, how = thew.equilibrium(flesh.body, maps[i], method="hyperelastic"), flesh.build_settings
+            q, how = thew.equilibrium(flesh.body, maps[i], method="hyperelastic"), flesh.build_settings.simulation
             still.append(flesh.body.shown(q, maps[i], how.max_offset, elastic_joints=how.elastic_joints))
         own = np.sqrt(((clip[::4] - np.array(still))[:, thick] ** 2).sum(axis=2).mean()) / size
         if ACCELERATES.search(action.name) and own <= 1e-3 and obj is meshes()[0]:

@@ -51,7 +51,7 @@ def moved_by(obj, rig) -> np.ndarray:
     body, pose, own = native(obj, rig)
     pose = np.tile(np.eye(4), (len(pose), 1, 1))
     forces = np.asarray(own.forces(body, rig.control))
-    gravity = flesh_of(obj).build_settings.gravity
+    gravity = flesh_of(obj).build_settings.simulation.gravity
     shapes = [
         body.shown(thew.equilibrium(body, pose, gravity=gravity, rest_forces=pushed)) for pushed in (None, forces)
     ]
@@ -265,7 +265,7 @@ def test_what_was_pulled_is_what_the_rig_does(body):
     flesh_body, pose, own = native(body, body.thew.rigs[0])
     flesh = flesh_of(body)
     forces = np.asarray(own.forces(flesh_body, body.thew.rigs[0].control))
-    q = thew.equilibrium(flesh_body, pose, gravity=flesh.build_settings.gravity, rest_forces=forces)
+    q = thew.equilibrium(flesh_body, pose, gravity=flesh.build_settings.simulation.gravity, rest_forces=forces)
     stand = read(body)
     there = stand.world(stand.skin + flesh.added(flesh_body.shown(q), stand.maps, stand.mesh))
     assert np.abs(there - world(body)).max() < 1e-4 * np.ptp(there)

@@ -48,7 +48,7 @@ def returned(function, known):
 def disagreements(value, hint, where="it"):
     """How a value is not of a type: sentences; empty when it is. Numbers are exactly of their kind: True is no int."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is object:
+    if hint is object or hint is typing.Any:
         return []
     if hint is None or hint is type(None):
         return [] if value is None else [f"{where} is {type(value).__name__}, not None"]

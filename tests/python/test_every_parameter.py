@@ -162,6 +162,7 @@ def made(tmp_path_factory):
         "Clip": clip,
         "Shot": shot,
         "Scene": scene,
+        "SimulationSettings": thew.SimulationSettings(),
         "Equilibrium": balance,
         "RigFit": thew.RigFit(body, rig, poses[0]),
         "Modes": modes,
@@ -308,6 +309,14 @@ def made(tmp_path_factory):
     return of_class, of_name, of_call
 
 
+#: Settings of simulations that calls take as keywords, by the class in the stub that lists them.
+SETTINGS = {
+    node.name: [ast.arg(line.target.id, line.annotation) for line in node.body]
+    for node in STUB.body
+    if isinstance(node, ast.ClassDef) and node.name.endswith("Settings") and node.name.startswith("_")
+}
+
+
 def annotation(argument):
     """The first name in a parameter's type."""
     return ast.unparse(argument.annotation).split(" | ")[0] if argument.annotation else ""
@@ -331,6 +340,10 @@ def taken(function):
     every = args.posonlyargs + args.args
     required = len(every) - len(args.defaults)
     named = [(a, i < required) for i, a in enumerate(every) if a.arg not in ("self", "cls")]
+    kinds = ast.unparse(args.kwarg.annotation) if args.kwarg and args.kwarg.annotation else ""
+    if "Settings" in kinds:  # the method is apart
+        every = SETTINGS["_OtherSettings"] + (SETTINGS["_SimulationSettings"] if "_SimulationSettings" in kinds else [])
+        named += [(setting, False) for setting in every]
     return named + [(a, d is None) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True)]
 
 
@@ -355,7 +368,7 @@ def call(made, name, owner, function, wrong, value):
     if name == "Spacetime.insert":  # the keyframe stays
         thing = thew.Spacetime(of_class["Shell"], of_name["keyframes"], [0.0, 1.0], modes=2)
     # Special methods take no names.
-    if function.name.startswith("__"):
+    if function.name.startswith("__") and function.name != "__replace__":
         return getattr(thing, function.name)(*given.values())
     return getattr(thing, function.name)(**given)
 

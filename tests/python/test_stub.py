@@ -12,7 +12,7 @@ import thew
 from tools.stub import documented
 
 STUB = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
-CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
+CLASSES = {n.name: n for n in STUB.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")}
 FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
 IMPORTED = {
     alias.asname for node in STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname

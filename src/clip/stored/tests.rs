@@ -6,9 +6,10 @@ use crate::body::fixture::BarOptions;
 use crate::clip::{ClipError, FrameForces, SceneMember};
 use crate::contact::Contact;
 use crate::disk::tests::Folder;
-use crate::dynamics::{Method, Settings};
+use crate::dynamics::{Method, SimulationSettings};
 use crate::present::SurfaceId;
 use crate::progress::Silent;
+use crate::shot::Shot;
 use crate::skeleton::Affine;
 use nalgebra::UnitQuaternion;
 
@@ -36,16 +37,14 @@ fn swings(frames: std::ops::Range<usize>) -> Vec<Pose> {
 }
 
 fn settings(method: Method) -> ClipSettings {
+    let simulation = SimulationSettings {
+        max_offset: Some(0.2),
+        elastic_joints: 0.5,
+        ..SimulationSettings::damped().by(method)
+    };
     ClipSettings {
-        fps: 24.0,
-        method,
-        simulation: Settings {
-            max_offset: Some(0.2),
-            elastic_joints: 0.5,
-            ..Settings::default()
-        },
         preroll: 2,
-        cyclic: false,
+        ..ClipSettings::new(24.0, simulation)
     }
 }
 
@@ -59,8 +58,8 @@ fn clip(method: Method, frames: usize) -> Clip {
     let body = body();
     let forces = pushes(body.nodes(), frames);
     let forces = Some(&forces as &dyn FrameForces);
-    let settings = settings(method);
-    Clip::simulate(body, &swings(0..frames), forces, settings, &Silent).unwrap()
+    let shot = Shot::new(body, swings(0..frames), settings(method));
+    shot.simulate_with(forces, &Silent).unwrap()
 }
 
 /// All that a clip holds.
@@ -85,7 +84,7 @@ fn contents(clip: &Clip) -> impl PartialEq + std::fmt::Debug {
         counts,
         clip.max_skin_deviations().unwrap(),
         clip.loop_gap(),
-        clip.settings(),
+        clip.settings().clone(),
     )
 }
 
@@ -135,9 +134,11 @@ fn a_cycle_and_texts_come_back() {
         ..settings(Method::Warped)
     };
     let texts: Texts = [("maker".to_owned(), "ünïcode\n".to_owned())].into();
-    let clip = Clip::simulate(body(), &swings(0..10), None, settings, &Silent)
-        .unwrap()
-        .with_texts(texts.clone());
+    let shot = Shot {
+        texts: texts.clone(),
+        ..Shot::new(body(), swings(0..10), settings)
+    };
+    let (clip, _) = shot.simulate(&Silent).unwrap();
     let again = through_a_file(&clip);
     assert_eq!(contents(&again), contents(&clip));
     assert_eq!(again.texts(), &texts);
@@ -192,7 +193,7 @@ fn forged_clips_are_refused() {
         "max_offset",
     );
     refuses(
-        &|s| s.settings.method = Method::Modal,
+        &|s| s.settings.simulation.method = Method::Modal,
         "its modes and its method differ",
     );
     let none = "it is of no scene that there can be";

@@ -15,7 +15,7 @@ pub(super) mod vertex;
 pub(super) mod warped;
 
 use crate::body::Body;
-use crate::dynamics::{MODES, Method, Settings, SimulationError};
+use crate::dynamics::{MODES, Method, SimulationError, SimulationSettings};
 use crate::elasticity::Model;
 use crate::modal::Modes;
 use crate::progress::Silent;
@@ -29,10 +29,10 @@ use warped::LinearisedStepper;
 /// Returns the stepper of a method. `modes` are for the modal method; `None`: [`MODES`] modes are computed.
 pub(in crate::dynamics) fn stepper(
     body: &Arc<Body>,
-    method: Method,
     modes: Option<Arc<Modes>>,
-    settings: &Settings,
+    settings: &SimulationSettings,
 ) -> Result<Box<dyn Stepper>, SimulationError> {
+    let method = settings.method;
     Ok(match method {
         Method::Hyperelastic => Box::new(HyperelasticStepper::new(body, settings.solver)?),
         Method::Warped | Method::WarpedVertex | Method::Linear => {

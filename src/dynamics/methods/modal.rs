@@ -21,7 +21,7 @@ use crate::dynamics::forces::Load;
 use crate::dynamics::methods::stepper::{NodalState, Start, Step, Stepper};
 use crate::dynamics::sections::{Kind, Sections, Writer};
 use crate::dynamics::skinned::{SkinnedLattice, place};
-use crate::dynamics::{Settings, SimulationError};
+use crate::dynamics::{SimulationError, SimulationSettings};
 use crate::geometry::rotation_vector::{mean_rotation, mean_rotation_derivative};
 use crate::modal::{Damping, Integrator, ModalError, Modes, Oscillators, State, balance};
 use crate::skeleton::{BonePoses, FrameMotion, Pose};
@@ -55,12 +55,10 @@ impl ModalStepper {
     pub fn new(
         body: &Body,
         modes: Arc<Modes>,
-        settings: &Settings,
+        settings: &SimulationSettings,
     ) -> Result<Self, SimulationError> {
-        let damping = Damping::Proportional {
-            mass: settings.mass_damping,
-            stiffness: settings.stiffness_damping,
-        };
+        let (mass, stiffness) = settings.damping();
+        let damping = Damping::Proportional { mass, stiffness };
         let pose = Pose::rest(body.skeleton().len());
         let zero = || vec![Vec3::zeros(); body.nodes()];
         Ok(Self {

@@ -17,12 +17,12 @@ fn motion_ends_in_equilibrium() {
             None => (240.0, 2.0, 1),
         };
         // Damped so little that a second is not enough.
-        let settings = Settings {
+        let settings = SimulationSettings {
             rate,
-            mass_damping: 2.0,
+            mass_damping: Some(2.0),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let target = bent(&bar, 0.8);
         let forces = wobbly(&body, force);
@@ -102,7 +102,7 @@ fn a_nonlinear_balance_stops_within_a_step_of_newton() {
         }
         assert_eq!(balance.solve(gravity, None, None).unwrap(), whole);
 
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let before = sim.state();
         let error = sim

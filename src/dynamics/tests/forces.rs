@@ -111,7 +111,7 @@ fn motion_under_rest_forces_ends_in_their_balance() {
     let body = bar.build();
     let target = bent(&bar, 0.8);
     for method in linearised().chain([Method::Modal]) {
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         let rest = wobbly(&body, 1.0);
         sim.reset(&still(), true, None).unwrap();
         for i in 1..8 {
@@ -142,7 +142,7 @@ fn rest_forces_grow_within_a_call_and_are_part_of_the_state() {
     let part = |s: f64| rest.iter().map(|f| f * s).collect::<Vec<Vec3>>();
     for method in [Method::Warped, Method::Modal] {
         let start = || {
-            let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+            let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
             sim.reset(&still(), true, None).unwrap();
             sim
         };

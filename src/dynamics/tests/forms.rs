@@ -95,12 +95,12 @@ fn the_vertex_form_is_the_printed_one() {
 
 /// A bend played by a solver.
 fn play(body: &Arc<Body>, method: Method, solver: Solver) -> Vec<Vec3> {
-    let settings = Settings {
+    let settings = SimulationSettings {
         solver,
         ..settings()
     };
     let bar = BarOptions::default();
-    let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     let forces = wobbly(body, 1.0);
     for i in 1..=24 {
@@ -129,12 +129,12 @@ fn solvers_give_the_same_motion() {
 fn a_step_of_conjugate_gradients_depends_on_its_state_alone() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let settings = Settings {
+    let settings = SimulationSettings {
         solver: Solver::Iterate,
         ..settings()
     };
     for method in [Method::Warped, Method::WarpedVertex] {
-        let new = || Simulation::new(body.clone(), method, settings).unwrap();
+        let new = || Simulation::new(body.clone(), settings.by(method)).unwrap();
         let mut sim = new();
         sim.reset(&still(), true, None).unwrap();
         for i in 1..8 {

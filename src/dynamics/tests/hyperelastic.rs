@@ -2,9 +2,10 @@
 //! The default method: near rest it is the warped one, far from it it holds.
 
 use super::*;
-use crate::clip::{Clip, ClipSettings};
+use crate::clip::ClipSettings;
 use crate::present::{Presenter, SurfaceId, Target};
 use crate::progress::Silent;
+use crate::shot::Shot;
 
 /// A bar with a bone along it that is turned about its end, `turns` a second, run up over a second, for two more.
 fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
@@ -20,17 +21,12 @@ fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
     let poses: Vec<Pose> = (0..(3.0 * fps) as usize)
         .map(|i| pose_at(i as f64 / fps))
         .collect();
-    let settings = ClipSettings {
-        fps,
-        method,
-        simulation: Settings {
-            gravity: Vec3::zeros(),
-            ..settings()
-        },
-        preroll: 0,
-        cyclic: false,
+    let free = SimulationSettings {
+        gravity: Vec3::zeros(),
+        ..settings().by(method)
     };
-    let clip = Clip::simulate(body.clone(), &poses, None, settings, &Silent).unwrap();
+    let shot = Shot::new(body.clone(), poses.clone(), ClipSettings::new(fps, free));
+    let (clip, _) = shot.simulate(&Silent).unwrap();
     let mut skinned = SkinnedLattice::new(body).unwrap();
     let mut farthest: f64 = 0.0;
     for (i, pose) in poses.iter().enumerate() {
@@ -71,7 +67,7 @@ fn small_motion_is_that_of_the_warped_method() {
     let bar = BarOptions::default();
     let body = bar.build();
     let run = |method| {
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..=24 {
@@ -119,7 +115,7 @@ fn a_slow_bend_is_the_warped_balance() {
 fn bones_thrown_about_leave_finite_flesh_that_comes_back() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings()).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().by(Method::Hyperelastic)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     for i in 0..40 {
         let at = bent(&bar, if i % 2 == 0 { 2.6 } else { -2.6 });
@@ -139,12 +135,12 @@ fn the_sway_is_what_is_beyond_the_balance_without_loads() {
     let body = bar.build();
     let target = bent(&bar, 1.1);
     let forces = wobbly(&body, 2.0);
-    let parted = Settings {
+    let parted = SimulationSettings {
         elastic_joints: 0.3,
         ..settings()
     };
     for method in [Method::Hyperelastic, Method::Warped, Method::NeoHookean] {
-        let mut sim = Simulation::new(body.clone(), method, parted).unwrap();
+        let mut sim = Simulation::new(body.clone(), parted.by(method)).unwrap();
         sim.reset(&target, true, Some(&forces)).unwrap();
         let solve =
             |gravity, forces| equilibrium(&body, &target, None, forces, gravity, method).unwrap();
@@ -162,7 +158,7 @@ fn the_sway_is_what_is_beyond_the_balance_without_loads() {
         );
     }
     // Whole, other methods part nothing off.
-    let sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     assert!(sim.sway().is_none());
 }
 
@@ -172,12 +168,12 @@ fn joints_go_from_the_plain_skin_to_their_elastic_shape() {
     let body = bar.build();
     let target = bent(&bar, 1.3);
     let shown = |joints: f64| {
-        let settings = Settings {
+        let settings = SimulationSettings {
             elastic_joints: joints,
             gravity: Vec3::zeros(),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
         sim.reset(&target, true, None).unwrap();
         let (snapshot, presenter) = (sim.snapshot(), Presenter::new(body.clone()));
         let mut both = [(); 2].map(|()| vec![0.0; body.surface().vertices().len() * 3]);

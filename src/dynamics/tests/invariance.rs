@@ -12,13 +12,13 @@ const METHODS: [Method; 2] = [Method::Hyperelastic, Method::Warped];
 fn play(
     method: Method,
     bar: &BarOptions,
-    settings: Settings,
+    settings: SimulationSettings,
     scale: f64,
     turn: Rotation3<f64>,
     fps: usize,
 ) -> Vec<Vec3> {
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
     let mut forces = vec![Vec3::zeros(); body.nodes()];
     let tip = bar.vertex(0, 1, bar.cells_along);
     forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
@@ -55,7 +55,7 @@ fn the_same_motion_turned_and_moved() {
             frame,
             ..Default::default()
         };
-        let settings = Settings {
+        let settings = SimulationSettings {
             gravity: turn * settings().gravity,
             ..settings()
         };
@@ -79,7 +79,7 @@ fn the_same_motion_at_another_scale() {
             material: Material::new(20e3 * s * s, 0.4, 1000.0).unwrap(),
             ..Default::default()
         };
-        let settings = Settings {
+        let settings = SimulationSettings {
             gravity: settings().gravity * s,
             ..settings()
         };
@@ -136,7 +136,7 @@ fn frame_rate_does_not_matter() {
 fn film_that_runs_a_thousandth_slower_takes_as_many_steps_a_frame() {
     let rate = settings().rate;
     let body = BarOptions::default().build();
-    let mut sim = Simulation::new(body, Method::Warped, settings()).unwrap();
+    let mut sim = Simulation::new(body, settings().by(Method::Warped)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     for per_second in [12, 15, 24, 25, 30, 48, 50, 60, 120] {
         let steps = |slower: f64| {

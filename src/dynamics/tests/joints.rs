@@ -74,12 +74,12 @@ fn bent(degrees: f64) -> Pose {
 
 /// The shape that is shown at a pose of flesh that nothing loads.
 fn shown(body: &Arc<Body>, pose: &Pose, share: f64) -> Vec<Vec3> {
-    let settings = Settings {
+    let settings = SimulationSettings {
         gravity: Vec3::zeros(),
         elastic_joints: share,
-        ..Settings::default()
+        ..SimulationSettings::damped()
     };
-    let mut simulation = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+    let mut simulation = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
     simulation.reset(pose, true, None).unwrap();
     positions(&simulation, &Presenter::new(body.clone()), SurfaceId::OWN)
 }
@@ -208,11 +208,11 @@ fn what_the_body_carries_is_lifted_along() {
     let reversed = triangles.map(|t| t.map(|v| last - v)).collect();
     let sleeve = Surface::new(vertices, reversed).unwrap();
     let id = presenter.surfaces().carry(&sleeve);
-    let settings = Settings {
+    let settings = SimulationSettings {
         gravity: Vec3::zeros(),
-        ..Settings::default()
+        ..SimulationSettings::damped()
     };
-    let mut simulation = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+    let mut simulation = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
     simulation.reset(&pose, true, None).unwrap();
     let snapshot = simulation.snapshot();
     let offsets = |id| {

@@ -25,13 +25,13 @@ fn moved(x: f64) -> Pose {
 }
 
 /// Those of a body `scale` times as large whose motion is to look the same at √scale times the speed.
-fn scaled(scale: f64, rate: f64) -> Settings {
+fn scaled(scale: f64, rate: f64) -> SimulationSettings {
     let time = scale.sqrt();
-    Settings {
+    SimulationSettings {
         rate: rate / time,
         gravity: Vec3::zeros(),
-        mass_damping: 2.0 / time,
-        stiffness_damping: 0.004 * time,
+        mass_damping: Some(2.0 / time),
+        stiffness_damping: Some(0.004 * time),
         ..settings()
     }
 }
@@ -42,7 +42,7 @@ fn swing(method: Method, speed: f64, scale: f64, (fps, rate): (f64, f64)) -> (f6
     let bar = bar(scale);
     let body = bar.build();
     let time = scale.sqrt();
-    let mut sim = Simulation::new(body.clone(), method, scaled(scale, rate)).unwrap();
+    let mut sim = Simulation::new(body.clone(), scaled(scale, rate).by(method)).unwrap();
     sim.reset(&moved(0.0), false, None).unwrap();
     let (mut x, mut farthest) = (0.0, 0.0f64);
     let frames = |seconds: f64| (seconds * fps).round() as usize;
@@ -110,11 +110,11 @@ fn a_joint_that_shakes_sways_flesh_as_the_warped_method_does() {
     let body = bar.build();
     let still = bent(&bar, 0.0);
     let run = |method| {
-        let settings = Settings {
+        let settings = SimulationSettings {
             gravity: Vec3::zeros(),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
         sim.reset(&still, true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..=48 {
@@ -141,7 +141,7 @@ fn a_joint_that_shakes_sways_flesh_as_the_warped_method_does() {
 fn a_state_between_two_bends_goes_on_with_the_same_bits() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let new = || Simulation::new(body.clone(), Method::Hyperelastic, settings()).unwrap();
+    let new = || Simulation::new(body.clone(), settings().by(Method::Hyperelastic)).unwrap();
     let mut sim = new();
     sim.reset(&still(), true, None).unwrap();
     for i in 1..4 {
@@ -173,14 +173,14 @@ fn by_default_swings_die_away_within_a_second_and_a_quarter_at_any_size_and_soft
         let body = bar.build();
         let (mass_damping, stiffness_damping) = default_damping(&body).unwrap();
         assert!(mass_damping > 0.0 && stiffness_damping > 0.0);
-        let settings = Settings {
+        let settings = SimulationSettings {
             rate: 960.0,
             gravity: Vec3::zeros(),
-            mass_damping,
-            stiffness_damping,
+            mass_damping: Some(mass_damping),
+            stiffness_damping: Some(stiffness_damping),
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
         let weights = vec![Vec3::x() * 2.0; body.nodes()];
         let forces: Vec<Vec3> = (0..body.nodes())
             .map(|v| body.mass_matrix().row_times(v, &weights))

@@ -69,16 +69,16 @@ fn largest(a: &[Vec3], b: &[Vec3]) -> f64 {
         .fold(0.0, f64::max)
 }
 
-fn settings() -> Settings {
-    Settings::default()
+fn settings() -> SimulationSettings {
+    SimulationSettings::damped()
 }
 
-fn undamped(rate: f64) -> Settings {
-    Settings {
+fn undamped(rate: f64) -> SimulationSettings {
+    SimulationSettings {
         rate,
         gravity: Vec3::zeros(),
-        mass_damping: 0.0,
-        stiffness_damping: 0.0,
+        mass_damping: Some(0.0),
+        stiffness_damping: Some(0.0),
         ..settings()
     }
 }
@@ -99,7 +99,7 @@ fn at_rest_in_the_rest_pose_nothing_moves() {
             ..Default::default()
         };
         let body = bar.build();
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         for settled in [false, true] {
             sim.reset(&still(), settled, None).unwrap();
             for _ in 0..24 {
@@ -152,7 +152,7 @@ fn without_the_sculpt_option_flesh_sags_down() {
 #[test]
 fn carried_uniformly_there_is_no_lag() {
     let body = BarOptions::default().build();
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     let speed = Vec3::new(3.0, -1.0, 0.5);
     sim.reset(&still(), true, None).unwrap();
     sim.nodes.velocities.fill(speed);
@@ -180,11 +180,11 @@ fn carried_uniformly_there_is_no_lag() {
 #[test]
 fn turned_slowly_as_a_whole_there_is_no_lag() {
     let body = BarOptions::default().build();
-    let free = Settings {
+    let free = SimulationSettings {
         gravity: Vec3::zeros(),
         ..settings()
     };
-    let mut sim = Simulation::new(body.clone(), Method::Warped, free).unwrap();
+    let mut sim = Simulation::new(body.clone(), free.by(Method::Warped)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     let at = |t: f64| {
         let axis = nalgebra::Unit::new_normalize(Vec3::new(1.0, 0.4, 0.2));
@@ -221,12 +221,12 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
         )
     };
     let run = |mass_damping: f64, stiffness_damping: f64| {
-        let settings = Settings {
-            mass_damping,
-            stiffness_damping,
+        let settings = SimulationSettings {
+            mass_damping: Some(mass_damping),
+            stiffness_damping: Some(stiffness_damping),
             ..undamped(24.0)
         };
-        let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(Method::Warped)).unwrap();
         sim.reset(&turn(0.0), false, None).unwrap();
         // Inertia is balanced by a velocity that equals the step's own.
         let mut after = SkinnedLattice::new(&body).unwrap();
@@ -247,7 +247,7 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
 fn bone_vertices_are_where_their_bones_are() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     // A stretched and sheared bone: the whole affine map counts.
     let mut maps = bent(&bar, 0.5).maps().to_vec();
@@ -268,8 +268,8 @@ fn halving_the_step_halves_the_error() {
     let body = bar.build();
     let forces = wobbly(&body, 5.0);
     let run = |rate: f64| {
-        let settings = Settings { rate, ..settings() };
-        let mut sim = Simulation::new(body.clone(), Method::Warped, settings).unwrap();
+        let settings = SimulationSettings { rate, ..settings() };
+        let mut sim = Simulation::new(body.clone(), settings.by(Method::Warped)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         sim.advance(&still(), 0.25, Some(&forces), None).unwrap();
         sim.lattice_positions().to_vec()
@@ -292,7 +292,7 @@ fn a_clamped_bar_rings_at_its_own_frequency() {
     };
     let body = bar.build();
     let exact = (2e4f64 / 1000.0).sqrt() / (4.0 * bar.length);
-    let mut sim = Simulation::new(body.clone(), Method::Warped, undamped(2000.0)).unwrap();
+    let mut sim = Simulation::new(body.clone(), undamped(2000.0).by(Method::Warped)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     for (p, x) in sim.nodes.positions.iter_mut().zip(body.rest()) {
         p.z += 0.02 * (std::f64::consts::FRAC_PI_2 * x.z / bar.length).sin();
@@ -351,12 +351,12 @@ fn energy_never_grows_without_forces() {
     };
     for damping in [
         undamped(240.0),
-        Settings {
+        SimulationSettings {
             gravity: Vec3::zeros(),
             ..settings()
         },
     ] {
-        let mut sim = Simulation::new(body.clone(), Method::Warped, damping).unwrap();
+        let mut sim = Simulation::new(body.clone(), damping.by(Method::Warped)).unwrap();
         sim.reset(&p, true, None).unwrap();
         for (v, d) in wobbly(&body, 0.05).into_iter().enumerate() {
             if body.bone_of_vertex()[v].is_none() {

@@ -7,7 +7,7 @@ use crate::skeleton::Affine;
 use nalgebra::Rotation3;
 
 /// The bar with its lower bone still and its upper one turned about the middle.
-fn modal(body: &Arc<Body>, settings: Settings) -> Simulation {
+fn modal(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
     let modes = Modes::of_body(body, 24, &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
 }
@@ -90,7 +90,7 @@ fn turning_the_world_turns_the_motion() {
         translation: Vec3::new(30.0, -20.0, 5.0),
     };
     let run = |by: &Affine, gravity: Vec3| {
-        let settings = Settings {
+        let settings = SimulationSettings {
             gravity,
             ..settings()
         };
@@ -115,7 +115,7 @@ fn twice_the_steps_hardly_change_the_motion() {
     let bar = BarOptions::default();
     let body = bar.build();
     let run = |rate: f64| {
-        let mut sim = modal(&body, Settings { rate, ..settings() });
+        let mut sim = modal(&body, SimulationSettings { rate, ..settings() });
         sim.reset(&still(), true, None).unwrap();
         let mut path = Vec::new();
         for i in 1..40 {
@@ -154,7 +154,7 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
         s.advance(&bent(&bar, 0.7), 1.0 / 24.0, None, None).unwrap();
     }
     assert_eq!(other.lattice_positions(), sim.lattice_positions());
-    let mut warped = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut warped = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     assert!(warped.restore(&kept).is_err());
 
     let soft = Modes::of_body(&body, 8, &crate::progress::Silent).unwrap();
@@ -178,7 +178,7 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
 }
 
 /// Every mode there is, so that small motions are those of the lattice.
-fn all_modes(body: &Arc<Body>, settings: Settings) -> Simulation {
+fn all_modes(body: &Arc<Body>, settings: SimulationSettings) -> Simulation {
     let modes = Modes::of_body(body, body.free_dofs(), &crate::progress::Silent).unwrap();
     Simulation::modal(body.clone(), Arc::new(modes), settings).unwrap()
 }
@@ -198,12 +198,12 @@ fn less(a: &[Vec3], b: &[Vec3]) -> Vec<Vec3> {
 #[test]
 fn shaken_under_its_sculpts_gravity_modal_flesh_moves_as_the_warped_does() {
     let body = BarOptions::default().build();
-    let fine = Settings {
+    let fine = SimulationSettings {
         rate: 3840.0,
         ..settings()
     };
     let mut sims = [
-        Simulation::new(body.clone(), Method::Warped, fine).unwrap(),
+        Simulation::new(body.clone(), fine.by(Method::Warped)).unwrap(),
         all_modes(&body, fine),
     ];
     let mut skin = SkinnedLattice::new(&body).unwrap();
@@ -237,13 +237,13 @@ fn bent_under_its_sculpts_gravity_modal_flesh_sags_as_the_warped_does() {
     let pose = bent(&bar, 0.02);
     let sag = |method| {
         let settled = |gravity| {
-            let settings = Settings {
+            let settings = SimulationSettings {
                 gravity,
                 ..settings()
             };
             let mut sim = match method {
                 Method::Modal => all_modes(&body, settings),
-                method => Simulation::new(body.clone(), method, settings).unwrap(),
+                method => Simulation::new(body.clone(), settings.by(method)).unwrap(),
             };
             sim.reset(&pose, true, None).unwrap();
             sim.lattice_positions().to_vec()

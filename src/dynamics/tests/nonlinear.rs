@@ -2,8 +2,9 @@
 //! The nonlinear methods on bodies with bones.
 
 use super::*;
-use crate::clip::{Clip, ClipError, ClipSettings};
+use crate::clip::{ClipError, ClipSettings};
 use crate::progress::Silent;
+use crate::shot::Shot;
 
 const METHODS: [Method; 2] = [Method::Nonlinear, Method::NeoHookean];
 
@@ -95,11 +96,11 @@ fn jumps_from_pose_to_pose_stay_finite() {
     let bar = BarOptions::default();
     let body = bar.build();
     for method in METHODS {
-        let settings = Settings {
+        let settings = SimulationSettings {
             rate: 60.0,
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         for angle in [2.9, -2.5, 0.0] {
             sim.advance(&bent(&bar, angle), 1.0 / 24.0, None, None)
@@ -128,7 +129,7 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
     let bar = BarOptions::default();
     let body = bar.build();
     for method in METHODS {
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let before = sim.state();
         let huge = vec![Vec3::repeat(1e99); body.nodes()];
@@ -148,15 +149,9 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
 
         // A clip says in which frame.
         let far = pose(&[by(Vec3::zeros(), Vec3::repeat(1e11)); 2]);
-        let settings = ClipSettings {
-            fps: 24.0,
-            method,
-            simulation: super::settings(),
-            preroll: 0,
-            cyclic: false,
-        };
-        let poses = [still(), bent(&bar, 0.1), bent(&bar, 0.2), far];
-        match Clip::simulate(body.clone(), &poses, None, settings, &Silent) {
+        let settings = ClipSettings::new(24.0, super::settings().by(method));
+        let poses = vec![still(), bent(&bar, 0.1), bent(&bar, 0.2), far];
+        match Shot::new(body.clone(), poses, settings).simulate_with(None, &Silent) {
             Ok(clip) => assert_eq!(clip.len(), 4),
             Err(ClipError::Frame { frame, .. }) => assert!(frame > 0),
             Err(error) => panic!("{error}"),
@@ -169,14 +164,14 @@ fn frozen_flesh_feels_no_drag() {
     // Without elastic response to be seen: heavy damping does not hold back flesh that moves as its bones do.
     let body = BarOptions::default().build();
     for method in METHODS {
-        let free = Settings {
+        let free = SimulationSettings {
             gravity: Vec3::zeros(),
-            mass_damping: 50.0,
-            stiffness_damping: 0.1,
+            mass_damping: Some(50.0),
+            stiffness_damping: Some(0.1),
             rate: 24.0,
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), method, free).unwrap();
+        let mut sim = Simulation::new(body.clone(), free.by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         for i in 1..=24 {
             let at = by(Vec3::zeros(), Vec3::new(0.1, 0.02, 0.0) * f64::from(i));

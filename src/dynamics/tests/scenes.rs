@@ -27,11 +27,11 @@ fn scene(colliders: Vec<Arc<Collider>>) -> Scene {
     let member = || {
         let body = BarOptions::default().build();
         let prepared = contact.prepare(&body, &Silent).unwrap();
-        let settings = Settings {
+        let settings = SimulationSettings {
             gravity: Vec3::zeros(),
             ..settings()
         };
-        let bar = Simulation::new(body, Method::Hyperelastic, settings);
+        let bar = Simulation::new(body, settings.by(Method::Hyperelastic));
         (bar.unwrap(), prepared)
     };
     Scene::new(vec![member(), member()]).unwrap()
@@ -175,7 +175,7 @@ fn beside(collider: Arc<Collider>) -> Simulation {
         ..Contact::default()
     };
     let prepared = contact.prepare(&body, &Silent).unwrap();
-    let mut sim = Simulation::new(body, Method::Hyperelastic, undamped(240.0)).unwrap();
+    let mut sim = Simulation::new(body, undamped(240.0).by(Method::Hyperelastic)).unwrap();
     sim.set_contact(Some(prepared)).unwrap();
     sim
 }
@@ -220,8 +220,8 @@ fn a_frame_may_lead_colliders_elsewhere() {
 fn a_simulation_knows_what_it_was_asked_for() {
     let asked = undamped(120.0);
     let bar = BarOptions::default().build();
-    let sim = Simulation::new(bar, Method::Warped, asked).unwrap();
-    assert_eq!((sim.settings(), sim.method()), (asked, Method::Warped));
+    let sim = Simulation::new(bar, asked.by(Method::Warped)).unwrap();
+    assert_eq!(*sim.settings(), asked.by(Method::Warped));
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn seeds_of_creases_are_looked_for_on_the_way_to_each_pose() {
     let mut contact = Contact::default();
     contact.options.response = crate::contact::ContactResponse::Creases;
     let prepared = contact.prepare(&body, &Silent).unwrap();
-    let mut sim = Simulation::new(body, Method::Hyperelastic, settings()).unwrap();
+    let mut sim = Simulation::new(body, settings().by(Method::Hyperelastic)).unwrap();
     sim.set_contact(Some(prepared)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     let before = sim.lattice_positions().to_vec();

@@ -30,7 +30,7 @@ fn bytes_of<'a>(vectors: impl IntoIterator<Item = &'a Vec3>) -> Vec<u8> {
 fn moving(method: Method) -> (Simulation, Arc<Body>, Pose) {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     let forces = wobbly(&body, 0.1);
     sim.advance(&bent(&bar, 0.4), 0.1, None, Some(&forces))
@@ -59,7 +59,7 @@ fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
         bytes.extend(&written(&[section])[16..]);
         bytes
     };
-    let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut other = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     other
         .restore(&with(("notes", 7, 0, b"of any length")))
         .unwrap();
@@ -93,7 +93,7 @@ fn what_may_be_left_out_is_skipped_and_what_may_not_is_named() {
     }
     // In any order.
     let velocities = bytes_of(&sim.nodes.velocities);
-    let mut still_standing = Simulation::new(body, Method::Warped, settings()).unwrap();
+    let mut still_standing = Simulation::new(body, settings().by(Method::Warped)).unwrap();
     still_standing
         .restore(&written(&[
             ("velocities", 1, 1, &velocities),
@@ -111,7 +111,7 @@ fn forged_sections_are_refused_and_the_state_before_stays() {
     for method in [Method::Warped, Method::Modal] {
         let (sim, body, _) = moving(method);
         let good = sim.state();
-        let mut other = Simulation::new(body, method, settings()).unwrap();
+        let mut other = Simulation::new(body, settings().by(method)).unwrap();
         other.restore(&good).unwrap();
         // Every header word of every section in turn, and numbers in every payload.
         let mut at = 16;

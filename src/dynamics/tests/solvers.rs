@@ -15,11 +15,11 @@ fn flesh() -> (BarOptions, Arc<Body>) {
 }
 
 fn simulation(body: &Arc<Body>, solver: Solver) -> Simulation {
-    let settings = Settings {
+    let settings = SimulationSettings {
         solver,
         ..settings()
     };
-    let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     sim
 }
@@ -75,12 +75,12 @@ fn firm_flesh_in_long_steps_is_factored_and_moves_as_by_iterations() {
     };
     let body = bar.build();
     let of = |solver| {
-        let settings = Settings {
+        let settings = SimulationSettings {
             solver,
             rate: 24.0,
             ..settings()
         };
-        let mut sim = Simulation::new(body.clone(), Method::Hyperelastic, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         play(&mut sim, &bar, 0.4, 0..12)
     };

@@ -7,7 +7,7 @@ use super::*;
 fn states_come_back_exactly() {
     let bar = BarOptions::default();
     let body = bar.build();
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     let never = sim.state();
     sim.reset(&still(), true, None).unwrap();
     sim.advance(&bent(&bar, 0.4), 0.1, None, None).unwrap();
@@ -15,7 +15,7 @@ fn states_come_back_exactly() {
     assert_eq!(kept.len(), 120 + 48 * body.nodes() + 384);
     sim.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
     let first = sim.state();
-    let mut other = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut other = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     other.restore(&kept).unwrap();
     other.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
     assert!(other.state() == first);
@@ -33,7 +33,7 @@ fn states_come_back_exactly() {
 #[test]
 fn a_motion_that_explodes_keeps_the_last_good_state() {
     let body = BarOptions::default().build();
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     let before = sim.state();
     let refused = vec![Vec3::repeat(1e308); body.nodes()];
@@ -62,35 +62,35 @@ fn settings_and_methods_are_checked_by_name() {
     let body = BarOptions::default().build();
     for (settings, name) in [
         (
-            Settings {
+            SimulationSettings {
                 rate: 0.0,
                 ..settings()
             },
             "rate",
         ),
         (
-            Settings {
-                mass_damping: -1.0,
+            SimulationSettings {
+                mass_damping: Some(-1.0),
                 ..settings()
             },
             "mass_damping",
         ),
         (
-            Settings {
-                stiffness_damping: f64::NAN,
+            SimulationSettings {
+                stiffness_damping: Some(f64::NAN),
                 ..settings()
             },
             "stiffness_damping",
         ),
         (
-            Settings {
+            SimulationSettings {
                 gravity: Vec3::repeat(f64::NAN),
                 ..settings()
             },
             "gravity",
         ),
     ] {
-        let error = Simulation::new(body.clone(), Method::Warped, settings)
+        let error = Simulation::new(body.clone(), settings.by(Method::Warped))
             .err()
             .unwrap();
         assert!(error.to_string().starts_with(name));

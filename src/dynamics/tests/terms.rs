@@ -94,7 +94,7 @@ fn a_term_that_nobody_knows_is_balanced_by_every_method() {
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
     for method in METHODS {
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let rest = body.rest();
@@ -135,14 +135,14 @@ fn steps_lead_to_the_balance_of_a_term() {
         (Method::Linear, Solver::Factor, 40.0, near),
         (Method::Nonlinear, Solver::Automatic, 40.0, near),
     ] {
-        let damped = Settings {
+        let damped = SimulationSettings {
             rate: 48.0,
-            mass_damping: 8.0,
+            mass_damping: Some(8.0),
             solver,
             ..settings()
         };
         let pin = pin(&bar, &body, stiffness, off);
-        let mut sim = Simulation::new(body.clone(), method, damped).unwrap();
+        let mut sim = Simulation::new(body.clone(), damped.by(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let balance = sim.lattice_positions().to_vec();
@@ -165,7 +165,7 @@ fn a_term_that_is_gone_leaves_no_trace() {
     let body = bar.build();
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.1, 0.0, 0.0));
     for method in [Method::Linear, Method::Warped, Method::WarpedVertex] {
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let before = sim.state();
         let step = |sim: &mut Simulation| sim.advance(&still(), 0.1, None, None).unwrap();
@@ -192,10 +192,10 @@ fn terms_that_do_not_fit_are_refused() {
         place: Vec3::zeros(),
         stiffness: 1.0,
     });
-    let mut sim = Simulation::new(body.clone(), Method::Warped, settings()).unwrap();
+    let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     let error = sim.set_terms(vec![good.clone(), beyond]).unwrap_err();
     assert_eq!(error, SimulationError::Term { index: 1 });
-    let mut modal = Simulation::new(body, Method::Modal, settings()).unwrap();
+    let mut modal = Simulation::new(body, settings().by(Method::Modal)).unwrap();
     assert_eq!(
         modal.set_terms(vec![good]),
         Err(SimulationError::ModalTerms)
@@ -218,11 +218,11 @@ fn an_implicit_step_counts_a_term_at_its_end() {
         (Method::Nonlinear, Solver::Automatic),
         (Method::NeoHookean, Solver::Automatic),
     ] {
-        let settings = Settings {
+        let settings = SimulationSettings {
             solver,
             ..undamped(48.0)
         };
-        let mut sim = Simulation::new(body.clone(), method, settings).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
         sim.reset(&still(), false, None).unwrap();
         sim.advance(&still(), h, None, None).unwrap();
@@ -254,7 +254,7 @@ fn kept_balances_take_further_terms() {
     let pin = pin(&bar, &body, 40.0, Vec3::new(0.03, -0.05, 0.02));
     let (pose, gravity) = (still(), settings().gravity);
     for method in METHODS {
-        let mut sim = Simulation::new(body.clone(), method, settings()).unwrap();
+        let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         sim.set_terms(vec![pin.clone()]).unwrap();
         sim.reset(&pose, true, None).unwrap();
         let mut balance = Equilibrium::new(&body, method).unwrap();

@@ -10,7 +10,8 @@ use crate::Vec3;
 use rayon::prelude::*;
 
 /// Precision of stored mode values; sums are always in f32.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Precision {
     /// 24 bytes per vertex (or node) and mode.
     #[default]

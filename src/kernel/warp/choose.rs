@@ -19,7 +19,8 @@ const RUNS: usize = 3;
 const LONG: f64 = 0.05;
 
 /// Requested engine.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub enum EngineChoice {
     /// The fastest engine measured.
     #[default]
@@ -47,6 +48,40 @@ impl EngineChoice {
                 _ => Err(KernelError::Engine { name: other.into() }),
             },
         }
+    }
+
+    /// Returns the engine on a device, a part of its name or its number. An engine other than "gpu" stays, and so does any if `device` is empty.
+    pub(crate) fn on(self, device: &str) -> Self {
+        match (self, device.trim()) {
+            (Self::Gpu, device) if !device.is_empty() => Self::Adapter(device.into()),
+            (engine, _) => engine,
+        }
+    }
+}
+
+impl std::fmt::Display for EngineChoice {
+    /// Writes the text that [`parse`](Self::parse) reads.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Cpu => f.write_str("cpu"),
+            Self::Gpu => f.write_str("gpu"),
+            Self::Adapter(device) => write!(f, "gpu:{device}"),
+        }
+    }
+}
+
+impl From<EngineChoice> for String {
+    fn from(engine: EngineChoice) -> Self {
+        engine.to_string()
+    }
+}
+
+impl TryFrom<String> for EngineChoice {
+    type Error = KernelError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text)
     }
 }
 

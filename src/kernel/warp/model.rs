@@ -23,7 +23,8 @@ const LARGEST_WEIGHT: f64 = 1e3;
 const SMALLEST_LIMIT: f64 = 1e-30;
 
 /// Points at which the warp is computed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Form {
     /// The vertices of the surface \[choi2003\].
     #[default]

@@ -60,6 +60,7 @@ class Scene:
         self.wish = [(400, self.vertices[400] + [0.0, 0.0, 0.01])]
         self.RigFit = thew.RigFit(body, self.Rig, pose)
 
+        self.SimulationSettings = thew.SimulationSettings(mass_damping=2.0, stiffness_damping=0.01, max_offset=0.2)
         self.Simulation = thew.Simulation(body)
         self.Simulation.reset(pose)
         self.Contact = thew.Contact(friction=0.5)
@@ -197,6 +198,10 @@ CALLS: dict[str, Call] = {
     "Body.inverted_cells": lambda s: s.Body.inverted_cells(s.Lattice.vertices),
     "Body.save": lambda s: s.Body.save(s.folder / "written.thew"),
     "Body.load": lambda s: thew.Body.load(s.folder / "arm.thew"),
+    "SimulationSettings.replace": lambda s: s.SimulationSettings.replace(rate=480.0),
+    "SimulationSettings.__replace__": lambda s: s.SimulationSettings.__replace__(rate=480.0),
+    "SimulationSettings.as_dict": lambda s: s.SimulationSettings.as_dict(),
+    "SimulationSettings.digest": lambda s: s.SimulationSettings.digest(),
     "Simulation.reset": lambda s: s.Simulation.reset(s.pose),
     "Simulation.advance": lambda s: s.Simulation.advance(s.pose, 1 / 240),
     "Simulation.positions": lambda s: s.Simulation.positions(),

@@ -44,6 +44,8 @@ def move(body: thew.Body, poses: Floats) -> Places:
     assert_type(clip.loop_gap, float | None)
     every = np.asarray(clip)
     assert every.ndim == 3
+    settings = thew.SimulationSettings(method="warped", rate=480.0)
+    thew.simulate(body, poses, 24, settings=settings.replace(gravity=(0.0, 0.0, 0.0)), solver="cg")
     simulation = thew.Simulation(body, "modal", modes=thew.modes(body, 8), solver="cg")
     simulation.reset(poses[0], settled=False)
     simulation.advance(poses[0], 1 / 24, rest_forces=np.zeros((body.dofs, 3)))

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Bindings of `thew.SimulationSettings`. The names, types and docs of the settings are those of the table in [`crate::dynamics`].
+
+use super::arguments::of_argument;
+use super::arrays::{self, real, text, vector};
+use super::errors::IntoPy;
+use crate::dynamics::{Kind, SettingField, SimulationSettings, Value};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyCFunction, PyDict, PyTuple};
+
+/// Keyword for the device of the engine "gpu": not a setting of its own.
+const DEVICE: &str = "device";
+
+/// Settings of a simulation, which never change: SimulationSettings(method="warped", rate=480.0, ...). Each is a keyword here and a property.
+///
+/// `Simulation`, `simulate`, `Scene`, `simulate_scene` and `Shot` take them as `settings`, or as keywords of their own. A keyword beside `settings`
+/// replaces that setting. `engine="gpu", device="NAME"` is `engine="gpu:NAME"`. Settings are equal, and hashed, by their values. Raises InputError
+/// for a value out of range, TypeError for an unknown name.
+#[pyclass(name = "SimulationSettings", module = "thew", frozen, eq)]
+#[derive(PartialEq)]
+pub(super) struct PySimulationSettings(pub SimulationSettings);
+
+#[pymethods]
+impl PySimulationSettings {
+    #[new]
+    #[pyo3(signature = (**keywords))]
+    fn new(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        changed("SimulationSettings", None, keywords).map(Self)
+    }
+
+    /// Returns other settings with some changed: `settings.replace(rate=480.0)`. `copy.replace` does the same from Python 3.13 on. Raises as
+    /// `SimulationSettings` does.
+    #[pyo3(signature = (**changes))]
+    fn replace(slf: Py<Self>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        changed("replace", Some(&slf), changes).map(Self)
+    }
+
+    /// Implements `copy.replace` of Python 3.13.
+    #[pyo3(signature = (**changes))]
+    fn __replace__(slf: Py<Self>, changes: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Self::replace(slf, changes)
+    }
+
+    /// Returns all settings by name, as the keywords that make them: `SimulationSettings(**settings.as_dict())` is equal.
+    fn as_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (field, value) in SimulationSettings::FIELDS.iter().zip(self.0.values()) {
+            dict.set_item(field.name, object(py, &value)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// Returns a hash of all settings, 16 bytes, for keys of caches: equal in every session and on every machine, unlike `hash`. A setting that
+    /// later versions add changes it only where it differs from its default.
+    fn digest<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.0.digest())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.0.digest();
+        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+    }
+
+    fn __copy__(me: Py<Self>) -> Py<Self> {
+        me
+    }
+
+    fn __deepcopy__(me: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        me
+    }
+
+    /// Returns the arguments of the constructor.
+    fn __getnewargs_ex__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyDict>)> {
+        Ok((PyTuple::empty(py), self.as_dict(py)?))
+    }
+
+    /// Writes the settings that differ from their defaults.
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let values = self.0.values().into_iter();
+        let all = values.zip(SimulationSettings::default().values());
+        let changed = SimulationSettings::FIELDS.iter().zip(all);
+        let changed = changed.filter(|(_, (value, default))| value != default);
+        let written = changed.map(|(field, (value, _))| {
+            let value = object(py, &value)?.bind(py).repr()?;
+            Ok(format!("{}={value}", field.name))
+        });
+        let written: Vec<String> = written.collect::<PyResult<_>>()?;
+        Ok(format!("thew.SimulationSettings({})", written.join(", ")))
+    }
+}
+
+/// Returns settings (default: the usual ones) with those replaced that keywords name, checked.
+pub(super) fn changed(
+    function: &str,
+    settings: Option<&Py<PySimulationSettings>>,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<SimulationSettings> {
+    let mut settings = settings.map_or_else(Default::default, |s| s.get().0.clone());
+    let Some(keywords) = keywords else {
+        return Ok(settings);
+    };
+    let mut device = None;
+    for (name, value) in keywords {
+        let name = arrays::read::<String>(&name)?;
+        if name == DEVICE {
+            let read = arrays::read::<Option<String>>(&value);
+            device = read.map_err(|error| of_argument(value.py(), DEVICE, error))?;
+            continue;
+        }
+        let fields = SimulationSettings::FIELDS;
+        let Some(field) = fields.iter().find(|field| field.name == name) else {
+            let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
+            return Err(PyTypeError::new_err(format!(
+                "{function}() got an unexpected keyword argument '{name}'; the settings of a simulation are {}",
+                known.join(", ")
+            )));
+        };
+        let value = read(field, &value)?;
+        settings.set(field.name, value).map_err(IntoPy::into_py)?;
+    }
+    if let Some(device) = device {
+        settings.engine = settings.engine.on(&device);
+    }
+    settings.check().map_err(IntoPy::into_py)?;
+    Ok(settings)
+}
+
+/// Reads the value of a setting. None is the default where there is no such value.
+fn read(field: &SettingField, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let read = match field.kind {
+        Kind::Optional if value.is_none() => Ok(Value::None),
+        Kind::Number | Kind::Optional => real(value).map(Value::Number),
+        Kind::Vector if value.is_none() => Ok(default(field)),
+        Kind::Vector => vector(value, field.name).map(|v| Value::Vector(v.into())),
+        Kind::Name => text(value).map(|name| Value::Name(name.to_owned())),
+    };
+    read.map_err(|error| of_argument(value.py(), field.name, error))
+}
+
+fn default(of: &SettingField) -> Value {
+    let values = SimulationSettings::default().values();
+    let mut all = SimulationSettings::FIELDS.iter().zip(values);
+    let found = all.find(|(field, _)| field.name == of.name);
+    found.map_or(Value::None, |(_, value)| value)
+}
+
+fn object(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
+    match value {
+        Value::None => Ok(py.None()),
+        Value::Number(number) => number.into_py_any(py),
+        Value::Vector([x, y, z]) => (*x, *y, *z).into_py_any(py),
+        Value::Name(name) => name.into_py_any(py),
+    }
+}
+
+/// Adds a property for each setting to the class, and to another whose objects have `settings`.
+pub(super) fn add_properties(py: Python<'_>, others: &[Bound<'_, PyAny>]) -> PyResult<()> {
+    let property = py.import("builtins")?.getattr("property")?;
+    let class = py.get_type::<PySimulationSettings>();
+    for (index, field) in SimulationSettings::FIELDS.iter().enumerate() {
+        let own = PyCFunction::new_closure(py, None, None, move |args, _| {
+            let me = args.get_item(0)?.extract::<Py<PySimulationSettings>>()?;
+            object(args.py(), &me.get().0.values()[index])
+        })?;
+        let doc = field.doc.trim();
+        class.setattr(
+            field.name,
+            property.call1((own, py.None(), py.None(), doc))?,
+        )?;
+        let through = PyCFunction::new_closure(py, None, None, move |args, _| {
+            let settings = args.get_item(0)?.getattr("settings")?;
+            settings.getattr(field.name).map(Bound::unbind)
+        })?;
+        for other in others {
+            let doc = (&through, py.None(), py.None(), doc);
+            other.setattr(field.name, property.call1(doc)?)?;
+        }
+    }
+    Ok(())
+}

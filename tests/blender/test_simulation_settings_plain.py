@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The key of a motion depends on every setting of a simulation, so that no clip goes stale in silence."""
+
+from __future__ import annotations
+
+import pytest
+from helpers import part
+
+#: Values of names, other than their defaults.
+NAMES = {"method": "modal", "solver": "cg", "form": "vertex", "precision": "f16", "engine": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def thew(addon):
+    return part("logic.native").thew
+
+
+@pytest.fixture(scope="module")
+def simulation(addon):
+    return part("logic.simulation")
+
+
+def another(name, value):
+    """A value of a setting other than `value`."""
+    if name in NAMES:
+        return NAMES[name]
+    return (1.0, 2.0, 3.0) if name == "gravity" else 0.5 * (value or 1.0)
+
+
+@pytest.mark.parametrize("method", ["warped", "modal"])
+def test_every_setting_changes_the_key(thew, simulation, method):
+    usual = thew.SimulationSettings(method=method)
+    key = simulation.key(usual, 1.0, 1.0)
+    assert simulation.key(thew.SimulationSettings(method=method), 1.0, 1.0) == key
+    for name, value in usual.as_dict().items():
+        if name == "method":
+            continue
+        changed = simulation.key(usual.replace(**{name: another(name, value)}), 1.0, 1.0)
+        # The engine shows the method Modal alone.
+        assert (changed == key) == (name == "engine" and method != "modal"), name
+    assert len({key, simulation.key(usual, 2.0, 1.0), simulation.key(usual, 1.0, 2.0)}) == 3
+    assert simulation.key(usual.replace(method="linear"), 1.0, 1.0) != key
+
+
+def test_damping_in_numbers_replaces_that_of_the_body(thew, simulation, monkeypatch):
+    class Core:
+        default_damping = staticmethod(lambda body: (3.0, 0.5))
+
+    monkeypatch.setattr(simulation, "core", lambda: Core)
+    damped = simulation.damped(thew.SimulationSettings(), None, 2.0, 5.0)
+    assert (damped.mass_damping, damped.stiffness_damping) == (6.0, 0.1)
+    damped = simulation.damped(thew.SimulationSettings(mass_damping=1.0), None, 2.0, 5.0)
+    assert (damped.mass_damping, damped.stiffness_damping) == (1.0, 0.1)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+"""Settings of simulations: one object, whose every setting is taken, kept and told everywhere."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import shapes
+import thew
+
+FPS = 24.0
+#: A value of each setting, other than its default. A new setting needs a line here.
+OTHERS = {
+    "method": "modal",
+    "rate": 480.0,
+    "gravity": (0.0, 0.5, -3.0),
+    "mass_damping": 2.5,
+    "stiffness_damping": 0.0125,
+    "max_offset": 0.25,
+    "solver": "cg",
+    "elastic_joints": 0.5,
+    "form": "vertex",
+    "precision": "f16",
+    "engine": "cpu",
+}
+EVERY = pytest.mark.parametrize("name", OTHERS)
+
+
+@pytest.fixture(scope="module")
+def poses():
+    return np.stack([shapes.bend(0.1 * frame) for frame in range(2)])
+
+
+def test_there_is_another_value_for_every_setting():
+    assert set(OTHERS) == set(thew.SimulationSettings().as_dict())
+
+
+@EVERY
+def test_a_setting_reaches_everything_that_is_told(name):
+    usual, changed = thew.SimulationSettings(), thew.SimulationSettings(**{name: OTHERS[name]})
+    assert getattr(changed, name) == OTHERS[name] != getattr(usual, name)
+    assert changed.as_dict() == usual.as_dict() | {name: OTHERS[name]}
+    assert repr(changed) == f"thew.SimulationSettings({name}={OTHERS[name]!r})"
+    same = [
+        eval(repr(changed)),
+        usual.replace(**{name: OTHERS[name]}),
+        thew.SimulationSettings(**changed.as_dict()),
+        pickle.loads(pickle.dumps(changed)),
+        copy.copy(changed),
+        copy.deepcopy(changed),
+    ]
+    for one in same:
+        assert (one, hash(one), one.digest()) == (changed, hash(changed), changed.digest())
+    assert changed != usual and changed.digest() != usual.digest() and len(changed.digest()) == 16
+    with pytest.raises(AttributeError):
+        setattr(changed, name, getattr(usual, name))
+
+
+@EVERY
+def test_a_setting_is_kept_in_files_and_clips(arm, poses, name, tmp_path):
+    # The way of showing modes belongs to their method.
+    settings = thew.SimulationSettings(method="modal", engine="cpu").replace(**{name: OTHERS[name]})
+    shot = thew.Shot(arm.body, poses, FPS, modes=2, settings=settings)
+    shot.save(tmp_path / "shot")
+    again = thew.Shot.load(tmp_path / "shot")
+    clip = again.simulate()
+    clip.save(tmp_path / "clip")
+    for one in (shot, again, clip, thew.Clip.load(tmp_path / "clip"), shot.replace(notes={"a": "b"})):
+        assert getattr(one.settings, name) == OTHERS[name]
+        assert one.settings == shot.settings
+    assert getattr(again, name) == OTHERS[name] == getattr(shot.replace(**{name: OTHERS[name]}), name)
+
+
+@EVERY
+def test_a_setting_is_taken_by_all(arm, poses, name):
+    body, given = arm.body, {name: OTHERS[name]}
+    takers = [
+        lambda **settings: thew.Simulation(body, **settings).settings,
+        lambda **settings: thew.simulate(body, poses, FPS, **settings).settings,
+        lambda **settings: thew.Shot(body, poses, FPS, **settings).settings,
+        lambda **settings: thew.simulate_scene([body], [poses], FPS, **settings)[0].settings,
+        lambda **settings: thew.Scene([body], **settings) and thew.SimulationSettings(**given),
+    ]
+    for index, taker in enumerate(takers):
+        if name == "method" and index > 2:
+            with pytest.raises(thew.InputError, match="modal"):
+                taker(**given)
+            continue
+        found = [taker(**given), taker(settings=thew.SimulationSettings(**given))]
+        # A keyword replaces that setting.
+        found.append(taker(settings=thew.SimulationSettings(), **given))
+        assert [getattr(one, name) for one in found] == [OTHERS[name]] * 3
+
+
+def test_damping_that_is_not_given_is_the_bodys(arm, poses):
+    usual = thew.default_damping(arm.body)
+    for settings in (thew.Simulation(arm.body).settings, thew.simulate(arm.body, poses, FPS).settings):
+        assert (settings.mass_damping, settings.stiffness_damping) == usual
+    assert thew.SimulationSettings().mass_damping is None
+
+
+def test_settings_and_keywords_are_the_same_motion(arm, poses):
+    by_name = thew.simulate(arm.body, poses, FPS, rate=120.0, max_offset=0.2)
+    by_object = thew.simulate(arm.body, poses, FPS, settings=thew.SimulationSettings(rate=120.0, max_offset=0.2))
+    np.testing.assert_array_equal(np.asarray(by_name), np.asarray(by_object))
+
+
+def test_a_device_is_part_of_the_engine():
+    assert thew.SimulationSettings(engine="gpu", device="7").engine == "gpu:7"
+    assert thew.SimulationSettings(engine="cpu", device="7").engine == "cpu"
+    assert thew.SimulationSettings(engine="gpu").replace(device=" ").engine == "gpu"
+
+
+def test_digests_are_equal_everywhere():
+    # Written down once: caches of users hold them.
+    assert thew.SimulationSettings().digest().hex() == "ac36a16423f823a02872b9a63932c5b9"
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        (
+            {"colour": "red"},
+            TypeError,
+            "unexpected keyword argument 'colour'; the settings of a simulation are method, rate",
+        ),
+        ({"rate": "fast"}, TypeError, "argument 'rate'"),
+        ({"rate": 0.0}, thew.InputError, "rate must be between 1 and 100000"),
+        ({"gravity": (0.0, 1.0)}, thew.InputError, "gravity"),
+        ({"method": "magic"}, thew.InputError, "'warped', 'linear'"),
+        ({"engine": "tpu"}, thew.InputError, "'gpu:NAME'"),
+        ({"settings": {"rate": 1.0}}, TypeError, "settings"),
+    ],
+)
+def test_faults_are_named(arm, poses, given, error, words):
+    with pytest.raises(error, match=words):
+        thew.simulate(arm.body, poses, FPS, **given)
+    if "settings" not in given:
+        with pytest.raises(error, match=words):
+            thew.SimulationSettings(**given)
+
+
+def test_arguments_are_counted_and_named(arm, poses):
+    with pytest.raises(TypeError, match="required argument 'fps'"):
+        thew.simulate(arm.body, poses)
+    with pytest.raises(TypeError, match="multiple values for argument 'fps'"):
+        thew.simulate(arm.body, poses, FPS, fps=FPS)
+    with pytest.raises(TypeError, match="at most 8 positional"):
+        thew.simulate(arm.body, poses, FPS, None, None, 0, False, None, "warped")
