@@ -95,7 +95,7 @@ fn main() {
             println!(
                 "{:5} {:8} {:8} {:7.2} {:8.2} {:8.2} ms {:7.1} {:8.2} {:6.2} {:6.2} % {:7.2} % {:6.0} ms {:5} {:8.2} {:6.2} ms",
                 body.lattice().cells().len(),
-                body.nodes(),
+                body.node_count(),
                 kind.name(),
                 set_up * 1e3,
                 typical * 1e3,

@@ -1159,8 +1159,11 @@ class Body:
         """
 
     @property
+    def node_count(self) -> int:
+        """Number of nodes: the lattice's vertices, which have three degrees of freedom each."""
+    @property
     def dofs(self) -> int:
-        """Number of lattice vertices, which have three degrees of freedom each."""
+        """Number of nodes, as `node_count`: displacements and forces have one row of three for each."""
     @property
     def bone_vertices(self) -> _Indices:
         """Lattice vertices held by bones, int32 [j], ascending."""
@@ -1182,23 +1185,23 @@ class Body:
     def loose_parts(self) -> list[str]:
         """Parts with flesh that no bone holds, one sentence each. They follow one bone rigidly, or their skin weights."""
     def mass(self) -> _Sparse:
-        """Returns the mass matrix, kg, 3·dofs square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
+        """Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
         are included [capell2002, §3.3].
         """
     def stiffness(self, twist: bool = False) -> _Sparse:
-        """Returns the stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
+        """Returns the stiffness matrix at rest, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
         twist energy.
         """
     def energy(self, q: ArrayLike, model: _Model = "stvk") -> float:
-        """Returns the elastic energy (J) at displacements `q[dofs,3]` (m) from rest, without twist and gravity.
+        """Returns the elastic energy (J) at displacements `q[nodes,3]` (m) from rest, without twist and gravity.
 
         Models are "linear", "stvk" (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back) and "yeoh" (the
         same, stiffening with stretch). Raises InputError for others.
         """
     def gradient(self, q: ArrayLike, model: _Model = "stvk") -> _Floats:
-        """Returns the derivative of `energy` with respect to `q`, N, float64 [dofs,3]."""
+        """Returns the derivative of `energy` with respect to `q`, N, float64 [nodes,3]."""
     def hessian(self, q: ArrayLike, model: _Model = "stvk") -> _Sparse:
-        """Returns the Hessian of `energy`, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr)."""
+        """Returns the Hessian of `energy`, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr)."""
     def softness(self) -> float:
         """Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
         hundredths lively clips need stiffer flesh.
@@ -1231,13 +1234,13 @@ class Body:
         to: ArrayLike | None = None,
         onto: _Places | None = None,
     ) -> _Places:
-        """Returns a surface (None: the body's own) at displacements `q[dofs,3]` (m), float32 [n,3], metres.
+        """Returns a surface (None: the body's own) at displacements `q[nodes,3]` (m), float32 [n,3], metres.
 
         With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
         within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
         """
     def inverted_cells(self, positions: ArrayLike) -> int:
-        """Returns the number of inverted cells with the lattice vertices at `positions[dofs,3]`."""
+        """Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the body to a file: versioned, checksummed, whole or not at all. Raises StorageError."""
     @staticmethod
@@ -1418,7 +1421,7 @@ class Simulation:
         """Amplitudes of the method "modal", float64 [m]; None with other methods."""
     def reset(self, pose: ArrayLike, settled: bool = True, rest_forces: ArrayLike | None = None) -> None:
         """Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
-        bones, known at the first advance. `rest_forces[dofs,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
+        bones, known at the first advance. `rest_forces[nodes,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
         InputError, MotionError.
         """
     def advance(
@@ -1430,8 +1433,8 @@ class Simulation:
     ) -> None:
         """Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
 
-        - `forces[dofs,3]`: generalised forces, N, world axes, constant over `dt`.
-        - `rest_forces[dofs,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
+        - `forces[nodes,3]`: generalised forces, N, world axes, constant over `dt`.
+        - `rest_forces[nodes,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
           those of the call before. None: zero.
 
         Raises MotionError when the motion is no longer finite or a step fails; the state before that step is kept.
@@ -1447,9 +1450,9 @@ class Simulation:
         and `onto` are as in `Clip.offsets`.
         """
     def lattice_positions(self) -> _Floats:
-        """Returns the positions of the lattice vertices, float64 [dofs,3], metres."""
+        """Returns the positions of the lattice vertices, float64 [nodes,3], metres."""
     def lattice_velocities(self) -> _Floats:
-        """Returns the velocities of the lattice vertices, float64 [dofs,3], m/s."""
+        """Returns the velocities of the lattice vertices, float64 [nodes,3], m/s."""
     def contacts(self) -> Contacts:
         """Returns the present contacts and their forces. With the method "modal" these are the overlaps parted on the surface, without forces."""
     def find_crease_seeds(self, poses: ArrayLike, seconds: float = 4.0) -> _Indices:
@@ -1508,7 +1511,7 @@ class Clip:
         between the frame before and the one after, at the ends to or from the end itself. `to` and `onto` are as in `offsets`.
         """
     def lattice_positions(self, frame: int) -> _Floats:
-        """Returns the positions of the lattice vertices at a frame, float64 [dofs,3], metres."""
+        """Returns the positions of the lattice vertices at a frame, float64 [nodes,3], metres."""
     def extend(
         self,
         poses: ArrayLike,
@@ -1558,7 +1561,7 @@ class Clip:
         the other as in `Contacts.others`, bone there (0 of colliders), depth in metres).
         """
     def folds(self, frame: int) -> _Places:
-        """Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [dofs]. It
+        """Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [nodes]. It
         has one number from 0 to 1 per lattice vertex.
         """
     @property
@@ -1820,7 +1823,7 @@ class Scene:
     ) -> Scene: ...
     def reset(self, poses: _Each, settled: bool = True, rest_forces: Sequence[ArrayLike | None] | None = None) -> None:
         """Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
-        (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[dofs,3]`, N, as in `Simulation.reset`.
+        (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[nodes,3]`, N, as in `Simulation.reset`.
         Raises InputError, MotionError naming the body.
         """
     def advance(
@@ -1831,7 +1834,7 @@ class Scene:
         rest_forces: Sequence[ArrayLike | None] | None = None,
     ) -> None:
         """Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
-        each body (or None), `[dofs,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
+        each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
         call is kept.
         """
     def positions(
@@ -1847,13 +1850,13 @@ class Scene:
         as in `Clip.offsets`.
         """
     def lattice_positions(self, body: int) -> _Floats:
-        """Returns the positions of a body's lattice vertices, float64 [dofs,3], metres."""
+        """Returns the positions of a body's lattice vertices, float64 [nodes,3], metres."""
     def lattice_velocities(self, body: int) -> _Floats:
-        """Returns the velocities of a body's lattice vertices, float64 [dofs,3], m/s."""
+        """Returns the velocities of a body's lattice vertices, float64 [nodes,3], m/s."""
     def contacts(self) -> Contacts:
         """Returns the present contacts. Those between two bodies are listed for both, with equal and opposite forces."""
     def contact_forces(self, body: int) -> _Floats:
-        """Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [dofs,3], N,
+        """Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [nodes,3], N,
         world axes; 0 at vertices that hang on bones.
         """
     def inverted_cells(self, body: int) -> int:
@@ -1955,10 +1958,10 @@ class Equilibrium:
         rest_forces: ArrayLike | None = None,
         gravity: ArrayLike | None = None,
     ) -> _Floats:
-        """Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance.
+        """Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance.
 
-        - `forces[dofs,3]`: N, world axes.
-        - `rest_forces[dofs,3]`: N, rest axes, turned by `turns`.
+        - `forces[nodes,3]`: N, world axes.
+        - `rest_forces[nodes,3]`: N, rest axes, turned by `turns`.
         - `gravity[3]`: m/s². None: earth's, along -z.
 
         Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
@@ -1966,16 +1969,16 @@ class Equilibrium:
     def contacts(self) -> Contacts:
         """Returns the contacts in the last balance."""
     def adjoint(self, g: ArrayLike) -> _Floats:
-        """Returns A⁻ᵀ g, float64 [dofs,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
-        whose derivative by q is `g[dofs,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
+        """Returns A⁻ᵀ g, float64 [nodes,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
+        whose derivative by q is `g[nodes,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
         """
     def forces(self, q: ArrayLike, gravity: ArrayLike | None = None) -> _Floats:
-        """Returns the generalised forces that hold the flesh at `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at held vertices.
+        """Returns the generalised forces that hold the flesh at `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at held vertices.
         It is the inverse of `solve`.
         """
     @property
     def turns(self) -> _Floats:
-        """Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [dofs,3,3]."""
+        """Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [nodes,3,3]."""
     def positions(
         self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
@@ -1992,9 +1995,9 @@ def equilibrium(
     method: _Method = "warped",
     rest_forces: ArrayLike | None = None,
 ) -> _Floats:
-    """Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
+    """Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
 
-    - `forces[dofs,3]`: N, world axes. `rest_forces[dofs,3]`: N, rest axes, turned with the flesh.
+    - `forces[nodes,3]`: N, world axes. `rest_forces[nodes,3]`: N, rest axes, turned with the flesh.
     - `gravity[3]`: m/s². None: earth's, along -z.
     - `method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
       "hyperelastic" by default; `method="hyperelastic"` gives the balance at which that comes to rest.
@@ -2009,7 +2012,7 @@ def equilibrium_forces(
     gravity: ArrayLike | None = None,
     method: _Method = "warped",
 ) -> _Floats:
-    """Returns the generalised forces that hold the flesh at displacements `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at
+    """Returns the generalised forces that hold the flesh at displacements `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at
     bones. It is the inverse of `equilibrium`.
     """
 
@@ -2022,7 +2025,7 @@ class RigFit:
     - `pose[b,4,4]`: the pose.
     - `gravity[3]`: m/s². None: earth's, along -z.
     - `method`: "warped", "warped_vertex" or "linear".
-    - `rest_forces[dofs,3]`: forces of other rigs, N, rest axes.
+    - `rest_forces[nodes,3]`: forces of other rigs, N, rest axes.
 
     Raises InputError.
     """
@@ -2544,7 +2547,7 @@ class Rig:
     def parameters(self, gamma: float | None = None) -> dict[str, float]:
         """Returns all parameters at `gamma`, {name: value}. None: the last sample's."""
     def forces(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
-        """Returns the generalised forces on a body, float64 [dofs,3], N, rest axes, before the turn with the flesh.
+        """Returns the generalised forces on a body, float64 [nodes,3], N, rest axes, before the turn with the flesh.
 
         - `gamma`: value of the control. None: the last sample.
         - `parameters`: some of them replaced by name.
@@ -2558,7 +2561,7 @@ class Rig:
         gamma: float | None = None,
         parameters: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Returns the derivatives of the sum of `field[dofs,3]` times `forces` by every parameter, {name: derivative}."""
+        """Returns the derivatives of the sum of `field[nodes,3]` times `forces` by every parameter, {name: derivative}."""
     def frame(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
         """Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4]."""
     def compliance(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> float:

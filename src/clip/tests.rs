@@ -274,7 +274,7 @@ fn frames_are_read_while_the_clip_grows() {
 #[test]
 fn a_clip_is_small() {
     let clip = clip(&swings(10), plain());
-    let per_vertex = clip.bytes() as f64 / (10 * clip.body().nodes()) as f64;
+    let per_vertex = clip.bytes() as f64 / (10 * clip.body().node_count()) as f64;
     assert!(per_vertex * 350.0 * 250.0 < 15e6 / 2.0);
 }
 

@@ -353,7 +353,7 @@ impl ContactSkin {
 /// Returns for each cell of a body the cells that share a vertex with it, itself included, ascending.
 fn neighbours(body: &Body) -> Vec<Vec<u32>> {
     let cells = body.lattice().cells();
-    let mut around = vec![Vec::new(); body.nodes()];
+    let mut around = vec![Vec::new(); body.node_count()];
     for (c, cell) in (0u32..).zip(cells) {
         cell.corners()
             .iter()

@@ -260,7 +260,7 @@ impl Scene {
     /// near inversion. Forces on vertices held by bones are not included. `None` if there is no such body.
     pub fn contact_forces(&self, body: usize) -> Option<Vec<Vec3>> {
         let of = self.bodies.get(body)?.body();
-        let mut forces = vec![Vec3::zeros(); of.nodes()];
+        let mut forces = vec![Vec3::zeros(); of.node_count()];
         let free = of.pattern().vertex_of_node();
         for (push, &v) in self.touching.pushes(body).iter().zip(free) {
             forces[v as usize] = *push;

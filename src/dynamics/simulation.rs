@@ -86,8 +86,8 @@ impl Simulation {
     ) -> Result<Self, SimulationError> {
         if !modes.are_of(&body) {
             return Err(SimulationError::OtherModes {
-                nodes: modes.nodes(),
-                lattice: body.nodes(),
+                nodes: modes.node_count(),
+                lattice: body.node_count(),
             });
         }
         Self::build(body, Method::Modal, Some(modes), settings)
@@ -100,7 +100,7 @@ impl Simulation {
         settings: Settings,
     ) -> Result<Self, SimulationError> {
         settings.check()?;
-        let (vertices, nodes) = (body.lattice().vertices(), body.nodes());
+        let (vertices, nodes) = (body.lattice().vertices(), body.node_count());
         Ok(Self {
             shape: Shape::new(&body, method, settings.solver, settings.elastic_joints)?,
             nodes: NodalState {

@@ -2,7 +2,7 @@
 //! Bindings of `thew.Material` and `thew.Body`.
 
 use super::arrays::{
-    Whole, dofs, from_indices, from_points, integer, optional, optional_real, read, real, text,
+    Whole, from_indices, from_points, integer, nodal, optional, optional_real, read, real, text,
     weights, whole,
 };
 use super::csr::{Csr, scipy};
@@ -212,10 +212,16 @@ impl PyBody {
         Ok(Self::carrying(body))
     }
 
-    /// Number of lattice vertices, which have three degrees of freedom each.
+    /// Number of nodes: the lattice's vertices, which have three degrees of freedom each.
+    #[getter]
+    fn node_count(&self) -> usize {
+        self.0.node_count()
+    }
+
+    /// Number of nodes, as `node_count`: displacements and forces have one row of three for each.
     #[getter]
     fn dofs(&self) -> usize {
-        self.0.nodes()
+        self.0.node_count()
     }
 
     /// Lattice vertices held by bones, int32 [j], ascending.
@@ -244,8 +250,8 @@ impl PyBody {
     #[getter]
     fn region_weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let w = self.0.region_weights();
-        let mut dense = Array2::zeros((self.0.nodes(), self.0.skeleton().len()));
-        for v in 0..self.0.nodes() {
+        let mut dense = Array2::zeros((self.0.node_count(), self.0.skeleton().len()));
+        for v in 0..self.0.node_count() {
             for (b, x) in w.row(v) {
                 dense[(v, b as usize)] += x;
             }
@@ -366,20 +372,20 @@ impl PyBody {
             .collect()
     }
 
-    /// Returns the mass matrix, kg, 3·dofs square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
+    /// Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
     /// are included [capell2002, §3.3].
     fn mass<'py>(&self, py: Python<'py>) -> PyResult<Csr<'py>> {
         scipy(py, detached(py, || Ok(self.0.mass()))?)
     }
 
-    /// Returns the stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
+    /// Returns the stiffness matrix at rest, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
     /// twist energy.
     #[pyo3(signature = (twist=false))]
     fn stiffness<'py>(&self, py: Python<'py>, twist: bool) -> PyResult<Csr<'py>> {
         scipy(py, detached(py, || Ok(self.0.stiffness(twist)))?)
     }
 
-    /// Returns the elastic energy (J) at displacements `q[dofs,3]` (m) from rest, without twist and gravity.
+    /// Returns the elastic energy (J) at displacements `q[nodes,3]` (m) from rest, without twist and gravity.
     ///
     /// Models are "linear", "stvk" (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back) and "yeoh" (the
     /// same, stiffening with stretch). Raises InputError for others.
@@ -392,7 +398,7 @@ impl PyBody {
         elasticity::energy(self.0.elements(), q, model)
     }
 
-    /// Returns the derivative of `energy` with respect to `q`, N, float64 [dofs,3].
+    /// Returns the derivative of `energy` with respect to `q`, N, float64 [nodes,3].
     #[pyo3(signature = (q, model="stvk"))]
     fn gradient<'py>(
         &self,
@@ -404,7 +410,7 @@ impl PyBody {
         Ok(from_points(py, &forces))
     }
 
-    /// Returns the Hessian of `energy`, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr).
+    /// Returns the Hessian of `energy`, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr).
     #[pyo3(signature = (q, model="stvk"))]
     fn hessian<'py>(
         &self,
@@ -421,7 +427,7 @@ impl PyBody {
         detached(py, || Ok(self.1.carry(&surface.0).number()))
     }
 
-    /// Returns a surface (None: the body's own) at displacements `q[dofs,3]` (m), float32 [n,3], metres.
+    /// Returns a surface (None: the body's own) at displacements `q[nodes,3]` (m), float32 [n,3], metres.
     ///
     /// With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
     /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
@@ -438,7 +444,7 @@ impl PyBody {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let q = dofs(q, "q", self.0.nodes())?;
+        let q = nodal(q, "q", self.0.node_count())?;
         let settings = Settings {
             max_offset,
             elastic_joints,
@@ -486,9 +492,9 @@ impl PyBody {
         )
     }
 
-    /// Returns the number of inverted cells with the lattice vertices at `positions[dofs,3]`.
+    /// Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`.
     fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let positions = dofs(positions, "positions", self.0.nodes())?;
+        let positions = nodal(positions, "positions", self.0.node_count())?;
         detached(py, || Ok(self.0.inverted_cells(&positions)))
     }
 
@@ -520,7 +526,7 @@ impl PyBody {
     fn __repr__(&self) -> String {
         format!(
             "<thew.Body: {} nodes, {:.4} m³>",
-            self.0.nodes(),
+            self.0.node_count(),
             self.0.volume()
         )
     }

@@ -197,7 +197,7 @@ impl PyClip {
         })
     }
 
-    /// Returns the positions of the lattice vertices at a frame, float64 [dofs,3], metres.
+    /// Returns the positions of the lattice vertices at a frame, float64 [nodes,3], metres.
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
@@ -339,7 +339,7 @@ impl PyClip {
         all.map(|b| (b.bone, b.other, b.partner, b.depth)).collect()
     }
 
-    /// Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [dofs]. It
+    /// Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [nodes]. It
     /// has one number from 0 to 1 per lattice vertex.
     fn folds<'py>(
         &self,
@@ -347,7 +347,7 @@ impl PyClip {
         #[pyo3(from_py_with = integer)] frame: i64,
     ) -> Bound<'py, PyArray1<f32>> {
         let folds = self.clip.folds(frame);
-        let none = || vec![0.0; self.clip.body().nodes()];
+        let none = || vec![0.0; self.clip.body().node_count()];
         folds.unwrap_or_else(none).into_pyarray(py)
     }
 

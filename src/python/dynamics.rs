@@ -234,7 +234,7 @@ impl PySimulation {
     }
 
     /// Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
-    /// bones, known at the first advance. `rest_forces[dofs,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
+    /// bones, known at the first advance. `rest_forces[nodes,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
     /// InputError, MotionError.
     #[pyo3(signature = (pose, settled=true, rest_forces=None))]
     fn reset(
@@ -254,8 +254,8 @@ impl PySimulation {
 
     /// Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
     ///
-    /// - `forces[dofs,3]`: generalised forces, N, world axes, constant over `dt`.
-    /// - `rest_forces[dofs,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
+    /// - `forces[nodes,3]`: generalised forces, N, world axes, constant over `dt`.
+    /// - `rest_forces[nodes,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
     ///   those of the call before. None: zero.
     ///
     /// Raises MotionError when the motion is no longer finite or a step fails; the state before that step is kept.
@@ -309,13 +309,13 @@ impl PySimulation {
         })
     }
 
-    /// Returns the positions of the lattice vertices, float64 [dofs,3], metres.
+    /// Returns the positions of the lattice vertices, float64 [nodes,3], metres.
     fn lattice_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let positions = self.look(py, |s| s.lattice_positions().to_vec())?;
         Ok(from_points(py, &positions))
     }
 
-    /// Returns the velocities of the lattice vertices, float64 [dofs,3], m/s.
+    /// Returns the velocities of the lattice vertices, float64 [nodes,3], m/s.
     fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let velocities = self.look(py, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// - `pose[b,4,4]`: the pose.
 /// - `gravity[3]`: m/s². None: earth's, along -z.
 /// - `method`: "warped", "warped_vertex" or "linear".
-/// - `rest_forces[dofs,3]`: forces of other rigs, N, rest axes.
+/// - `rest_forces[nodes,3]`: forces of other rigs, N, rest axes.
 ///
 /// Raises InputError.
 #[pyclass(name = "RigFit", module = "thew", frozen)]

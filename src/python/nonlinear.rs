@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
-use super::arrays::{dofs, from_points, real, text, vector};
+use super::arrays::{from_points, nodal, real, text, vector};
 use super::body::PyMaterial;
 use super::errors::{IntoPy, detached, input, locked, warn_inverted};
 use super::modal::nodes;
@@ -46,8 +46,8 @@ pub(super) fn nonlinear_equilibrium<'py>(
     let mesh = tets.0.clone();
     let k = mesh.vertices().len();
     let fixed = mask(fixed, k)?;
-    let forces = dofs(forces, "forces", k)?;
-    let prescribed = prescribed.map(|p| dofs(p, "prescribed", k)).transpose()?;
+    let forces = nodal(forces, "forces", k)?;
+    let prescribed = prescribed.map(|p| nodal(p, "prescribed", k)).transpose()?;
     let material = material.0;
     let balance = with_progress(py, progress, |progress| {
         let elements = mesh.elements(&material);
@@ -142,7 +142,7 @@ impl PyNonlinearSimulation {
     #[pyo3(signature = (forces=None))]
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let zero = || Ok(vec![Vec3::zeros(); self.nodes]);
-        let all = forces.map_or_else(zero, |f| dofs(f, "forces", self.nodes))?;
+        let all = forces.map_or_else(zero, |f| nodal(f, "forces", self.nodes))?;
         locked(py, &self.simulation, |s| {
             s.step(&all, None, &Silent).map(|_| ())
         })
@@ -169,8 +169,8 @@ impl PyNonlinearSimulation {
     ) -> PyResult<()> {
         let k = self.nodes;
         let (u, v) = (
-            dofs(displacements, "displacements", k)?,
-            dofs(velocities, "velocities", k)?,
+            nodal(displacements, "displacements", k)?,
+            nodal(velocities, "velocities", k)?,
         );
         locked(py, &self.simulation, |s| s.set_state(&u, &v))
     }

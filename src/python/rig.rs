@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Rig` and its files.
 
-use super::arrays::{List, dofs, from_points, optional_real, read, text};
+use super::arrays::{List, from_points, nodal, optional_real, read, text};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
@@ -174,7 +174,7 @@ impl PyRig {
         self.by_name(py, &self.eta(gamma, None)?)
     }
 
-    /// Returns the generalised forces on a body, float64 [dofs,3], N, rest axes, before the turn with the flesh.
+    /// Returns the generalised forces on a body, float64 [nodes,3], N, rest axes, before the turn with the flesh.
     ///
     /// - `gamma`: value of the control. None: the last sample.
     /// - `parameters`: some of them replaced by name.
@@ -193,7 +193,7 @@ impl PyRig {
         Ok(from_points(py, &forces))
     }
 
-    /// Returns the derivatives of the sum of `field[dofs,3]` times `forces` by every parameter, {name: derivative}.
+    /// Returns the derivatives of the sum of `field[nodes,3]` times `forces` by every parameter, {name: derivative}.
     #[pyo3(signature = (body, field, gamma=None, parameters=None))]
     fn pull_back<'py>(
         &self,
@@ -203,7 +203,7 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let field = dofs(field, "field", body.0.nodes())?;
+        let field = nodal(field, "field", body.0.node_count())?;
         let eta = self.eta(gamma, parameters)?;
         let derivatives = detached(py, || {
             let pulled = self.0.pull_back(&body.0, &eta, &field);

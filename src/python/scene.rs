@@ -234,7 +234,7 @@ impl PyScene {
     }
 
     /// Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
-    /// (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[dofs,3]`, N, as in `Simulation.reset`.
+    /// (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[nodes,3]`, N, as in `Simulation.reset`.
     /// Raises InputError, MotionError naming the body.
     #[pyo3(signature = (poses, settled=true, rest_forces=None))]
     fn reset(
@@ -254,7 +254,7 @@ impl PyScene {
     }
 
     /// Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
-    /// each body (or None), `[dofs,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
+    /// each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
     /// call is kept.
     #[pyo3(signature = (poses, dt, forces=None, rest_forces=None))]
     fn advance(
@@ -310,7 +310,7 @@ impl PyScene {
         })
     }
 
-    /// Returns the positions of a body's lattice vertices, float64 [dofs,3], metres.
+    /// Returns the positions of a body's lattice vertices, float64 [nodes,3], metres.
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
@@ -320,7 +320,7 @@ impl PyScene {
         Ok(from_points(py, &positions))
     }
 
-    /// Returns the velocities of a body's lattice vertices, float64 [dofs,3], m/s.
+    /// Returns the velocities of a body's lattice vertices, float64 [nodes,3], m/s.
     fn lattice_velocities<'py>(
         &self,
         py: Python<'py>,
@@ -335,7 +335,7 @@ impl PyScene {
         self.look(py, |s| PyContacts(s.contacts().into()))
     }
 
-    /// Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [dofs,3], N,
+    /// Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [nodes,3], N,
     /// world axes; 0 at vertices that hang on bones.
     fn contact_forces<'py>(
         &self,

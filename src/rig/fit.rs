@@ -284,7 +284,7 @@ impl Fit {
     fn sensitivities_of(&mut self, vertex: u32) -> Result<Sensitivities, FitError> {
         let mut sensitivities = Sensitivities::default();
         for (axis, sensitivity) in sensitivities.iter_mut().enumerate() {
-            let mut g = vec![Vec3::zeros(); self.body().nodes()];
+            let mut g = vec![Vec3::zeros(); self.body().node_count()];
             for (i, w) in self.embedding.row(vertex as usize) {
                 g[i][axis] += w;
             }

@@ -241,7 +241,7 @@ impl Rig {
         eta: &[f64],
         level: u32,
     ) -> Result<Vec<Vec3>, RigError> {
-        let mut out = vec![Vec3::zeros(); body.nodes()];
+        let mut out = vec![Vec3::zeros(); body.node_count()];
         if !self.add(body, eta, level, &mut out)? {
             return Err(RigError::Outside);
         }
@@ -359,7 +359,7 @@ impl Rig {
                 })
                 .sum()
             };
-            (0..body.nodes()).map(by).collect()
+            (0..body.node_count()).map(by).collect()
         };
         let of_guide: Vec<Vec<Vec3>> = motions.iter().map(of_motion).collect();
         let of_template = tangents.by_parameter.into_iter();
@@ -408,7 +408,7 @@ pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, Rig
             given: controls.len(),
         });
     }
-    let mut out = vec![Vec3::zeros(); body.nodes()];
+    let mut out = vec![Vec3::zeros(); body.node_count()];
     for (rig, &gamma) in rigs.iter().zip(controls) {
         rig.add_forces(body, gamma, &mut out)
             .map_err(|e| e.in_rig(rig.name()))?;
@@ -417,9 +417,9 @@ pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, Rig
 }
 
 fn check_field(body: &Body, field: &[Vec3]) -> Result<(), RigError> {
-    if field.len() != body.nodes() {
+    if field.len() != body.node_count() {
         return Err(RigError::Field {
-            expected: body.nodes(),
+            expected: body.node_count(),
             given: field.len(),
         });
     }

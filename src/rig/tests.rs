@@ -64,7 +64,7 @@ fn rig(template: Template, guide: Guide) -> Rig {
 fn field(body: &Body) -> Vec<Vec3> {
     let mut random = Random(5);
     let mut vector = || Vec3::from_fn(|_, _| random.next() - 0.5);
-    (0..body.nodes()).map(|_| vector()).collect()
+    (0..body.node_count()).map(|_| vector()).collect()
 }
 
 /// `Σ Q` and `Σ x Qᵀ`: whatever the cells, they are `∫ f` and `∫ x fᵀ`.

@@ -379,7 +379,7 @@ def test_a_scene_that_is_stopped_changes_nothing(ball):
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     state = scene.state()
     with pytest.raises(thew.MotionError, match="body 1 of the scene"):
-        scene.advance([at(0.1, 0, 0), at(0.3, 0, 0)], FRAME, forces=[None, np.full((ball.dofs, 3), 1e60)])
+        scene.advance([at(0.1, 0, 0), at(0.3, 0, 0)], FRAME, forces=[None, np.full((ball.node_count, 3), 1e60)])
     assert scene.state() == state
     asked = []
     with pytest.raises(thew.Cancelled):
@@ -445,7 +445,7 @@ def test_a_reset_that_fails_changes_nothing_and_the_scene_goes_on(ball):
     scene = thew.Scene([ball, ball], contact=thew.Contact())
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     state = scene.state()
-    too_many = np.zeros((ball.dofs + 1, 3))
+    too_many = np.zeros((ball.node_count + 1, 3))
     with pytest.raises(thew.InputError, match="body 1 of the scene"):
         scene.reset([at(0, 0, 0), at(0.3, 0, 0)], rest_forces=[None, too_many])
     assert scene.state() == state

@@ -67,7 +67,7 @@ pub(in super::super) fn forces_at(
     load: &Load,
     q: &[Vec3],
 ) -> Vec<Vec3> {
-    let mut outer = vec![Vec3::zeros(); body.nodes()];
+    let mut outer = vec![Vec3::zeros(); body.node_count()];
     loads(body, skinned, load, q, &mut outer);
     let mut forces = outer.clone();
     body.elements().gradient(model, q, &mut forces);
@@ -90,8 +90,8 @@ pub(in super::super) fn settled(
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let rest = body.lattice().vertices();
-    let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
-    let zero = vec![Vec3::zeros(); body.nodes()];
+    let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
+    let zero = vec![Vec3::zeros(); body.node_count()];
     let mut forces = zero.clone();
     let mut solve = |skinned: &SkinnedLattice, load: &Load, detour: bool, q: &mut [Vec3]| {
         for v in body.held_vertices() {
@@ -194,10 +194,10 @@ pub(in super::super) struct NonlinearStepper {
 
 impl NonlinearStepper {
     pub fn new(body: &Body, model: Model) -> Result<Self, SolveError> {
-        let zero = vec![Vec3::zeros(); body.nodes()];
+        let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             model,
-            balancer: Balancer::new(body.pattern(), body.nodes())?,
+            balancer: Balancer::new(body.pattern(), body.node_count())?,
             best: zero.clone(),
             displacements: zero.clone(),
             inertia: zero.clone(),
@@ -222,7 +222,7 @@ impl Stepper for NonlinearStepper {
             if attempt == Attempt::Detour && self.model != Model::StVenantKirchhoff {
                 continue;
             }
-            for v in 0..body.nodes() {
+            for v in 0..body.node_count() {
                 let p = positions[v];
                 let skin = from.carry(to, v, p);
                 let held = body.bone_of_vertex()[v].is_some();

@@ -50,7 +50,7 @@ class Scene:
         self.Lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=5)
         self.Material = thew.Material()
         self.Body = body = thew.Body(surface, skeleton, self.Lattice, self.Material, weights)
-        self.zeros = np.zeros((body.dofs, 3))
+        self.zeros = np.zeros((body.node_count, 3))
 
         self.Template = thew.Template("bump", radius=0.15, strength=4000.0)
         self.BoneGuide = thew.BoneGuide("upper", distance=0.05)

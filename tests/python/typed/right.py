@@ -46,7 +46,7 @@ def move(body: thew.Body, poses: Floats) -> Places:
     assert every.ndim == 3
     simulation = thew.Simulation(body, "modal", modes=thew.modes(body, 8), solver="cg")
     simulation.reset(poses[0], settled=False)
-    simulation.advance(poses[0], 1 / 24, rest_forces=np.zeros((body.dofs, 3)))
+    simulation.advance(poses[0], 1 / 24, rest_forces=np.zeros((body.node_count, 3)))
     simulation.restore(simulation.state())
     return clip.offsets(0)
 

@@ -183,7 +183,7 @@ fn a_strength_that_a_round_held_is_freed_where_flesh_bears_more() {
     let rig = thin_rigs(&body).remove(0);
     let resolved = ResolvedOptions::new(&rig, &body, &FitOptions::default()).unwrap();
     let mut balance = Equilibrium::new(&body, Method::Warped).unwrap();
-    let without = vec![Vec3::zeros(); body.nodes()];
+    let without = vec![Vec3::zeros(); body.node_count()];
     let mut whole = Whole {
         rig: &rig,
         balance: &mut balance,
