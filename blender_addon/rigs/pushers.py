@@ -64,7 +64,7 @@ def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:
         doubts = native.check(body)
         if doubts:
             return None, blamed(rig.name, " ".join(sentence(doubt) for doubt in doubts)), ""
-        kept = native.unfolding(body)
+        kept = native.clamped(body)
     except thew.ThewError as error:
         return None, blamed(rig.name, str(error)), ""
     return kept, "", held_back(rig.name, native, kept)

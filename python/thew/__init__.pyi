@@ -1339,8 +1339,8 @@ class Collider:
 class Contacts:
     """Contacts at one instant; `len()` is their number c.
 
-    Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `others[c]` near its vertex
-    `partners[c]`.
+    Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `other_bodies[c]` near its vertex
+    `other_vertices[c]`.
     """
 
     def __len__(self) -> int: ...
@@ -1363,14 +1363,14 @@ class Contacts:
     def vertices(self) -> _Indices:
         """Vertices that touch, int32 [c]."""
     @property
-    def others(self) -> _Indices:
+    def other_bodies(self) -> _Indices:
         """Bodies that are touched, int32 [c]; colliders are counted after them."""
     @property
-    def partners(self) -> _Indices:
-        """Vertices near which `others` are touched, int32 [c]."""
+    def other_vertices(self) -> _Indices:
+        """Vertices of `other_bodies` nearest to the contacts, int32 [c]."""
     @property
-    def held(self) -> NDArray[np.bool_]:
-        """Contacts that no force parts, bool [c]: bones alone hold both sides, or the side that touches a collider."""
+    def kinematic(self) -> NDArray[np.bool_]:
+        """True for contacts that no force parts, bool [c]: bones alone move both sides, or the side that touches a collider."""
 
 @final
 class Simulation:
@@ -1558,7 +1558,7 @@ class Clip:
         """
     def buried_bones(self, frame: int) -> list[tuple[int, int, int, float]]:
         """Returns the bones that lie in other flesh or in colliders at a frame, from which contact cannot move them. Each is (bone, index of
-        the other as in `Contacts.others`, bone there (0 of colliders), depth in metres).
+        the other as in `Contacts.other_bodies`, bone there (0 of colliders), depth in metres).
         """
     def folds(self, frame: int) -> _Places:
         """Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [nodes]. It
@@ -2554,7 +2554,7 @@ class Rig:
 
         Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face is missing.
         """
-    def pull_back(
+    def forces_vjp(
         self,
         body: Body,
         field: ArrayLike,
@@ -2575,16 +2575,16 @@ class Rig:
         """Returns the strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its volume;
         infinite without a limit. `gamma` and `parameters` are as in `forces`. Raises OutsideError, RigError.
         """
-    def yields(self, body: Body) -> _Floats:
+    def peak_displacements(self, body: Body) -> _Floats:
         """Returns how far the skin of a body at rest yields to each sample at most, float64 [s], metres, negative where the strength is; [1]
         for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
         """
-    def with_yields(self, body: Body, yields: Iterable[float | None]) -> Rig:
+    def with_peak_displacements(self, body: Body, displacements: Iterable[float | None]) -> Rig:
         """Returns the rig with the strengths at which the skin of a body yields to its samples by `yields[s]`, metres. None in it: that
-        strength stays. `rig.with_yields(other, rig.yields(body))` does to another body what the rig does to this one. Raises OutsideError,
+        strength stays. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this one. Raises OutsideError,
         and RigError where bones hold all the flesh in reach.
         """
-    def unfolding(self, body: Body) -> Rig:
+    def clamped(self, body: Body) -> Rig:
         """Returns the rig with strengths lowered until, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
         `simulate` pushes with these. Raises RigError.
         """

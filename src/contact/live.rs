@@ -426,9 +426,9 @@ impl Contacts {
                 force: touch.normal * force + friction,
                 body: touch.body,
                 vertex: skin.proxies()[touch.proxy as usize].vertex,
-                other: touch.other,
-                partner: end.vertex_at(touch.other, &touch.target),
-                held: constraints.is_held(constraint),
+                other_body: touch.other,
+                other_vertex: end.vertex_at(touch.other, &touch.target),
+                kinematic: constraints.is_held(constraint),
             });
         }
     }

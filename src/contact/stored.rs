@@ -63,9 +63,9 @@ mod tests {
             force: Vec3::y() * 30.0,
             body: 0,
             vertex: 1,
-            other: 1,
-            partner: 7,
-            held: false,
+            other_body: 1,
+            other_vertex: 7,
+            kinematic: false,
         };
         assert!(good.is_kept());
         let spoilt: [fn(&mut ContactPoint); 4] = [

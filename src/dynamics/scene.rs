@@ -246,7 +246,7 @@ impl Scene {
     /// appears once.
     pub fn contacts(&self) -> Vec<ContactPoint> {
         let (points, count) = (self.touching.points(), self.bodies.len());
-        let between = |c: &&ContactPoint| c.other != c.body && (c.other as usize) < count;
+        let between = |c: &&ContactPoint| c.other_body != c.body && (c.other_body as usize) < count;
         let others = points
             .iter()
             .filter(between)

@@ -71,7 +71,7 @@ impl Simulation {
                 step(progress, (i as f64 + part) / poses.len() as f64, "seeds")?;
                 slow.advance_watched(&motion.at(part), FRAME, (None, None), &Silent)?;
                 for contact in slow.contacts() {
-                    let pair = [contact.vertex, contact.partner];
+                    let pair = [contact.vertex, contact.other_vertex];
                     if pair[0] != pair[1] && known.insert(pair) {
                         seeds.push(pair);
                     }

@@ -329,7 +329,7 @@ impl PyClip {
     }
 
     /// Returns the bones that lie in other flesh or in colliders at a frame, from which contact cannot move them. Each is (bone, index of
-    /// the other as in `Contacts.others`, bone there (0 of colliders), depth in metres).
+    /// the other as in `Contacts.other_bodies`, bone there (0 of colliders), depth in metres).
     fn buried_bones(
         &self,
         #[pyo3(from_py_with = integer)] frame: i64,

@@ -288,21 +288,21 @@ impl Rig {
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces); a field of another length or not finite.
-    pub fn pull_back(
+    pub fn forces_vjp(
         &self,
         body: &Body,
         eta: &[f64],
         field: &[Vec3],
     ) -> Result<Vec<f64>, RigError> {
-        self.pull_back_at_level(body, eta, self.level(body, eta)?, field)
+        self.forces_vjp_at_level(body, eta, self.level(body, eta)?, field)
     }
 
-    /// Returns the derivative of [`pull_back`](Self::pull_back) at a fixed level: exact for
+    /// Returns the derivative of [`forces_vjp`](Self::forces_vjp) at a fixed level: exact for
     /// [`forces_at_level`](Self::forces_at_level).
     ///
     /// # Errors
-    /// Errors of [`pull_back`](Self::pull_back).
-    pub fn pull_back_at_level(
+    /// Errors of [`forces_vjp`](Self::forces_vjp).
+    pub fn forces_vjp_at_level(
         &self,
         body: &Body,
         eta: &[f64],
@@ -312,7 +312,7 @@ impl Rig {
         check_field(body, field)?;
         let template = self.template_at(eta)?;
         let Placed { frame, motions } = self.place(body, eta)?;
-        let sums = quadrature::pull_back(body, level, &template, &frame, field)
+        let sums = quadrature::forces_vjp(body, level, &template, &frame, field)
             .ok_or(RigError::Outside)?;
         let of_template = &sums.by_parameter[..template.parameters().len()];
         let of_guide = motions

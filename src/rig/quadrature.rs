@@ -107,7 +107,7 @@ pub(super) fn add_forces(
 }
 
 /// Returns the derivatives of `Σ field·Q`; `None` if the template lies outside the flesh.
-pub(super) fn pull_back(
+pub(super) fn forces_vjp(
     body: &Body,
     level: u32,
     template: &Template,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rigs driven by controls, γ_r at frame f. The forces of a clip in rest axes are `Q(f) = Σ_r Q_r(γ_r(f))`.
 ///
 /// Rigs must not fold flesh: strengths that by themselves would press some of it flat at rest are lowered
-/// ([`Rig::unfolding`]).
+/// ([`Rig::clamped`]).
 ///
 /// A rig is not evaluated again while its control is constant.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl RigForces {
             if !reaches(&rig, &body).map_err(named)? {
                 warnings.push(named(RigError::Outside).to_string());
             }
-            let (kept, lowered) = rig.unfolding(&body, progress).map_err(named)?;
+            let (kept, lowered) = rig.clamped(&body, progress).map_err(named)?;
             warnings.extend(lowered.iter().map(|l| l.sentence(rig.name())));
             pushing.push(if lowered.is_empty() {
                 rig

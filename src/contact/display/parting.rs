@@ -223,9 +223,9 @@ impl Parting {
             force: Vec3::zeros(),
             body: touch.body,
             vertex: self.skin.proxies()[touch.proxy as usize].vertex,
-            other: touch.other,
-            partner: at.vertex_at(touch.other, &touch.target),
-            held: false,
+            other_body: touch.other,
+            other_vertex: at.vertex_at(touch.other, &touch.target),
+            kinematic: false,
         };
         pairs.iter().map(point).collect()
     }

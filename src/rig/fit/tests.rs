@@ -489,7 +489,7 @@ fn tangents_agree_with_what_is_pulled_back() {
         for (a, b) in forces.iter().zip(&plain) {
             assert!((a - b).norm() < 1e-12 * forces.iter().map(Vec3::norm).fold(0.0, f64::max));
         }
-        let pulled = rig.pull_back_at_level(&body, &eta, level, &field).unwrap();
+        let pulled = rig.forces_vjp_at_level(&body, &eta, level, &field).unwrap();
         assert_eq!(pulled.len(), slopes.len());
         let total: f64 = forces.iter().map(Vec3::norm).sum();
         for (slope, pulled) in slopes.iter().zip(pulled) {
