@@ -243,8 +243,10 @@ fn frames_are_looked_up_in_any_order_and_clamped() {
         assert!((p - clip.lattice(3).world(i)).norm() < 1e-6);
     }
     let mut out = vec![0.0; 3 * clip.vertices(SurfaceId::OWN).unwrap()];
-    clip.positions_into(4, SurfaceId::OWN, &Target::WORLD, &mut out)
-        .unwrap();
+    clip.show(4, |at| {
+        (clip.presenter()).positions(SurfaceId::OWN, at, &Target::WORLD, &mut out)
+    })
+    .unwrap();
     assert_eq!(out, forwards[4]);
 }
 

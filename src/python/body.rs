@@ -9,7 +9,7 @@ use super::csr::{Csr, scipy};
 use super::elasticity;
 use super::errors::{IntoPy, detached, warn};
 use super::lattice::PyLattice;
-use super::present::Asked;
+use super::present::{Asked, View};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
@@ -17,8 +17,9 @@ use crate::Vec3;
 use crate::body::{Body, BodyOptions, Kind};
 use crate::dynamics::{Settings, joint_volume, sway};
 use crate::elasticity::Material;
-use crate::present::{CarriedSurfaces, Presenter, Snapshot};
+use crate::present::{CarriedSurfaces, Presenter, Showing, Snapshot};
 use crate::progress::Progress;
+use crate::skeleton::Pose;
 use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -131,6 +132,19 @@ impl PyBody {
     pub(super) fn surfaces(&self) -> &CarriedSurfaces {
         &self.1
     }
+}
+
+/// Returns flesh at displacements `q` under a pose, as a simulation by the default method shows it.
+fn posed(body: &Arc<Body>, q: &[Vec3], pose: &Pose, showing: Showing) -> PyResult<Snapshot> {
+    let sway = sway(body, pose, q).map_err(IntoPy::into_py)?;
+    let rest = body.lattice().vertices();
+    let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+    let snapshot = Snapshot::new(body, &moved, Some(&sway), Some(pose), showing);
+    if showing.elastic_joints == 0.0 {
+        return Ok(snapshot);
+    }
+    let volume = joint_volume(body, pose).map_err(IntoPy::into_py)?;
+    Ok(snapshot.with_joints(&volume))
 }
 
 #[pymethods]
@@ -462,34 +476,11 @@ impl PyBody {
         }
         let presenter = Presenter::new(self.1.clone());
         let asked = Asked::new(surface, to, onto)?;
-        asked.array(
-            py,
-            |id| presenter.vertices(id),
-            |id, target, out| {
-                detached(py, || {
-                    let snapshot = match &pose {
-                        None => Snapshot::displaced(&self.0, &q),
-                        Some(pose) => {
-                            let sway = sway(&self.0, pose, &q).map_err(IntoPy::into_py)?;
-                            let rest = self.0.lattice().vertices();
-                            let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-                            let showing = settings.showing();
-                            let snapshot =
-                                Snapshot::new(&self.0, &moved, Some(&sway), Some(pose), showing);
-                            match showing.elastic_joints > 0.0 {
-                                true => {
-                                    let volume = joint_volume(&self.0, pose);
-                                    snapshot.with_joints(&volume.map_err(IntoPy::into_py)?)
-                                }
-                                false => snapshot,
-                            }
-                        }
-                    };
-                    let shown = presenter.positions(id, snapshot.instant(), target, out);
-                    shown.map_err(IntoPy::into_py)
-                })
-            },
-        )
+        let snapshot = detached(py, || match &pose {
+            None => Ok(Snapshot::displaced(&self.0, &q)),
+            Some(pose) => posed(&self.0, &q, pose, settings.showing()),
+        })?;
+        (&presenter, &snapshot).view(py, (), Presenter::positions, asked)
     }
 
     /// Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`.

@@ -10,14 +10,14 @@ use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, detached, input, locked};
 use super::modal::PyModes;
-use super::present::Asked;
+use super::present::{Asked, Show, View};
 use super::progress::watched;
 use crate::Vec3;
 use crate::body::Body;
 use crate::dynamics::{self, Method, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
 use crate::modal::{DeformOptions, Modes};
-use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
+use crate::present::{Instant, PresentError, Presenter};
 use crate::progress::Silent;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
@@ -99,47 +99,34 @@ impl PySimulation {
         locked(py, &self.simulation, work)
     }
 
-    /// Returns the array that a presenter makes of the present state.
-    fn shown<'py>(
-        &self,
-        py: Python<'py>,
-        asked: Asked<'py>,
-        show: impl FnOnce(
-            &Presenter,
-            SurfaceId,
-            Instant<'_>,
-            &Target,
-            &mut [f32],
-        ) -> Result<(), PresentError>
-        + Send,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let presenter = &self.presenter;
-        asked.array(
-            py,
-            |id| presenter.vertices(id),
-            |id, target, out| {
-                self.with(py, |s| {
-                    if let Some(posed) = s.amplitudes().zip(s.pose()) {
-                        let max_offset = s.settings().max_offset;
-                        let parted = s.parted(presenter)?;
-                        let at = match &parted {
-                            Some(parted) => Instant::Parted(posed, max_offset, &parted.moves),
-                            None => Instant::Modal(posed, max_offset),
-                        };
-                        return show(presenter, id, at, target, out);
-                    }
-                    show(presenter, id, s.snapshot().instant(), target, out)
-                })
-            },
-        )
-    }
-
     fn look<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Simulation) -> T + Send,
     ) -> PyResult<T> {
         self.with(py, |s| Ok::<T, SimulationError>(work(s)))
+    }
+}
+
+impl View for PySimulation {
+    type At = ();
+
+    fn presenter(&self, (): ()) -> PyResult<&Presenter> {
+        Ok(&self.presenter)
+    }
+
+    fn instant(&self, py: Python<'_>, (): (), show: &mut Show<'_>) -> PyResult<()> {
+        self.with(py, |s| {
+            let Some(posed) = s.amplitudes().zip(s.pose()) else {
+                return show(s.snapshot().instant());
+            };
+            let max_offset = s.settings().max_offset;
+            let parted = s.parted(&self.presenter)?;
+            show(match &parted {
+                Some(parted) => Instant::Parted(posed, max_offset, &parted.moves),
+                None => Instant::Modal(posed, max_offset),
+            })
+        })
     }
 }
 
@@ -287,10 +274,7 @@ impl PySimulation {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, asked, |presenter, id, at, target, out| {
-            presenter.positions(id, at, target, out)
-        })
+        self.view(py, (), Presenter::positions, Asked::new(surface, to, onto)?)
     }
 
     /// Returns the offsets that the flesh adds to the artist's own skin, float32 [n,3], metres, world axes: `positions` less the skin. `to`
@@ -303,10 +287,7 @@ impl PySimulation {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, asked, |presenter, id, at, target, out| {
-            presenter.offsets(id, at, target, out)
-        })
+        self.view(py, (), Presenter::offsets, Asked::new(surface, to, onto)?)
     }
 
     /// Returns the positions of the lattice vertices, float64 [nodes,3], metres.

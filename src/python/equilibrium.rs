@@ -7,7 +7,7 @@ use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked, warn_inverted};
-use super::present::Asked;
+use super::present::{Asked, View};
 use super::progress::{watched, with_progress};
 use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
@@ -175,7 +175,7 @@ impl PyEquilibrium {
             Ok::<_, SimulationError>(s.last.as_ref().map(shown))
         })?;
         match snapshot {
-            Some(snapshot) => as_it_is(py, &self.1, &snapshot, asked),
+            Some(snapshot) => (&self.1, &snapshot).view(py, (), Presenter::positions, asked),
             None => Err(input(
                 "nothing is solved at this pose yet: call solve before positions",
             )),
@@ -186,25 +186,6 @@ impl PyEquilibrium {
         let name = self.with(py, |s| Ok::<_, SimulationError>(s.balance.method().name()))?;
         Ok(format!("<thew.Equilibrium: {name}>"))
     }
-}
-
-/// Returns the array of a snapshot's positions.
-pub(super) fn as_it_is<'py>(
-    py: Python<'py>,
-    presenter: &Presenter,
-    snapshot: &Snapshot,
-    asked: Asked<'py>,
-) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    asked.array(
-        py,
-        |id| presenter.vertices(id),
-        |id, target, out| {
-            detached(py, || {
-                let shown = presenter.positions(id, snapshot.instant(), target, out);
-                shown.map_err(IntoPy::into_py)
-            })
-        },
-    )
 }
 
 /// Reads forces in world axes and in rest axes.

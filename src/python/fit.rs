@@ -4,9 +4,8 @@
 use super::arrays::{List, Whole, finite_points, pose, text, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
-use super::equilibrium::as_it_is;
 use super::errors::{IntoPy, detached, input, locked};
-use super::present::Asked;
+use super::present::{Asked, View};
 use super::progress::reporting;
 use super::rig::PyRig;
 use crate::exclusive::Exclusive;
@@ -174,7 +173,7 @@ impl PyRigFit {
             let q = fit.displacements(rig, &eta)?;
             Ok::<_, FitError>(Snapshot::displaced(fit.body(), &q))
         })?;
-        as_it_is(py, &self.presenter, &snapshot, asked)
+        (&self.presenter, &snapshot).view(py, (), Presenter::positions, asked)
     }
 
     fn __repr__(&self) -> String {

@@ -7,13 +7,13 @@ use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::dynamics::{damping, gravity, method};
 use super::errors::{IntoPy, detached, input, locked};
-use super::present::Asked;
+use super::present::{Asked, Show, View};
 use super::progress::watched;
 use crate::Vec3;
 use crate::contact::{Collider, Contact};
 use crate::dynamics::{NodalForces, Scene, Settings, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
-use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
+use crate::present::Presenter;
 use crate::progress::Silent;
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -138,34 +138,21 @@ impl PyScene {
         let body = self.index(body)?;
         self.look(py, |s| work(&s.bodies()[body]))
     }
+}
 
-    /// Returns the array that the presenter of a body makes of the present state.
-    fn shown<'py>(
-        &self,
-        py: Python<'py>,
-        body: Whole,
-        asked: Asked<'py>,
-        show: impl FnOnce(
-            &Presenter,
-            SurfaceId,
-            Instant<'_>,
-            &Target,
-            &mut [f32],
-        ) -> Result<(), PresentError>
-        + Send,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+impl View for PyScene {
+    /// Number of a body.
+    type At = Whole;
+
+    fn presenter(&self, body: Whole) -> PyResult<&Presenter> {
+        Ok(&self.presenters[self.index(body)?])
+    }
+
+    fn instant(&self, py: Python<'_>, body: Whole, show: &mut Show<'_>) -> PyResult<()> {
         let body = self.index(body)?;
-        let presenter = &self.presenters[body];
-        asked.array(
-            py,
-            |id| presenter.vertices(id),
-            |id, target, out| {
-                locked(py, &self.scene, |s| {
-                    let snapshot = s.bodies()[body].snapshot();
-                    show(presenter, id, snapshot.instant(), target, out)
-                })
-            },
-        )
+        locked(py, &self.scene, |s| {
+            show(s.bodies()[body].snapshot().instant())
+        })
     }
 }
 
@@ -287,10 +274,12 @@ impl PyScene {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, body, asked, |presenter, id, at, target, out| {
-            presenter.positions(id, at, target, out)
-        })
+        self.view(
+            py,
+            body,
+            Presenter::positions,
+            Asked::new(surface, to, onto)?,
+        )
     }
 
     /// Returns the offsets that the flesh of a body adds to the artist's own skin, float32 [n,3], metres, world axes. `to` and `onto` are
@@ -304,10 +293,7 @@ impl PyScene {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, body, asked, |presenter, id, at, target, out| {
-            presenter.offsets(id, at, target, out)
-        })
+        self.view(py, body, Presenter::offsets, Asked::new(surface, to, onto)?)
     }
 
     /// Returns the positions of a body's lattice vertices, float64 [nodes,3], metres.
