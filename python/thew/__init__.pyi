@@ -6,7 +6,8 @@ none. Arrays may be anything that numpy can make an array of; those that come ba
 A pose is an array [b,4,4]: the world-space map of each bone from rest to posed, columns acting on column
 vectors, affine maps allowed. Everything long takes `progress(fraction, stage)`; returning False raises
 `Cancelled`, and an exception in it comes out unchanged. The sources in brackets are listed in
-docs/references.md.
+docs/references.md. Every name is here; `modal`, `tets`, `mrep`, `spacetime` and `rigging` hold the names of one
+subject each.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,11 @@ from typing import Any, Literal, TypeAlias, final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from . import modal as modal
+from . import mrep as mrep
+from . import rigging as rigging
+from . import spacetime as spacetime
+from . import tets as tets
 from ._errors import Cancelled as Cancelled
 from ._errors import InputError as InputError
 from ._errors import InternalError as InternalError
