@@ -36,9 +36,7 @@ pub(super) struct PyModes(pub Arc<Modes>);
 /// Raises ModalError, Cancelled.
 #[pyfunction]
 #[pyo3(signature = (body, count, material=None, fixed=None, mass="consistent", tolerance=None, progress=None))]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn modes(
-    py: Python<'_>,
     body: &Bound<'_, PyAny>,
     count: Whole,
     material: Option<&PyMaterial>,
@@ -47,6 +45,7 @@ pub(super) fn modes(
     #[pyo3(from_py_with = optional_real)] tolerance: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyModes> {
+    let py = body.py();
     let mass: MassKind = mass.parse().map_err(IntoPy::into_py)?;
     let system = if let Ok(mesh) = body.cast::<PyTetMesh>() {
         let mesh = mesh.get().0.clone();

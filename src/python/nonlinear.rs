@@ -31,17 +31,16 @@ use std::sync::Arc;
 /// Warns (RuntimeWarning) of tetrahedra that are inverted in the balance. Raises InputError, MotionError, Cancelled.
 #[pyfunction]
 #[pyo3(signature = (tets, material, fixed, forces, model="stvk", prescribed=None, progress=None))]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn nonlinear_equilibrium<'py>(
-    py: Python<'py>,
     tets: &PyTetMesh,
     material: &PyMaterial,
-    fixed: &Bound<'_, PyAny>,
+    fixed: &Bound<'py, PyAny>,
     forces: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = text)] model: &str,
     prescribed: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let py = fixed.py();
     let model: Model = model.parse().map_err(IntoPy::into_py)?;
     let mesh = tets.0.clone();
     let k = mesh.vertices().len();

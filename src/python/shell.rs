@@ -54,13 +54,11 @@ impl PyShell {
 #[pymethods]
 impl PyShell {
     #[new]
-    #[allow(clippy::too_many_arguments)]
     #[pyo3(
         signature = (vertices, triangles, stretching=None, area=None, bending=None, density=None, unit=None),
         text_signature = "(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0, unit=None)"
     )]
     fn new(
-        py: Python<'_>,
         vertices: &Bound<'_, PyAny>,
         triangles: &Bound<'_, PyAny>,
         stretching: Option<&Bound<'_, PyAny>>,
@@ -69,7 +67,7 @@ impl PyShell {
         density: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] unit: Option<f64>,
     ) -> PyResult<Self> {
-        let vertices = points(vertices, "vertices")?;
+        let (py, vertices) = (vertices.py(), points(vertices, "vertices")?);
         let triangles = self::triangles(triangles, "triangles")?;
         let material = ShellMaterial {
             stretching: painted(stretching, "stretching")?,
