@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use thew::Vec3;
 use thew::progress::Silent;
-use thew::solve::eigen::{EigenOptions, lowest};
+use thew::solve::eigen::{EigenSettings, lowest};
 use thew::solve::{BlockMatrix, Graph, NodeMatrix, SparseCholesky, Symbolic};
 
 #[path = "../tests/common/box_of_tets.rs"]
@@ -32,7 +32,7 @@ fn main() {
         let problem = Problem::clamped_bar(along, across);
         let (kind, order, factor) = factored(&problem.stiffness, &problem.centres);
         let started = Instant::now();
-        let options = EigenOptions::new(MODES);
+        let options = EigenSettings::new(MODES);
         let pairs = lowest(
             &problem.stiffness,
             &problem.mass,

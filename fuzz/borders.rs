@@ -12,7 +12,7 @@ use thew::lattice::{Cell, EncloseSettings, Lattice};
 use thew::progress::Silent;
 use thew::skeleton::{BonePoses, Pose, Skeleton, SkinWeights};
 use thew::surface::Surface;
-use thew::tets::{FillOptions, Mend, TetMesh};
+use thew::tets::{FillSettings, Mend, TetMesh};
 
 fn surface_of(bytes: &mut Bytes<'_>) -> Option<Surface> {
     let count = bytes.up_to(40);
@@ -45,7 +45,7 @@ pub fn surface(bytes: &[u8]) {
     }
     let _ = TetMesh::fill(
         &surface,
-        FillOptions {
+        FillSettings {
             cells_across: Some(4.0),
             nodes: None,
         },

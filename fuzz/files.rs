@@ -16,7 +16,7 @@ use thew::rig::{self, BoneRef, Guide, Rig, Sample, Template, TemplateKind};
 use thew::shot::Shot;
 use thew::skeleton::Pose;
 use thew::store;
-use thew::tets::{Mend, TetMesh, WriteOptions};
+use thew::tets::{Mend, TetMesh, WriteSettings};
 
 /// A file of this thread with such an ending, the same for TetGen's two.
 fn scratch(ending: &str) -> PathBuf {
@@ -285,7 +285,7 @@ pub fn tet_files(bytes: &[u8]) {
         drop_unused: format & 128 != 0,
     };
     if let Ok(mesh) = TetMesh::read(&path, mend) {
-        mesh.write(&path, WriteOptions::default())
+        mesh.write(&path, WriteSettings::default())
             .expect("what was read can be written");
         let again = TetMesh::read(&path, Mend::default()).expect("and read again");
         assert_eq!(again.vertices(), mesh.vertices());
@@ -298,7 +298,7 @@ pub fn tet_seeds() -> Vec<Vec<u8>> {
     let bar = TetMesh::grid([2, 1, 1], [2.0, 1.0, 1.0]).expect("a bar");
     let text = |ending: &str| {
         let path = scratch(ending);
-        bar.write(&path, WriteOptions::default())
+        bar.write(&path, WriteSettings::default())
             .expect("it can be written");
         std::fs::read(&path).expect("it is there")
     };

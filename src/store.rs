@@ -54,6 +54,7 @@ const BUFFER: usize = 1 << 16;
 
 /// Reason why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// Not a Thew file, or cut off within its header.
     #[error("{path} is not a Thew file")]

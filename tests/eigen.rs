@@ -5,7 +5,7 @@ use nalgebra::{DMatrix, SymmetricEigen};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thew::progress::Silent;
-use thew::solve::eigen::{EigenError, EigenOptions, Eigenpairs, lowest};
+use thew::solve::eigen::{EigenError, EigenSettings, Eigenpairs, lowest};
 use thew::solve::matrix::zeros;
 use thew::solve::{NodeMatrix, ScalarMatrix};
 use thew::{Mat3, Vec3};
@@ -15,16 +15,16 @@ mod box_of_tets;
 use box_of_tets::{Problem, box_of_tets};
 
 fn solve(problem: &Problem, count: usize) -> Eigenpairs {
-    solve_with(problem, &EigenOptions::new(count))
+    solve_with(problem, &EigenSettings::new(count))
 }
 
-fn solve_with(problem: &Problem, options: &EigenOptions) -> Eigenpairs {
+fn solve_with(problem: &Problem, options: &EigenSettings) -> Eigenpairs {
     let pairs = attempt(problem, options).unwrap();
     check(problem, &pairs, options.count);
     pairs
 }
 
-fn attempt(problem: &Problem, options: &EigenOptions) -> Result<Eigenpairs, EigenError> {
+fn attempt(problem: &Problem, options: &EigenSettings) -> Result<Eigenpairs, EigenError> {
     let Problem {
         stiffness,
         mass,
@@ -184,9 +184,9 @@ fn lanczos_finds_what_a_dense_solver_finds() {
     let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
     let expected = dense(&problem);
     for (count, block) in [(1, 1), (5, 1), (12, 2), (24, 3), (32, 8), (12, 16)] {
-        let options = EigenOptions {
+        let options = EigenSettings {
             block: Some(block),
-            ..EigenOptions::new(count)
+            ..EigenSettings::new(count)
         };
         let pairs = solve_with(&problem, &options);
         for (value, expected) in pairs.values.iter().zip(&expected) {
@@ -200,10 +200,10 @@ fn lanczos_finds_what_a_dense_solver_finds() {
 fn little_room_needs_restarts_and_changes_nothing() {
     let problem = Problem::clamped_bar(12, 4);
     let plenty = solve(&problem, 20);
-    let options = EigenOptions {
+    let options = EigenSettings {
         block: Some(3),
         room: Some(30),
-        ..EigenOptions::new(20)
+        ..EigenSettings::new(20)
     };
     let little = solve_with(&problem, &options);
     assert!(little.restarts > plenty.restarts);
@@ -234,9 +234,9 @@ fn equal_copies_have_every_eigenvalue_as_often_as_there_are_copies() {
         let (vertices, tets) = copies(&one, number);
         let problem = Problem::new(&vertices, &tets, |x| x.x > 1e-9);
         for block in [None, Some(1)] {
-            let options = EigenOptions {
+            let options = EigenSettings {
                 block,
-                ..EigenOptions::new(count)
+                ..EigenSettings::new(count)
             };
             let pairs = solve_with(&problem, &options);
             for (i, value) in pairs.values.iter().enumerate() {
@@ -441,9 +441,9 @@ fn numbering_does_not_matter() {
 fn a_shift_of_the_callers_is_taken() {
     let problem = Problem::clamped_bar(8, 3);
     let pairs = solve(&problem, 6);
-    let with = |shift| EigenOptions {
+    let with = |shift| EigenSettings {
         shift: Some(shift),
-        ..EigenOptions::new(6)
+        ..EigenSettings::new(6)
     };
     for shift in [-0.5 * pairs.values[0], 0.5 * pairs.values[0]] {
         for (a, b) in solve_with(&problem, &with(shift))
@@ -463,8 +463,8 @@ fn what_cannot_be_solved_is_refused() {
     let problem = Problem::clamped_bar(4, 2);
     let n = problem.centres.len();
     let refused =
-        |problem: &Problem, options: &EigenOptions| attempt(problem, options).unwrap_err();
-    let error = refused(&problem, &EigenOptions::new(3 * n + 1));
+        |problem: &Problem, options: &EigenSettings| attempt(problem, options).unwrap_err();
+    let error = refused(&problem, &EigenSettings::new(3 * n + 1));
     assert_eq!(
         error,
         EigenError::TooMany {
@@ -474,11 +474,11 @@ fn what_cannot_be_solved_is_refused() {
     );
     assert!(error.to_string().contains(&format!("{}", 3 * n + 1)));
     assert!(error.to_string().contains(&format!("{}", 3 * n)));
-    assert_eq!(refused(&problem, &EigenOptions::new(0)), EigenError::None);
+    assert_eq!(refused(&problem, &EigenSettings::new(0)), EigenError::None);
     for tolerance in [0.0, -1.0, 1.0, f64::NAN] {
-        let options = EigenOptions {
+        let options = EigenSettings {
             tolerance,
-            ..EigenOptions::new(3)
+            ..EigenSettings::new(3)
         };
         assert!(matches!(
             refused(&problem, &options),
@@ -491,14 +491,14 @@ fn what_cannot_be_solved_is_refused() {
         centres: Vec::new(),
     };
     assert_eq!(
-        refused(&none, &EigenOptions::new(1)),
+        refused(&none, &EigenSettings::new(1)),
         EigenError::TooMany { asked: 1, free: 0 }
     );
 
     let changed = |change: &dyn Fn(&mut Problem)| {
         let mut problem = Problem::clamped_bar(4, 2);
         change(&mut problem);
-        refused(&problem, &EigenOptions::new(3))
+        refused(&problem, &EigenSettings::new(3))
     };
     assert!(matches!(
         changed(&|p| {
@@ -555,7 +555,7 @@ fn progress_rises_and_cancels() {
         mass,
         centres,
     } = &problem;
-    let options = EigenOptions::new(12);
+    let options = EigenSettings::new(12);
     let watch = |fraction: f64, _: &str| {
         seen.lock().unwrap().push(fraction);
         true

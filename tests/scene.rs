@@ -138,7 +138,8 @@ fn what_bodies_do_to_each_other_is_opposite_and_equal() {
         // Every touch is told by both.
         for c in &contacts {
             let seen = |o: &&thew::contact::ContactPoint| {
-                (o.body, o.vertex, o.other, o.partner) == (c.other, c.partner, c.body, c.vertex)
+                (o.body, o.vertex, o.other_body, o.other_vertex)
+                    == (c.other_body, c.other_vertex, c.body, c.vertex)
             };
             assert!(
                 contacts

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use thew::Vec3;
 use thew::progress::Silent;
 use thew::surface::Surface;
-use thew::tets::{FillOptions, Mend, TetError, TetMesh};
+use thew::tets::{FillSettings, Mend, TetError, TetMesh};
 
-fn across(cells_across: f64) -> FillOptions {
-    FillOptions {
+fn across(cells_across: f64) -> FillSettings {
+    FillSettings {
         cells_across: Some(cells_across),
-        ..FillOptions::default()
+        ..FillSettings::default()
     }
 }
 
@@ -211,9 +211,9 @@ fn a_mirrored_body_gives_a_mirrored_mesh() {
 fn a_wanted_number_of_nodes_is_met() {
     let ball = surface(ball(1.0));
     for nodes in [363, 400, 552, 1883] {
-        let options = FillOptions {
+        let options = FillSettings {
             nodes: Some(nodes),
-            ..FillOptions::default()
+            ..FillSettings::default()
         };
         let mesh = TetMesh::fill(&ball, options, &Silent).unwrap();
         check("wanted", &mesh);
@@ -270,9 +270,9 @@ fn what_cannot_be_filled_is_refused_with_a_sentence() {
         assert!(matches!(refused, TetError::CellsAcross(_)));
     }
     for nodes in [0, 3, usize::MAX] {
-        let options = FillOptions {
+        let options = FillSettings {
             nodes: Some(nodes),
-            ..FillOptions::default()
+            ..FillSettings::default()
         };
         assert_eq!(
             TetMesh::fill(&ball, options, &Silent),
@@ -355,7 +355,7 @@ fn nasty_meshes_are_filled_or_refused_with_a_sentence() {
         };
         for options in [
             across(12.0),
-            FillOptions {
+            FillSettings {
                 nodes: Some(300),
                 ..across(12.0)
             },

@@ -112,6 +112,7 @@ impl Default for BodyOptions {
 
 /// Reasons why a body cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BodyError {
     /// The caller cancelled.
     #[error(transparent)]

@@ -2,7 +2,7 @@
 //! Settings of contact as plain data, for files.
 
 use super::collider::StoredCollider;
-use super::{Contact, ContactError, ContactOptions, ContactPoint};
+use super::{Contact, ContactError, ContactPoint, ContactSettings};
 use crate::range::{all_kept, is_kept};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// File format of a [`Contact`].
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredContact<'a> {
-    options: ContactOptions,
+    options: ContactSettings,
     regions: Option<Cow<'a, [u32]>>,
     colliders: Vec<StoredCollider<'a>>,
 }

@@ -10,7 +10,7 @@ use crate::lattice::Lattice;
 use crate::progress::{Progress, step};
 use crate::range::is_sound;
 use crate::solve::NodeMatrix;
-use crate::solve::eigen::{EigenOptions, lowest};
+use crate::solve::eigen::{EigenSettings, lowest};
 use crate::tets::MassKind;
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl Modes {
             return Err(ModalError::NoMass { node });
         }
         let centres: Vec<Vec3> = free.iter().map(|&v| system.rest()[v as usize]).collect();
-        let mut options = EigenOptions::new(count);
+        let mut options = EigenSettings::new(count);
         if let Some(tolerance) = tolerance {
             if !(tolerance > 0.0 && tolerance.is_finite()) {
                 return Err(ModalError::Setting {

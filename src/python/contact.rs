@@ -4,7 +4,7 @@
 use super::arrays::{floats, from_points, real, text};
 use super::errors::{IntoPy, input};
 use crate::Vec3;
-use crate::contact::{Contact, ContactError, ContactOptions, ContactPoint};
+use crate::contact::{Contact, ContactError, ContactPoint, ContactSettings};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl PyContact {
         #[pyo3(from_py_with = text)] response: &str,
     ) -> PyResult<Self> {
         let regions = regions.map(self::regions).transpose()?;
-        let options = ContactOptions {
+        let options = ContactSettings {
             self_contact,
             thickness,
             friction,

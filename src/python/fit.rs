@@ -10,7 +10,7 @@ use super::progress::reporting;
 use super::rig::PyRig;
 use crate::exclusive::Exclusive;
 use crate::present::{Presenter, Snapshot};
-use crate::rig::{Fit, FitError, FitOptions, Fitted, Named, Rig, Target};
+use crate::rig::{Fit, FitError, FitSettings, Fitted, Named, Rig, Target};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -250,7 +250,7 @@ fn options(
     preferred: Option<&Bound<'_, PyAny>>,
     weights: Option<&Bound<'_, PyAny>>,
     bounds: Option<&Bound<'_, PyAny>>,
-) -> PyResult<FitOptions> {
+) -> PyResult<FitSettings> {
     let named = |object: Option<&Bound<'_, PyAny>>, what: &str| -> PyResult<Named> {
         let dict = object.map(|o| {
             let refused = |_| input(format!("{what}: expected a dict {{parameter: number}}"));
@@ -258,7 +258,7 @@ fn options(
         });
         Ok(dict.transpose()?.unwrap_or_default())
     };
-    Ok(FitOptions {
+    Ok(FitSettings {
         start: named(start, "parameters")?,
         preferred: named(preferred, "preferred")?,
         weights: named(weights, "weights")?,

@@ -12,7 +12,7 @@ use super::progress::with_progress;
 use super::surface::PySurface;
 use crate::elasticity::Material;
 use crate::solve::NodeMatrix;
-use crate::tets::{FillOptions, MassKind, Mend, TetError, TetMesh, WriteOptions};
+use crate::tets::{FillSettings, MassKind, Mend, TetError, TetMesh, WriteSettings};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray2};
 use pyo3::prelude::*;
@@ -140,7 +140,7 @@ impl PyTetMesh {
         nodes: Option<Whole>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
-        let options = FillOptions {
+        let options = FillSettings {
             cells_across,
             nodes: nodes.map(|n| n.0),
         };
@@ -185,7 +185,7 @@ impl PyTetMesh {
         #[pyo3(from_py_with = text)] elements: &str,
         material: Option<&PyMaterial>,
     ) -> PyResult<()> {
-        let options = WriteOptions {
+        let options = WriteSettings {
             elements: elements.parse().map_err(|e: TetError| e.into_py())?,
             material: self::material(material),
         };

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 /// Reasons why a rig is refused, or cannot push.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RigError {
     /// The caller cancelled.
     #[error(transparent)]

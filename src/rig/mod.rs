@@ -51,7 +51,7 @@ mod tests;
 pub use compliance::{Compliance, FLATTEST, Lowered};
 pub use error::RigError;
 pub use file::{load, parsed, save, written};
-pub use fit::{Fit, FitError, FitOptions, Fitted, Named, Target};
+pub use fit::{Fit, FitError, FitSettings, Fitted, Named, Target};
 pub use guide::{BoneRef, Guide, GuideFrame, Motion, Placed};
 pub use parameter::ParameterKind;
 pub use rig_forces::RigForces;

@@ -5,7 +5,7 @@ use super::blend::share;
 use super::interval::Oscillator;
 use super::knots::{KnotData, Layout};
 use super::linear::Linearisation;
-use super::options::{Options, Rests, Settings, check_shape};
+use super::options::{Rests, Settings, SpaceSettings, check_shape};
 use super::partial::Partial;
 use super::prepare::{Ghost, check, check_times, prepare};
 use super::rigid::{Place, RigidPath, centre, place};
@@ -60,7 +60,7 @@ impl Spacetime {
         keyframes: Vec<Vec<Vec3>>,
         times: Vec<f64>,
         settings: Settings,
-        options: &Options,
+        options: &SpaceSettings,
         progress: &dyn Progress,
     ) -> Result<Self, SpacetimeError> {
         let size = check(body.as_ref(), &keyframes, &times, options)?;

@@ -2,13 +2,13 @@
 //! The preprocess: aligned keyframes, the reduced space, linearisations. [hildebrandt2012, §4.4, §5]
 
 use super::linear::Linearisation;
-use super::options::{Ghosts, Options, RigidMotion, Settings, check_shape};
+use super::options::{Ghosts, RigidMotion, Settings, SpaceSettings, check_shape};
 use super::rigid::{Place, part, place};
 use super::space::Space;
 use super::{Deformable, SpacetimeError, ghosts};
 use crate::Vec3;
 use crate::progress::{Cancelled, Part, Progress, step};
-use crate::solve::eigen::{EigenError, EigenOptions, analysed, lowest_of};
+use crate::solve::eigen::{EigenError, EigenSettings, analysed, lowest_of};
 use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -58,7 +58,7 @@ pub(super) fn check(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
     times: &[f64],
-    options: &Options,
+    options: &SpaceSettings,
 ) -> Result<f64, SpacetimeError> {
     let nodes = body.rest().len();
     if keyframes.len() < 2 {
@@ -145,7 +145,7 @@ pub(super) fn prepare(
     keyframes: &[Vec<Vec3>],
     (times, size): (&[f64], f64),
     settings: &Settings,
-    options: &Options,
+    options: &SpaceSettings,
     progress: &dyn Progress,
 ) -> Result<Prepared, SpacetimeError> {
     let masses = body.masses();
@@ -356,11 +356,11 @@ pub(super) fn columns(
     let middles: Vec<Vec3> = free.iter().map(|&v| body.rest()[v as usize]).collect();
     let symbolic = analysed(&stiffness, &mass, &middles).map_err(named(&shapes[0]))?;
     drop(stiffness);
-    let options = EigenOptions {
+    let options = EigenSettings {
         tolerance: TOLERANCE,
         beyond_free: true,
         verify: false,
-        ..EigenOptions::new(count)
+        ..EigenSettings::new(count)
     };
     let done = AtomicUsize::new(0);
     let modes = |shape: &Shape| -> Result<_, SpacetimeError> {
@@ -373,7 +373,7 @@ pub(super) fn columns(
         // Rough modes span a space too; without modes the keyframes' differences remain.
         let mut found = Vec::new();
         for tolerance in [TOLERANCE, ROUGH] {
-            let options = EigenOptions {
+            let options = EigenSettings {
                 count: count.min(3 * n),
                 tolerance,
                 ..options.clone()

@@ -18,7 +18,7 @@ use crate::surface::Surface;
 
 /// Settings of [`TetMesh::fill`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct FillOptions {
+pub struct FillSettings {
     /// Cells along the diagonal of the body's box; 2 to 200, useful 8 to 40. `None`: 12, or up to 40 if needed to fill
     /// nearly all of the surface.
     pub cells_across: Option<f64>,
@@ -63,7 +63,7 @@ impl TetMesh {
     /// [`TetError::Nodes`], [`TetError::Cancelled`].
     pub fn fill(
         surface: &Surface,
-        options: FillOptions,
+        options: FillSettings,
         progress: &dyn Progress,
     ) -> Result<Self, TetError> {
         let Some(nodes) = options.nodes else {

@@ -6,7 +6,7 @@
 //! use thew::progress::Silent;
 //! use thew::solve::NodeMatrix;
 //! use thew::surface::Surface;
-//! use thew::tets::{FillOptions, MassKind, TetMesh};
+//! use thew::tets::{FillSettings, MassKind, TetMesh};
 //!
 //! let bar = TetMesh::grid([5, 2, 2], [1.0, 0.2, 0.2])?;
 //! assert_eq!((bar.vertices().len(), bar.tets().len()), (54, 120));
@@ -16,7 +16,7 @@
 //!
 //! // Filled again from nothing but its skin.
 //! let skin = Surface::new(bar.vertices().to_vec(), bar.surface_triangles())?;
-//! let filled = TetMesh::fill(&skin, FillOptions { cells_across: Some(16.0), nodes: None }, &Silent)?;
+//! let filled = TetMesh::fill(&skin, FillSettings { cells_across: Some(16.0), nodes: None }, &Silent)?;
 //! assert!((filled.volume() / bar.volume() - 1.0).abs() < 0.05);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -38,8 +38,8 @@ mod fill;
 mod stuff;
 
 pub use check::TetError;
-pub use files::{ElementKind, WriteOptions};
-pub use fill::FillOptions;
+pub use files::{ElementKind, WriteSettings};
+pub use fill::FillSettings;
 
 use crate::Vec3;
 use crate::elasticity::elements::tetrahedral_mass;

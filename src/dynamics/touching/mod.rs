@@ -10,9 +10,9 @@ use super::lockstep::InStep;
 use super::{Method, Simulation, SimulationError};
 use crate::Vec3;
 use crate::contact::{
-    BuriedBone, Collider, ContactError, ContactOptions, ContactPoint, ContactResponse, ContactSkin,
-    Contacts, Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact, Span, Standing,
-    Swept,
+    BuriedBone, Collider, ContactError, ContactPoint, ContactResponse, ContactSettings,
+    ContactSkin, Contacts, Crease, Creases, Flexible, Parted, Parting, Posed, PreparedContact,
+    Span, Standing, Swept,
 };
 use crate::dynamics::methods::stepper::{NodalState, Step, StepInParts};
 use crate::kernel::LocalPositions;
@@ -31,7 +31,7 @@ pub(super) type Failure = (usize, SimulationError);
 pub(super) struct Touching {
     bodies: Vec<TouchingBody>,
     /// Contact options of each body.
-    options: Vec<ContactOptions>,
+    options: Vec<ContactSettings>,
     colliders: Vec<Arc<Collider>>,
     /// Span of the colliders' motions for the next frame; `None`: one entry onwards.
     span: Option<Span>,
@@ -74,7 +74,7 @@ impl Touching {
         contacts: &[PreparedContact],
         colliders: Vec<Arc<Collider>>,
     ) -> Result<Self, SimulationError> {
-        let options: Vec<ContactOptions> = contacts.iter().map(PreparedContact::options).collect();
+        let options: Vec<ContactSettings> = contacts.iter().map(PreparedContact::options).collect();
         let bodies = contacts.iter().map(|c| TouchingBody::new(c.skin()));
         Ok(Self {
             bodies: bodies.collect::<Result<_, _>>()?,
@@ -111,11 +111,11 @@ impl Touching {
 
     /// Switches friction on or off; balances are frictionless.
     pub fn set_friction(&mut self, on: bool) {
-        let frictionless = |o: &ContactOptions| ContactOptions {
+        let frictionless = |o: &ContactSettings| ContactSettings {
             friction: if on { o.friction } else { 0.0 },
             ..*o
         };
-        let options: Vec<ContactOptions> = self.options.iter().map(frictionless).collect();
+        let options: Vec<ContactSettings> = self.options.iter().map(frictionless).collect();
         self.contacts.set_options(&options);
     }
 
@@ -169,7 +169,7 @@ impl Touching {
     }
 
     /// Returns the prepared skin and the contact options of a body.
-    pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactOptions) {
+    pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactSettings) {
         (&self.bodies[body].skin, self.options[body])
     }
 
@@ -350,7 +350,7 @@ impl Touching {
 
 fn standing<'a>(
     bodies: &'a [TouchingBody],
-    options: &[ContactOptions],
+    options: &[ContactSettings],
     places: &[&'a [Vec3]],
 ) -> Each<Standing<'a>> {
     let all = bodies.iter().zip(options).zip(places);

@@ -9,7 +9,7 @@ use super::shapes::{Mesh, sheet};
 use crate::Vec3;
 use crate::progress::Silent;
 use crate::shell::{Shell, ShellMaterial};
-use crate::solve::eigen::{EigenOptions, lowest};
+use crate::solve::eigen::{EigenSettings, lowest};
 use crate::solve::{NodeMatrix, ScalarMatrix, matrix};
 use std::f64::consts::PI;
 
@@ -155,7 +155,7 @@ fn supported(n: usize) -> Vec<f64> {
     for (i, &v) in inner.iter().enumerate() {
         m.add(i as u32, i as u32, shell.masses()[v as usize]);
     }
-    let pairs = lowest(&k, &m, &centres, &EigenOptions::new(6), &Silent).unwrap();
+    let pairs = lowest(&k, &m, &centres, &EigenSettings::new(6), &Silent).unwrap();
     assert!(pairs.verified);
     // (1,1), (1,2) and (2,1), (2,2), (1,3) and (3,1).
     let wanted =

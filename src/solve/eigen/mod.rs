@@ -34,9 +34,9 @@ const SEARCHES: usize = 24;
 /// Maximum number of columns of a block.
 const WIDEST: usize = 32;
 
-/// Options of [`lowest`].
+/// Settings of [`lowest`].
 #[derive(Debug, Clone, PartialEq)]
-pub struct EigenOptions {
+pub struct EigenSettings {
     /// Number of eigenpairs.
     pub count: usize,
     /// Largest residual `‖K φ − λ M φ‖` relative to `λ ‖M φ‖`, where rounding allows it. Default: 1e-9.
@@ -56,7 +56,7 @@ pub struct EigenOptions {
     pub verify: bool,
 }
 
-impl EigenOptions {
+impl EigenSettings {
     /// Creates options for `count` eigenpairs, with defaults for the rest.
     pub fn new(count: usize) -> Self {
         Self {
@@ -96,6 +96,7 @@ pub struct Eigenpairs {
 
 /// Reason why eigenpairs could not be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EigenError {
     /// Matrices and positions of different sizes.
     #[error(
@@ -207,7 +208,7 @@ pub fn lowest(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     centres: &[Vec3],
-    options: &EigenOptions,
+    options: &EigenSettings,
     progress: &dyn Progress,
 ) -> Result<Eigenpairs, EigenError> {
     check(stiffness, mass, centres, options)?;
@@ -239,7 +240,7 @@ pub fn lowest_of(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     (symbolic, centres): (&Arc<Symbolic>, &[Vec3]),
-    options: &EigenOptions,
+    options: &EigenSettings,
     progress: &dyn Progress,
 ) -> Result<Eigenpairs, EigenError> {
     check(stiffness, mass, centres, options)?;
@@ -296,7 +297,7 @@ fn check(
     stiffness: &BlockMatrix,
     mass: &ScalarMatrix,
     centres: &[Vec3],
-    options: &EigenOptions,
+    options: &EigenSettings,
 ) -> Result<(), EigenError> {
     let nodes = stiffness.rows();
     if mass.rows() != nodes || centres.len() != nodes {
@@ -351,7 +352,7 @@ fn check(
 /// Factors `K − σ M` with the caller's shift, with zero, or with a small negative one.
 fn choose_shift(
     pencil: &mut Pencil<'_>,
-    options: &EigenOptions,
+    options: &EigenSettings,
     rigid: &rigid::Rigid,
 ) -> Result<(), EigenError> {
     let named = |shift| {
@@ -378,7 +379,7 @@ fn choose_shift(
 
 /// Searches repeated until the count of eigenvalues agrees.
 struct Driver<'a> {
-    options: &'a EigenOptions,
+    options: &'a EigenSettings,
     block: usize,
     /// Eigenvectors found, M-orthonormal, and their eigenvalues, both ascending within each search.
     vectors: Mat<f64>,
@@ -393,7 +394,7 @@ struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
-    fn new(pencil: &Pencil<'_>, options: &'a EigenOptions, free: Mat<f64>) -> Self {
+    fn new(pencil: &Pencil<'_>, options: &'a EigenSettings, free: Mat<f64>) -> Self {
         let chosen = if pencil.len() < 15_000 { 4 } else { 8 };
         Self {
             options,

@@ -50,7 +50,7 @@ impl FromStr for ElementKind {
 
 /// Options of [`TetMesh::write`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct WriteOptions {
+pub struct WriteSettings {
     /// Tetrahedra, or cubes (only for `.veg`, of a mesh built from cubes).
     pub elements: ElementKind,
     /// Material written to a `.veg` file.
@@ -99,7 +99,7 @@ impl TetMesh {
     ///
     /// # Errors
     /// [`TetError::Format`], [`TetError::NoCubes`], [`TetError::Disk`]; previous content at `path` then stays.
-    pub fn write(&self, path: &Path, options: WriteOptions) -> Result<(), TetError> {
+    pub fn write(&self, path: &Path, options: WriteSettings) -> Result<(), TetError> {
         let format = format(path)?;
         let cubic = options.elements == ElementKind::Cubic;
         if cubic && (self.cubes.is_empty() || !matches!(format, Format::Vega)) {

@@ -27,15 +27,15 @@ fn what_is_written_is_read_to_the_last_bit() {
     let (folder, mesh) = (Folder::new(), bar());
     for name in ["a.node", "b.ele", "c.mesh", "d.veg"] {
         let path = folder.0.join(name);
-        mesh.write(&path, WriteOptions::default()).unwrap();
+        mesh.write(&path, WriteSettings::default()).unwrap();
         let back = read(&path).unwrap();
         assert_eq!(back.vertices(), mesh.vertices(), "{name}");
         assert_eq!(back.tets(), mesh.tets(), "{name}");
         assert!(back.cubes().is_empty());
     }
-    let cubic = WriteOptions {
+    let cubic = WriteSettings {
         elements: ElementKind::Cubic,
-        ..WriteOptions::default()
+        ..WriteSettings::default()
     };
     let path = folder.0.join("e.veg");
     mesh.write(&path, cubic).unwrap();
@@ -253,14 +253,14 @@ fn nothing_half_made_is_left_behind() {
     fs::create_dir_all(folder.0.join("a.ele").join("inside")).unwrap();
     for name in ["a.node", "no/such.mesh", "b.stl", "a.ele"] {
         assert!(
-            mesh.write(&folder.0.join(name), WriteOptions::default())
+            mesh.write(&folder.0.join(name), WriteSettings::default())
                 .is_err(),
             "{name}"
         );
     }
-    let cubic = WriteOptions {
+    let cubic = WriteSettings {
         elements: ElementKind::Cubic,
-        ..WriteOptions::default()
+        ..WriteSettings::default()
     };
     assert_eq!(
         mesh.write(&folder.0.join("b.mesh"), cubic),
