@@ -1191,8 +1191,8 @@ class Body:
     def loose_parts(self) -> list[str]:
         """Parts with flesh that no bone holds, one sentence each. They follow one bone rigidly, or their skin weights."""
     def mass(self) -> _Sparse:
-        """Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
-        are included [capell2002, §3.3].
+        """Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone
+        rows are included [capell2002, §3.3].
         """
     def stiffness(self, twist: bool = False) -> _Sparse:
         """Returns the stiffness matrix at rest, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
@@ -1840,8 +1840,8 @@ class Scene:
         rest_forces: Sequence[ArrayLike | None] | None = None,
     ) -> None:
         """Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
-        each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
-        call is kept.
+        each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before
+        the call is kept.
         """
     def positions(
         self, body: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
@@ -1979,8 +1979,8 @@ class Equilibrium:
         whose derivative by q is `g[nodes,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
         """
     def forces(self, q: ArrayLike, gravity: ArrayLike | None = None) -> _Floats:
-        """Returns the generalised forces that hold the flesh at `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at held vertices.
-        It is the inverse of `solve`.
+        """Returns the generalised forces that hold the flesh at `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at held
+        vertices. It is the inverse of `solve`.
         """
     @property
     def turns(self) -> _Floats:
@@ -2567,7 +2567,9 @@ class Rig:
         gamma: float | None = None,
         parameters: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Returns the derivatives of the sum of `field[nodes,3]` times `forces` by every parameter, {name: derivative}."""
+        """Returns the vector-Jacobian product of `forces` with `field[nodes,3]`: the derivatives of the sum of `field` times `forces` by every
+        parameter, {name: derivative}.
+        """
     def frame(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
         """Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4]."""
     def compliance(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> float:
@@ -2582,16 +2584,16 @@ class Rig:
         infinite without a limit. `gamma` and `parameters` are as in `forces`. Raises OutsideError, RigError.
         """
     def peak_displacements(self, body: Body) -> _Floats:
-        """Returns how far the skin of a body at rest yields to each sample at most, float64 [s], metres, negative where the strength is; [1]
-        for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
+        """Returns the largest displacement of the skin of a body at rest under each sample, float64 [s], metres, negative where the strength
+        is; [1] for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
         """
     def with_peak_displacements(self, body: Body, displacements: Iterable[float | None]) -> Rig:
-        """Returns the rig with the strengths at which the skin of a body yields to its samples by `yields[s]`, metres. None in it: that
-        strength stays. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this one. Raises OutsideError,
-        and RigError where bones hold all the flesh in reach.
+        """Returns the rig with the strengths at which its `peak_displacements` on a body are `displacements[s]`, metres. None in it: that
+        strength stays. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this
+        one. Raises OutsideError, and RigError where bones hold all the flesh in reach.
         """
     def clamped(self, body: Body) -> Rig:
-        """Returns the rig with strengths lowered until, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
+        """Returns the rig with strengths clamped to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
         `simulate` pushes with these. Raises RigError.
         """
     def check(self, body: Body) -> list[str]:
@@ -2601,11 +2603,11 @@ class Rig:
     def __deepcopy__(self, _memo: object) -> Rig: ...
 
 def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig], body: Body | None = None) -> None:
-    """Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's yields are written beside the strengths,
-    so that the file may be read for another body. Raises StorageError.
+    """Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's `peak_displacements` are written beside
+    the strengths, so that the file may be read for another body. Raises StorageError.
     """
 
 def load_rigs(path: str | PathLike[str], body: Body | None = None) -> list[Rig]:
-    """Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh yields as far as the file says. None:
+    """Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh moves as far as the file says. None:
     strengths are those in the file. Raises RigFileError naming line and key, StorageError.
     """
