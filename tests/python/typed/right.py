@@ -78,6 +78,7 @@ def stand(body: thew.Body, pose: Floats) -> Floats:
 def swing(path: str) -> Places:
     tets = thew.TetMesh.read(path, orient=True)
     found = thew.modes(tets, 8, thew.Material(), fixed=tets.vertices[:, 2] < 0.05, mass="lumped")
+    assert_type(thew.modal.Deformer(found, tets.vertices), thew.Deformer)
     motion = thew.ModalSimulation(found, 1 / 60, damping=(0.5, 0.002), integrator="semi_implicit")
     motion.amplitudes = np.zeros(len(found))
     motion.constrain({3: (0.0, 0.0, 0.1)}, orientations={3: [0.0, 0.1, 0.0]})
