@@ -10,7 +10,7 @@
 use std::time::Instant;
 use thew::Vec3;
 use thew::dynamics::{Equilibrium, Method, equilibrium};
-use thew::rig::{BoneRef, Fit, FitOptions, Guide, Rig, Target, Template, TemplateKind};
+use thew::rig::{BoneRef, Fit, FitSettings, Guide, Rig, Target, Template, TemplateKind};
 
 #[path = "../tests/common/bar.rs"]
 mod bar;
@@ -50,7 +50,7 @@ fn main() {
             let set_up = median(&mut seconds(5, |_| {
                 let mut new =
                     Fit::new(&body, Method::Warped, &pose, GRAVITY, None).expect("a pose");
-                new.gradient(&rig, &points, &FitOptions::default())
+                new.gradient(&rig, &points, &FitSettings::default())
                     .expect("points");
                 fit = Some(new);
             }));
@@ -63,9 +63,9 @@ fn main() {
                 let names = rig.parameter_names().iter().map(|n| (*n).to_owned());
                 names.zip(eta).collect()
             };
-            let mut options = FitOptions {
+            let mut options = FitSettings {
                 evaluations: Some(EVALUATIONS),
-                ..FitOptions::default()
+                ..FitSettings::default()
             };
             let step = Vec3::new(0.08, 0.02, 0.01) / UPDATES as f64;
             let (mut evaluations, mut misses) = (0, Vec::new());
@@ -95,7 +95,7 @@ fn main() {
             println!(
                 "{:5} {:8} {:8} {:7.2} {:8.2} {:8.2} ms {:7.1} {:8.2} {:6.2} {:6.2} % {:7.2} % {:6.0} ms {:5} {:8.2} {:6.2} ms",
                 body.lattice().cells().len(),
-                body.nodes(),
+                body.node_count(),
                 kind.name(),
                 set_up * 1e3,
                 typical * 1e3,

@@ -287,7 +287,7 @@ def costs() -> None:
 
 
 def frame(body: thew.Body, poses: np.ndarray, **settings: object) -> tuple[float, float, np.ndarray]:
-    """Returns ms a frame by the clock and of all processors, and the lattice's path [f,dofs,3].
+    """Returns ms a frame by the clock and of all processors, and the lattice's path [f,nodes,3].
 
     The times are the 0.2 quantile over the frames.
     """

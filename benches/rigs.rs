@@ -19,7 +19,7 @@ mod timing;
 use timing::median;
 
 fn main() {
-    println!("cells  template  points   cold ms  forces ms  pull_back ms  plain ms  forces/plain");
+    println!("cells  template  points   cold ms  forces ms  forces_vjp ms  plain ms  forces/plain");
     // A body of its own for every line, so that each is cold at first.
     for (across, along) in [(2, 36), (4, 13)] {
         for kind in TemplateKind::ALL {
@@ -57,7 +57,7 @@ fn row(body: &Body, kind: TemplateKind, size: f64) {
         black_box(rig.forces(body, &eta).expect("in the flesh"));
     });
     let pull = median(60, |_| {
-        black_box(rig.pull_back(body, &eta, &field).expect("in the flesh"));
+        black_box(rig.forces_vjp(body, &eta, &field).expect("in the flesh"));
     });
 
     let level = rig.level(body, &eta).expect("a level");

@@ -54,7 +54,7 @@ fn main() {
         });
         println!(
             "{:8} {:4} {:7.2} s {:12} {:8.3} {:8.3} {:7.3} {:6.1} {:8.3} | {:19.3} {:6.3} | {:13.3} {:6.3}",
-            body.nodes(),
+            body.node_count(),
             body.pattern().vertex_of_node().len(),
             assembled,
             body.pattern().symbolic().ordering().blocks,
@@ -76,7 +76,7 @@ fn main() {
     for (body, _) in &bodies {
         let cell = balancing(body, Method::Warped);
         let vertex = balancing(body, Method::WarpedVertex);
-        let lu = match body.nodes() {
+        let lu = match body.node_count() {
             0..2000 => format!("{:8.3}", lu(body) * 1e3),
             _ => "-".to_owned(),
         };
@@ -84,7 +84,7 @@ fn main() {
         let [d, e, f] = vertex.map(|s| s * 1e3);
         println!(
             "{:8} {a:13.3} {b:7.3} {c:7.3} {d:16.3} {e:7.3} {f:7.3} {lu:>12}",
-            body.nodes()
+            body.node_count()
         );
     }
 }
@@ -134,7 +134,7 @@ fn stepping(body: &Arc<Body>, method: Method, solver: Solver, pose: impl Fn(usiz
 /// Seconds of a balance at a new pose, of another one there, and of an adjoint.
 fn balancing(body: &Arc<Body>, method: Method) -> [f64; 3] {
     let mut balance = Equilibrium::new(body, method).expect("a method with a balance");
-    let forces = vec![Vec3::new(0.1, 0.0, -0.2); body.nodes()];
+    let forces = vec![Vec3::new(0.1, 0.0, -0.2); body.node_count()];
     let gravity = SimulationSettings::default().gravity;
     let first = typical(|i| {
         balance

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         missed.fold(0.0, f64::max)
     );
 
-    let mut g = vec![Vec3::zeros(); body.nodes()];
+    let mut g = vec![Vec3::zeros(); body.node_count()];
     g[free[0] as usize].z = 1.0;
     let slope = balance.adjoint(&g)?;
     let foretold: f64 = slope.iter().zip(&forces).map(|(s, f)| s.dot(f)).sum();

@@ -115,7 +115,7 @@ def bend(limb: Limb, degrees: float) -> dict[str, Bent]:
 
 
 def stretches(lattice: thew.Lattice, points: np.ndarray, q: np.ndarray, h: float = 1e-4) -> np.ndarray:
-    """det F at points [p], by central differences of the displacements q [dofs,3]."""
+    """det F at points [p], by central differences of the displacements q [nodes,3]."""
     f = np.tile(np.eye(3), (len(points), 1, 1))
     for axis in range(3):
         step = h * np.eye(3)[axis]

@@ -28,7 +28,7 @@ COLUMN, ROW = 0.21, 0.375
 def main(how: Options) -> None:
     face = rigged.hilda()
     print(
-        f"{len(face.vertices)} vertices, {face.body.dofs} lattice vertices, {1e6 * face.body.volume:.0f} cm³ of flesh"
+        f"{len(face.vertices)} vertices, {face.body.node_count} lattice vertices, {1e6 * face.body.volume:.0f} cm³ of flesh"
     )
     studio = Studio(turn=-9.0, tilt=-5.0)
     paint, glass, ink = studio.painted(gloss=0.4), studio.material(BLUE, alpha=0.4), studio.material(RED)

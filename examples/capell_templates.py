@@ -19,7 +19,7 @@ def main(how: Options) -> None:
     paint, pale = studio.painted(gloss=0.4), studio.painted(alpha=0.45, gloss=0.4)
     glass, ink = studio.material(BLUE, alpha=0.35), studio.material(RED)
     middle = np.array([0.0, 0.0, 0.4])
-    print(f"{len(limb.vertices)} vertices, {limb.body.dofs} lattice vertices")
+    print(f"{len(limb.vertices)} vertices, {limb.body.node_count} lattice vertices")
     for column, (kind, rigs) in enumerate(limb.rigs.items()):
         place = studio.at(COLUMN * column, 0.0) - middle
         studio.mesh(limb.vertices, limb.triangles, pale, place, limb.colours)

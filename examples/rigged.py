@@ -30,7 +30,7 @@ class Rigged:
         balance = thew.Equilibrium(self.body)
         balance.set_pose(self.pose)
         pushes = [rig.forces(self.body, gamma) for name, gamma in controls.items() for rig in self.rigs[name]]
-        balance.solve(rest_forces=sum(pushes, np.zeros((self.body.dofs, 3))))
+        balance.solve(rest_forces=sum(pushes, np.zeros((self.body.node_count, 3))))
         return np.asarray(balance.positions(), float)
 
 

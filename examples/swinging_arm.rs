@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!(
         "{:.4} m³ of flesh, {} lattice vertices",
         body.volume(),
-        body.nodes()
+        body.node_count()
     );
     let poses: Result<Vec<_>, _> = (0..49)
         .map(|frame| (frame as f64 / 8.0).min(1.0))

@@ -227,7 +227,7 @@ pub fn motion(bytes: &[u8]) {
         return;
     }
     for _ in 0..2 {
-        let forces = (bytes.byte() > 200).then(|| vec![bytes.place(); brick().nodes()]);
+        let forces = (bytes.byte() > 200).then(|| vec![bytes.place(); brick().node_count()]);
         let seconds = bytes.number() / 100.0;
         let short = if seconds.abs() < 0.2 || !seconds.is_finite() {
             seconds

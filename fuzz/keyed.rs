@@ -8,7 +8,7 @@ use thew::Vec3;
 use thew::progress::Silent;
 use thew::shell::{Shell, ShellMaterial};
 use thew::spacetime::{
-    Ghosts, Joint, Knot, KnotData, Layout, Options, Oscillator, Rests, RigidMotion, Settings,
+    Ghosts, Joint, Knot, KnotData, Layout, Oscillator, Rests, RigidMotion, Settings, SpaceSettings,
     Spacetime, Velocity, WigglySpline, check_splines,
 };
 
@@ -29,7 +29,7 @@ pub fn spacetime(bytes: &[u8]) {
     };
     let keyframes: Vec<Vec<Vec3>> = (0..bytes.up_to(4)).map(|_| shape(&mut bytes)).collect();
     let times = times(&mut bytes, keyframes.len());
-    let options = Options {
+    let options = SpaceSettings {
         modes: bytes.up_to(4),
         fixed: (0..nodes).map(|_| bytes.byte() > 200).collect(),
         cyclic: bytes.byte() > 170,

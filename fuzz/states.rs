@@ -87,7 +87,7 @@ pub fn state_seeds() -> Vec<Vec<u8>> {
     scene
         .advance(&poses, STEP, &[(None, None); 2], &Silent)
         .expect("a step");
-    let others = scene.contacts().iter().any(|c| c.other == 1);
+    let others = scene.contacts().iter().any(|c| c.other_body == 1);
     assert!(others && !scene.colliders().is_empty());
     let mut seeds = [0, 1, 2].map(seed).to_vec();
     seeds.push([&[3], &scene.state()[..]].concat());

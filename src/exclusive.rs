@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Error of a lock whose wait would never end: the value is in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InUse {
     /// In use by the work that made this call.
     #[error(

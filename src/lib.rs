@@ -51,6 +51,7 @@
 //! | [`kernel`] | the work for every surface vertex of every frame: embedding, modal warp |
 //! | [`spacetime`] | motions through keyframes with the least acting force: reduced spaces, wiggly splines, blending |
 //! | [`store`] | the on-disk cache: versioned, checksummed |
+//! | [`prelude`] | the names that a program around one character uses |
 //!
 //! Units are SI (metres, kilograms, seconds, pascals) throughout; positions are world positions.
 //! Citations such as `[capell2002, §3.3]` are listed in `docs/references.md`.
@@ -70,6 +71,7 @@ pub mod kernel;
 pub mod lattice;
 pub mod modal;
 pub mod mrep;
+pub mod prelude;
 pub mod present;
 pub mod progress;
 mod range;

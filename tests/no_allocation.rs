@@ -49,7 +49,7 @@ fn a_step_allocates_nothing() {
         FrameMotion::between(body.skeleton(), &at(i), &at(i + 1)).unwrap()
     };
     let frames: Vec<FrameMotion> = (0..4).map(motion).collect();
-    let forces = vec![thew::Vec3::new(0.1, 0.0, -0.2); body.nodes()];
+    let forces = vec![thew::Vec3::new(0.1, 0.0, -0.2); body.node_count()];
     // The libraries underneath may set up scratch of theirs at first use.
     simulation
         .advance_motion(&frames[0], 1.0 / 24.0, (Some(&forces), None), &Silent)

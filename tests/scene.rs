@@ -143,7 +143,8 @@ fn what_bodies_do_to_each_other_is_opposite_and_equal() {
         // Every touch is told by both.
         for c in &contacts {
             let seen = |o: &&thew::contact::ContactPoint| {
-                (o.body, o.vertex, o.other, o.partner) == (c.other, c.partner, c.body, c.vertex)
+                (o.body, o.vertex, o.other_body, o.other_vertex)
+                    == (c.other_body, c.other_vertex, c.body, c.vertex)
             };
             assert!(
                 contacts
@@ -303,7 +304,11 @@ fn clips_of_a_scene_know_its_bodies_and_go_on_from_files() {
 #[test]
 fn what_cannot_go_on_together_is_refused_and_stays() {
     let made = clips(&meeting(9), &settings()).unwrap();
-    let other = clips(&[vec![at(0.0, 0.0); 9], vec![at(0.36, 0.0); 9]], &settings()).unwrap();
+    let other = clips(
+        &[vec![at(0.0, 0.0); 9], vec![at(0.36, 0.0); 9]],
+        &settings(),
+    )
+    .unwrap();
     let longer = clips(&meeting(10), &settings()).unwrap();
     let alone = clips(&meeting(9)[..1], &settings()).unwrap();
     let before = contents(&made[0]);

@@ -188,7 +188,7 @@ class Flesh(Built):
     def _bent(
         self, q: np.ndarray, pose: np.ndarray, bare: np.ndarray, maps: np.ndarray, mesh: np.ndarray
     ) -> np.ndarray:
-        """Returns what elastic joints add to the skin, [n, 3], metres, at the balance without loads: q [dofs, 3], its skin `bare`
+        """Returns what elastic joints add to the skin, [n, 3], metres, at the balance without loads: q [nodes, 3], its skin `bare`
         [n, 3].
         """
         joints = self.build_settings.simulation.elastic_joints
@@ -289,7 +289,7 @@ class Flesh(Built):
     ) -> np.ndarray:
         """Returns what flesh at rest in the pose T_b `maps` [b, 4, 4] adds to the skin; object space, float32[n, 3], read only.
 
-        `mesh` [4, 4]: the mesh's world matrix; `push` [dofs, 3]: the rigs' generalised forces, see `pushed`; `with_contact`: solves
+        `mesh` [4, 4]: the mesh's world matrix; `push` [nodes, 3]: the rigs' generalised forces, see `pushed`; `with_contact`: solves
         contact, up to seconds where something touches, else parts folds only; `collided`: colliders at one pose.
         """
         return self._rest(maps, mesh, push, with_contact, collided).offsets
@@ -343,7 +343,7 @@ class Flesh(Built):
         return np.float32(1.0 - part) * shape(index) + np.float32(part) * shape(index + 1)
 
     def pushed(self, obj: bpy.types.Object, controls: np.ndarray | None, without: int = -1) -> np.ndarray | None:
-        """Returns the generalised forces [dofs, 3] of all rigs at their controls, drafts included; None when none pushes.
+        """Returns the generalised forces [nodes, 3] of all rigs at their controls, drafts included; None when none pushes.
 
         `controls` [r] holds the keyed or driven ones (None: there are none of these); the others keep the artist's values.
         `without`: the index of a rig to leave out.

@@ -101,7 +101,7 @@ class Note:
 
         The order of the colliders is unknown where others were simulated along.
         """
-        most = max((int(clip.contacts(index).others.max(initial=0)) for index in range(len(clip))), default=0)
+        most = max((int(clip.contacts(index).other_bodies.max(initial=0)) for index in range(len(clip))), default=0)
         others = [Thing(f"“{name}”") for k, name in enumerate(clip.body_names) if k != body]
         if others or most > len(self.colliders):
             return others + [Thing("other things")] * max(most - len(others), 0)

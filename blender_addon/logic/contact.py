@@ -149,12 +149,12 @@ class Touching:
             contacts = clip.contacts(index)
             if not len(contacts):
                 continue
-            other = np.asarray(contacts.others)
+            other = np.asarray(contacts.other_bodies)
             force, overlaps = np.linalg.norm(contacts.forces, axis=1), -(np.asarray(contacts.gaps) + kept[other])
             strongest = max(strongest, float(force.max()))
             part, mine = weighs_most[contacts.vertices], other == body
             partner = other - (other > body)
-            partner[mine] = weighs_most[np.asarray(contacts.partners)[mine]]
+            partner[mine] = weighs_most[np.asarray(contacts.other_vertices)[mine]]
             both = np.stack([part, partner], axis=1)
             known = (both < len(bones)).all(axis=1)
             own.add(frame, both[mine], force[mine], overlaps[mine], known[mine])

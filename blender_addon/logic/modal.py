@@ -20,7 +20,7 @@ METHOD = "modal"
 
 def find(thew: Any, body: Any, count: int, progress: Any) -> Any:
     """Finds the `count` lowest modes of `body`, or as many as it has degrees of freedom."""
-    freedom = 3 * (body.dofs - len(body.held_vertices))
+    freedom = 3 * (body.node_count - len(body.held_vertices))
     if freedom < 1:
         raise Refusal(
             "This flesh has no vibration modes, because bones hold all of its lattice: raise Detail, or use another method"

@@ -48,7 +48,7 @@ class Settled:
         self._found: dict[tuple[bytes | None, ...], Rest] = {}  # by pose, forces and space, the latest at the end
 
     def at(self, pose: np.ndarray, push: np.ndarray | None = None, to: np.ndarray | None = None) -> Rest:
-        """Returns the flesh at rest in `pose` [b, 4, 4], metres, with generalised forces `push` [dofs, 3], N, rest axes; read only.
+        """Returns the flesh at rest in `pose` [b, 4, 4], metres, with generalised forces `push` [nodes, 3], N, rest axes; read only.
 
         `to` [4, 4]: the space of its offsets, from metres; None: metres, world axes.
         """

@@ -88,7 +88,7 @@ class THEW_OT_add(Job, bpy.types.Operator):
 
 def is_carried(flesh: Flesh) -> bool:
     """Returns whether bones hold all of its nodes, so that nothing can move by itself."""
-    return len(flesh.body.held_vertices) == flesh.body.dofs
+    return len(flesh.body.held_vertices) == flesh.body.node_count
 
 
 def ride_instead(obj: bpy.types.Object, body: bpy.types.Object) -> str:

@@ -92,7 +92,7 @@ def fill(obj, flesh, rig: ThewRig, native, taken: set[str]) -> None:
     rig.samples.clear()
     rows = [native.parameters(control) for control, _given in native.samples] or [native.parameters()]
     try:
-        yields = native.yields(flesh.body)
+        yields = native.peak_displacements(flesh.body)
         rig.strength_by = "YIELD"
         rows = [{**row, "strength": float(much)} for row, much in zip(rows, yields, strict=True)]
     except core().ThewError:  # it does not fit this flesh: its forces stay as they were

@@ -64,7 +64,7 @@ def made(rig: Resolved, body: Any, place: Place) -> tuple[Any, str, str]:
         doubts = native.check(body)
         if doubts:
             return None, blamed(rig.name, " ".join(sentence(doubt) for doubt in doubts)), ""
-        kept = native.unfolding(body)
+        kept = native.clamped(body)
     except thew.ThewError as error:
         return None, blamed(rig.name, str(error)), ""
     return kept, "", held_back(rig.name, native, kept)
@@ -87,7 +87,7 @@ def percent(share: float) -> str:
 
 
 def forces(rig: ThewRig, native: Any, control: float, body: Any, metres_per_unit: float) -> Any:
-    """Returns the generalised forces [dofs, 3] of a rig at a control value, with its draft if there is one."""
+    """Returns the generalised forces [nodes, 3] of a rig at a control value, with its draft if there is one."""
     if rig.draft and abs(rig.at - control) <= NEAR:
         return native.forces(body, parameters=draft(rig, native, control, body, metres_per_unit))
     return native.forces(body, gamma=control)

@@ -99,7 +99,7 @@ class Resolved:
             return self.attachment.native(thew, given[-1], samples, self.name)
 
         if self.by_yield:
-            native = made().with_yields(body, yields)
+            native = made().with_peak_displacements(body, yields)
             strengths = [native.parameters(control)["strength"] for control, _ in self.samples]
             strengths = strengths or [native.parameters()["strength"]]
             given = [{**row, "strength": strength} for row, strength in zip(given, strengths, strict=True)]

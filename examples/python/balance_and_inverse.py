@@ -18,7 +18,7 @@ def main() -> None:
 
     # The inverse: which forces hold this shape? Given back, they make it again.
     wanted = sagging.copy()
-    free = np.setdiff1d(np.arange(body.dofs), body.held_vertices)
+    free = np.setdiff1d(np.arange(body.node_count), body.held_vertices)
     wanted[free] += [0.0, 0.0, 0.004]
     forces = balance.forces(wanted)
     print(f"inverse: {np.abs(forces).max():.3f} N at most, {np.count_nonzero(forces[body.held_vertices])} at the bones")
@@ -27,10 +27,10 @@ def main() -> None:
 
     # The adjoint: how the height of one vertex of the lattice changes with every force, in one solve.
     vertex = int(free[-1])
-    g = np.zeros((body.dofs, 3))
+    g = np.zeros((body.node_count, 3))
     g[vertex, 2] = 1.0
     slope = balance.adjoint(g)
-    push = np.zeros((body.dofs, 3))
+    push = np.zeros((body.node_count, 3))
     push[free[0]] = [0.3, -0.2, 0.5]
     change = balance.solve(forces=push)[vertex, 2] - sagging[vertex, 2]
     print(f"adjoint: predicts {1e6 * (slope * push).sum():.4f} µm, and it is {1e6 * change:.4f} µm")

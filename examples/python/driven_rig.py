@@ -15,10 +15,10 @@ def main() -> None:
         samples=[(0.0, {"strength": 0.0}), (1.5, {})],
         name="Biceps",
     )
-    rig = rig.unfolding(body)  # no stronger than the flesh bears
+    rig = rig.clamped(body)  # no stronger than the flesh bears
     least, most = rig.strength_range(body, gamma=1.5)
     print(f"bears: strengths from {least:.0f} to {most:.0f} N/m³")
-    print(f"yields: {1000 * rig.yields(body)[-1]:.2f} mm of the skin at control 1.5")
+    print(f"peak displacement: {1000 * rig.peak_displacements(body)[-1]:.2f} mm of the skin at control 1.5")
 
     angles = np.linspace(0.0, 1.5, 24)
     poses, controls = shapes.bent(angles), angles[:, None]

@@ -14,7 +14,7 @@ def main() -> None:
     lattice = thew.Lattice.enclose(surface, skeleton, arm.weights, cells_across=8)
     # region_weights also say where flesh is: much of it far from the bones, none where there is no room.
     body = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=arm.weights, softness=0.5)
-    print(f"volume: {body.volume:.4f} m³ in {len(lattice.cells)} cells of {body.dofs} vertices")
+    print(f"volume: {body.volume:.4f} m³ in {len(lattice.cells)} cells of {body.node_count} vertices")
 
     seconds = np.arange(49) / 24
     smooth = np.clip(3.0 * seconds, 0.0, 1.0)

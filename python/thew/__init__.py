@@ -12,6 +12,8 @@ moves with the poses of its skeleton.
 
 Units are SI (metres, kilograms, seconds); positions are world positions; arrays are C-contiguous. Long computations
 take ``progress=callable(fraction, stage) -> bool``; returning False raises `Cancelled`.
+
+Every name is here; `modal`, `tets`, `mrep`, `spacetime` and `rigging` hold the names of one subject each.
 """
 
 from . import _pickling as _pickling
@@ -156,3 +158,6 @@ __all__ = [
     "simulate_scene",
     "simulate_shots",
 ]
+
+# They take their names from this module, which has them all by now.
+from . import modal, mrep, rigging, spacetime, tets  # noqa: F401

@@ -6,7 +6,8 @@ none. Arrays may be anything that numpy can make an array of; those that come ba
 A pose is an array [b,4,4]: the world-space map of each bone from rest to posed, columns acting on column
 vectors, affine maps allowed. Everything long takes `progress(fraction, stage)`; returning False raises
 `Cancelled`, and an exception in it comes out unchanged. The sources in brackets are listed in
-docs/references.md.
+docs/references.md. Every name is here; `modal`, `tets`, `mrep`, `spacetime` and `rigging` hold the names of one
+subject each.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,6 +17,11 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack, final
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from . import modal as modal
+from . import mrep as mrep
+from . import rigging as rigging
+from . import spacetime as spacetime
+from . import tets as tets
 from ._errors import Cancelled as Cancelled
 from ._errors import InputError as InputError
 from ._errors import InternalError as InternalError
@@ -1180,8 +1186,11 @@ class Body:
         """
 
     @property
+    def node_count(self) -> int:
+        """Number of nodes: the lattice's vertices, which have three degrees of freedom each."""
+    @property
     def dofs(self) -> int:
-        """Number of lattice vertices, which have three degrees of freedom each."""
+        """Number of nodes, as `node_count`: displacements and forces have one row of three for each."""
     @property
     def bone_vertices(self) -> _Indices:
         """Lattice vertices held by bones, int32 [j], ascending."""
@@ -1203,23 +1212,23 @@ class Body:
     def loose_parts(self) -> list[str]:
         """Parts with flesh that no bone holds, one sentence each. They follow one bone rigidly, or their skin weights."""
     def mass(self) -> _Sparse:
-        """Returns the mass matrix, kg, 3·dofs square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
-        are included [capell2002, §3.3].
+        """Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone
+        rows are included [capell2002, §3.3].
         """
     def stiffness(self, twist: bool = False) -> _Sparse:
-        """Returns the stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
+        """Returns the stiffness matrix at rest, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
         twist energy.
         """
     def energy(self, q: ArrayLike, model: _Model = "stvk") -> float:
-        """Returns the elastic energy (J) at displacements `q[dofs,3]` (m) from rest, without twist and gravity.
+        """Returns the elastic energy (J) at displacements `q[nodes,3]` (m) from rest, without twist and gravity.
 
         Models are "linear", "stvk" (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back) and "yeoh" (the
         same, stiffening with stretch). Raises InputError for others.
         """
     def gradient(self, q: ArrayLike, model: _Model = "stvk") -> _Floats:
-        """Returns the derivative of `energy` with respect to `q`, N, float64 [dofs,3]."""
+        """Returns the derivative of `energy` with respect to `q`, N, float64 [nodes,3]."""
     def hessian(self, q: ArrayLike, model: _Model = "stvk") -> _Sparse:
-        """Returns the Hessian of `energy`, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr)."""
+        """Returns the Hessian of `energy`, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr)."""
     def softness(self) -> float:
         """Returns the farthest that one g sideways moves a vertex of the surface at rest, as a part of the body's size. Beyond a few
         hundredths lively clips need stiffer flesh.
@@ -1254,13 +1263,13 @@ class Body:
         to: ArrayLike | None = None,
         onto: _Places | None = None,
     ) -> _Places:
-        """Returns a surface (None: the body's own) at displacements `q[dofs,3]` (m), float32 [n,3], metres.
+        """Returns a surface (None: the body's own) at displacements `q[nodes,3]` (m), float32 [n,3], metres.
 
         With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
         within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
         """
     def inverted_cells(self, positions: ArrayLike) -> int:
-        """Returns the number of inverted cells with the lattice vertices at `positions[dofs,3]`."""
+        """Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`."""
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the body to a file: versioned, checksummed, whole or not at all. Raises StorageError."""
     @staticmethod
@@ -1359,8 +1368,8 @@ class Collider:
 class Contacts:
     """Contacts at one instant; `len()` is their number c.
 
-    Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `others[c]` near its vertex
-    `partners[c]`.
+    Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `other_bodies[c]` near its vertex
+    `other_vertices[c]`.
     """
 
     def __len__(self) -> int: ...
@@ -1383,14 +1392,14 @@ class Contacts:
     def vertices(self) -> _Indices:
         """Vertices that touch, int32 [c]."""
     @property
-    def others(self) -> _Indices:
+    def other_bodies(self) -> _Indices:
         """Bodies that are touched, int32 [c]; colliders are counted after them."""
     @property
-    def partners(self) -> _Indices:
-        """Vertices near which `others` are touched, int32 [c]."""
+    def other_vertices(self) -> _Indices:
+        """Vertices of `other_bodies` nearest to the contacts, int32 [c]."""
     @property
-    def held(self) -> NDArray[np.bool_]:
-        """Contacts that no force parts, bool [c]: bones alone hold both sides, or the side that touches a collider."""
+    def kinematic(self) -> NDArray[np.bool_]:
+        """True for contacts that no force parts, bool [c]: bones alone move both sides, or the side that touches a collider."""
 
 @final
 class SimulationSettings:
@@ -1494,7 +1503,7 @@ class Simulation:
         """Amplitudes of the method "modal", float64 [m]; None with other methods."""
     def reset(self, pose: ArrayLike, settled: bool = True, rest_forces: ArrayLike | None = None) -> None:
         """Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
-        bones, known at the first advance. `rest_forces[dofs,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
+        bones, known at the first advance. `rest_forces[nodes,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
         InputError, MotionError.
         """
     def advance(
@@ -1506,8 +1515,8 @@ class Simulation:
     ) -> None:
         """Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
 
-        - `forces[dofs,3]`: generalised forces, N, world axes, constant over `dt`.
-        - `rest_forces[dofs,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
+        - `forces[nodes,3]`: generalised forces, N, world axes, constant over `dt`.
+        - `rest_forces[nodes,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
           those of the call before. None: zero.
 
         Raises MotionError when the motion is no longer finite or a step fails; the state before that step is kept.
@@ -1523,9 +1532,9 @@ class Simulation:
         and `onto` are as in `Clip.offsets`.
         """
     def lattice_positions(self) -> _Floats:
-        """Returns the positions of the lattice vertices, float64 [dofs,3], metres."""
+        """Returns the positions of the lattice vertices, float64 [nodes,3], metres."""
     def lattice_velocities(self) -> _Floats:
-        """Returns the velocities of the lattice vertices, float64 [dofs,3], m/s."""
+        """Returns the velocities of the lattice vertices, float64 [nodes,3], m/s."""
     def contacts(self) -> Contacts:
         """Returns the present contacts and their forces. With the method "modal" these are the overlaps parted on the surface, without forces."""
     def find_crease_seeds(self, poses: ArrayLike, seconds: float = 4.0) -> _Indices:
@@ -1584,7 +1593,7 @@ class Clip:
         between the frame before and the one after, at the ends to or from the end itself. `to` and `onto` are as in `offsets`.
         """
     def lattice_positions(self, frame: int) -> _Floats:
-        """Returns the positions of the lattice vertices at a frame, float64 [dofs,3], metres."""
+        """Returns the positions of the lattice vertices at a frame, float64 [nodes,3], metres."""
     def extend(
         self,
         poses: ArrayLike,
@@ -1634,10 +1643,10 @@ class Clip:
         """
     def buried_bones(self, frame: int) -> list[tuple[int, int, int, float]]:
         """Returns the bones that lie in other flesh or in colliders at a frame, from which contact cannot move them. Each is (bone, index of
-        the other as in `Contacts.others`, bone there (0 of colliders), depth in metres).
+        the other as in `Contacts.other_bodies`, bone there (0 of colliders), depth in metres).
         """
     def folds(self, frame: int) -> _Places:
-        """Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [dofs]. It
+        """Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [nodes]. It
         has one number from 0 to 1 per lattice vertex.
         """
     @property
@@ -1885,7 +1894,7 @@ class Scene:
     ) -> Scene: ...
     def reset(self, poses: _Each, settled: bool = True, rest_forces: Sequence[ArrayLike | None] | None = None) -> None:
         """Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
-        (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[dofs,3]`, N, as in `Simulation.reset`.
+        (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[nodes,3]`, N, as in `Simulation.reset`.
         Raises InputError, MotionError naming the body.
         """
     def advance(
@@ -1896,8 +1905,8 @@ class Scene:
         rest_forces: Sequence[ArrayLike | None] | None = None,
     ) -> None:
         """Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
-        each body (or None), `[dofs,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
-        call is kept.
+        each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before
+        the call is kept.
         """
     def positions(
         self, body: int, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
@@ -1912,13 +1921,13 @@ class Scene:
         as in `Clip.offsets`.
         """
     def lattice_positions(self, body: int) -> _Floats:
-        """Returns the positions of a body's lattice vertices, float64 [dofs,3], metres."""
+        """Returns the positions of a body's lattice vertices, float64 [nodes,3], metres."""
     def lattice_velocities(self, body: int) -> _Floats:
-        """Returns the velocities of a body's lattice vertices, float64 [dofs,3], m/s."""
+        """Returns the velocities of a body's lattice vertices, float64 [nodes,3], m/s."""
     def contacts(self) -> Contacts:
         """Returns the present contacts. Those between two bodies are listed for both, with equal and opposite forces."""
     def contact_forces(self, body: int) -> _Floats:
-        """Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [dofs,3], N,
+        """Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [nodes,3], N,
         world axes; 0 at vertices that hang on bones.
         """
     def inverted_cells(self, body: int) -> int:
@@ -2014,10 +2023,10 @@ class Equilibrium:
         rest_forces: ArrayLike | None = None,
         gravity: ArrayLike | None = None,
     ) -> _Floats:
-        """Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance.
+        """Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance.
 
-        - `forces[dofs,3]`: N, world axes.
-        - `rest_forces[dofs,3]`: N, rest axes, turned by `turns`.
+        - `forces[nodes,3]`: N, world axes.
+        - `rest_forces[nodes,3]`: N, rest axes, turned by `turns`.
         - `gravity[3]`: m/s². None: earth's, along -z.
 
         Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
@@ -2025,16 +2034,16 @@ class Equilibrium:
     def contacts(self) -> Contacts:
         """Returns the contacts in the last balance."""
     def adjoint(self, g: ArrayLike) -> _Floats:
-        """Returns A⁻ᵀ g, float64 [dofs,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
-        whose derivative by q is `g[dofs,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
+        """Returns A⁻ᵀ g, float64 [nodes,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
+        whose derivative by q is `g[nodes,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
         """
     def forces(self, q: ArrayLike, gravity: ArrayLike | None = None) -> _Floats:
-        """Returns the generalised forces that hold the flesh at `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at held vertices.
-        It is the inverse of `solve`.
+        """Returns the generalised forces that hold the flesh at `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at held
+        vertices. It is the inverse of `solve`.
         """
     @property
     def turns(self) -> _Floats:
-        """Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [dofs,3,3]."""
+        """Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [nodes,3,3]."""
     def positions(
         self, surface: int | None = None, to: ArrayLike | None = None, onto: _Places | None = None
     ) -> _Places:
@@ -2051,9 +2060,9 @@ def equilibrium(
     method: _Method = "warped",
     rest_forces: ArrayLike | None = None,
 ) -> _Floats:
-    """Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
+    """Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
 
-    - `forces[dofs,3]`: N, world axes. `rest_forces[dofs,3]`: N, rest axes, turned with the flesh.
+    - `forces[nodes,3]`: N, world axes. `rest_forces[nodes,3]`: N, rest axes, turned with the flesh.
     - `gravity[3]`: m/s². None: earth's, along -z.
     - `method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
       "hyperelastic" by default; `method="hyperelastic"` gives the balance at which that comes to rest.
@@ -2068,7 +2077,7 @@ def equilibrium_forces(
     gravity: ArrayLike | None = None,
     method: _Method = "warped",
 ) -> _Floats:
-    """Returns the generalised forces that hold the flesh at displacements `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at
+    """Returns the generalised forces that hold the flesh at displacements `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at
     bones. It is the inverse of `equilibrium`.
     """
 
@@ -2081,7 +2090,7 @@ class RigFit:
     - `pose[b,4,4]`: the pose.
     - `gravity[3]`: m/s². None: earth's, along -z.
     - `method`: "warped", "warped_vertex" or "linear".
-    - `rest_forces[dofs,3]`: forces of other rigs, N, rest axes.
+    - `rest_forces[nodes,3]`: forces of other rigs, N, rest axes.
 
     Raises InputError.
     """
@@ -2603,21 +2612,23 @@ class Rig:
     def parameters(self, gamma: float | None = None) -> dict[str, float]:
         """Returns all parameters at `gamma`, {name: value}. None: the last sample's."""
     def forces(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
-        """Returns the generalised forces on a body, float64 [dofs,3], N, rest axes, before the turn with the flesh.
+        """Returns the generalised forces on a body, float64 [nodes,3], N, rest axes, before the turn with the flesh.
 
         - `gamma`: value of the control. None: the last sample.
         - `parameters`: some of them replaced by name.
 
         Raises OutsideError where the template lies wholly outside the flesh, RigError where the guide's bone or face is missing.
         """
-    def pull_back(
+    def forces_vjp(
         self,
         body: Body,
         field: ArrayLike,
         gamma: float | None = None,
         parameters: dict[str, float] | None = None,
     ) -> dict[str, float]:
-        """Returns the derivatives of the sum of `field[dofs,3]` times `forces` by every parameter, {name: derivative}."""
+        """Returns the vector-Jacobian product of `forces` with `field[nodes,3]`: the derivatives of the sum of `field` times `forces` by every
+        parameter, {name: derivative}.
+        """
     def frame(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> _Floats:
         """Returns the template's frame in rest space, columns X Y Z origin, float64 [4,4]."""
     def compliance(self, body: Body, gamma: float | None = None, parameters: dict[str, float] | None = None) -> float:
@@ -2631,17 +2642,17 @@ class Rig:
         """Returns the strengths (N/m³) between which the rig by itself presses no flesh of a body at rest flatter than 0.3 of its volume;
         infinite without a limit. `gamma` and `parameters` are as in `forces`. Raises OutsideError, RigError.
         """
-    def yields(self, body: Body) -> _Floats:
-        """Returns how far the skin of a body at rest yields to each sample at most, float64 [s], metres, negative where the strength is; [1]
-        for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
+    def peak_displacements(self, body: Body) -> _Floats:
+        """Returns the largest displacement of the skin of a body at rest under each sample, float64 [s], metres, negative where the strength
+        is; [1] for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
         """
-    def with_yields(self, body: Body, yields: Iterable[float | None]) -> Rig:
-        """Returns the rig with the strengths at which the skin of a body yields to its samples by `yields[s]`, metres. None in it: that
-        strength stays. `rig.with_yields(other, rig.yields(body))` does to another body what the rig does to this one. Raises OutsideError,
-        and RigError where bones hold all the flesh in reach.
+    def with_peak_displacements(self, body: Body, displacements: Iterable[float | None]) -> Rig:
+        """Returns the rig with the strengths at which its `peak_displacements` on a body are `displacements[s]`, metres. None in it: that
+        strength stays. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this
+        one. Raises OutsideError, and RigError where bones hold all the flesh in reach.
         """
-    def unfolding(self, body: Body) -> Rig:
-        """Returns the rig with strengths lowered until, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
+    def clamped(self, body: Body) -> Rig:
+        """Returns the rig with strengths clamped to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
         `simulate` pushes with these. Raises RigError.
         """
     def check(self, body: Body) -> list[str]:
@@ -2651,11 +2662,11 @@ class Rig:
     def __deepcopy__(self, _memo: object) -> Rig: ...
 
 def save_rigs(path: str | PathLike[str], rigs: Sequence[Rig], body: Body | None = None) -> None:
-    """Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's yields are written beside the strengths,
-    so that the file may be read for another body. Raises StorageError.
+    """Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's `peak_displacements` are written beside
+    the strengths, so that the file may be read for another body. Raises StorageError.
     """
 
 def load_rigs(path: str | PathLike[str], body: Body | None = None) -> list[Rig]:
-    """Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh yields as far as the file says. None:
+    """Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh moves as far as the file says. None:
     strengths are those in the file. Raises RigFileError naming line and key, StorageError.
     """

@@ -34,7 +34,7 @@ impl Body {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .solve(&mut nodes);
-        let mut displacements = vec![Vec3::zeros(); self.nodes()];
+        let mut displacements = vec![Vec3::zeros(); self.node_count()];
         for (node, &v) in nodes.iter().zip(free) {
             displacements[v as usize] = *node;
         }

@@ -7,12 +7,12 @@
 //! let body = body()?; // of an arm of flesh around two bones: `examples/shapes/arm.rs`
 //! assert!((body.volume() - body.surface().volume()).abs() < 0.02 * body.volume());
 //! let free = body.pattern().vertex_of_node().len();
-//! assert_eq!(free + body.held_vertices().count(), body.nodes());
+//! assert_eq!(free + body.held_vertices().count(), body.node_count());
 //! // Rigid motions cost no energy: rows of the stiffness sum to zero.
 //! use thew::solve::NodeMatrix;
 //! let stiffness = body.stiffness_matrix(false);
-//! let mut forces = vec![Vec3::zeros(); body.nodes()];
-//! stiffness.times(&vec![Vec3::new(1.0, 2.0, 3.0); body.nodes()], &mut forces);
+//! let mut forces = vec![Vec3::zeros(); body.node_count()];
+//! stiffness.times(&vec![Vec3::new(1.0, 2.0, 3.0); body.node_count()], &mut forces);
 //! let largest = stiffness.data().iter().fold(0.0_f64, |most, block| most.max(block.amax()));
 //! assert!(forces.iter().all(|f| f.amax() < 1e-9 * largest));
 //! # Ok(())
@@ -113,6 +113,7 @@ impl Default for BodySettings {
 
 /// Reasons why a body cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BodyError {
     /// The caller cancelled.
     #[error(transparent)]
@@ -252,7 +253,7 @@ pub struct Body {
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Body")
-            .field("nodes", &self.nodes())
+            .field("nodes", &self.node_count())
             .field("cells", &self.blocks.len())
             .field("volume", &self.volume())
             .finish_non_exhaustive()
@@ -290,7 +291,7 @@ impl Body {
     }
 
     /// Returns the number of nodes: the functions of the basis, with three degrees of freedom each.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.basis.len()
     }
 
@@ -301,7 +302,7 @@ impl Body {
 
     /// Returns the number of free degrees of freedom: three per vertex that is not held.
     pub fn free_dofs(&self) -> usize {
-        3 * (self.nodes() - self.held_vertices().count())
+        3 * (self.node_count() - self.held_vertices().count())
     }
 
     /// Returns the lattice.

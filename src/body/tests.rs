@@ -33,7 +33,7 @@ fn volume_mass_and_weight_agree() {
         assert_relative_eq!(mass, 1000.0 * bar_volume(&bar), max_relative = 1e-10);
         assert_relative_eq!(weight, mass, max_relative = 1e-10);
         let csr = body.mass();
-        assert_eq!(csr.indptr().len(), 3 * body.nodes() + 1);
+        assert_eq!(csr.indptr().len(), 3 * body.node_count() + 1);
         assert_relative_eq!(
             csr.data().iter().sum::<f64>(),
             3.0 * mass,
@@ -77,7 +77,7 @@ fn painted_weights_arrive_where_they_were_painted() {
     bar.settings.region_weights = Some(painted.clone());
     let body = bar.build();
     // The surface's samples are the lattice's own vertices here: each keeps its own weights.
-    for v in 0..body.nodes() {
+    for v in 0..body.node_count() {
         if body.bone_of_vertex()[v].is_none() {
             let wanted = painted.weights[2 * v + 1];
             let got: f64 = body
@@ -122,8 +122,8 @@ fn vertices_without_paint_get_it_by_diffusion() {
 fn paint_changes_stiffness_and_mass() {
     let plain = BarOptions::default().build();
     let mut bar = BarOptions::default();
-    bar.settings.stiffness = Some(vec![2.0; plain.nodes()]);
-    bar.settings.density = Some(vec![0.5; plain.nodes()]);
+    bar.settings.stiffness = Some(vec![2.0; plain.node_count()]);
+    bar.settings.density = Some(vec![0.5; plain.node_count()]);
     let painted = bar.build();
     for (a, b) in plain.blocks().iter().zip(painted.blocks().iter()) {
         assert!((a.stiffness[1] * 2.0 - b.stiffness[1]).norm() < 1e-9 * a.stiffness[1].norm());
@@ -162,7 +162,7 @@ fn twist_is_as_firm_as_the_flesh_around_the_bone() {
 
 #[test]
 fn what_does_not_fit_is_refused_in_a_sentence() {
-    let n = BarOptions::default().build().nodes();
+    let n = BarOptions::default().build().node_count();
     let mut far = BarOptions::default().painted_weights();
     far.bones[3] = 7;
     let cases: Vec<(BodySettings, &str)> = vec![

@@ -100,7 +100,7 @@ impl<'a> Turns<'a> {
         let schedule = |(body, (_, forces)): (&Simulation, &Drive<'a>)| ForceSchedule {
             known: &[],
             new: *forces,
-            nodes: body.body().nodes(),
+            nodes: body.body().node_count(),
             first: 0,
         };
         let poses: Vec<(&Body, &[Pose])> = all().map(|(b, d)| (&**b.body(), d.0)).collect();
@@ -180,7 +180,7 @@ impl Pass {
         let Some(first) = self.frames.first() else {
             return;
         };
-        let points: Vec<Vec3> = (0..body.body().nodes())
+        let points: Vec<Vec3> = (0..body.body().node_count())
             .map(|v| first.lattice.world(v))
             .collect();
         let shown = turned(last, &points);

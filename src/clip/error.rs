@@ -11,6 +11,7 @@ use crate::skeleton::SkeletonError;
 
 /// Reasons why a clip could not be simulated or read.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClipError {
     /// The caller cancelled the simulation.
     #[error(transparent)]

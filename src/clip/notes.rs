@@ -70,7 +70,7 @@ impl Clip {
         for (at, frame) in self.read().iter().enumerate() {
             for contact in frame.contacts.points.iter() {
                 let depth = -contact.gap;
-                if contact.held && depth > VISIBLE * self.body.size() {
+                if contact.kinematic && depth > VISIBLE * self.body.size() {
                     let [part, other] = self.parts(contact);
                     inside.entry(other).or_default().add(at, part, depth);
                 }
@@ -115,9 +115,9 @@ impl Clip {
     /// Names both sides of a contact; two parts of the body itself are sorted.
     fn parts(&self, contact: &ContactPoint) -> [String; 2] {
         let part = self.bone_at(contact.vertex);
-        match contact.other as usize {
+        match contact.other_body as usize {
             own if own == self.body_index() => {
-                let mut both = [part, self.bone_at(contact.partner)];
+                let mut both = [part, self.bone_at(contact.other_vertex)];
                 both.sort();
                 both
             }

@@ -75,7 +75,7 @@ pub(super) fn go_on(
         forces: ForceSchedule {
             known: &run.forces,
             new: *forces,
-            nodes: body.body().nodes(),
+            nodes: body.body().node_count(),
             first,
         },
     });

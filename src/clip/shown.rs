@@ -5,7 +5,7 @@ use super::frame::{ClipFrame, FrameContacts};
 use super::{Clip, ClipError, clamped};
 use crate::contact::BuriedBone;
 use crate::kernel::LocalPositions;
-use crate::present::{Instant, Presenter, SurfaceId, Target, WarpPresenter};
+use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target, WarpPresenter};
 use crate::progress::{Progress, step};
 use std::sync::Arc;
 
@@ -21,25 +21,24 @@ impl Clip {
     /// A surface that the body does not carry.
     pub fn positions(&self, frame: i64, surface: SurfaceId) -> Result<Vec<f32>, ClipError> {
         let mut out = vec![0.0; 3 * self.vertices(surface)?];
-        self.positions_into(frame, surface, &Target::WORLD, &mut out)?;
+        self.show(frame, |at| {
+            self.presenter
+                .positions(surface, at, &Target::WORLD, &mut out)
+        })?;
         Ok(out)
     }
 
-    /// Writes [`positions`](Self::positions) to an existing array, in the space of the target.
+    /// Passes a frame's instant to `show`, with its surface parted where the clip does so. Frames beyond the ends show the ends.
     ///
     /// # Errors
-    /// A surface that the body does not carry, an array of another length.
-    pub fn positions_into(
+    /// Those of `show`; that the surface cannot be parted.
+    pub fn show(
         &self,
         frame: i64,
-        surface: SurfaceId,
-        target: &Target,
-        out: &mut [f32],
+        show: impl FnOnce(Instant<'_>) -> Result<(), PresentError>,
     ) -> Result<(), ClipError> {
         let frame = self.shown(frame)?;
-        Ok(self
-            .presenter
-            .positions(surface, self.instant(&frame), target, out)?)
+        Ok(show(self.instant(&frame))?)
     }
 
     /// Returns the offsets that the flesh adds to the artist's skin at a frame, `[n · 3]`, metres, world axes. The displayed surface is the skin plus
@@ -49,32 +48,18 @@ impl Clip {
     /// As [`positions`](Self::positions).
     pub fn offsets(&self, frame: i64, surface: SurfaceId) -> Result<Vec<f32>, ClipError> {
         let mut out = vec![0.0; 3 * self.vertices(surface)?];
-        self.offsets_into(frame, surface, &Target::WORLD, &mut out)?;
+        self.show(frame, |at| {
+            self.presenter
+                .offsets(surface, at, &Target::WORLD, &mut out)
+        })?;
         Ok(out)
-    }
-
-    /// Writes [`offsets`](Self::offsets) to an existing array, in the space of the target.
-    ///
-    /// # Errors
-    /// As [`positions_into`](Self::positions_into).
-    pub fn offsets_into(
-        &self,
-        frame: i64,
-        surface: SurfaceId,
-        target: &Target,
-        out: &mut [f32],
-    ) -> Result<(), ClipError> {
-        let frame = self.shown(frame)?;
-        Ok(self
-            .presenter
-            .offsets(surface, self.instant(&frame), target, out)?)
     }
 
     /// Writes the velocities of a displayed surface at a frame, `[n · 3]`, m/s, world axes, or mapped by the target. They are differences between the
     /// frames before and after, at the ends one-sided.
     ///
     /// # Errors
-    /// As [`positions_into`](Self::positions_into).
+    /// A surface that the body does not carry, an array of another length.
     pub fn velocities_into(
         &self,
         frame: i64,

@@ -245,7 +245,7 @@ impl ClipFrame {
 
 impl StoredFrame<'_> {
     fn into_frame(self, body: &Body, modes: Option<&Modes>) -> Option<ClipFrame> {
-        let (nodes, cells) = (body.nodes(), body.lattice().cells().len());
+        let (nodes, cells) = (body.node_count(), body.lattice().cells().len());
         let count = |n: u32| n as usize <= cells;
         let mut numbers = self.points.iter().flatten().chain(&self.origin);
         let mut good = self.points.len() == nodes
@@ -315,7 +315,7 @@ impl StoredDrive<'_> {
     fn into_drive(self, body: &Body, frames: usize) -> Option<ResumableRun> {
         let begun = usize::try_from(self.begun).ok()?;
         let frames = frames.checked_sub(begun).filter(|&own| own > 0)?;
-        let (nodes, kept) = (body.nodes(), frames.min(START));
+        let (nodes, kept) = (body.node_count(), frames.min(START));
         let sound = |f: &Option<Cow<'_, [Vec3]>>| {
             f.as_ref()
                 .is_none_or(|f| f.len() == nodes && f.iter().all(all_kept))

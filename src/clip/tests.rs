@@ -247,8 +247,10 @@ fn frames_are_looked_up_in_any_order_and_clamped() {
         assert!((p - clip.lattice(3).world(i)).norm() < 1e-6);
     }
     let mut out = vec![0.0; 3 * clip.vertices(SurfaceId::OWN).unwrap()];
-    clip.positions_into(4, SurfaceId::OWN, &Target::WORLD, &mut out)
-        .unwrap();
+    clip.show(4, |at| {
+        (clip.presenter()).positions(SurfaceId::OWN, at, &Target::WORLD, &mut out)
+    })
+    .unwrap();
     assert_eq!(out, forwards[4]);
 }
 
@@ -278,7 +280,7 @@ fn frames_are_read_while_the_clip_grows() {
 #[test]
 fn a_clip_is_small() {
     let clip = clip(&swings(10), plain());
-    let per_vertex = clip.bytes() as f64 / (10 * clip.body().nodes()) as f64;
+    let per_vertex = clip.bytes() as f64 / (10 * clip.body().node_count()) as f64;
     assert!(per_vertex * 350.0 * 250.0 < 15e6 / 2.0);
 }
 

@@ -6,6 +6,7 @@ use crate::progress::Cancelled;
 
 /// Reasons why contact cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ContactError {
     /// The caller cancelled the computation.
     #[error(transparent)]

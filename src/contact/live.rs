@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Contacts of bodies, kept from step to step.
 
-use super::ContactOptions;
+use super::ContactSettings;
 use super::collider::Collider;
 use super::instant::Instant;
 use super::placed::{Moving, Placed, Span, tree_at_rest};
@@ -72,7 +72,7 @@ struct Scratch {
 
 impl Contacts {
     /// Starts without contacts; each body has its own options.
-    pub fn new(options: &[ContactOptions], colliders: &[Arc<Collider>]) -> Self {
+    pub fn new(options: &[ContactSettings], colliders: &[Arc<Collider>]) -> Self {
         let ready = |c: &Arc<Collider>| (c.clone(), tree_at_rest(c));
         Self {
             pairing: Pairing::new(options),
@@ -97,7 +97,7 @@ impl Contacts {
     }
 
     /// Replaces the parameters of all bodies.
-    pub fn set_options(&mut self, options: &[ContactOptions]) {
+    pub fn set_options(&mut self, options: &[ContactSettings]) {
         self.pairing = Pairing::new(options);
     }
 
@@ -427,9 +427,9 @@ impl Contacts {
                 force: touch.normal * force + friction,
                 body: touch.body,
                 vertex: skin.proxies()[touch.proxy as usize].vertex,
-                other: touch.other,
-                partner: end.vertex_at(touch.other, &touch.target),
-                held: constraints.is_held(constraint),
+                other_body: touch.other,
+                other_vertex: end.vertex_at(touch.other, &touch.target),
+                kinematic: constraints.is_held(constraint),
             });
         }
     }

@@ -58,7 +58,7 @@ pub use display::parting::{Parted, Parting};
 pub use error::ContactError;
 pub use record::ContactPoint;
 pub use search::buried::BuriedBone;
-pub use settings::{Contact, ContactOptions, ContactResponse, PreparedContact};
+pub use settings::{Contact, ContactResponse, ContactSettings, PreparedContact};
 pub use skin::ContactSkin;
 
 pub(crate) use creases::{Crease, Creases};

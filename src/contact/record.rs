@@ -101,11 +101,11 @@ pub struct ContactPoint {
     /// Vertex of its surface.
     pub vertex: u32,
     /// Index of the touched body; colliders follow the bodies.
-    pub other: u32,
+    pub other_body: u32,
     /// Vertex of its surface; 0 for a plane.
-    pub partner: u32,
+    pub other_vertex: u32,
     /// Whether only bones hold both sides, or the side that touches a collider: no force parts them.
-    pub held: bool,
+    pub kinematic: bool,
 }
 
 impl ContactPoint {
@@ -115,10 +115,10 @@ impl ContactPoint {
             point: self.point - self.normal * self.gap,
             normal: -self.normal,
             force: -self.force,
-            body: self.other,
-            vertex: self.partner,
-            other: self.body,
-            partner: self.vertex,
+            body: self.other_body,
+            vertex: self.other_vertex,
+            other_body: self.body,
+            other_vertex: self.vertex,
             ..*self
         }
     }

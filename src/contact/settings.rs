@@ -63,7 +63,7 @@ impl std::str::FromStr for ContactResponse {
 
 /// Parameters of contact.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct ContactOptions {
+pub struct ContactSettings {
     /// Whether a body touches itself.
     pub self_contact: bool,
     /// Distance kept between skins, metres.
@@ -76,7 +76,7 @@ pub struct ContactOptions {
     pub response: ContactResponse,
 }
 
-impl Default for ContactOptions {
+impl Default for ContactSettings {
     fn default() -> Self {
         Self {
             self_contact: true,
@@ -88,7 +88,7 @@ impl Default for ContactOptions {
     }
 }
 
-impl ContactOptions {
+impl ContactSettings {
     /// Checks the ranges of thickness, friction and compliance.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl ContactOptions {
 #[derive(Debug, Clone, Default)]
 pub struct Contact {
     /// Parameters of contact.
-    pub options: ContactOptions,
+    pub options: ContactSettings,
     /// One number per vertex of the surface, `[n]`; vertices with 0 touch nothing. `None`: all may touch.
     pub regions: Option<Arc<[u32]>>,
     /// Colliders that the flesh touches as well.
@@ -127,9 +127,9 @@ pub struct Contact {
 impl Contact {
     /// Returns contact with other bodies and colliders, without self-contact.
     pub fn with_others() -> Self {
-        let options = ContactOptions {
+        let options = ContactSettings {
             self_contact: false,
-            ..ContactOptions::default()
+            ..ContactSettings::default()
         };
         Self {
             options,
@@ -211,7 +211,7 @@ pub struct PreparedContact {
 
 impl PreparedContact {
     /// Builds prepared contact from a prepared skin, without regions or colliders.
-    pub(crate) fn of(skin: Arc<ContactSkin>, options: ContactOptions) -> Self {
+    pub(crate) fn of(skin: Arc<ContactSkin>, options: ContactSettings) -> Self {
         let contact = Contact {
             options,
             ..Contact::default()
@@ -237,7 +237,7 @@ impl PreparedContact {
     }
 
     /// Returns the parameters of contact.
-    pub fn options(&self) -> ContactOptions {
+    pub fn options(&self) -> ContactSettings {
         self.contact.options
     }
 

@@ -2,7 +2,7 @@
 //! Settings of contact as plain data, for files.
 
 use super::collider::StoredCollider;
-use super::{Contact, ContactError, ContactOptions, ContactPoint};
+use super::{Contact, ContactError, ContactPoint, ContactSettings};
 use crate::range::{all_kept, is_kept};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// File format of a [`Contact`].
 #[derive(Serialize, Deserialize)]
 pub(crate) struct StoredContact<'a> {
-    options: ContactOptions,
+    options: ContactSettings,
     regions: Option<Cow<'a, [u32]>>,
     colliders: Vec<StoredCollider<'a>>,
 }
@@ -63,9 +63,9 @@ mod tests {
             force: Vec3::y() * 30.0,
             body: 0,
             vertex: 1,
-            other: 1,
-            partner: 7,
-            held: false,
+            other_body: 1,
+            other_vertex: 7,
+            kinematic: false,
         };
         assert!(good.is_kept());
         let spoilt: [fn(&mut ContactPoint); 4] = [

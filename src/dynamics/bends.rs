@@ -212,7 +212,7 @@ mod tests {
     fn the_rates_of_a_frames_steps_lead_from_one_balance_to_the_next() {
         let body = BarOptions::default().build();
         let mut bends = Bends::new(&body, Method::Warped, Solver::Factor, false).unwrap();
-        let mut motion = BendMotion::new(body.nodes());
+        let mut motion = BendMotion::new(body.node_count());
         let (poses, steps, duration) = ([bent(0.2), bent(0.9)], 5, 0.01);
         let between = FrameMotion::between(body.skeleton(), &poses[0], &poses[1]).unwrap();
         let mut frames = [(); 2].map(|()| SkinnedLattice::new(&body).unwrap());
@@ -227,7 +227,7 @@ mod tests {
             pairs.map(|(p, t)| p - t).collect()
         };
         let (first, last) = (added(&mut bends, &poses[0]), added(&mut bends, &poses[1]));
-        let mut way = vec![Vec3::zeros(); body.nodes()];
+        let mut way = vec![Vec3::zeros(); body.node_count()];
         let mut speed = way.clone();
         for step in 0..steps {
             let at = |s: usize| between.at(s as f64 / steps as f64);
@@ -242,7 +242,7 @@ mod tests {
             let accelerations = accelerations.to_vec();
             motion.advance();
             let rates = motion.rate().unwrap();
-            for v in 0..body.nodes() {
+            for v in 0..body.node_count() {
                 way[v] += rates[v] * duration;
                 // From step to step a rate changes by its acceleration; the first knows of none before.
                 if step > 0 {

@@ -50,8 +50,8 @@ fn pulls(body: &Body) -> [Vec3; 3] {
 
 /// Returns the forces `[nodes]`, N, of a uniform acceleration.
 fn weights(body: &Body, pull: Vec3) -> Vec<Vec3> {
-    let everywhere = vec![pull; body.nodes()];
-    let nodes = 0..body.nodes();
+    let everywhere = vec![pull; body.node_count()];
+    let nodes = 0..body.node_count();
     nodes
         .map(|v| body.mass_matrix().row_times(v, &everywhere))
         .collect()

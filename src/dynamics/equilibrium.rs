@@ -52,7 +52,7 @@ impl Equilibrium {
             method,
             pose: Pose::rest(body.skeleton().len()),
             skinned: SkinnedLattice::new(body)?,
-            external: ExternalForces::none(body.nodes()),
+            external: ExternalForces::none(body.node_count()),
             terms: Vec::new(),
             system: match linear_form(method) {
                 Some(method) => Some(System::new(body, method, Solver::Factor)?),
@@ -199,7 +199,7 @@ impl Equilibrium {
             *node = g[v as usize];
         }
         system.solve_transposed(&self.body)?;
-        let mut adjoint = vec![Vec3::zeros(); self.body.nodes()];
+        let mut adjoint = vec![Vec3::zeros(); self.body.node_count()];
         for (node, &v) in system.nodes.iter().zip(free) {
             adjoint[v as usize] = *node;
         }
@@ -224,7 +224,7 @@ impl Equilibrium {
                 q,
             ));
         }
-        let mut forces = vec![Vec3::zeros(); self.body.nodes()];
+        let mut forces = vec![Vec3::zeros(); self.body.node_count()];
         let Some(system) = &mut self.system else {
             return Err(SimulationError::ModalBalance);
         };

@@ -33,6 +33,7 @@ impl SimulationError {
 
 /// An error in creating or advancing a simulation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SimulationError {
     /// The caller cancelled.
     #[error(transparent)]

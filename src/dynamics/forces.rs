@@ -155,9 +155,9 @@ pub(super) fn check_forces(body: &Body, forces: Option<&[Vec3]>) -> Result<(), S
     let Some(forces) = forces else {
         return Ok(());
     };
-    if forces.len() != body.nodes() {
+    if forces.len() != body.node_count() {
         return Err(SimulationError::Length {
-            expected: body.nodes(),
+            expected: body.node_count(),
             given: forces.len(),
         });
     }

@@ -247,7 +247,7 @@ impl Scene {
     /// appears once.
     pub fn contacts(&self) -> Vec<ContactPoint> {
         let (points, count) = (self.touching.points(), self.bodies.len());
-        let between = |c: &&ContactPoint| c.other != c.body && (c.other as usize) < count;
+        let between = |c: &&ContactPoint| c.other_body != c.body && (c.other_body as usize) < count;
         let others = points
             .iter()
             .filter(between)
@@ -261,7 +261,7 @@ impl Scene {
     /// near inversion. Forces on vertices held by bones are not included. `None` if there is no such body.
     pub fn contact_forces(&self, body: usize) -> Option<Vec<Vec3>> {
         let of = self.bodies.get(body)?.body();
-        let mut forces = vec![Vec3::zeros(); of.nodes()];
+        let mut forces = vec![Vec3::zeros(); of.node_count()];
         let free = of.pattern().vertex_of_node();
         for (push, &v) in self.touching.pushes(body).iter().zip(free) {
             forces[v as usize] = *push;

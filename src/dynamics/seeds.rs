@@ -6,7 +6,7 @@
 //! default response, which does not depend on seeds, holds them.
 
 use super::{Simulation, SimulationError};
-use crate::contact::{ContactError, ContactOptions, ContactResponse, PreparedContact};
+use crate::contact::{ContactError, ContactResponse, ContactSettings, PreparedContact};
 use crate::progress::{Progress, Silent, step};
 use crate::skeleton::{FrameMotion, Pose};
 use std::collections::BTreeSet;
@@ -53,7 +53,7 @@ impl Simulation {
                 value: seconds,
             });
         }
-        let general = ContactOptions {
+        let general = ContactSettings {
             response: ContactResponse::Complementarity,
             ..options
         };
@@ -71,7 +71,7 @@ impl Simulation {
                 step(progress, (i as f64 + part) / poses.len() as f64, "seeds")?;
                 slow.advance_watched(&motion.at(part), FRAME, (None, None), &Silent)?;
                 for contact in slow.contacts() {
-                    let pair = [contact.vertex, contact.partner];
+                    let pair = [contact.vertex, contact.other_vertex];
                     if pair[0] != pair[1] && known.insert(pair) {
                         seeds.push(pair);
                     }

@@ -62,7 +62,7 @@ impl Shape {
         let bends = wanted.then(|| Bends::new(body, method, solver, joints));
         Ok(Self {
             places: body.rest().to_vec(),
-            sway: vec![Vec3::zeros(); if wanted { body.nodes() } else { 0 }],
+            sway: vec![Vec3::zeros(); if wanted { body.node_count() } else { 0 }],
             joints: Vec::new(),
             folds: Vec::new(),
             coming: None,
@@ -213,7 +213,9 @@ mod tests {
         // Nobody looks for folds here: those of the pose are none.
         let after = |times: &[f64], stopped: Option<f64>| {
             let mut shape = Shape::new(body, Method::Hyperelastic, Solver::Automatic, 0.0).unwrap();
-            shape.folds = (0..body.nodes()).map(|v| (v % 5) as f64 / 4.0).collect();
+            shape.folds = (0..body.node_count())
+                .map(|v| (v % 5) as f64 / 4.0)
+                .collect();
             for &dt in times {
                 let coming = shape.follow(body, pose, dt);
                 shape.folds = coming.unwrap();

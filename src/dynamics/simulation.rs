@@ -81,8 +81,8 @@ impl Simulation {
     ) -> Result<Self, SimulationError> {
         if !modes.are_of(&body) {
             return Err(SimulationError::OtherModes {
-                nodes: modes.nodes(),
-                lattice: body.nodes(),
+                nodes: modes.node_count(),
+                lattice: body.node_count(),
             });
         }
         let method = Method::Modal;
@@ -96,7 +96,7 @@ impl Simulation {
     ) -> Result<Self, SimulationError> {
         settings.check()?;
         let settings = settings.for_body(&body)?;
-        let (vertices, nodes) = (body.rest(), body.nodes());
+        let (vertices, nodes) = (body.rest(), body.node_count());
         Ok(Self {
             shape: Shape::new(
                 &body,

@@ -24,7 +24,7 @@ pub(super) struct SkinnedLattice {
 impl SkinnedLattice {
     /// Creates the lattice at the rest pose.
     pub fn new(body: &Body) -> Result<Self, SimulationError> {
-        let k = body.nodes();
+        let k = body.node_count();
         let rest = Pose::rest(body.skeleton().len());
         let mut skinned = Self {
             places: vec![Vec3::zeros(); k],

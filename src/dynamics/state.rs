@@ -50,7 +50,7 @@ impl Simulation {
     /// # Errors
     /// [`SimulationError::State`] and its like; the present state stays.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimulationError> {
-        let nodes = self.body.nodes();
+        let nodes = self.body.node_count();
         let mut state = match bytes.get(..MAGIC.len()) {
             None => return Err(SimulationError::State("it is too short")),
             Some(magic) if magic == MAGIC => Sections::read(bytes)?,

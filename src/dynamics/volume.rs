@@ -71,7 +71,7 @@ impl VolumeBalance {
             bones: BonePoses::new(body.skeleton(), &Pose::rest(body.skeleton().len()))?,
             solver: SparseCholesky::new(pattern.symbolic().clone())?,
             nodes: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
-            gradient: vec![Vec3::zeros(); body.nodes()],
+            gradient: vec![Vec3::zeros(); body.node_count()],
         })
     }
 
@@ -85,7 +85,7 @@ impl VolumeBalance {
             stretches: stretches(body, &pose),
             heeded: &self.heeded,
         };
-        let mut u = vec![Vec3::zeros(); body.nodes()];
+        let mut u = vec![Vec3::zeros(); body.node_count()];
         for _ in 0..STEPS {
             self.solver.clear();
             flesh.linearise(&u, &mut self.gradient, Some(&mut self.solver));

@@ -120,7 +120,7 @@ impl Elements {
     }
 
     /// Returns the number of nodes.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.nodes
     }
 

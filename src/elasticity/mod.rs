@@ -47,6 +47,7 @@ pub struct Material {
 
 /// Reason why a material was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MaterialError {
     /// Young's modulus is out of range.
     #[error("the stiffness (Young's modulus) must be a positive number of pascals, not {0}")]

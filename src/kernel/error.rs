@@ -3,6 +3,7 @@
 
 /// Reasons why a kernel cannot be built or used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelError {
     /// The embedding belongs to another lattice.
     #[error(

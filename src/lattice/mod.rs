@@ -88,6 +88,7 @@ pub struct BoneChains {
 
 /// Reason why a lattice was refused or could not be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LatticeError {
     /// The caller stopped the construction.
     #[error(transparent)]

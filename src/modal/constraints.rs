@@ -72,7 +72,7 @@ impl Constraints {
         holds: &[Hold],
         exercised: Option<&[usize]>,
     ) -> Result<Self, ModalError> {
-        let nodes = modes.nodes();
+        let nodes = modes.node_count();
         for hold in holds {
             let node = hold.node;
             let what = "a constraint";

@@ -5,6 +5,7 @@ use super::Integrator;
 
 /// Reason why modes could not be computed or used.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModalError {
     /// The caller stopped.
     #[error(transparent)]

@@ -185,7 +185,7 @@ impl Modes {
             eigenvalues: self.eigenvalues[..count].to_vec(),
             basis: Arc::new(Basis::new(
                 first(&self.basis.rotations),
-                self.basis.packed.momenta(count, self.nodes()),
+                self.basis.packed.momenta(count, self.node_count()),
                 first(&self.basis.shapes),
                 self.basis.neighbours.clone(),
                 self.basis.masses.clone(),
@@ -240,7 +240,7 @@ impl Modes {
     }
 
     /// Returns the number of nodes.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.fixed.len()
     }
 
@@ -299,7 +299,7 @@ impl Modes {
     /// Returns the displacements of all nodes, metres: see [`warped`](Self::warped).
     pub fn displacements(&self, amplitudes: &[f64], warp: bool) -> Vec<Vec3> {
         let node = |node| self.warped(amplitudes, node, warp);
-        (0..self.nodes()).map(node).collect()
+        (0..self.node_count()).map(node).collect()
     }
 }
 

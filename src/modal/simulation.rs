@@ -156,7 +156,7 @@ impl ModalSimulation {
     /// unchanged.
     pub fn advance(&mut self, forces: Option<&[Vec3]>) -> Result<(), ModalError> {
         if let Some(forces) = forces {
-            check_nodes("forces", forces, self.modes.nodes())?;
+            check_nodes("forces", forces, self.modes.node_count())?;
         }
         let (exact, warp) = (
             self.settings.integrator == Integrator::Exact,
@@ -221,7 +221,7 @@ impl ModalSimulation {
     /// As [`advance`](Self::advance); a free body that no support holds against its loads; loads too large to balance.
     pub fn settle(&mut self, forces: Option<&[Vec3]>) -> Result<(), ModalError> {
         if let Some(forces) = forces {
-            check_nodes("forces", forces, self.modes.nodes())?;
+            check_nodes("forces", forces, self.modes.node_count())?;
         }
         let eigenvalues = self.modes.eigenvalues();
         let balance = balance(eigenvalues, &self.state.q, |q| self.modal_force(q, forces))?;

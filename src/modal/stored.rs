@@ -32,7 +32,7 @@ impl StoredModes {
             verified: modes.verified,
             shapes: basis.shapes.clone(),
             rotations: basis.rotations.clone(),
-            momenta: basis.packed.momenta(modes.len(), modes.nodes()),
+            momenta: basis.packed.momenta(modes.len(), modes.node_count()),
             neighbours: basis.neighbours.clone(),
             masses: basis.masses.clone(),
         }
@@ -40,7 +40,7 @@ impl StoredModes {
 
     /// Restores the modes as those of a body of flesh; `None` where they do not fit it.
     pub fn of_body(self, body: &Arc<Body>) -> Option<Modes> {
-        let (nodes, modes) = (body.nodes(), self.eigenvalues.len());
+        let (nodes, modes) = (body.node_count(), self.eigenvalues.len());
         let fits = |columns: &Vec<Vec<Vec3>>| {
             let sound = |column: &Vec<Vec3>| column.len() == nodes && column.iter().all(all_kept);
             columns.len() == modes && columns.iter().all(sound)

@@ -53,7 +53,7 @@ impl ModalSystem {
     /// # Errors
     /// A node that does not exist.
     pub fn of_body(body: &Arc<Body>, mass: MassKind, also: &[usize]) -> Result<Self, ModalError> {
-        let mut fixed = mask(body.nodes(), also)?;
+        let mut fixed = mask(body.node_count(), also)?;
         body.held_vertices().for_each(|v| fixed[v as usize] = true);
         Ok(Self {
             functions: body.basis().clone(),

@@ -338,7 +338,7 @@ fn what_cannot_be_is_named() {
                 .is_err()
         );
     }
-    let mut bad = vec![Vec3::zeros(); modes.nodes()];
+    let mut bad = vec![Vec3::zeros(); modes.node_count()];
     bad[7].x = f64::INFINITY;
     assert!(
         simulation

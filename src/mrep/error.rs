@@ -25,6 +25,7 @@ fn described(kind: Kind) -> String {
 
 /// Reasons for which a medial model, or a call on one, is refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MRepError {
     /// The caller stopped the work.
     #[error(transparent)]

@@ -7,6 +7,7 @@ use crate::progress::Cancelled;
 
 /// An error in displaying a surface.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PresentError {
     /// A surface that the body does not carry.
     #[error("the body carries no surface with id {id}: embed it first")]

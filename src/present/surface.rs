@@ -87,7 +87,7 @@ impl CarriedSurface {
     /// # Errors
     /// The embedding is in another lattice.
     pub(super) fn engine(&self, body: &Body) -> Result<&CpuEmbedding, KernelError> {
-        let pack = || CpuEmbedding::new(&self.embedding, body.nodes());
+        let pack = || CpuEmbedding::new(&self.embedding, body.node_count());
         self.engine.get_or_init(pack).as_ref().map_err(Clone::clone)
     }
 

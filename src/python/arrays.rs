@@ -150,7 +150,7 @@ pub(super) fn vector(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec3> {
 }
 
 /// Reads finite points, one per lattice vertex.
-pub(super) fn dofs(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<Vec3>> {
+pub(super) fn nodal(object: &Bound<'_, PyAny>, name: &str, count: usize) -> PyResult<Vec<Vec3>> {
     let numbers = floats(object, name, &[Some(count), Some(3)])?;
     finite(&numbers, name)?;
     let vector = |p: &[f64]| Vec3::new(p[0], p[1], p[2]);

@@ -2,7 +2,7 @@
 //! Bindings of `thew.Body`.
 
 use super::arrays::{
-    Whole, dofs, from_indices, from_points, integer, optional, optional_real, read, real, text,
+    Whole, from_indices, from_points, integer, nodal, optional, optional_real, read, real, text,
     weights, whole,
 };
 use super::csr::{Csr, scipy};
@@ -10,14 +10,15 @@ use super::elasticity;
 use super::errors::{IntoPy, detached, warn};
 use super::lattice::PyLattice;
 use super::material::PyMaterial;
-use super::present::Asked;
+use super::present::{Asked, View};
 use super::progress::with_progress;
 use super::skeleton::PySkeleton;
 use super::surface::PySurface;
 use crate::Vec3;
 use crate::body::{Body, BodySettings, Kind};
 use crate::dynamics::{self, SimulationSettings, joint_volume, soft_body, sway};
-use crate::present::{CarriedSurfaces, Presenter, Snapshot};
+use crate::present::{CarriedSurfaces, Presenter, Showing, Snapshot};
+use crate::skeleton::Pose;
 use crate::store;
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
@@ -68,6 +69,19 @@ impl PyBody {
     pub(super) fn surfaces(&self) -> &CarriedSurfaces {
         &self.1
     }
+}
+
+/// Returns flesh at displacements `q` under a pose, as a simulation by the default method shows it.
+fn posed(body: &Arc<Body>, q: &[Vec3], pose: &Pose, showing: Showing) -> PyResult<Snapshot> {
+    let sway = sway(body, pose, q).map_err(IntoPy::into_py)?;
+    let rest = body.lattice().vertices();
+    let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
+    let snapshot = Snapshot::new(body, &moved, Some(&sway), Some(pose), showing);
+    if showing.elastic_joints == 0.0 {
+        return Ok(snapshot);
+    }
+    let volume = joint_volume(body, pose).map_err(IntoPy::into_py)?;
+    Ok(snapshot.with_joints(&volume))
 }
 
 #[pymethods]
@@ -133,10 +147,16 @@ impl PyBody {
         Ok(Self::carrying(body))
     }
 
-    /// Number of lattice vertices, which have three degrees of freedom each.
+    /// Number of nodes: the lattice's vertices, which have three degrees of freedom each.
+    #[getter]
+    fn node_count(&self) -> usize {
+        self.0.node_count()
+    }
+
+    /// Number of nodes, as `node_count`: displacements and forces have one row of three for each.
     #[getter]
     fn dofs(&self) -> usize {
-        self.0.nodes()
+        self.0.node_count()
     }
 
     /// Lattice vertices held by bones, int32 [j], ascending.
@@ -302,20 +322,20 @@ impl PyBody {
             .collect()
     }
 
-    /// Returns the mass matrix, kg, 3·dofs square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
+    /// Returns the mass matrix, kg, 3·nodes square, xyz interleaved: (data, indices, indptr) for scipy.sparse.csr_array. Floor and bone rows
     /// are included [capell2002, §3.3].
     fn mass<'py>(&self, py: Python<'py>) -> PyResult<Csr<'py>> {
         scipy(py, detached(py, || Ok(self.0.mass()))?)
     }
 
-    /// Returns the stiffness matrix at rest, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
+    /// Returns the stiffness matrix at rest, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr). `twist` adds the Hessian of the
     /// twist energy.
     #[pyo3(signature = (twist=false))]
     fn stiffness<'py>(&self, py: Python<'py>, twist: bool) -> PyResult<Csr<'py>> {
         scipy(py, detached(py, || Ok(self.0.stiffness(twist)))?)
     }
 
-    /// Returns the elastic energy (J) at displacements `q[dofs,3]` (m) from rest, without twist and gravity.
+    /// Returns the elastic energy (J) at displacements `q[nodes,3]` (m) from rest, without twist and gravity.
     ///
     /// Models are "linear", "stvk" (St. Venant-Kirchhoff), "neohookean" (stable: flat and inverted flesh is driven back) and "yeoh" (the
     /// same, stiffening with stretch). Raises InputError for others.
@@ -328,7 +348,7 @@ impl PyBody {
         elasticity::energy(self.0.elements(), q, model)
     }
 
-    /// Returns the derivative of `energy` with respect to `q`, N, float64 [dofs,3].
+    /// Returns the derivative of `energy` with respect to `q`, N, float64 [nodes,3].
     #[pyo3(signature = (q, model="stvk"))]
     fn gradient<'py>(
         &self,
@@ -340,7 +360,7 @@ impl PyBody {
         Ok(from_points(py, &forces))
     }
 
-    /// Returns the Hessian of `energy`, N/m, 3·dofs square, xyz interleaved: (data, indices, indptr).
+    /// Returns the Hessian of `energy`, N/m, 3·nodes square, xyz interleaved: (data, indices, indptr).
     #[pyo3(signature = (q, model="stvk"))]
     fn hessian<'py>(
         &self,
@@ -357,7 +377,7 @@ impl PyBody {
         detached(py, || Ok(self.1.carry(&surface.0).number()))
     }
 
-    /// Returns a surface (None: the body's own) at displacements `q[dofs,3]` (m), float32 [n,3], metres.
+    /// Returns a surface (None: the body's own) at displacements `q[nodes,3]` (m), float32 [n,3], metres.
     ///
     /// With a `pose[b,4,4]` it is shown as `Simulation` and `simulate` show the default method there: in proportion to the flesh, and
     /// within `max_offset`, a part of the body's size. `elastic_joints` is as in `simulate`, `to` and `onto` as in `Clip.offsets`.
@@ -374,7 +394,7 @@ impl PyBody {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let q = dofs(q, "q", self.0.nodes())?;
+        let q = nodal(q, "q", self.0.node_count())?;
         let settings = SimulationSettings {
             max_offset,
             elastic_joints,
@@ -392,39 +412,16 @@ impl PyBody {
         }
         let presenter = Presenter::new(self.1.clone());
         let asked = Asked::new(surface, to, onto)?;
-        asked.array(
-            py,
-            |id| presenter.vertices(id),
-            |id, target, out| {
-                detached(py, || {
-                    let snapshot = match &pose {
-                        None => Snapshot::displaced(&self.0, &q),
-                        Some(pose) => {
-                            let sway = sway(&self.0, pose, &q).map_err(IntoPy::into_py)?;
-                            let rest = self.0.rest();
-                            let moved: Vec<Vec3> = q.iter().zip(rest).map(|(q, x)| q + x).collect();
-                            let showing = settings.showing();
-                            let snapshot =
-                                Snapshot::new(&self.0, &moved, Some(&sway), Some(pose), showing);
-                            match showing.elastic_joints > 0.0 {
-                                true => {
-                                    let volume = joint_volume(&self.0, pose);
-                                    snapshot.with_joints(&volume.map_err(IntoPy::into_py)?)
-                                }
-                                false => snapshot,
-                            }
-                        }
-                    };
-                    let shown = presenter.positions(id, snapshot.instant(), target, out);
-                    shown.map_err(IntoPy::into_py)
-                })
-            },
-        )
+        let snapshot = detached(py, || match &pose {
+            None => Ok(Snapshot::displaced(&self.0, &q)),
+            Some(pose) => posed(&self.0, &q, pose, settings.showing()),
+        })?;
+        (&presenter, &snapshot).view(py, (), Presenter::positions, asked)
     }
 
-    /// Returns the number of inverted cells with the lattice vertices at `positions[dofs,3]`.
+    /// Returns the number of inverted cells with the lattice vertices at `positions[nodes,3]`.
     fn inverted_cells(&self, py: Python<'_>, positions: &Bound<'_, PyAny>) -> PyResult<usize> {
-        let positions = dofs(positions, "positions", self.0.nodes())?;
+        let positions = nodal(positions, "positions", self.0.node_count())?;
         detached(py, || Ok(self.0.inverted_cells(&positions)))
     }
 
@@ -456,7 +453,7 @@ impl PyBody {
     fn __repr__(&self) -> String {
         format!(
             "<thew.Body: {} nodes, {:.4} m³>",
-            self.0.nodes(),
+            self.0.node_count(),
             self.0.volume()
         )
     }

@@ -5,15 +5,15 @@ use super::arrays::{Whole, floats, from_frames, from_points, integer, no_array, 
 use super::body::PyBody;
 use super::contact::PyContacts;
 use super::errors::{IntoPy, detached, input};
-use super::present::Asked;
+use super::present::{Asked, Show, View};
 use super::progress::with_progress;
 use super::rig::PyRig;
 use super::settings::PySimulationSettings;
 use super::shot::notes;
 use crate::body::Body;
-use crate::clip::{Clip, ClipError, FrameForces};
+use crate::clip::{Clip, FrameForces};
 use crate::kernel::Deformer;
-use crate::present::{SurfaceId, Target};
+use crate::present::{Presenter, SurfaceId};
 use crate::progress::Silent;
 use crate::rig::{self, Rig, RigForces};
 use crate::shot;
@@ -118,23 +118,18 @@ impl PyClip {
         let led = led(py, self.clip.body(), &self.rigs, poses.len(), controls)?;
         Ok((poses, led))
     }
+}
 
-    /// Returns an array of what the clip shows of a surface, computed without the interpreter's lock.
-    fn shown<'py>(
-        &self,
-        py: Python<'py>,
-        asked: Asked<'py>,
-        tell: impl FnOnce(&Clip, SurfaceId, &Target, &mut [f32]) -> Result<(), ClipError> + Send,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        asked.array(
-            py,
-            |id| self.clip.vertices(id),
-            |id, target, out| {
-                detached(py, || {
-                    tell(&self.clip, id, target, out).map_err(IntoPy::into_py)
-                })
-            },
-        )
+impl View for PyClip {
+    /// Number of a frame.
+    type At = i64;
+
+    fn presenter(&self, _: i64) -> PyResult<&Presenter> {
+        Ok(self.clip.presenter())
+    }
+
+    fn instant(&self, py: Python<'_>, frame: i64, show: &mut Show<'_>) -> PyResult<()> {
+        detached(py, || self.clip.show(frame, show).map_err(IntoPy::into_py))
     }
 }
 
@@ -151,10 +146,12 @@ impl PyClip {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, asked, |clip, s, target, out| {
-            clip.positions_into(frame, s, target, out)
-        })
+        self.view(
+            py,
+            frame,
+            Presenter::positions,
+            Asked::new(surface, to, onto)?,
+        )
     }
 
     /// Returns the offsets that the flesh adds to the artist's own skin at a frame, float32 [n,3], metres, world axes. The skin, however it
@@ -175,10 +172,12 @@ impl PyClip {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, asked, |clip, s, target, out| {
-            clip.offsets_into(frame, s, target, out)
-        })
+        self.view(
+            py,
+            frame,
+            Presenter::offsets,
+            Asked::new(surface, to, onto)?,
+        )
     }
 
     /// Returns the velocities of the positions that `positions` shows at a frame, float32 [n,3], m/s, world axes. They are differences
@@ -192,13 +191,19 @@ impl PyClip {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, asked, |clip, s, target, out| {
-            clip.velocities_into(frame, s, target, out)
-        })
+        Asked::new(surface, to, onto)?.array(
+            py,
+            |id| self.clip.vertices(id),
+            |id, target, out| {
+                detached(py, || {
+                    let shown = self.clip.velocities_into(frame, id, target, out);
+                    shown.map_err(IntoPy::into_py)
+                })
+            },
+        )
     }
 
-    /// Returns the positions of the lattice vertices at a frame, float64 [dofs,3], metres.
+    /// Returns the positions of the lattice vertices at a frame, float64 [nodes,3], metres.
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
@@ -336,7 +341,7 @@ impl PyClip {
     }
 
     /// Returns the bones that lie in other flesh or in colliders at a frame, from which contact cannot move them. Each is (bone, index of
-    /// the other as in `Contacts.others`, bone there (0 of colliders), depth in metres).
+    /// the other as in `Contacts.other_bodies`, bone there (0 of colliders), depth in metres).
     fn buried_bones(
         &self,
         #[pyo3(from_py_with = integer)] frame: i64,
@@ -346,7 +351,7 @@ impl PyClip {
         all.map(|b| (b.bone, b.other, b.partner, b.depth)).collect()
     }
 
-    /// Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [dofs]. It
+    /// Returns the additional part of the joints' elastic shape that is shown at a frame where the skin lies in itself, float32 [nodes]. It
     /// has one number from 0 to 1 per lattice vertex.
     fn folds<'py>(
         &self,
@@ -354,7 +359,7 @@ impl PyClip {
         #[pyo3(from_py_with = integer)] frame: i64,
     ) -> Bound<'py, PyArray1<f32>> {
         let folds = self.clip.folds(frame);
-        let none = || vec![0.0; self.clip.body().nodes()];
+        let none = || vec![0.0; self.clip.body().node_count()];
         folds.unwrap_or_else(none).into_pyarray(py)
     }
 

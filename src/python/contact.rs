@@ -4,7 +4,7 @@
 use super::arrays::{floats, from_points, real, text};
 use super::errors::{IntoPy, input};
 use crate::Vec3;
-use crate::contact::{Contact, ContactError, ContactOptions, ContactPoint};
+use crate::contact::{Contact, ContactError, ContactPoint, ContactSettings};
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl PyContact {
         #[pyo3(from_py_with = text)] response: &str,
     ) -> PyResult<Self> {
         let regions = regions.map(self::regions).transpose()?;
-        let options = ContactOptions {
+        let options = ContactSettings {
             self_contact,
             thickness,
             friction,
@@ -152,8 +152,8 @@ fn regions(given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
 
 /// Contacts at one instant; `len()` is their number c.
 ///
-/// Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `others[c]` near its vertex
-/// `partners[c]`.
+/// Each contact is a vertex of the skin, `vertices[c]` of the body `bodies[c]`, at the skin or collider `other_bodies[c]` near its vertex
+/// `other_vertices[c]`.
 #[pyclass(name = "Contacts", module = "thew", frozen)]
 pub(super) struct PyContacts(pub Arc<[ContactPoint]>);
 
@@ -222,21 +222,21 @@ impl PyContacts {
 
     /// Bodies that are touched, int32 [c]; colliders are counted after them.
     #[getter]
-    fn others<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        self.indices(py, |c| c.other)
+    fn other_bodies<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.indices(py, |c| c.other_body)
     }
 
-    /// Vertices near which `others` are touched, int32 [c].
+    /// Vertices of `other_bodies` nearest to the contacts, int32 [c].
     #[getter]
-    fn partners<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        self.indices(py, |c| c.partner)
+    fn other_vertices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        self.indices(py, |c| c.other_vertex)
     }
 
-    /// Contacts that no force parts, bool [c]: bones alone hold both sides, or the side that touches a collider.
+    /// True for contacts that no force parts, bool [c]: bones alone move both sides, or the side that touches a collider.
     #[getter]
-    fn held<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
-        let held: Vec<bool> = self.0.iter().map(|c| c.held).collect();
-        held.into_pyarray(py)
+    fn kinematic<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        let all: Vec<bool> = self.0.iter().map(|c| c.kinematic).collect();
+        all.into_pyarray(py)
     }
 
     fn __repr__(&self) -> String {

@@ -10,14 +10,14 @@ use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, detached, input, locked};
 use super::modal::PyModes;
-use super::present::Asked;
+use super::present::{Asked, Show, View};
 use super::progress::watched;
 use super::settings::{PySimulationSettings, changed};
 use crate::Vec3;
 use crate::dynamics::{self, Method, Simulation, SimulationError, SimulationSettings};
 use crate::exclusive::Exclusive;
 use crate::modal::Modes;
-use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
+use crate::present::{Instant, PresentError, Presenter};
 use crate::progress::Silent;
 use crate::shot::ShotModes;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
@@ -80,47 +80,34 @@ impl PySimulation {
         locked(py, &self.simulation, work)
     }
 
-    /// Returns the array that a presenter makes of the present state.
-    fn shown<'py>(
-        &self,
-        py: Python<'py>,
-        asked: Asked<'py>,
-        show: impl FnOnce(
-            &Presenter,
-            SurfaceId,
-            Instant<'_>,
-            &Target,
-            &mut [f32],
-        ) -> Result<(), PresentError>
-        + Send,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let presenter = &self.presenter;
-        asked.array(
-            py,
-            |id| presenter.vertices(id),
-            |id, target, out| {
-                self.with(py, |s| {
-                    if let Some(posed) = s.amplitudes().zip(s.pose()) {
-                        let max_offset = s.settings().max_offset;
-                        let parted = s.parted(presenter)?;
-                        let at = match &parted {
-                            Some(parted) => Instant::Parted(posed, max_offset, &parted.moves),
-                            None => Instant::Modal(posed, max_offset),
-                        };
-                        return show(presenter, id, at, target, out);
-                    }
-                    show(presenter, id, s.snapshot().instant(), target, out)
-                })
-            },
-        )
-    }
-
     fn look<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&Simulation) -> T + Send,
     ) -> PyResult<T> {
         self.with(py, |s| Ok::<T, SimulationError>(work(s)))
+    }
+}
+
+impl View for PySimulation {
+    type At = ();
+
+    fn presenter(&self, (): ()) -> PyResult<&Presenter> {
+        Ok(&self.presenter)
+    }
+
+    fn instant(&self, py: Python<'_>, (): (), show: &mut Show<'_>) -> PyResult<()> {
+        self.with(py, |s| {
+            let Some(posed) = s.amplitudes().zip(s.pose()) else {
+                return show(s.snapshot().instant());
+            };
+            let max_offset = s.settings().max_offset;
+            let parted = s.parted(&self.presenter)?;
+            show(match &parted {
+                Some(parted) => Instant::Parted(posed, max_offset, &parted.moves),
+                None => Instant::Modal(posed, max_offset),
+            })
+        })
     }
 }
 
@@ -186,7 +173,7 @@ impl PySimulation {
     }
 
     /// Starts at `pose[b,4,4]`: in static equilibrium, or (`settled=False`) in the skinned shape. The velocity of the flesh is that of its
-    /// bones, known at the first advance. `rest_forces[dofs,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
+    /// bones, known at the first advance. `rest_forces[nodes,3]`: generalised forces, N, in rest axes, turned with the flesh. Raises
     /// InputError, MotionError.
     #[pyo3(signature = (pose, settled=true, rest_forces=None))]
     fn reset(
@@ -206,8 +193,8 @@ impl PySimulation {
 
     /// Advances to `pose[b,4,4]` over `dt` seconds in ceil(dt·rate) equal steps.
     ///
-    /// - `forces[dofs,3]`: generalised forces, N, world axes, constant over `dt`.
-    /// - `rest_forces[dofs,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
+    /// - `forces[nodes,3]`: generalised forces, N, world axes, constant over `dt`.
+    /// - `rest_forces[nodes,3]`: generalised forces, N, in rest axes at the end of `dt`, turned with the flesh. They go there linearly from
     ///   those of the call before. None: zero.
     ///
     /// Raises MotionError when the motion is no longer finite or a step fails; the state before that step is kept.
@@ -239,10 +226,7 @@ impl PySimulation {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, asked, |presenter, id, at, target, out| {
-            presenter.positions(id, at, target, out)
-        })
+        self.view(py, (), Presenter::positions, Asked::new(surface, to, onto)?)
     }
 
     /// Returns the offsets that the flesh adds to the artist's own skin, float32 [n,3], metres, world axes: `positions` less the skin. `to`
@@ -255,19 +239,16 @@ impl PySimulation {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, asked, |presenter, id, at, target, out| {
-            presenter.offsets(id, at, target, out)
-        })
+        self.view(py, (), Presenter::offsets, Asked::new(surface, to, onto)?)
     }
 
-    /// Returns the positions of the lattice vertices, float64 [dofs,3], metres.
+    /// Returns the positions of the lattice vertices, float64 [nodes,3], metres.
     fn lattice_positions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let positions = self.look(py, |s| s.lattice_positions().to_vec())?;
         Ok(from_points(py, &positions))
     }
 
-    /// Returns the velocities of the lattice vertices, float64 [dofs,3], m/s.
+    /// Returns the velocities of the lattice vertices, float64 [nodes,3], m/s.
     fn lattice_velocities<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let velocities = self.look(py, |s| s.lattice_velocities().to_vec())?;
         Ok(from_points(py, &velocities))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Elastic energies of anything made of elements: bodies of flesh and tetrahedral meshes.
 
-use super::arrays::dofs;
+use super::arrays::nodal;
 use super::errors::{IntoPy, detached, input};
 use crate::Vec3;
 use crate::elasticity::{Curvature, Elements, Model};
@@ -13,13 +13,13 @@ use sprs::CsMatI;
 fn ready(q: &Bound<'_, PyAny>, model: &str, nodes: usize) -> PyResult<(Model, Vec<Vec3>)> {
     Ok((
         model.parse().map_err(IntoPy::into_py)?,
-        dofs(q, "q", nodes)?,
+        nodal(q, "q", nodes)?,
     ))
 }
 
 /// Returns the energy, J, at displacements `q`.
 pub(super) fn energy(elements: &Elements, q: &Bound<'_, PyAny>, model: &str) -> PyResult<f64> {
-    let (model, given) = ready(q, model, elements.nodes())?;
+    let (model, given) = ready(q, model, elements.node_count())?;
     let energy = detached(q.py(), || Ok(elements.energy(model, &given)))?;
     in_range([&energy])?;
     Ok(energy)
@@ -31,7 +31,7 @@ pub(super) fn gradient(
     q: &Bound<'_, PyAny>,
     model: &str,
 ) -> PyResult<Vec<Vec3>> {
-    let (model, given) = ready(q, model, elements.nodes())?;
+    let (model, given) = ready(q, model, elements.node_count())?;
     let forces = detached(q.py(), || {
         let mut forces = given.clone();
         elements.gradient(model, &given, &mut forces);
@@ -47,9 +47,9 @@ pub(super) fn hessian(
     q: &Bound<'_, PyAny>,
     model: &str,
 ) -> PyResult<CsMatI<f64, u32>> {
-    let (model, given) = ready(q, model, elements.nodes())?;
+    let (model, given) = ready(q, model, elements.node_count())?;
     let hessian = detached(q.py(), || {
-        let mut hessian: BlockMatrix = zeros(elements.nodes(), elements.all_corners());
+        let mut hessian: BlockMatrix = zeros(elements.node_count(), elements.all_corners());
         elements.hessian(model, &given, Curvature::Exact, &mut hessian);
         Ok(hessian.expand())
     })?;

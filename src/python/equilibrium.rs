@@ -7,7 +7,7 @@ use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::dynamics::{gravity, method};
 use super::errors::{IntoPy, detached, input, locked, warn_inverted};
-use super::present::Asked;
+use super::present::{Asked, View};
 use super::progress::{watched, with_progress};
 use crate::body::Body;
 use crate::dynamics::{Equilibrium, Method, SimulationError};
@@ -87,10 +87,10 @@ impl PyEquilibrium {
         })
     }
 
-    /// Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance.
+    /// Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance.
     ///
-    /// - `forces[dofs,3]`: N, world axes.
-    /// - `rest_forces[dofs,3]`: N, rest axes, turned by `turns`.
+    /// - `forces[nodes,3]`: N, world axes.
+    /// - `rest_forces[nodes,3]`: N, rest axes, turned by `turns`.
     /// - `gravity[3]`: m/s². None: earth's, along -z.
     ///
     /// Methods "nonlinear" and "neohookean" warn (RuntimeWarning) of cells that are inverted in the balance.
@@ -122,8 +122,8 @@ impl PyEquilibrium {
         })
     }
 
-    /// Returns A⁻ᵀ g, float64 [dofs,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
-    /// whose derivative by q is `g[dofs,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
+    /// Returns A⁻ᵀ g, float64 [nodes,3], with zero rows at held vertices. It is the derivative by `forces` of a function of the balance
+    /// whose derivative by q is `g[nodes,3]`; the derivative by `rest_forces` is R_iᵀ times that. Raises InputError for nonlinear methods.
     fn adjoint<'py>(
         &self,
         py: Python<'py>,
@@ -134,7 +134,7 @@ impl PyEquilibrium {
         Ok(from_points(py, &adjoint))
     }
 
-    /// Returns the generalised forces that hold the flesh at `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at held vertices.
+    /// Returns the generalised forces that hold the flesh at `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at held vertices.
     /// It is the inverse of `solve`.
     #[pyo3(signature = (q, gravity=None))]
     fn forces<'py>(
@@ -148,7 +148,7 @@ impl PyEquilibrium {
         Ok(from_points(py, &forces))
     }
 
-    /// Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [dofs,3,3].
+    /// Rotations R_i by which the skeleton turns the flesh and rest-axes forces at each lattice vertex, float64 [nodes,3,3].
     #[getter]
     fn turns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f64>>> {
         let turns: Vec<Mat3> =
@@ -175,7 +175,7 @@ impl PyEquilibrium {
             Ok::<_, SimulationError>(s.last.as_ref().map(shown))
         })?;
         match snapshot {
-            Some(snapshot) => as_it_is(py, &self.1, &snapshot, asked),
+            Some(snapshot) => (&self.1, &snapshot).view(py, (), Presenter::positions, asked),
             None => Err(input(
                 "nothing is solved at this pose yet: call solve before positions",
             )),
@@ -188,25 +188,6 @@ impl PyEquilibrium {
     }
 }
 
-/// Returns the array of a snapshot's positions.
-pub(super) fn as_it_is<'py>(
-    py: Python<'py>,
-    presenter: &Presenter,
-    snapshot: &Snapshot,
-    asked: Asked<'py>,
-) -> PyResult<Bound<'py, PyArray2<f32>>> {
-    asked.array(
-        py,
-        |id| presenter.vertices(id),
-        |id, target, out| {
-            detached(py, || {
-                let shown = presenter.positions(id, snapshot.instant(), target, out);
-                shown.map_err(IntoPy::into_py)
-            })
-        },
-    )
-}
-
 /// Reads forces in world axes and in rest axes.
 fn both(
     forces: Option<&Bound<'_, PyAny>>,
@@ -217,9 +198,9 @@ fn both(
     Ok([forces.transpose()?, rest.transpose()?])
 }
 
-/// Returns the displacements `q[dofs,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
+/// Returns the displacements `q[nodes,3]` (m), float64, at which the flesh is in balance at `pose[b,4,4]` [capell2006, §4, eq. 13].
 ///
-/// - `forces[dofs,3]`: N, world axes. `rest_forces[dofs,3]`: N, rest axes, turned with the flesh.
+/// - `forces[nodes,3]`: N, world axes. `rest_forces[nodes,3]`: N, rest axes, turned with the flesh.
 /// - `gravity[3]`: m/s². None: earth's, along -z.
 /// - `method`: by default "warped", the paper's; it is linear in forces, as fits of rigs and adjoints need it. `simulate` moves flesh by
 ///   "hyperelastic" by default; `method="hyperelastic"` gives the balance at which that comes to rest.
@@ -265,7 +246,7 @@ fn warn_of_inverted(py: Python<'_>, body: &Body, method: Method, q: &[Vec3]) -> 
     }
 }
 
-/// Returns the generalised forces that hold the flesh at displacements `q[dofs,3]`, float64 [dofs,3], N, world axes, with zero rows at
+/// Returns the generalised forces that hold the flesh at displacements `q[nodes,3]`, float64 [nodes,3], N, world axes, with zero rows at
 /// bones. It is the inverse of `equilibrium`.
 #[pyfunction]
 #[pyo3(signature = (body, pose, q, gravity=None, method="warped"))]

@@ -4,14 +4,13 @@
 use super::arrays::{List, Whole, finite_points, pose, text, vector};
 use super::body::PyBody;
 use super::dynamics::{gravity, method};
-use super::equilibrium::as_it_is;
 use super::errors::{IntoPy, detached, input, locked};
-use super::present::Asked;
+use super::present::{Asked, View};
 use super::progress::reporting;
 use super::rig::PyRig;
 use crate::exclusive::Exclusive;
 use crate::present::{Presenter, Snapshot};
-use crate::rig::{Fit, FitError, FitOptions, Fitted, Named, Rig, Target};
+use crate::rig::{Fit, FitError, FitSettings, Fitted, Named, Rig, Target};
 use numpy::PyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -25,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// - `pose[b,4,4]`: the pose.
 /// - `gravity[3]`: m/s². None: earth's, along -z.
 /// - `method`: "warped", "warped_vertex" or "linear".
-/// - `rest_forces[dofs,3]`: forces of other rigs, N, rest axes.
+/// - `rest_forces[nodes,3]`: forces of other rigs, N, rest axes.
 ///
 /// Raises InputError.
 #[pyclass(name = "RigFit", module = "thew", frozen)]
@@ -174,7 +173,7 @@ impl PyRigFit {
             let q = fit.displacements(rig, &eta)?;
             Ok::<_, FitError>(Snapshot::displaced(fit.body(), &q))
         })?;
-        as_it_is(py, &self.presenter, &snapshot, asked)
+        (&self.presenter, &snapshot).view(py, (), Presenter::positions, asked)
     }
 
     fn __repr__(&self) -> String {
@@ -251,7 +250,7 @@ fn options(
     preferred: Option<&Bound<'_, PyAny>>,
     weights: Option<&Bound<'_, PyAny>>,
     bounds: Option<&Bound<'_, PyAny>>,
-) -> PyResult<FitOptions> {
+) -> PyResult<FitSettings> {
     let named = |object: Option<&Bound<'_, PyAny>>, what: &str| -> PyResult<Named> {
         let dict = object.map(|o| {
             let refused = |_| input(format!("{what}: expected a dict {{parameter: number}}"));
@@ -259,7 +258,7 @@ fn options(
         });
         Ok(dict.transpose()?.unwrap_or_default())
     };
-    Ok(FitOptions {
+    Ok(FitSettings {
         start: named(start, "parameters")?,
         preferred: named(preferred, "preferred")?,
         weights: named(weights, "weights")?,

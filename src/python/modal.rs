@@ -37,9 +37,7 @@ pub(super) struct PyModes(pub Arc<Modes>);
 /// Raises ModalError, Cancelled.
 #[pyfunction]
 #[pyo3(signature = (body, count, material=None, fixed=None, mass="consistent", tolerance=None, progress=None))]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn modes(
-    py: Python<'_>,
     body: &Bound<'_, PyAny>,
     count: Whole,
     material: Option<&PyMaterial>,
@@ -48,6 +46,7 @@ pub(super) fn modes(
     #[pyo3(from_py_with = optional_real)] tolerance: Option<f64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<PyModes> {
+    let py = body.py();
     let mass: MassKind = mass.parse().map_err(IntoPy::into_py)?;
     let system = if let Ok(mesh) = body.cast::<PyTetMesh>() {
         let mesh = mesh.get().0.clone();
@@ -61,7 +60,7 @@ pub(super) fn modes(
             return Err(input("a body has a material already: leave material out"));
         }
         let flesh = flesh.get().0.clone();
-        let fixed = nodes(fixed, "fixed", flesh.nodes())?;
+        let fixed = nodes(fixed, "fixed", flesh.node_count())?;
         detached(py, || {
             ModalSystem::of_body(&flesh, mass, &fixed).map_err(IntoPy::into_py)
         })?
@@ -133,13 +132,13 @@ impl PyModes {
     /// Mode shapes Φ, 1/√kg, float64 [m,k,3]; zero at fixed nodes.
     #[getter]
     fn shapes<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
-        stacked(py, self.0.shapes(), self.0.nodes())
+        stacked(py, self.0.shapes(), self.0.node_count())
     }
 
     /// Modal rotations Ψ, rotation vectors of the nodes, 1/(m √kg), float64 [m,k,3].
     #[getter]
     fn rotations<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
-        stacked(py, self.0.rotations(), self.0.nodes())
+        stacked(py, self.0.rotations(), self.0.node_count())
     }
 
     /// Mask of the fixed nodes, bool [k].
@@ -346,7 +345,7 @@ impl PyModalSimulation {
     fn rotations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let w = self.with(py, |s| {
             let (modes, q) = (s.modes(), s.amplitudes());
-            Ok((0..modes.nodes())
+            Ok((0..modes.node_count())
                 .map(|n| modes.rotation(q, n))
                 .collect::<Vec<_>>())
         })?;
@@ -373,7 +372,7 @@ impl PyModalSimulation {
             Target::Orientation,
             &mut holds,
         )?;
-        let count = self.with(py, |s| Ok(s.modes().nodes()))?;
+        let count = self.with(py, |s| Ok(s.modes().node_count()))?;
         let exercised = exercised
             .map(|e| nodes(Some(e), "exercised", count))
             .transpose()?;

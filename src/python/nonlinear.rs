@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.nonlinear_equilibrium` and `thew.NonlinearSimulation`: the reference, on tetrahedral bodies.
 
-use super::arrays::{dofs, from_points, real, text, vector};
+use super::arrays::{from_points, nodal, real, text, vector};
 use super::errors::{IntoPy, detached, input, locked, warn_inverted};
 use super::material::PyMaterial;
 use super::modal::nodes;
@@ -31,23 +31,22 @@ use std::sync::Arc;
 /// Warns (RuntimeWarning) of tetrahedra that are inverted in the balance. Raises InputError, MotionError, Cancelled.
 #[pyfunction]
 #[pyo3(signature = (tets, material, fixed, forces, model="stvk", prescribed=None, progress=None))]
-#[allow(clippy::too_many_arguments)]
 pub(super) fn nonlinear_equilibrium<'py>(
-    py: Python<'py>,
     tets: &PyTetMesh,
     material: &PyMaterial,
-    fixed: &Bound<'_, PyAny>,
+    fixed: &Bound<'py, PyAny>,
     forces: &Bound<'_, PyAny>,
     #[pyo3(from_py_with = text)] model: &str,
     prescribed: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+    let py = fixed.py();
     let model: Model = model.parse().map_err(IntoPy::into_py)?;
     let mesh = tets.0.clone();
     let k = mesh.vertices().len();
     let fixed = mask(fixed, k)?;
-    let forces = dofs(forces, "forces", k)?;
-    let prescribed = prescribed.map(|p| dofs(p, "prescribed", k)).transpose()?;
+    let forces = nodal(forces, "forces", k)?;
+    let prescribed = prescribed.map(|p| nodal(p, "prescribed", k)).transpose()?;
     let material = material.0;
     let balance = with_progress(py, progress, |progress| {
         let elements = mesh.elements(&material);
@@ -142,7 +141,7 @@ impl PyNonlinearSimulation {
     #[pyo3(signature = (forces=None))]
     fn advance(&self, py: Python<'_>, forces: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let zero = || Ok(vec![Vec3::zeros(); self.nodes]);
-        let all = forces.map_or_else(zero, |f| dofs(f, "forces", self.nodes))?;
+        let all = forces.map_or_else(zero, |f| nodal(f, "forces", self.nodes))?;
         locked(py, &self.simulation, |s| {
             s.step(&all, None, &Silent).map(|_| ())
         })
@@ -169,8 +168,8 @@ impl PyNonlinearSimulation {
     ) -> PyResult<()> {
         let k = self.nodes;
         let (u, v) = (
-            dofs(displacements, "displacements", k)?,
-            dofs(velocities, "velocities", k)?,
+            nodal(displacements, "displacements", k)?,
+            nodal(velocities, "velocities", k)?,
         );
         locked(py, &self.simulation, |s| s.set_state(&u, &v))
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Arguments of calls that show a surface: which one, in which space, into which array.
+//! The one view of an instant: `positions` and `offsets` of a surface, in a space (`to`), added to an array (`onto`).
+//!
+//! A class that shows surfaces implements [`View`]: which presenter, and which instant. Everything else is here.
 
 use super::arrays::{Whole, floats, from_f32};
-use super::errors::{IntoPy, input};
+use super::errors::{IntoPy, detached, input};
 use crate::Mat4;
-use crate::present::{PresentError, SurfaceId, Target};
+use crate::present::{Instant, PresentError, Presenter, Snapshot, SurfaceId, Target};
 use crate::skeleton::Affine;
 use numpy::{PyArray2, PyArrayMethods, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -92,6 +94,58 @@ impl<'py> Asked<'py> {
         show(self.surface, &self.target.added(), out)?;
         drop(locked);
         Ok(array)
+    }
+}
+
+/// Quantity of a surface at an instant: `Presenter::positions` or `Presenter::offsets`.
+pub(super) type Quantity =
+    fn(&Presenter, SurfaceId, Instant<'_>, &Target, &mut [f32]) -> Result<(), PresentError>;
+
+/// Receiver of an instant.
+pub(super) type Show<'a> = dyn FnMut(Instant<'_>) -> Result<(), PresentError> + Send + 'a;
+
+/// A class that shows the surfaces of bodies at instants.
+pub(super) trait View {
+    /// Name of an instant: a frame, a body of a scene, or nothing for the present.
+    type At: Copy;
+
+    /// Returns the presenter of the surfaces at an instant.
+    fn presenter(&self, at: Self::At) -> PyResult<&Presenter>;
+
+    /// Passes the instant to `show`, without the interpreter's lock.
+    fn instant(&self, py: Python<'_>, at: Self::At, show: &mut Show<'_>) -> PyResult<()>;
+
+    /// Returns a quantity of a surface at an instant, float32 [n,3].
+    fn view<'py>(
+        &self,
+        py: Python<'py>,
+        at: Self::At,
+        quantity: Quantity,
+        asked: Asked<'py>,
+    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let presenter = self.presenter(at)?;
+        asked.array(
+            py,
+            |id| presenter.vertices(id),
+            |id, target, out| {
+                self.instant(py, at, &mut |instant| {
+                    quantity(presenter, id, instant, target, out)
+                })
+            },
+        )
+    }
+}
+
+/// A snapshot that nobody else changes.
+impl View for (&Presenter, &Snapshot) {
+    type At = ();
+
+    fn presenter(&self, (): ()) -> PyResult<&Presenter> {
+        Ok(self.0)
+    }
+
+    fn instant(&self, py: Python<'_>, (): (), show: &mut Show<'_>) -> PyResult<()> {
+        detached(py, || show(self.1.instant()).map_err(IntoPy::into_py))
     }
 }
 

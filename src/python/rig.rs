@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Rig` and its files.
 
-use super::arrays::{List, dofs, from_points, optional_real, read, text};
+use super::arrays::{List, from_points, nodal, optional_real, read, text};
 use super::body::PyBody;
 use super::errors::{IntoPy, detached, input};
 use super::guide::{PyBoneGuide, PyFreeGuide, PySkinGuide};
@@ -174,7 +174,7 @@ impl PyRig {
         self.by_name(py, &self.eta(gamma, None)?)
     }
 
-    /// Returns the generalised forces on a body, float64 [dofs,3], N, rest axes, before the turn with the flesh.
+    /// Returns the generalised forces on a body, float64 [nodes,3], N, rest axes, before the turn with the flesh.
     ///
     /// - `gamma`: value of the control. None: the last sample.
     /// - `parameters`: some of them replaced by name.
@@ -193,9 +193,10 @@ impl PyRig {
         Ok(from_points(py, &forces))
     }
 
-    /// Returns the derivatives of the sum of `field[dofs,3]` times `forces` by every parameter, {name: derivative}.
+    /// Returns the vector-Jacobian product of `forces` with `field[nodes,3]`: the derivatives of the sum of `field` times `forces` by every
+    /// parameter, {name: derivative}.
     #[pyo3(signature = (body, field, gamma=None, parameters=None))]
-    fn pull_back<'py>(
+    fn forces_vjp<'py>(
         &self,
         py: Python<'py>,
         body: &PyBody,
@@ -203,10 +204,10 @@ impl PyRig {
         #[pyo3(from_py_with = optional_real)] gamma: Option<f64>,
         parameters: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let field = dofs(field, "field", body.0.nodes())?;
+        let field = nodal(field, "field", body.0.node_count())?;
         let eta = self.eta(gamma, parameters)?;
         let derivatives = detached(py, || {
-            let pulled = self.0.pull_back(&body.0, &eta, &field);
+            let pulled = self.0.forces_vjp(&body.0, &eta, &field);
             pulled.map_err(IntoPy::into_py)
         })?;
         self.by_name(py, &derivatives)
@@ -255,39 +256,45 @@ impl PyRig {
         Ok(compliance.strengths)
     }
 
-    /// Returns how far the skin of a body at rest yields to each sample at most, float64 [s], metres, negative where the strength is; [1]
-    /// for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
-    fn yields<'py>(&self, py: Python<'py>, body: &PyBody) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let yields = with_progress(py, None, |progress| {
-            let yields = self.0.yields(&body.0, progress);
-            yields.map_err(IntoPy::into_py)
+    /// Returns the largest displacement of the skin of a body at rest under each sample, float64 [s], metres, negative where the strength
+    /// is; [1] for a rig without samples. Samples outside the flesh go by the nearest one within. Raises OutsideError, RigError.
+    fn peak_displacements<'py>(
+        &self,
+        py: Python<'py>,
+        body: &PyBody,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let peaks = with_progress(py, None, |progress| {
+            let peaks = self.0.peak_displacements(&body.0, progress);
+            peaks.map_err(IntoPy::into_py)
         })?;
-        Ok(yields.into_pyarray(py))
+        Ok(peaks.into_pyarray(py))
     }
 
-    /// Returns the rig with the strengths at which the skin of a body yields to its samples by `yields[s]`, metres. None in it: that
-    /// strength stays. `rig.with_yields(other, rig.yields(body))` does to another body what the rig does to this one. Raises OutsideError,
+    /// Returns the rig with the strengths at which its `peak_displacements` on a body are `displacements[s]`, metres. None in it: that
+    /// strength stays. `rig.with_peak_displacements(other, rig.peak_displacements(body))` does to another body what the rig does to this one. Raises OutsideError,
     /// and RigError where bones hold all the flesh in reach.
-    fn with_yields(
+    fn with_peak_displacements(
         &self,
         py: Python<'_>,
         body: &PyBody,
-        yields: &Bound<'_, PyAny>,
+        displacements: &Bound<'_, PyAny>,
     ) -> PyResult<Self> {
-        let refused = |_| input("yields: expected one number, or None, per sample");
-        let List(yields) = yields.extract().map_err(refused)?;
+        let refused = |_| input("displacements: expected one number, or None, per sample");
+        let List(displacements) = displacements.extract().map_err(refused)?;
         let made = with_progress(py, None, |progress| {
-            let made = self.0.with_yields(&body.0, &yields, progress);
+            let made = self
+                .0
+                .with_peak_displacements(&body.0, &displacements, progress);
             made.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(made)))
     }
 
-    /// Returns the rig with strengths lowered until, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
+    /// Returns the rig with strengths clamped to where, by itself, it presses no flesh of a body at rest flatter than 0.3 of its volume.
     /// `simulate` pushes with these. Raises RigError.
-    fn unfolding(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
+    fn clamped(&self, py: Python<'_>, body: &PyBody) -> PyResult<Self> {
         let (made, _) = with_progress(py, None, |progress| {
-            let made = self.0.unfolding(&body.0, progress);
+            let made = self.0.clamped(&body.0, progress);
             made.map_err(IntoPy::into_py)
         })?;
         Ok(Self(Arc::new(made)))
@@ -326,7 +333,7 @@ impl PyRig {
     }
 }
 
-/// Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's yields are written beside the strengths,
+/// Writes rigs to a small text file (TOML); it is whole or as it was before. `body`: its flesh's `peak_displacements` are written beside the strengths,
 /// so that the file may be read for another body. Raises StorageError.
 #[pyfunction]
 #[pyo3(signature = (path, rigs, body=None))]
@@ -343,7 +350,7 @@ pub(super) fn save_rigs(
     })
 }
 
-/// Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh yields as far as the file says. None:
+/// Reads rigs that `save_rigs` or a person wrote. `body`: strengths are those at which its flesh moves as far as the file says. None:
 /// strengths are those in the file. Raises RigFileError naming line and key, StorageError.
 #[pyfunction]
 #[pyo3(signature = (path, body=None))]

@@ -6,14 +6,14 @@ use super::body::PyBody;
 use super::collider;
 use super::contact::{PyContact, PyContacts};
 use super::errors::{IntoPy, detached, input, locked};
-use super::present::Asked;
+use super::present::{Asked, Show, View};
 use super::progress::watched;
 use super::settings::{PySimulationSettings, changed};
 use crate::Vec3;
 use crate::contact::{Collider, Contact};
 use crate::dynamics::{NodalForces, Scene, Simulation, SimulationError};
 use crate::exclusive::Exclusive;
-use crate::present::{Instant, PresentError, Presenter, SurfaceId, Target};
+use crate::present::Presenter;
 use crate::progress::Silent;
 use numpy::PyArray2;
 use pyo3::prelude::*;
@@ -139,34 +139,21 @@ impl PyScene {
         let body = self.index(body)?;
         self.look(py, |s| work(&s.bodies()[body]))
     }
+}
 
-    /// Returns the array that the presenter of a body makes of the present state.
-    fn shown<'py>(
-        &self,
-        py: Python<'py>,
-        body: Whole,
-        asked: Asked<'py>,
-        show: impl FnOnce(
-            &Presenter,
-            SurfaceId,
-            Instant<'_>,
-            &Target,
-            &mut [f32],
-        ) -> Result<(), PresentError>
-        + Send,
-    ) -> PyResult<Bound<'py, PyArray2<f32>>> {
+impl View for PyScene {
+    /// Number of a body.
+    type At = Whole;
+
+    fn presenter(&self, body: Whole) -> PyResult<&Presenter> {
+        Ok(&self.presenters[self.index(body)?])
+    }
+
+    fn instant(&self, py: Python<'_>, body: Whole, show: &mut Show<'_>) -> PyResult<()> {
         let body = self.index(body)?;
-        let presenter = &self.presenters[body];
-        asked.array(
-            py,
-            |id| presenter.vertices(id),
-            |id, target, out| {
-                locked(py, &self.scene, |s| {
-                    let snapshot = s.bodies()[body].snapshot();
-                    show(presenter, id, snapshot.instant(), target, out)
-                })
-            },
-        )
+        locked(py, &self.scene, |s| {
+            show(s.bodies()[body].snapshot().instant())
+        })
     }
 }
 
@@ -212,7 +199,7 @@ impl PyScene {
     }
 
     /// Starts at `poses`, a `pose[b,4,4]` of each body. Each is balanced by itself, then with the others, without friction, or
-    /// (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[dofs,3]`, N, as in `Simulation.reset`.
+    /// (`settled=False`) starts in the skinned shape. `rest_forces`: of each body (or None), `[nodes,3]`, N, as in `Simulation.reset`.
     /// Raises InputError, MotionError naming the body.
     #[pyo3(signature = (poses, settled=true, rest_forces=None))]
     fn reset(
@@ -232,7 +219,7 @@ impl PyScene {
     }
 
     /// Advances to `poses`, a `pose[b,4,4]` of each body, over `dt` seconds in ceil(dt·rate) equal steps. `forces` and `rest_forces`: of
-    /// each body (or None), `[dofs,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
+    /// each body (or None), `[nodes,3]`, N, as in `Simulation.advance`. Raises InputError, MotionError naming the body; the state before the
     /// call is kept.
     #[pyo3(signature = (poses, dt, forces=None, rest_forces=None))]
     fn advance(
@@ -265,10 +252,12 @@ impl PyScene {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, body, asked, |presenter, id, at, target, out| {
-            presenter.positions(id, at, target, out)
-        })
+        self.view(
+            py,
+            body,
+            Presenter::positions,
+            Asked::new(surface, to, onto)?,
+        )
     }
 
     /// Returns the offsets that the flesh of a body adds to the artist's own skin, float32 [n,3], metres, world axes. `to` and `onto` are
@@ -282,13 +271,10 @@ impl PyScene {
         to: Option<&Bound<'py, PyAny>>,
         onto: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<f32>>> {
-        let asked = Asked::new(surface, to, onto)?;
-        self.shown(py, body, asked, |presenter, id, at, target, out| {
-            presenter.offsets(id, at, target, out)
-        })
+        self.view(py, body, Presenter::offsets, Asked::new(surface, to, onto)?)
     }
 
-    /// Returns the positions of a body's lattice vertices, float64 [dofs,3], metres.
+    /// Returns the positions of a body's lattice vertices, float64 [nodes,3], metres.
     fn lattice_positions<'py>(
         &self,
         py: Python<'py>,
@@ -298,7 +284,7 @@ impl PyScene {
         Ok(from_points(py, &positions))
     }
 
-    /// Returns the velocities of a body's lattice vertices, float64 [dofs,3], m/s.
+    /// Returns the velocities of a body's lattice vertices, float64 [nodes,3], m/s.
     fn lattice_velocities<'py>(
         &self,
         py: Python<'py>,
@@ -313,7 +299,7 @@ impl PyScene {
         self.look(py, |s| PyContacts(s.contacts().into()))
     }
 
-    /// Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [dofs,3], N,
+    /// Returns the forces on a body's lattice vertices in the last step, by contacts and by cells near inversion, float64 [nodes,3], N,
     /// world axes; 0 at vertices that hang on bones.
     fn contact_forces<'py>(
         &self,

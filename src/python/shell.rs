@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Bindings of `thew.Shell`.
 
-use super::arrays::{dofs, floats, from_points, optional_real, points, real, triangles};
+use super::arrays::{floats, from_points, nodal, optional_real, points, real, triangles};
 use super::csr::{Csr, scipy};
 use super::errors::{IntoPy, detached, input};
 use super::progress::with_progress;
@@ -45,7 +45,7 @@ fn painted(object: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Painted> {
 impl PyShell {
     /// Reads the positions of all vertices; fails unless the energy can be computed at them.
     fn places(&self, x: &Bound<'_, PyAny>) -> PyResult<Vec<Vec3>> {
-        let x = dofs(x, "x", self.0.nodes())?;
+        let x = nodal(x, "x", self.0.node_count())?;
         self.0.check(&x, "x").map_err(IntoPy::into_py)?;
         Ok(x)
     }
@@ -54,13 +54,11 @@ impl PyShell {
 #[pymethods]
 impl PyShell {
     #[new]
-    #[allow(clippy::too_many_arguments)]
     #[pyo3(
         signature = (vertices, triangles, stretching=None, area=None, bending=None, density=None, unit=None),
         text_signature = "(vertices, triangles, stretching=1.0, area=1.0, bending=1.0, density=1.0, unit=None)"
     )]
     fn new(
-        py: Python<'_>,
         vertices: &Bound<'_, PyAny>,
         triangles: &Bound<'_, PyAny>,
         stretching: Option<&Bound<'_, PyAny>>,
@@ -69,7 +67,7 @@ impl PyShell {
         density: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = optional_real)] unit: Option<f64>,
     ) -> PyResult<Self> {
-        let vertices = points(vertices, "vertices")?;
+        let (py, vertices) = (vertices.py(), points(vertices, "vertices")?);
         let triangles = self::triangles(triangles, "triangles")?;
         let material = ShellMaterial {
             stretching: painted(stretching, "stretching")?,
@@ -167,7 +165,7 @@ impl PyShell {
     }
 
     fn __repr__(&self) -> String {
-        let (n, t) = (self.0.nodes(), self.0.triangles().len());
+        let (n, t) = (self.0.node_count(), self.0.triangles().len());
         format!("<thew.Shell: {n} vertices, {t} triangles>")
     }
 }
@@ -175,7 +173,7 @@ impl PyShell {
 impl PyShell {
     /// Reads True or False for each vertex; refuses other numbers, as vertex indices might be given by mistake.
     fn held(&self, fixed: &Bound<'_, PyAny>) -> PyResult<Vec<bool>> {
-        let numbers = floats(fixed, "fixed", &[Some(self.0.nodes())])?;
+        let numbers = floats(fixed, "fixed", &[Some(self.0.node_count())])?;
         if let Some(at) = numbers.data.iter().position(|&x| x != 0.0 && x != 1.0) {
             return Err(input(format!(
                 "fixed[{at}] is {}: give True or False for each vertex",

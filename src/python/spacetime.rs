@@ -15,7 +15,8 @@ use super::tets::PyTetMesh;
 use crate::elasticity::{Material, Model};
 use crate::exclusive::Exclusive;
 use crate::spacetime::{
-    Deformable, Ghosts, Options, RigidMotion, Settings, Solid, Spacetime, SpacetimeError, Velocity,
+    Deformable, Ghosts, RigidMotion, Settings, Solid, SpaceSettings, Spacetime, SpacetimeError,
+    Velocity,
 };
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArray3};
@@ -63,6 +64,33 @@ pub(super) fn times_of(t: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     }
 }
 
+/// Reads a body that can be moved through keyframes.
+fn deformable(
+    body: &Bound<'_, PyAny>,
+    material: Option<&PyMaterial>,
+) -> PyResult<Arc<dyn Deformable>> {
+    if let Ok(tets) = body.cast::<PyTetMesh>() {
+        let material = material.map_or_else(Material::default, |m| m.0);
+        let solid = Solid::of_tets(&tets.get().0, &material, Model::StVenantKirchhoff);
+        return Ok(Arc::new(solid));
+    }
+    if material.is_some() {
+        return Err(input(
+            "material: a Shell and a Body have their own; give one with a TetMesh alone",
+        ));
+    }
+    if let Ok(shell) = body.cast::<PyShell>() {
+        return Ok(shell.get().0.clone());
+    }
+    match body.cast::<PyBody>() {
+        Ok(body) => Ok(Arc::new(Solid::of_body(
+            &body.get().0,
+            Model::StVenantKirchhoff,
+        ))),
+        Err(_) => Err(input("body: expected a Shell, a TetMesh or a Body")),
+    }
+}
+
 #[pymethods]
 impl PySpacetime {
     #[new]
@@ -92,22 +120,7 @@ impl PySpacetime {
         progress: Option<Py<PyAny>>,
         material: Option<&PyMaterial>,
     ) -> PyResult<Self> {
-        if material.is_some() && body.cast::<PyTetMesh>().is_err() {
-            return Err(input(
-                "material: a Shell and a Body have their own; give one with a TetMesh alone",
-            ));
-        }
-        let body: Arc<dyn Deformable> = if let Ok(shell) = body.cast::<PyShell>() {
-            shell.get().0.clone()
-        } else if let Ok(tets) = body.cast::<PyTetMesh>() {
-            let material = material.map_or_else(Material::default, |m| m.0);
-            let tets = &tets.get().0;
-            Arc::new(Solid::of_tets(tets, &material, Model::StVenantKirchhoff))
-        } else if let Ok(body) = body.cast::<PyBody>() {
-            Arc::new(Solid::of_body(&body.get().0, Model::StVenantKirchhoff))
-        } else {
-            return Err(input("body: expected a Shell, a TetMesh or a Body"));
-        };
+        let body = deformable(body, material)?;
         let nodes = body.rest().len();
         let keyframes = keyframes::frames(keyframes, "keyframes")?;
         let times = floats(times, "times", &[None])?.data;
@@ -134,14 +147,14 @@ impl PySpacetime {
         if let Some(given) = velocities {
             keyframes::velocities(given, nodes, &mut settings.velocities)?;
         }
-        let options = Options {
+        let options = SpaceSettings {
             modes: modes.0,
             fixed: keyframes::mask(fixed, nodes)?,
             cyclic,
             ghosts: ghosts.map_or(Ok(Ghosts::None), keyframes::ghosts)?,
             rigid: rigid.map_or(Ok(RigidMotion::Auto), keyframes::rigid)?,
             rests: keyframes::rests(rest)?,
-            ..Options::default()
+            ..SpaceSettings::default()
         };
         let motion = with_progress(py, progress, |progress| {
             Spacetime::new(body, keyframes, times, settings, &options, progress)

@@ -45,6 +45,175 @@ fn each(object: &Bound<'_, PyAny>, name: &str, modes: usize) -> PyResult<Vec<f64
     Ok(numbers.data)
 }
 
+/// Values at the knots, `[knots · modes]`.
+struct Values {
+    data: Vec<f64>,
+    modes: usize,
+    /// True if they came as numbers.
+    single: bool,
+}
+
+impl Values {
+    /// Reads `values[m+1]` or `values[m+1,d]`.
+    fn read(object: &Bound<'_, PyAny>, count: usize) -> PyResult<Self> {
+        let single = floats(object, "values", &[Some(count)]).is_ok();
+        let wanted: &[Option<usize>] = if single {
+            &[Some(count)]
+        } else {
+            &[Some(count), None]
+        };
+        let values = floats(object, "values", wanted)?;
+        finite(&values, "values")?;
+        Ok(Self {
+            modes: values.shape.get(1).copied().unwrap_or(1),
+            data: values.data,
+            single,
+        })
+    }
+
+    /// Refuses a cycle that does not end where it begins.
+    fn check_closed(&self) -> PyResult<()> {
+        let last = self.data.len() - self.modes;
+        let size = self.data.iter().fold(1e-300f64, |m, x| m.max(x.abs()));
+        for i in 0..self.modes {
+            let off = (self.data[i] - self.data[last + i]).abs();
+            if off > 1e-9 * size {
+                return Err(input(format!(
+                    "values: the last is {off} away from the first; a cyclic spline ends where it begins"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the values of one mode; the last of a cycle is the first again.
+    fn of(&self, mode: usize, cyclic: bool) -> Vec<f64> {
+        let mut values: Vec<f64> = (self.data.iter().skip(mode))
+            .step_by(self.modes)
+            .copied()
+            .collect();
+        if cyclic && let [first, .., last] = values.as_mut_slice() {
+            *last = *first;
+        }
+        values
+    }
+}
+
+fn oscillators(stiffness: &[f64], damping: &[f64], gravity: &[f64]) -> Vec<Oscillator> {
+    let oscillator = |i: usize| Oscillator {
+        stiffness: stiffness[i],
+        damping: damping[i],
+        gravity: gravity[i],
+    };
+    (0..stiffness.len()).map(oscillator).collect()
+}
+
+/// Prescribed slopes: the joint of each knot, and the slopes before and behind it, `[modes][knots]`.
+struct Slopes {
+    joints: Vec<Joint>,
+    sides: [Vec<Vec<f64>>; 2],
+}
+
+impl Slopes {
+    fn new(count: usize, modes: usize) -> Self {
+        let zero = || vec![vec![0.0; count]; modes];
+        Self {
+            joints: vec![Joint::Smooth; count],
+            sides: [zero(), zero()],
+        }
+    }
+
+    fn modes(&self) -> usize {
+        self.sides[0].len()
+    }
+
+    fn set(&mut self, knot: usize, joint: Joint, slopes: &[Option<Vec<f64>>; 2]) {
+        self.joints[knot] = joint;
+        for (side, slope) in self.sides.iter_mut().zip(slopes) {
+            for (mode, &value) in slope.iter().flatten().enumerate() {
+                side[mode][knot] = value;
+            }
+        }
+    }
+
+    /// Prescribes the slope at an end; `None`: its natural end.
+    fn set_end(&mut self, knot: usize, slope: Option<Vec<f64>>) {
+        if slope.is_some() {
+            self.set(knot, Joint::Given, &[slope.clone(), slope]);
+        }
+    }
+
+    /// Reads an entry of `knot_velocities`. Both ends of a cycle are one knot.
+    fn read(
+        &mut self,
+        knot: &Bound<'_, PyAny>,
+        given: &Bound<'_, PyAny>,
+        cyclic: bool,
+    ) -> PyResult<()> {
+        let (knot, last) = (self.index(knot)?, self.joints.len() - 1);
+        let name = format!("knot_velocities[{knot}]");
+        let slope = |object: &Bound<'_, PyAny>| match object.is_none() {
+            true => Ok(None),
+            false => each(object, &name, self.modes()).map(Some),
+        };
+        let (joint, slopes) = if given.is_none() {
+            return Ok(());
+        } else if let Ok(pair) = given.cast::<PyTuple>() {
+            if pair.len() != 2 {
+                return Err(input(format!(
+                    "{name}: expected a slope or a pair (before, behind)"
+                )));
+            }
+            let slopes = [slope(&pair.get_item(0)?)?, slope(&pair.get_item(1)?)?];
+            let joint = Joint::Cut {
+                incoming: slopes[0].is_some(),
+                outgoing: slopes[1].is_some(),
+            };
+            (joint, slopes)
+        } else {
+            let slope = slope(given)?;
+            (Joint::Given, [slope.clone(), slope])
+        };
+        let ends = cyclic && (knot == 0 || knot == last);
+        for knot in if ends { vec![0, last] } else { vec![knot] } {
+            self.set(knot, joint, &slopes);
+        }
+        Ok(())
+    }
+
+    fn index(&self, knot: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let count = self.joints.len();
+        let knot: i64 = knot
+            .extract()
+            .map_err(|_| input("knot_velocities: keys are numbers of knots"))?;
+        let index = usize::try_from(knot).ok().filter(|&k| k < count);
+        index.ok_or_else(|| {
+            input(format!(
+                "knot_velocities: there is no knot {knot}; there are {count}"
+            ))
+        })
+    }
+
+    fn layout(&self, times: &[f64], cyclic: bool) -> Layout {
+        let knots = times.iter().zip(&self.joints);
+        let knots = knots.map(|(&time, &joint)| Knot {
+            time,
+            valued: true,
+            joint,
+        });
+        Layout::new(knots.collect(), cyclic)
+    }
+
+    fn data(&self, values: &Values, cyclic: bool) -> Vec<KnotData> {
+        let mode = |mode| KnotData {
+            values: values.of(mode, cyclic),
+            incoming: self.sides[0][mode].clone(),
+            outgoing: self.sides[1][mode].clone(),
+        };
+        (0..values.modes).map(mode).collect()
+    }
+}
+
 #[pymethods]
 impl PyWigglySpline {
     #[new]
@@ -65,142 +234,30 @@ impl PyWigglySpline {
         cyclic: bool,
         knot_velocities: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let times = floats(times, "times", &[None])?;
-        let count = times.data.len();
-        let single = floats(values, "values", &[Some(count)]).is_ok();
-        let wanted: &[Option<usize>] = if single {
-            &[Some(count)]
-        } else {
-            &[Some(count), None]
-        };
-        let values = floats(values, "values", wanted)?;
-        finite(&values, "values")?;
-        let modes = values.shape.get(1).copied().unwrap_or(1);
-        let number = |object: &Bound<'_, PyAny>, name| each(object, name, modes);
-        let (stiffness, damping) = (number(stiffness, "stiffness")?, number(damping, "damping")?);
-        let gravity = gravity.map_or(Ok(vec![0.0; modes]), |g| number(g, "gravity"))?;
-        let oscillators: Vec<Oscillator> = (0..modes)
-            .map(|i| Oscillator {
-                stiffness: stiffness[i],
-                damping: damping[i],
-                gravity: gravity[i],
-            })
-            .collect();
-        check_splines(&times.data, &oscillators).map_err(IntoPy::into_py)?;
+        let times = floats(times, "times", &[None])?.data;
+        let values = Values::read(values, times.len())?;
+        let number = |object: &Bound<'_, PyAny>, name| each(object, name, values.modes);
+        let oscillators = oscillators(
+            &number(stiffness, "stiffness")?,
+            &number(damping, "damping")?,
+            &gravity.map_or(Ok(vec![0.0; values.modes]), |g| number(g, "gravity"))?,
+        );
+        check_splines(&times, &oscillators).map_err(IntoPy::into_py)?;
+        let mut slopes = Slopes::new(times.len(), values.modes);
         if cyclic {
-            let last = values.data.len() - modes;
-            let size = values.data.iter().fold(1e-300f64, |m, x| m.max(x.abs()));
-            for i in 0..modes {
-                let off = (values.data[i] - values.data[last + i]).abs();
-                if off > 1e-9 * size {
-                    return Err(input(format!(
-                        "values: the last is {off} away from the first; a cyclic spline ends where it begins"
-                    )));
-                }
-            }
-        }
-        let mut joints = vec![Joint::Smooth; count];
-        let mut slopes = [vec![vec![0.0; count]; modes], vec![vec![0.0; count]; modes]];
-        let set = |slopes: &mut [Vec<Vec<f64>>; 2],
-                   knot: usize,
-                   side: usize,
-                   slope: &Option<Vec<f64>>| {
-            if let Some(slope) = slope {
-                for (mode, &value) in slope.iter().enumerate() {
-                    slopes[side][mode][knot] = value;
-                }
-            }
-        };
-        if !cyclic {
-            for (knot, slope, name) in [
-                (0, start_velocity, "start_velocity"),
-                (count - 1, end_velocity, "end_velocity"),
-            ] {
-                if let Some(slope) = slope.each(py, name, modes)? {
-                    joints[knot] = Joint::Given;
-                    let slope = Some(slope);
-                    set(&mut slopes, knot, 0, &slope);
-                    set(&mut slopes, knot, 1, &slope);
-                }
-            }
+            values.check_closed()?;
+        } else {
+            slopes.set_end(0, start_velocity.each(py, "start_velocity", values.modes)?);
+            let end = end_velocity.each(py, "end_velocity", values.modes)?;
+            slopes.set_end(times.len() - 1, end);
         }
         for (knot, given) in knot_velocities.into_iter().flatten() {
-            let knot: i64 = knot
-                .extract()
-                .map_err(|_| input("knot_velocities: keys are numbers of knots"))?;
-            let knot = usize::try_from(knot)
-                .ok()
-                .filter(|&k| k < count)
-                .ok_or_else(|| {
-                    input(format!(
-                        "knot_velocities: there is no knot {knot}; there are {count}"
-                    ))
-                })?;
-            let name = format!("knot_velocities[{knot}]");
-            let slope = |object: &Bound<'_, PyAny>| -> PyResult<Option<Vec<f64>>> {
-                if object.is_none() {
-                    return Ok(None);
-                }
-                each(object, &name, modes).map(Some)
-            };
-            if given.is_none() {
-                continue;
-            }
-            let (before, behind, joint) = if let Ok(pair) = given.cast::<PyTuple>() {
-                if pair.len() != 2 {
-                    return Err(input(format!(
-                        "{name}: expected a slope or a pair (before, behind)"
-                    )));
-                }
-                let (before, behind) = (slope(&pair.get_item(0)?)?, slope(&pair.get_item(1)?)?);
-                let joint = Joint::Cut {
-                    incoming: before.is_some(),
-                    outgoing: behind.is_some(),
-                };
-                (before, behind, joint)
-            } else {
-                let slope = slope(&given)?;
-                (slope.clone(), slope, Joint::Given)
-            };
-            joints[knot] = joint;
-            set(&mut slopes, knot, 0, &before);
-            set(&mut slopes, knot, 1, &behind);
-            if cyclic && (knot == 0 || knot == count - 1) {
-                joints[0] = joint;
-                joints[count - 1] = joint;
-                for other in [0, count - 1] {
-                    set(&mut slopes, other, 0, &before);
-                    set(&mut slopes, other, 1, &behind);
-                }
-            }
+            slopes.read(&knot, &given, cyclic)?;
         }
-        let knots = times.data.iter().zip(joints);
-        let knots = knots.map(|(&time, joint)| Knot {
-            time,
-            valued: true,
-            joint,
-        });
-        let layout = Arc::new(Layout::new(knots.collect(), cyclic));
-        let [before, behind] = slopes;
-        let given = (0..modes).map(|mode| {
-            let mut values: Vec<f64> = values
-                .data
-                .iter()
-                .skip(mode)
-                .step_by(modes)
-                .copied()
-                .collect();
-            if cyclic {
-                values[count - 1] = values[0];
-            }
-            KnotData {
-                values,
-                incoming: before[mode].clone(),
-                outgoing: behind[mode].clone(),
-            }
-        });
-        let given = given.collect();
-        let spline = detached(py, || Ok(WigglySpline::new(layout, oscillators, given)))?;
+        let single = values.single;
+        let data = slopes.data(&values, cyclic);
+        let layout = Arc::new(slopes.layout(&times, cyclic));
+        let spline = detached(py, || Ok(WigglySpline::new(layout, oscillators, data)))?;
         Ok(Self { spline, single })
     }
 

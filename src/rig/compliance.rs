@@ -78,47 +78,51 @@ impl Rig {
         })
     }
 
-    /// Returns the yield of each sample, m, with the sign of the strength; without samples, that of the rig itself. A
-    /// sample with its template outside the flesh takes the yield per strength of the nearest sample inside.
+    /// Returns the largest displacement of the skin of a body at rest under each sample, m, with the sign of the strength; without samples, that of the rig itself. A
+    /// sample with its template outside the flesh takes the displacement per strength of the nearest sample inside.
     ///
     /// # Errors
     /// Errors of [`compliance`](Self::compliance).
-    pub fn yields(&self, body: &Body, progress: &dyn Progress) -> Result<Vec<f64>, RigError> {
+    pub fn peak_displacements(
+        &self,
+        body: &Body,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f64>, RigError> {
         let states = self.states();
         let per_strength = self.per_strengths(body, &states, progress)?;
         let each = states.iter().zip(per_strength);
         Ok(each.map(|(eta, c)| eta[self.strength()] * c).collect())
     }
 
-    /// Returns the rig with strengths at which the flesh of a body yields to each sample by `yields`, m; without
-    /// samples, to the rig itself. `None` keeps a strength.
+    /// Returns the rig with the strengths at which its [`peak_displacements`](Self::peak_displacements) on a body are
+    /// `displacements`, m. `None` keeps a strength.
     ///
     /// # Errors
-    /// Numbers of yields and samples that differ; errors of [`compliance`](Self::compliance); a yield that is not
+    /// Numbers of displacements and samples that differ; errors of [`compliance`](Self::compliance); a displacement that is not
     /// finite, or not zero where bones hold all flesh in reach.
-    pub fn with_yields(
+    pub fn with_peak_displacements(
         &self,
         body: &Body,
-        yields: &[Option<f64>],
+        displacements: &[Option<f64>],
         progress: &dyn Progress,
     ) -> Result<Self, RigError> {
         let mut states = self.states();
-        if yields.len() != states.len() {
-            return Err(RigError::Yields {
+        if displacements.len() != states.len() {
+            return Err(RigError::Displacements {
                 expected: states.len(),
-                given: yields.len(),
+                given: displacements.len(),
             });
         }
-        if let Some(value) = yields.iter().flatten().find(|y| !y.is_finite()) {
-            let (name, value) = ("yields", *value);
+        if let Some(value) = displacements.iter().flatten().find(|y| !y.is_finite()) {
+            let (name, value) = ("displacements", *value);
             return Err(RigError::NonFinite { name, value });
         }
-        // Yields of zero need no solve.
-        let per_strength = match yields.iter().flatten().all(|y| *y == 0.0) {
+        // Displacements of zero need no solve.
+        let per_strength = match displacements.iter().flatten().all(|y| *y == 0.0) {
             true => vec![1.0; states.len()],
             false => self.per_strengths(body, &states, progress)?,
         };
-        for ((eta, wanted), c) in states.iter_mut().zip(yields).zip(per_strength) {
+        for ((eta, wanted), c) in states.iter_mut().zip(displacements).zip(per_strength) {
             match *wanted {
                 None => continue,
                 Some(0.0) => eta[self.strength()] = 0.0,
@@ -134,7 +138,7 @@ impl Rig {
     ///
     /// # Errors
     /// Errors of [`compliance`](Self::compliance), except for samples outside the flesh, which are kept.
-    pub fn unfolding(
+    pub fn clamped(
         &self,
         body: &Body,
         progress: &dyn Progress,

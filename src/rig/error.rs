@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 /// Reasons why a rig is refused, or cannot push.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RigError {
     /// The caller cancelled.
     #[error(transparent)]
@@ -124,12 +125,12 @@ pub enum RigError {
         "bones hold all the flesh that the template reaches, so that no strength moves the skin: make it larger, or move it"
     )]
     Held,
-    /// The number of yields differs from the number of samples.
-    #[error("there are {expected} samples but {given} yields: give one for each")]
-    Yields {
+    /// The number of displacements differs from the number of samples.
+    #[error("there are {expected} samples but {given} displacements: give one for each")]
+    Displacements {
         /// Number of samples.
         expected: usize,
-        /// Number of yields.
+        /// Number of displacements.
         given: usize,
     },
     /// The flesh's linear system cannot be solved.

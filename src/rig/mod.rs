@@ -51,7 +51,7 @@ mod tests;
 pub use compliance::{Compliance, FLATTEST, Lowered};
 pub use error::RigError;
 pub use file::{load, parsed, save, written};
-pub use fit::{Fit, FitError, FitOptions, Fitted, Named, Target};
+pub use fit::{Fit, FitError, FitSettings, Fitted, Named, Target};
 pub use guide::{BoneRef, Guide, GuideFrame, Motion, Placed};
 pub use parameter::ParameterKind;
 pub use rig_forces::RigForces;
@@ -241,7 +241,7 @@ impl Rig {
         eta: &[f64],
         level: u32,
     ) -> Result<Vec<Vec3>, RigError> {
-        let mut out = vec![Vec3::zeros(); body.nodes()];
+        let mut out = vec![Vec3::zeros(); body.node_count()];
         if !self.add(body, eta, level, &mut out)? {
             return Err(RigError::Outside);
         }
@@ -288,21 +288,21 @@ impl Rig {
     ///
     /// # Errors
     /// Errors of [`forces`](Self::forces); a field of another length or not finite.
-    pub fn pull_back(
+    pub fn forces_vjp(
         &self,
         body: &Body,
         eta: &[f64],
         field: &[Vec3],
     ) -> Result<Vec<f64>, RigError> {
-        self.pull_back_at_level(body, eta, self.level(body, eta)?, field)
+        self.forces_vjp_at_level(body, eta, self.level(body, eta)?, field)
     }
 
-    /// Returns the derivative of [`pull_back`](Self::pull_back) at a fixed level: exact for
+    /// Returns the derivative of [`forces_vjp`](Self::forces_vjp) at a fixed level: exact for
     /// [`forces_at_level`](Self::forces_at_level).
     ///
     /// # Errors
-    /// Errors of [`pull_back`](Self::pull_back).
-    pub fn pull_back_at_level(
+    /// Errors of [`forces_vjp`](Self::forces_vjp).
+    pub fn forces_vjp_at_level(
         &self,
         body: &Body,
         eta: &[f64],
@@ -312,7 +312,7 @@ impl Rig {
         check_field(body, field)?;
         let template = self.template_at(eta)?;
         let Placed { frame, motions } = self.place(body, eta)?;
-        let sums = quadrature::pull_back(body, level, &template, &frame, field)
+        let sums = quadrature::forces_vjp(body, level, &template, &frame, field)
             .ok_or(RigError::Outside)?;
         let of_template = &sums.by_parameter[..template.parameters().len()];
         let of_guide = motions
@@ -359,7 +359,7 @@ impl Rig {
                 })
                 .sum()
             };
-            (0..body.nodes()).map(by).collect()
+            (0..body.node_count()).map(by).collect()
         };
         let of_guide: Vec<Vec<Vec3>> = motions.iter().map(of_motion).collect();
         let of_template = tangents.by_parameter.into_iter();
@@ -408,7 +408,7 @@ pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, Rig
             given: controls.len(),
         });
     }
-    let mut out = vec![Vec3::zeros(); body.nodes()];
+    let mut out = vec![Vec3::zeros(); body.node_count()];
     for (rig, &gamma) in rigs.iter().zip(controls) {
         rig.add_forces(body, gamma, &mut out)
             .map_err(|e| e.in_rig(rig.name()))?;
@@ -417,9 +417,9 @@ pub fn sum(rigs: &[Rig], body: &Body, controls: &[f64]) -> Result<Vec<Vec3>, Rig
 }
 
 fn check_field(body: &Body, field: &[Vec3]) -> Result<(), RigError> {
-    if field.len() != body.nodes() {
+    if field.len() != body.node_count() {
         return Err(RigError::Field {
-            expected: body.nodes(),
+            expected: body.node_count(),
             given: field.len(),
         });
     }

@@ -111,7 +111,7 @@ pub(super) fn add_forces(
 }
 
 /// Returns the derivatives of `Σ field·Q`; `None` if the template lies outside the flesh.
-pub(super) fn pull_back(
+pub(super) fn forces_vjp(
     body: &Body,
     level: u32,
     template: &Template,
@@ -171,7 +171,8 @@ pub(super) fn tangents(
     frame: &GuideFrame,
 ) -> Option<Tangents> {
     let mut any = false;
-    let mut out: [Vec<Vec3>; TANGENTS] = std::array::from_fn(|_| vec![Vec3::zeros(); body.nodes()]);
+    let mut out: [Vec<Vec3>; TANGENTS] =
+        std::array::from_fn(|_| vec![Vec3::zeros(); body.node_count()]);
     let axes = Mat3::identity();
     for brick in bricks(body, level, template, frame) {
         for run in brick.runs(body.basis()) {
@@ -213,7 +214,7 @@ pub(super) fn tangents(
     // Spins and velocities are still about the frame's own axes.
     let (spins, velocities) = motions.split_at_mut(3);
     for of_axes in [spins, velocities] {
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             let own = Mat3::from_columns(&[of_axes[0][v], of_axes[1][v], of_axes[2][v]]);
             let rest = own * frame.rotation.transpose();
             for (axis, of_axis) in of_axes.iter_mut().enumerate() {

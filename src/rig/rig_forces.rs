@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Rigs driven by controls, γ_r at frame f. The forces of a clip in rest axes are `Q(f) = Σ_r Q_r(γ_r(f))`.
 ///
 /// Rigs must not fold flesh: strengths that by themselves would press some of it flat at rest are lowered
-/// ([`Rig::unfolding`]).
+/// ([`Rig::clamped`]).
 ///
 /// A rig is not evaluated again while its control is constant.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl RigForces {
             if !reaches(&rig, &body).map_err(named)? {
                 warnings.push(named(RigError::Outside).to_string());
             }
-            let (kept, lowered) = rig.unfolding(&body, progress).map_err(named)?;
+            let (kept, lowered) = rig.clamped(&body, progress).map_err(named)?;
             warnings.extend(lowered.iter().map(|l| l.sentence(rig.name())));
             pushing.push(if lowered.is_empty() {
                 rig
@@ -95,7 +95,7 @@ impl RigForces {
         {
             return Ok(forces.clone());
         }
-        let mut forces = vec![Vec3::zeros(); self.body.nodes()];
+        let mut forces = vec![Vec3::zeros(); self.body.node_count()];
         self.rigs[r].add_forces(&self.body, control, &mut forces)?;
         let forces: Arc<[Vec3]> = forces.into();
         lock()[r] = Some((control, forces.clone()));
@@ -173,13 +173,13 @@ mod tests {
         .unwrap();
         let plain: Vec<Rig> = rigs.iter().map(|r| Rig::clone(r)).collect();
         for frame in [2, 0, 1, 1, 0] {
-            let mut out = vec![Vec3::zeros(); body.nodes()];
+            let mut out = vec![Vec3::zeros(); body.node_count()];
             rig_forces.write(frame, &mut out).unwrap();
             let row = &controls[2 * frame..2 * frame + 2];
             assert_eq!(out, sum(&plain, &body, row).unwrap());
         }
         let still = RigForces::new(body.clone(), rigs, 4, None, &Silent).unwrap();
-        let mut out = vec![Vec3::zeros(); body.nodes()];
+        let mut out = vec![Vec3::zeros(); body.node_count()];
         still.write(3, &mut out).unwrap();
         assert_eq!(out, sum(&plain, &body, &[1.0, 1.0]).unwrap());
     }
@@ -198,7 +198,7 @@ mod tests {
         let outside = lost(1, 40.0).unwrap();
         assert_eq!(outside.warnings().len(), 1);
         assert!(names(&outside.warnings()[0], "outside"));
-        let mut out = vec![Vec3::zeros(); body.nodes()];
+        let mut out = vec![Vec3::zeros(); body.node_count()];
         outside.write(0, &mut out).unwrap();
         assert!(out.iter().all(|f| *f == Vec3::zeros()));
         // One sample in the flesh is enough: it may swim away.
@@ -240,7 +240,7 @@ mod tests {
         let rig_forces =
             |rig: Rig| RigForces::new(body.clone(), vec![Arc::new(rig)], 1, None, &Silent).unwrap();
         let forces = |rig_forces: &RigForces| {
-            let mut out = vec![Vec3::zeros(); body.nodes()];
+            let mut out = vec![Vec3::zeros(); body.node_count()];
             rig_forces.write(0, &mut out).unwrap();
             out
         };
@@ -280,7 +280,7 @@ mod tests {
         ));
         let error = rig_forces(vec![0.0, f64::NAN]).unwrap_err().to_string();
         assert!(error.contains("one") && error.contains("finite"), "{error}");
-        let mut out = vec![Vec3::zeros(); body.nodes()];
+        let mut out = vec![Vec3::zeros(); body.node_count()];
         let rig_forces = rig_forces(vec![0.0, 1.0]).unwrap();
         assert!(
             rig_forces

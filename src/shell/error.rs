@@ -6,6 +6,7 @@ use crate::solve::SolveError;
 
 /// Reason why a shell, or an operation on it, was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShellError {
     /// The caller stopped the work.
     #[error(transparent)]

@@ -119,7 +119,7 @@ impl Shell {
     }
 
     /// Returns the number of vertices.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.vertices.len()
     }
 
@@ -158,11 +158,11 @@ impl Shell {
     /// # Errors
     /// [`ShellError::Length`], [`ShellError::Place`], with `what` as the name.
     pub fn check(&self, x: &[Vec3], what: &'static str) -> Result<(), ShellError> {
-        if x.len() != self.nodes() {
+        if x.len() != self.node_count() {
             return Err(ShellError::Length {
                 what,
                 found: x.len(),
-                expected: self.nodes(),
+                expected: self.node_count(),
             });
         }
         check_places(x, what)

@@ -335,13 +335,13 @@ impl Shell {
         if !(weight > 0.0 && weight.is_finite()) {
             return Err(ShellError::Weight(weight));
         }
-        let free = vec![false; self.nodes()];
+        let free = vec![false; self.node_count()];
         let held = fixed.unwrap_or(&free);
-        if held.len() != self.nodes() {
+        if held.len() != self.node_count() {
             return Err(ShellError::Length {
                 what: "the list of fixed vertices",
                 found: held.len(),
-                expected: self.nodes(),
+                expected: self.node_count(),
             });
         }
         let before = self.energy(x);
@@ -365,7 +365,7 @@ impl Shell {
                 masses: self.masses(),
                 places: x,
             },
-            buffers: Buffers::new(self.nodes()),
+            buffers: Buffers::new(self.node_count()),
             solver: SparseCholesky::new(pattern.symbolic().clone())?,
             moves: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
             pattern: &pattern,

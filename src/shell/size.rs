@@ -101,7 +101,7 @@ mod tests {
     fn accelerations_go_with_the_size_of_a_body_and_are_those_of_a_diameter_of_ten() {
         let accelerations = |size: f64, unit| -> Vec<Vec3> {
             let shell = shell(size, unit);
-            let mut forces = vec![Vec3::zeros(); shell.nodes()];
+            let mut forces = vec![Vec3::zeros(); shell.node_count()];
             shell.gradient(&shaken(&shell, size), &mut forces);
             let each = forces.iter().zip(shell.masses());
             each.map(|(f, m)| f / (m * size)).collect()

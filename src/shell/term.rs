@@ -36,7 +36,7 @@ impl ShellTerm<'_> {
         let shell = self.shell;
         let mut blocks = shell.sums(&positions(at)).hessian(convex);
         if convex && self.damping > 0.0 {
-            for node in 0..shell.nodes() {
+            for node in 0..shell.node_count() {
                 if let Some(entry) = shell.pattern.diagonal(node) {
                     let raised = blocks[entry].trace() / 3.0 * self.damping;
                     blocks[entry] += Mat3::from_diagonal_element(raised);
@@ -81,7 +81,7 @@ impl EnergyTerm for ShellTerm<'_> {
     }
 
     fn visit_pairs(&self, visit: &mut dyn FnMut(usize, usize)) {
-        for row in 0..self.shell.nodes() {
+        for row in 0..self.shell.node_count() {
             for &column in self.shell.pattern.row(row) {
                 visit(row, column as usize);
             }

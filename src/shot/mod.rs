@@ -91,6 +91,7 @@ pub struct Shot {
 
 /// Reasons why a shot could not be simulated.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ShotError {
     /// An error of its rigs.
     #[error(transparent)]

@@ -71,6 +71,7 @@ pub struct Skeleton {
 
 /// Reason why a skeleton, a pose or skin weights were refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SkeletonError {
     /// A frame of a motion lies beyond its poses.
     #[error("frame {frame} of a motion lies between two poses, but there are only {poses} poses")]

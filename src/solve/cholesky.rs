@@ -46,14 +46,14 @@ impl SparseCholesky {
             ])
         });
         let memory = MemBuffer::try_new(scratch).map_err(|_| SolveError::TooLarge {
-            nodes: symbolic.nodes(),
+            nodes: symbolic.node_count(),
         })?;
         Ok(Self {
             values: vec![0.0; symbolic.expanded_rows.len()],
             factor: vec![0.0; symbolic.factor_len()],
-            permuted: vec![0.0; 3 * symbolic.nodes()],
-            given: vec![Vec3::zeros(); symbolic.nodes()],
-            product: vec![Vec3::zeros(); symbolic.nodes()],
+            permuted: vec![0.0; 3 * symbolic.node_count()],
+            given: vec![Vec3::zeros(); symbolic.node_count()],
+            product: vec![Vec3::zeros(); symbolic.node_count()],
             symbolic,
             memory,
         })
@@ -120,7 +120,7 @@ impl SparseCholesky {
         let Some(factor) = &self.symbolic.factor else {
             return Ok(());
         };
-        let n = 3 * self.symbolic.nodes();
+        let n = 3 * self.symbolic.node_count();
         let pattern = SymbolicSparseColMatRef::new_checked(
             n,
             n,
@@ -178,14 +178,14 @@ impl SparseCholesky {
         let Some(factor) = &self.symbolic.factor else {
             return Ok(0);
         };
-        let n = 3 * self.symbolic.nodes();
+        let n = 3 * self.symbolic.node_count();
         let scratch = supernodal::factorize_supernodal_numeric_ldlt_scratch::<u32, f64>(
             factor,
             Par::Seq,
             Default::default(),
         );
         let mut memory = MemBuffer::try_new(scratch).map_err(|_| SolveError::TooLarge {
-            nodes: self.symbolic.nodes(),
+            nodes: self.symbolic.node_count(),
         })?;
         let pattern = SymbolicSparseColMatRef::new_checked(
             n,
@@ -266,13 +266,13 @@ impl SparseCholesky {
     /// Returns the inverse's columns at some nodes by the last factorisation, times `scale`: `[3 nodes, 3 t]`, xyz interleaved.
     pub fn inverse_columns(&self, nodes: &[u32], scale: f64) -> DMatrix<f64> {
         let place = |node: usize| 3 * self.symbolic.place_of(node);
-        let mut columns = Mat::zeros(3 * self.symbolic.nodes(), 3 * nodes.len());
+        let mut columns = Mat::zeros(3 * self.symbolic.node_count(), 3 * nodes.len());
         for (i, &node) in nodes.iter().enumerate() {
             let place = place(node as usize);
             (0..3).for_each(|k| columns[(place + k, 3 * i + k)] = 1.0);
         }
         self.solve_columns(columns.as_mut());
-        let mut all = DMatrix::zeros(3 * self.symbolic.nodes(), 3 * nodes.len());
+        let mut all = DMatrix::zeros(3 * self.symbolic.node_count(), 3 * nodes.len());
         for (j, mut column) in all.column_iter_mut().enumerate() {
             let solved = columns.col(j);
             for (node, to) in column.as_mut_slice().chunks_exact_mut(3).enumerate() {

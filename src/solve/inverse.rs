@@ -155,7 +155,7 @@ impl Inverse {
         if let Ok(matrix) = self.factored() {
             return matrix.inverse_columns(nodes, scale);
         }
-        let count = self.matrix.symbolic().nodes();
+        let count = self.matrix.symbolic().node_count();
         let mut all = DMatrix::zeros(3 * count, 3 * nodes.len());
         for (j, mut column) in all.column_iter_mut().enumerate() {
             let mut x = vec![Vec3::zeros(); count];

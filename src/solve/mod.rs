@@ -66,6 +66,7 @@ pub use term::{Assembly, Configuration, EnergyTerm};
 
 /// Reason why a system could not be solved.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SolveError {
     /// The symbolic analysis or a factorisation ran out of memory or of indices.
     #[error(

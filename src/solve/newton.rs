@@ -82,6 +82,7 @@ impl Outcome {
 
 /// Reason why no minimum was found. The best point found is kept.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NewtonError {
     /// The caller stopped.
     #[error(transparent)]

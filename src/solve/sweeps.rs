@@ -46,7 +46,7 @@ pub struct Sweeps {
 impl Sweeps {
     /// Lays out a pattern and allocates the buffers.
     pub fn new(symbolic: &Symbolic) -> Self {
-        let nodes = symbolic.nodes();
+        let nodes = symbolic.node_count();
         let neighbours = symbolic.neighbours();
         let order = reverse_cuthill_mckee(&neighbours);
         let place = super::ordering::inverse(&order);

@@ -110,7 +110,7 @@ impl Symbolic {
     }
 
     /// Returns the number of nodes.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.position.len()
     }
 

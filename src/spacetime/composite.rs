@@ -27,11 +27,11 @@ impl<'a> Composite<'a> {
             return Err(SpacetimeError::TooFew { keys: 0 });
         };
         for (k, segment) in segments.iter().enumerate() {
-            if segment.nodes() != first.nodes() {
+            if segment.node_count() != first.node_count() {
                 return Err(SpacetimeError::Size {
                     what: format!("segment {k}"),
-                    vertices: segment.nodes(),
-                    nodes: first.nodes(),
+                    vertices: segment.node_count(),
+                    nodes: first.node_count(),
                 });
             }
         }
@@ -86,8 +86,8 @@ impl<'a> Composite<'a> {
     }
 
     /// Returns the number of vertices.
-    pub fn nodes(&self) -> usize {
-        self.segments[0].nodes()
+    pub fn node_count(&self) -> usize {
+        self.segments[0].node_count()
     }
 
     /// Writes the positions at all times into `out[times · n · 3]`, frame by frame. At a joint the later segment applies.
@@ -107,7 +107,7 @@ impl<'a> Composite<'a> {
         out: &mut [f32],
         write: impl Fn(&Spacetime, &[f64], &mut [f32]),
     ) {
-        let frame = 3 * self.nodes();
+        let frame = 3 * self.node_count();
         let of = |time: f64| {
             let begun = self.segments.partition_point(|s| s.times()[0] <= time);
             begun.max(1) - 1

@@ -95,7 +95,7 @@ impl Solid {
         let mass = body.mass_matrix();
         Self {
             rest: body.rest().to_vec(),
-            masses: (0..body.nodes()).map(|v| mass.row_sum(v)).collect(),
+            masses: (0..body.node_count()).map(|v| mass.row_sum(v)).collect(),
             elements: body.elements().clone(),
             model,
         }
@@ -127,7 +127,7 @@ impl Deformable for Solid {
     }
 
     fn hessian(&self, x: &[Vec3]) -> BlockMatrix {
-        let mut hessian = zeros(self.elements.nodes(), self.elements.all_corners());
+        let mut hessian = zeros(self.elements.node_count(), self.elements.all_corners());
         let u = self.displacements(x);
         self.elements
             .hessian(self.model, &u, Curvature::Exact, &mut hessian);
@@ -150,7 +150,7 @@ impl Elements {
     fn carried_to(&self, u: &[Vec3]) -> Self {
         /// Ratio of volumes below which gradients are meaningless.
         const FLAT: f64 = 1e-3;
-        let mut carried = Self::new(self.nodes());
+        let mut carried = Self::new(self.node_count());
         for e in 0..self.len() {
             let corners = self.corners(e);
             let moved: Vec<(Vec<Vec3>, f64)> = self

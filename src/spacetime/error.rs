@@ -6,6 +6,7 @@ use crate::solve::eigen::EigenError;
 
 /// Reason why a motion could not be computed or changed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpacetimeError {
     /// Fewer than two keyframes.
     #[error("a motion needs at least two keyframes, not {keys}")]

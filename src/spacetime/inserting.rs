@@ -33,7 +33,7 @@ impl Spacetime {
         shape: &[Vec3],
         progress: &dyn Progress,
     ) -> Result<usize, SpacetimeError> {
-        let nodes = self.nodes();
+        let nodes = self.node_count();
         let (start, end) = (self.times[0], self.times[self.times.len() - 1]);
         if !(time > start && time < end) {
             return Err(SpacetimeError::Outside {

@@ -38,7 +38,7 @@ pub use error::SpacetimeError;
 pub use interval::{Ends, Oscillator};
 pub use knots::{Joint, Knot, KnotData, Layout};
 pub use motion::Spacetime;
-pub use options::{Ghosts, Options, Rests, RigidMotion, Settings, Velocity};
+pub use options::{Ghosts, Rests, RigidMotion, Settings, SpaceSettings, Velocity};
 pub use range::check_splines;
 pub use spline::WigglySpline;
 

@@ -34,7 +34,7 @@ impl Spacetime {
         weight: Option<f64>,
         progress: &dyn Progress,
     ) -> Result<Vec<Vec3>, SpacetimeError> {
-        check_shape(shape, self.nodes(), || "the shape to model".to_owned())?;
+        check_shape(shape, self.node_count(), || "the shape to model".to_owned())?;
         check_weight(weight)?;
         let masses = self.body.masses();
         let own = self
@@ -47,7 +47,7 @@ impl Spacetime {
             positions,
             weight,
         };
-        dragged.check(self.nodes(), (dragged.time, dragged.time))?;
+        dragged.check(self.node_count(), (dragged.time, dragged.time))?;
         let rows = Partial::rows(&[dragged], &self.space, masses, &|_| own.map(|o| o.0));
         let laid: Vec<Vec3> = match own {
             Some((at, pivot)) => {

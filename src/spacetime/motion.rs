@@ -5,7 +5,7 @@ use super::blend::share;
 use super::interval::Oscillator;
 use super::knots::{KnotData, Layout};
 use super::linear::Linearisation;
-use super::options::{Options, Rests, Settings, check_shape};
+use super::options::{Rests, Settings, SpaceSettings, check_shape};
 use super::partial::Partial;
 use super::prepare::{Ghost, check, check_times, prepare};
 use super::rigid::{Place, RigidPath, centre, place};
@@ -60,7 +60,7 @@ impl Spacetime {
         keyframes: Vec<Vec<Vec3>>,
         times: Vec<f64>,
         settings: Settings,
-        options: &Options,
+        options: &SpaceSettings,
         progress: &dyn Progress,
     ) -> Result<Self, SpacetimeError> {
         let size = check(body.as_ref(), &keyframes, &times, options)?;
@@ -112,7 +112,7 @@ impl Spacetime {
     }
 
     /// Returns the number of vertices.
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.body.rest().len()
     }
 
@@ -186,7 +186,7 @@ impl Spacetime {
             }
         }
         if let Some(settings) = &settings {
-            settings.check(self.nodes(), self.keyframes.len())?;
+            settings.check(self.node_count(), self.keyframes.len())?;
         }
         let others = settings
             .as_ref()
@@ -215,7 +215,7 @@ impl Spacetime {
     /// A keyframe that does not exist, a shape of another body or one that is not finite.
     pub fn reshape(&mut self, key: usize, shape: &[Vec3]) -> Result<f64, SpacetimeError> {
         self.check_key(key)?;
-        check_shape(shape, self.nodes(), || format!("keyframe {key}"))?;
+        check_shape(shape, self.node_count(), || format!("keyframe {key}"))?;
         let mut at = None;
         let laid = match &self.places {
             Some(_) => {
@@ -294,7 +294,7 @@ impl Spacetime {
             weight,
         };
         partial.check(
-            self.nodes(),
+            self.node_count(),
             (self.times[0], self.times[self.times.len() - 1]),
         )?;
         partial.check_against(&self.partials)?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Options and settings of a motion through keyframes.
+//! Settings of a motion through keyframes.
 
 use super::SpacetimeError;
 use crate::Vec3;
@@ -79,9 +79,9 @@ pub enum Rests {
     Keyframes,
 }
 
-/// Options of the preprocess.
+/// Settings of the preprocess: the reduced space.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct SpaceSettings {
     /// Number of lowest modes of each keyframe at rest, in addition to its free motions.
     pub modes: usize,
     /// Mask of vertices fixed at their positions in the keyframes; empty: no vertex is fixed.
@@ -98,7 +98,7 @@ pub struct Options {
     pub full_below: usize,
 }
 
-impl Default for Options {
+impl Default for SpaceSettings {
     fn default() -> Self {
         Self {
             modes: 10,

@@ -8,7 +8,7 @@ use faer::Mat;
 impl Spacetime {
     /// Returns the positions at times, frame by frame: `[times][n][3]`. Beyond the ends the end keyframes apply; cycles repeat.
     pub fn positions(&self, times: &[f64]) -> Vec<f32> {
-        let mut out = vec![0.0; 3 * self.nodes() * times.len()];
+        let mut out = vec![0.0; 3 * self.node_count() * times.len()];
         self.positions_into(times, &mut out);
         out
     }
@@ -20,7 +20,7 @@ impl Spacetime {
 
     /// Returns the positions of cubic splines through the same keyframes with the same prescribed velocities, for comparison.
     pub fn plain(&self, times: &[f64]) -> Vec<f32> {
-        let mut out = vec![0.0; 3 * self.nodes() * times.len()];
+        let mut out = vec![0.0; 3 * self.node_count() * times.len()];
         self.plain_into(times, &mut out);
         out
     }

@@ -2,7 +2,7 @@
 //! The preprocess: aligned keyframes, the reduced space, linearisations. [hildebrandt2012, §4.4, §5]
 
 use super::linear::Linearisation;
-use super::options::{Ghosts, Options, RigidMotion, Settings, check_shape};
+use super::options::{Ghosts, RigidMotion, Settings, SpaceSettings, check_shape};
 use super::rigid::{Place, part, place};
 use super::space::Space;
 use super::{Deformable, SpacetimeError, ghosts};
@@ -58,7 +58,7 @@ pub(super) fn check(
     body: &dyn Deformable,
     keyframes: &[Vec<Vec3>],
     times: &[f64],
-    options: &Options,
+    options: &SpaceSettings,
 ) -> Result<f64, SpacetimeError> {
     let nodes = body.rest().len();
     if keyframes.len() < 2 {
@@ -145,7 +145,7 @@ pub(super) fn prepare(
     keyframes: &[Vec<Vec3>],
     (times, size): (&[f64], f64),
     settings: &Settings,
-    options: &Options,
+    options: &SpaceSettings,
     progress: &dyn Progress,
 ) -> Result<Prepared, SpacetimeError> {
     let masses = body.masses();

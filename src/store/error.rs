@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Reason why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// Not a Thew file, or cut off within its header.
     #[error("{path} is not a Thew file")]

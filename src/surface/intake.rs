@@ -9,6 +9,7 @@ use crate::range::{self, FARTHEST};
 
 /// Reason why a surface was refused.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SurfaceError {
     /// The mesh has no vertices.
     #[error("the mesh has no vertices: there is no surface to give flesh to")]

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 /// Reason why a tetrahedral mesh was refused, or could not be filled, read or written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TetError {
     /// The caller stopped the work.
     #[error(transparent)]

@@ -65,4 +65,4 @@ def pushed(body, frame=12) -> np.ndarray:
     """The force of other flesh on a body in a frame of its clip, N."""
     flesh = flesh_of(body)
     contacts = flesh.clip.contacts(frame - flesh.clip_start)
-    return contacts.forces[contacts.others != contacts.bodies].sum(axis=0)
+    return contacts.forces[contacts.other_bodies != contacts.bodies].sum(axis=0)

@@ -231,7 +231,7 @@ def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding
     pairs = {
         tuple(sorted((flesh.character.weights[a].argmax(), flesh.character.weights[b].argmax())))
         for index in range(20)
-        for a, b in zip(flesh.clip.contacts(index).vertices, flesh.clip.contacts(index).partners, strict=True)
+        for a, b in zip(flesh.clip.contacts(index).vertices, flesh.clip.contacts(index).other_vertices, strict=True)
     }
     bones = flesh.character.bones
     named = [name for pair in pairs for name in (bones[pair[0]], bones[pair[1]]) if f"“{name}”" in text]

@@ -25,8 +25,8 @@ class Touches:
     """Contacts of one frame: (vertex, partner, gap, force) each; a fifth number is that of the thing that is touched."""
 
     def __init__(self, *each):
-        self.vertices, self.partners = (np.array([one[i] for one in each], dtype=np.int32) for i in (0, 1))
-        self.others = np.array([one[4] if len(one) > 4 else 0 for one in each], dtype=np.int32)
+        self.vertices, self.other_vertices = (np.array([one[i] for one in each], dtype=np.int32) for i in (0, 1))
+        self.other_bodies = np.array([one[4] if len(one) > 4 else 0 for one in each], dtype=np.int32)
         self.gaps = np.array([one[2] for one in each], dtype=np.float64)
         self.forces = np.array([[0.0, 0.0, one[3]] for one in each]).reshape(-1, 3)
 

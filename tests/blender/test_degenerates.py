@@ -135,7 +135,7 @@ def test_a_skin_without_bones_inside_is_told(scene, capfd):
     activate(body)
     bpy.ops.object.modifier_apply(modifier="Solid")
     add()
-    assert len(flesh_of(body).body.held_vertices) == flesh_of(body).body.dofs
+    assert len(flesh_of(body).body.held_vertices) == flesh_of(body).body.node_count
     said = capfd.readouterr().out
     assert "No bone runs through “Body”, so nothing of it sways" in said and "inner walls" in said
 

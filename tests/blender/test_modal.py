@@ -255,7 +255,7 @@ def test_more_modes_than_freedom(character):
     bpy.context.object.thew.modes = 128
     assert bpy.ops.thew.add(cells_across=3, method="modal") == {"FINISHED"}
     shapes, flesh = play(body, FRAMES), flesh_of(body)
-    freedom = 3 * (flesh.body.dofs - len(flesh.body.held_vertices))
+    freedom = 3 * (flesh.body.node_count - len(flesh.body.held_vertices))
     assert np.isfinite(shapes).all() and len(flesh.modes) == min(128, freedom)
     assert (f"freedom for {freedom} modes" in body.thew.made.notes) == (freedom < 128)
 
@@ -265,7 +265,7 @@ def test_flesh_without_freedom_is_refused(character, monkeypatch):
     real = part("logic.modal").find
 
     class Held:
-        dofs, held_vertices = 4, range(4)
+        node_count, held_vertices = 4, range(4)
 
     monkeypatch.setattr(part("logic.modal"), "find", lambda thew, _body, *rest: real(thew, Held, *rest))
     before = snapshot(body)

@@ -53,7 +53,7 @@ def bent(angle):
 @pytest.mark.parametrize("method", ["hyperelastic", "warped", "linear", "modal"])
 def test_it_is_what_would_be_found_anew(thew, body, method):
     """The same bits, whatever was asked for before; forces and poses are not taken for others."""
-    push = np.zeros((body.dofs, 3))
+    push = np.zeros((body.node_count, 3))
     push[:, 2] = 0.05
     asked = [(bent(0.3), None), (bent(0.3), push), (bent(0.3), 2.0 * push), (bent(0.5), push), (bent(0.3), None)]
     kept = part("logic.settled").Settled(thew.Simulation(body, method=method, elastic_joints=0.5))
@@ -88,5 +88,5 @@ def test_what_could_not_be_solved_is_not_kept(thew, body):
     kept = part("logic.settled").Settled(thew.Simulation(body))
     for _ in range(2):
         with pytest.raises(thew.ThewError):
-            kept.at(bent(0.2), np.full((body.dofs, 3), np.nan))
+            kept.at(bent(0.2), np.full((body.node_count, 3), np.nan))
     assert len(kept.at(bent(0.2)).offsets) == len(body.surface.vertices)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import thew
 
-SHAPE = r"\[(?:dofs|[a-z](?:\+1)?|\d+)(?:,(?:dofs|[a-z](?:\+1)?|\d+))*\]"
+SHAPE = r"\[(?:nodes|[a-z](?:\+1)?|\d+)(?:,(?:nodes|[a-z](?:\+1)?|\d+))*\]"
 TREE = ast.parse((Path(thew.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
 
 

@@ -28,9 +28,9 @@ def test_materials_are_checked():
 def test_volume_and_mass_are_those_of_the_flesh(arm):
     exact = shapes.enclosed_volume(arm.vertices, arm.triangles)
     assert arm.body.volume == pytest.approx(exact, rel=0.03)
-    n = 3 * arm.body.dofs
+    n = 3 * arm.body.node_count
     mass = matrix(arm.body.mass(), n)
-    x = np.zeros((arm.body.dofs, 3))
+    x = np.zeros((arm.body.node_count, 3))
     x[:, 0] = 1.0
     # Floored cells weigh a little more than their flesh.
     assert x.ravel() @ (mass @ x.ravel()) == pytest.approx(1000.0 * exact, rel=0.05)
@@ -39,7 +39,7 @@ def test_volume_and_mass_are_those_of_the_flesh(arm):
 
 
 def test_stiffness_resists_strain_and_nothing_else(arm):
-    n = 3 * arm.body.dofs
+    n = 3 * arm.body.node_count
     s = matrix(arm.body.stiffness(), n)
     x = arm.lattice.vertices
     scale = abs(s).max()
@@ -58,12 +58,12 @@ def test_stiffness_resists_strain_and_nothing_else(arm):
 
 def test_gradient_and_hessian_belong_to_the_energy(arm):
     rng = np.random.default_rng(1)
-    q, d = rng.normal(size=(2, arm.body.dofs, 3)) * 0.01
+    q, d = rng.normal(size=(2, arm.body.node_count, 3)) * 0.01
     gradient = arm.body.gradient(q, "linear")
     h = 1e-3
     slope = (arm.body.energy(q + h * d, "linear") - arm.body.energy(q - h * d, "linear")) / (2 * h)
     assert (gradient * d).sum() == pytest.approx(slope, rel=1e-8)
-    hessian = matrix(arm.body.hessian(q, "linear"), 3 * arm.body.dofs)
+    hessian = matrix(arm.body.hessian(q, "linear"), 3 * arm.body.node_count)
     change = arm.body.gradient(q + h * d, "linear") - arm.body.gradient(q - h * d, "linear")
     np.testing.assert_allclose(
         (hessian @ d.ravel()).reshape(-1, 3), change / (2 * h), atol=1e-6 * np.abs(change / h).max()
@@ -82,7 +82,7 @@ def test_nonlinear_gradients_and_hessians_belong_to_their_energy(arm, model, siz
     rng = np.random.default_rng(4)
     smooth = np.sin(x @ rng.normal(size=(3, 3)) * 7.0 + 0.4)
     q, d = size * smooth, np.cos(x @ rng.normal(size=(3, 3)) * 5.0)
-    gradient, hessian = body.gradient(q, model), matrix(body.hessian(q, model), 3 * body.dofs)
+    gradient, hessian = body.gradient(q, model), matrix(body.hessian(q, model), 3 * body.node_count)
     h = 1e-3 * size
 
     def slope(h):
@@ -119,8 +119,8 @@ def test_rigid_motions_are_free_and_every_shape_has_a_finite_energy(arm, model):
 
 
 def test_twist_holds_a_straight_skeleton(arm):
-    n = 3 * arm.body.dofs
-    free = np.setdiff1d(np.arange(arm.body.dofs), arm.body.bone_vertices)
+    n = 3 * arm.body.node_count
+    free = np.setdiff1d(np.arange(arm.body.node_count), arm.body.bone_vertices)
     rows = (3 * free[:, None] + np.arange(3)).ravel()
     spin = np.cross([1.0, 0, 0], arm.lattice.vertices).ravel()[rows]
     plain = matrix(arm.body.stiffness(), n)[rows][:, rows]
@@ -136,7 +136,7 @@ def test_bone_vertices_and_regions(arm):
     chains = set(np.concatenate(arm.lattice.bone_edges))
     assert chains <= set(body.bone_vertices)
     w = body.region_weights
-    assert w.shape == (body.dofs, 2) and w.min() >= 0
+    assert w.shape == (body.node_count, 2) and w.min() >= 0
     np.testing.assert_allclose(w.sum(axis=1), 1.0, atol=1e-12)
     # Far from the elbow the flesh follows its own bone.
     x = arm.lattice.vertices[:, 0]
@@ -190,7 +190,7 @@ def test_turning_the_character_turns_its_matrices(arm):
     )
     one = np.ones(len(arm.vertices))
     turned = thew.Body(surface, skeleton, lattice, thew.Material(), region_weights=arm.weights, flesh=one)
-    q = np.random.default_rng(2).normal(size=(arm.body.dofs, 3)) * 0.01
+    q = np.random.default_rng(2).normal(size=(arm.body.node_count, 3)) * 0.01
     assert turned.energy(q @ turn.T) == pytest.approx(arm.body.energy(q), rel=1e-6)
 
 
@@ -198,7 +198,7 @@ def test_a_body_survives_its_file(arm, tmp_path):
     path = tmp_path / "arm.thew"
     arm.body.save(path)
     again = thew.Body.load(str(path))
-    assert again.dofs == arm.body.dofs
+    assert again.node_count == arm.body.node_count
     for mine, other in zip(again.stiffness(True), arm.body.stiffness(True), strict=True):
         assert np.array_equal(mine, other)
     poses = np.stack([shapes.bend(0.1 * i) for i in range(4)])
@@ -286,7 +286,7 @@ def test_a_loose_button_follows_one_bone_rigidly(arm):
         assert min(np.abs(moved - shapes.apply(m, rest)).max() for m in pose) < 1e-6
         # What is not held is free: the rest of the stiffness is definite.
         data, indices, indptr = body.stiffness(twist=True)
-        free = np.setdiff1d(np.arange(body.dofs), body.held_vertices)
+        free = np.setdiff1d(np.arange(body.node_count), body.held_vertices)
         rows = (3 * free[:, None] + np.arange(3)).ravel()
         matrix = csr_array((data, indices, indptr)).toarray()[np.ix_(rows, rows)]
         assert np.linalg.eigvalsh(matrix)[0] > 0.0
@@ -304,7 +304,7 @@ def test_numbers_that_cannot_be_are_typed_errors(arm):
     with pytest.raises(thew.InputError, match=r"parents\[0\] is -2"):
         thew.Skeleton(["a"], [-2], np.zeros((1, 3)), np.ones((1, 3)))
     with pytest.raises(thew.InputError, match="give the pose too"):
-        arm.body.shown(np.zeros((arm.body.dofs, 3)), max_offset=0.1)
+        arm.body.shown(np.zeros((arm.body.node_count, 3)), max_offset=0.1)
 
 
 def test_a_lattice_of_another_mesh_is_refused(arm):
@@ -336,4 +336,4 @@ def test_another_unit_is_hinted_at(unit):
     lattice = thew.Lattice.enclose(surface, skeleton, cells_across=6)
     with pytest.warns(RuntimeWarning, match="lengths are metres"):
         body = thew.Body(surface, skeleton, lattice, thew.Material())
-    assert f"{body.dofs} nodes" in repr(body)
+    assert f"{body.node_count} nodes" in repr(body)

@@ -118,7 +118,7 @@ def test_volume_is_measured_right():
     bar = bending.bar(detail=4, cells_across=8.0)
     nodes = np.asarray(bar.lattice.vertices)
     stretch = np.array([[1.1, 0.2, 0.0], [0.0, 0.9, -0.1], [0.0, 0.0, 1.3]])
-    q = np.zeros((bar.body.dofs, 3))
+    q = np.zeros((bar.body.node_count, 3))
     q[: len(nodes)] = nodes @ stretch.T - nodes
     np.testing.assert_allclose(bending.stretches(bar.lattice, bar.near, q), 1.1 * 0.9 * 1.3, rtol=1e-6)
 

@@ -25,7 +25,7 @@ def test_a_clip_is_an_array(arm, clip):
     assert np.asarray(clip, dtype=np.float64).dtype == np.float64
     for f in (0, 7, 15):
         assert np.array_equal(clip.positions(f), frames[f])
-    assert clip.nbytes < 16 * arm.body.dofs * 60
+    assert clip.nbytes < 16 * arm.body.node_count * 60
     assert len(clip.inverted_cells) == 16
 
 
@@ -224,11 +224,11 @@ def test_max_offset_limits_what_is_shown(arm):
     with pytest.raises(thew.InputError, match="max_offset"):
         thew.simulate(soft, jolt, 24, max_offset=0.0)
     with pytest.raises(thew.InputError, match="max_offset"):
-        soft.shown(np.zeros((soft.dofs, 3)), jolt[0], -1.0)
+        soft.shown(np.zeros((soft.node_count, 3)), jolt[0], -1.0)
     with pytest.raises(thew.InputError, match="surface"):
-        soft.shown(np.zeros((soft.dofs, 3)), surface=3)
+        soft.shown(np.zeros((soft.node_count, 3)), surface=3)
     with pytest.raises(thew.InputError, match="elastic_joints"):
-        soft.shown(np.zeros((soft.dofs, 3)), jolt[0], elastic_joints=2.0)
+        soft.shown(np.zeros((soft.node_count, 3)), jolt[0], elastic_joints=2.0)
 
 
 @pytest.mark.parametrize("joints", [0.0, 0.4, 1.0])

@@ -79,7 +79,7 @@ def test_a_floor_of_any_kind_carries_what_rests_on_it(limb, kind, method):
     assert pushed[:, 2].sum() > 10.0
     assert np.abs(held - pushed).max() < 5e-3 * np.abs(pushed).max()
     assert abs((held - pushed).sum(axis=0)).max() < 5e-3 * pushed[:, 2].sum()
-    assert (contacts.others == 1).all() and (contacts.bodies == 0).all()
+    assert (contacts.other_bodies == 1).all() and (contacts.bodies == 0).all()
     assert np.abs(contacts.normals - [0, 0, 1]).max() < 1e-9
 
 
@@ -181,7 +181,7 @@ def test_a_clip_with_colliders_is_the_same_bits_however_it_is_cut(limb, tmp_path
     parts = thew.Clip.load(tmp_path / "part")
     parts.extend(poses[9:])
     assert np.array_equal(np.asarray(whole), np.asarray(parts))
-    assert {1, 2} <= set(whole.contacts(8).others)
+    assert {1, 2} <= set(whole.contacts(8).other_bodies)
     shot = thew.Shot(limb, poses, 24.0, **settings)
     shot.save(tmp_path / "shot")
     assert np.array_equal(np.asarray(thew.Shot.load(tmp_path / "shot").simulate()), np.asarray(whole))

@@ -188,7 +188,7 @@ def test_a_limb_is_poured_into_the_lattice_of_the_whole(tmp_path):
     )
     one, other = (thew.Body(surface, skeleton, each, thew.Material(), weights) for each in (lattice, given))
     one.save(tmp_path / "body.thew")
-    q = np.random.default_rng(0).standard_normal((one.dofs, 3)) * 1e-3
+    q = np.random.default_rng(0).standard_normal((one.node_count, 3)) * 1e-3
     for again in (other, thew.Body.load(tmp_path / "body.thew")):
         assert again.volume == one.volume
         np.testing.assert_array_equal(again.shown(q), one.shown(q))

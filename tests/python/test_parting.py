@@ -87,7 +87,7 @@ def test_a_simulation_shows_it_too_and_a_state_brings_it_back(elbow):  # noqa: F
         one.advance(pose, 1 / 24)
     other.restore(one.state())
     np.testing.assert_array_equal(other.positions(), one.positions())
-    assert len(one.contacts()) > 0 and (one.contacts().others == 0).any()
+    assert len(one.contacts()) > 0 and (one.contacts().other_bodies == 0).any()
 
 
 def test_colliders_move_with_their_entries(elbow):  # noqa: F811
@@ -97,7 +97,7 @@ def test_colliders_move_with_their_entries(elbow):  # noqa: F811
     clip = simulated(elbow, fold(0.0, 4), None, colliders=[thew.Collider(block, lift)])
     assert len(clip.contacts(0)) == 0 and len(clip.contacts(3)) > 0
     assert clip.positions(3)[:, 2].min() > -0.08 - 1e-4
-    assert (clip.contacts(3).others == 1).all()
+    assert (clip.contacts(3).other_bodies == 1).all()
 
 
 def test_ignored_skin_and_crease_methods(elbow):  # noqa: F811

@@ -40,7 +40,7 @@ def guides(arm):
 def test_every_template_pushes_by_every_guide(arm, kind, guide):
     rig = thew.Rig(template(kind), guides(arm)[guide])
     forces = rig.forces(arm.body)
-    assert forces.shape == (arm.body.dofs, 3)
+    assert forces.shape == (arm.body.node_count, 3)
     assert np.isfinite(forces).all() and np.abs(forces).max() > 0.0
     assert rig.check(arm.body) == []
     turn = rig.frame(arm.body)[:3, :3]
@@ -67,12 +67,12 @@ def test_forces_are_those_of_the_field_in_the_flesh(arm, kind):
 
 def test_pull_back_agrees_with_differences(arm):
     rng = np.random.default_rng(3)
-    field = rng.standard_normal((arm.body.dofs, 3))
+    field = rng.standard_normal((arm.body.node_count, 3))
     for kind in TEMPLATES:
         for guide in guides(arm).values():
             rig = thew.Rig(template(kind), guide)
             # Away from the radius where the quadrature changes its level.
-            derivatives = rig.pull_back(arm.body, field)
+            derivatives = rig.forces_vjp(arm.body, field)
             assert tuple(derivatives) == rig.parameter_names
             size = np.abs(field * rig.forces(arm.body)).sum()
             for name, value in rig.parameters().items():
@@ -244,7 +244,7 @@ def test_every_template_pushes_characters_by_every_guide(character):
             rig = thew.Rig(field, guide)
             forces = rig.forces(body)
             assert np.isfinite(forces).all() and np.abs(forces).max() > 0.0, (kind, guide)
-            pulled = rig.pull_back(body, forces)
+            pulled = rig.forces_vjp(body, forces)
             assert np.isfinite(list(pulled.values())).all()
             # Forces grow with the strength: the derivative of half their square is their square over it.
             assert pulled["strength"] == pytest.approx((forces**2).sum() / 1e4, rel=1e-9)

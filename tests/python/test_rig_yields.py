@@ -47,19 +47,19 @@ def flattest(arm, body, forces, pose=None):
 @pytest.mark.parametrize("kind", ["bump", "radial", "bulge", "torus"])
 def test_a_yield_is_what_the_skin_does(arm, kind):
     rig = push(kind)
-    yields = rig.yields(arm.body)
+    yields = rig.peak_displacements(arm.body)
     assert yields.shape == (3,) and yields[0] == 0.0
     for gamma, wanted in zip((0.5, 1.0), yields[1:], strict=True):
         assert moved(arm.body, rig, gamma) == pytest.approx(wanted, rel=1e-4)  # shown in single precision
     assert rig.compliance(arm.body) * 2e5 == pytest.approx(yields[2], rel=1e-12)
     assert rig.compliance(arm.body, parameters={"radius" if kind != "torus" else "tube_radius": 0.06}) > 0.0
-    backwards = push(kind, strength=-2e5).yields(arm.body)
+    backwards = push(kind, strength=-2e5).peak_displacements(arm.body)
     assert backwards == pytest.approx(-yields)
 
 
 def test_a_rig_keeps_what_it_does_on_softer_and_on_painted_flesh(arm):
     rig = push()
-    wanted = rig.yields(arm.body)
+    wanted = rig.peak_displacements(arm.body)
     paint = 1.0 + 4.0 * (arm.vertices[:, 0] > 0.3)
     others = [
         thew.Body(arm.surface, arm.skeleton, arm.lattice, thew.Material(young=10e3)),
@@ -67,11 +67,11 @@ def test_a_rig_keeps_what_it_does_on_softer_and_on_painted_flesh(arm):
     ]
     for body in others:
         assert abs(moved(body, rig) / wanted[2] - 1.0) > 0.3
-        kept = rig.with_yields(body, wanted)
+        kept = rig.with_peak_displacements(body, wanted)
         assert moved(body, kept) == pytest.approx(wanted[2], rel=1e-4)
-        assert kept.yields(body) == pytest.approx(wanted)
+        assert kept.peak_displacements(body) == pytest.approx(wanted)
         assert kept.parameters(1.0)["radius"] == rig.parameters(1.0)["radius"]
-    half = rig.with_yields(arm.body, [None, None, 0.5 * wanted[2]])
+    half = rig.with_peak_displacements(arm.body, [None, None, 0.5 * wanted[2]])
     assert half.parameters(0.5) == rig.parameters(0.5)
     assert half.parameters(1.0)["strength"] == pytest.approx(1e5)
 
@@ -80,9 +80,9 @@ def test_rigs_that_would_fold_flesh_push_as_hard_as_it_bears(arm):
     rig = push(strength=1e9)
     low, high = rig.strength_range(arm.body)
     assert low < 0.0 < high < 1e8
-    kept = rig.unfolding(arm.body)
+    kept = rig.clamped(arm.body)
     assert kept.parameters(1.0)["strength"] == pytest.approx(high)
-    assert push().unfolding(arm.body) == push()
+    assert push().clamped(arm.body) == push()
     assert flattest(arm, arm.body, kept.forces(arm.body)) == pytest.approx(0.3, abs=1e-6)
     poses = np.tile(np.eye(4), (3, 2, 1, 1))
     clip = thew.simulate(arm.body, poses, fps=24, rigs=[rig])
@@ -122,7 +122,7 @@ def test_files_carry_yields_to_other_bodies(arm, tmp_path):
     parts = arm.surface, arm.skeleton, arm.lattice, thew.Material(young=5e3)
     softer = thew.Body(*parts, region_weights=arm.weights, flesh=np.ones(len(arm.vertices)))
     for rig, made in zip(rigs, thew.load_rigs(path, softer), strict=True):
-        assert made.yields(softer) == pytest.approx(rig.yields(arm.body))
+        assert made.peak_displacements(softer) == pytest.approx(rig.peak_displacements(arm.body))
         assert made.parameters()["strength"] == pytest.approx(0.25 * rig.parameters()["strength"])
         assert made.template.parameters["strength"] == pytest.approx(0.25 * rig.template.parameters["strength"])
 
@@ -152,14 +152,14 @@ def test_files_may_say_yields_in_place_of_strengths(arm, tmp_path):
     samples = "[[rigs.samples]]\ncontrol = 1\n[[rigs.samples]]\ncontrol = 0\nyields = 0.0\n"
     path = written(tmp_path, "yields = 0.01", samples)
     [rig] = thew.load_rigs(path, arm.body)
-    assert rig.yields(arm.body) == pytest.approx([0.0, 0.01])
+    assert rig.peak_displacements(arm.body) == pytest.approx([0.0, 0.01])
     assert rig.template.parameters["strength"] == rig.parameters(1.0)["strength"]
     with pytest.raises(thew.RigFileError, match=r"'yields'.*'strength'"):
         thew.load_rigs(path)
     samples = "[[rigs.samples]]\ncontrol = 0\nstrength = 5.0\n[[rigs.samples]]\ncontrol = 1\nyields = -0.02\n"
     [rig] = thew.load_rigs(written(tmp_path, "strength = 3e5", samples), arm.body)
     assert rig.parameters(0.0)["strength"] == 5.0
-    assert rig.yields(arm.body)[1] == pytest.approx(-0.02)
+    assert rig.peak_displacements(arm.body)[1] == pytest.approx(-0.02)
     for bad, said in (("yields = nan", "yields"), ("yields = '1'", "yields"), ("yield = 1.0", "'yield'")):
         with pytest.raises(thew.RigFileError, match=said):
             thew.load_rigs(written(tmp_path, bad), arm.body)
@@ -175,14 +175,14 @@ def test_rigs_that_do_not_fit_a_body_keep_their_strengths(arm, tmp_path):
 
 def test_what_cannot_yield_is_refused(arm):
     rig = push()
-    with pytest.raises(thew.RigError, match=r"3 samples but 1 yield"):
-        rig.with_yields(arm.body, [0.1])
+    with pytest.raises(thew.RigError, match=r"3 samples but 1 displacement"):
+        rig.with_peak_displacements(arm.body, [0.1])
     for bad in ([0.1, "x", 0.2], 3.0):
-        with pytest.raises(thew.InputError, match="yields"):
-            rig.with_yields(arm.body, bad)
-    with pytest.raises(thew.RigError, match="yields"):
-        rig.with_yields(arm.body, [0.0, 0.0, np.nan])
+        with pytest.raises(thew.InputError, match="displacements"):
+            rig.with_peak_displacements(arm.body, bad)
+    with pytest.raises(thew.RigError, match="displacements"):
+        rig.with_peak_displacements(arm.body, [0.0, 0.0, np.nan])
     lost = push(along=40.0)
-    for ask in (lost.yields, lost.compliance, lost.strength_range):
+    for ask in (lost.peak_displacements, lost.compliance, lost.strength_range):
         with pytest.raises(thew.OutsideError):
             ask(arm.body)

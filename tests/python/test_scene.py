@@ -92,7 +92,12 @@ def test_every_contact_between_bodies_is_told_by_both(ball):
     told = {
         (b, v, o, p): f
         for b, v, o, p, f in zip(
-            contacts.bodies, contacts.vertices, contacts.others, contacts.partners, contacts.forces, strict=True
+            contacts.bodies,
+            contacts.vertices,
+            contacts.other_bodies,
+            contacts.other_vertices,
+            contacts.forces,
+            strict=True,
         )
     }
     assert len(told) > 20 and {b for b, *_ in told} == {0, 1}
@@ -243,9 +248,9 @@ def test_bodies_touch_colliders_and_each_other(ball):
     scene = thew.Scene([ball, ball], contact=thew.Contact(), colliders=[floor])
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     contacts = scene.contacts()
-    assert {*contacts.others} == {0, 1, 2}
+    assert {*contacts.other_bodies} == {0, 1, 2}
     for of in (0, 1):
-        up = contacts.forces[(contacts.bodies == of) & (contacts.others == 2)].sum(0)
+        up = contacts.forces[(contacts.bodies == of) & (contacts.other_bodies == 2)].sum(0)
         assert up[2] > 1.0
         assert scene.positions(of)[:, 2].min() > -0.18 - 1e-3 * ball.surface.size
 
@@ -326,7 +331,7 @@ def test_what_two_shots_collide_with_alike_is_there_once(ball):
     once = thew.simulate_scene([ball, ball], poses, 24, contact=thew.Contact(), colliders=[floor()])
     for clip, other in zip(thew.simulate_shots(shots), once, strict=True):
         assert np.array_equal(np.asarray(clip), np.asarray(other))
-        assert clip.contacts(3).others.max() == 2
+        assert clip.contacts(3).other_bodies.max() == 2
 
 
 def test_what_bones_hold_in_each_other_is_told_in_words(tmp_path, capsys):
@@ -334,8 +339,8 @@ def test_what_bones_hold_in_each_other_is_told_in_words(tmp_path, capsys):
     body = held_ball()
     poses = [np.array([at(0, 0, 0)] * 5), np.array([at(x, 0, 0) for x in (0.5, 0.4, 0.28, 0.26, 0.5)])]
     clips = thew.simulate_scene([body, body], poses, 24, contact=thew.Contact(), names=["left", ""])
-    held = [clip.contacts(3).held for clip in clips]
-    assert all(h.dtype == bool and h.any() for h in held) and not clips[0].contacts(0).held.any()
+    held = [clip.contacts(3).kinematic for clip in clips]
+    assert all(h.dtype == bool and h.any() for h in held) and not clips[0].contacts(0).kinematic.any()
     notes = [clip.contact_notes() for clip in clips]
     assert len(notes[0]) == len(notes[1]) == 1
     assert notes[0][0].startswith("frames 2 to 3: bone 'core' of 'left' lies up to ")
@@ -379,7 +384,7 @@ def test_a_scene_that_is_stopped_changes_nothing(ball):
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     state = scene.state()
     with pytest.raises(thew.MotionError, match="body 1 of the scene"):
-        scene.advance([at(0.1, 0, 0), at(0.3, 0, 0)], FRAME, forces=[None, np.full((ball.dofs, 3), 1e60)])
+        scene.advance([at(0.1, 0, 0), at(0.3, 0, 0)], FRAME, forces=[None, np.full((ball.node_count, 3), 1e60)])
     assert scene.state() == state
     asked = []
     with pytest.raises(thew.Cancelled):
@@ -445,13 +450,13 @@ def test_a_reset_that_fails_changes_nothing_and_the_scene_goes_on(ball):
     scene = thew.Scene([ball, ball], contact=thew.Contact())
     scene.reset([at(0, 0, 0), at(0.36, 0, 0)])
     state = scene.state()
-    too_many = np.zeros((ball.dofs + 1, 3))
+    too_many = np.zeros((ball.node_count + 1, 3))
     with pytest.raises(thew.InputError, match="body 1 of the scene"):
         scene.reset([at(0, 0, 0), at(0.3, 0, 0)], rest_forces=[None, too_many])
     assert scene.state() == state
     scene.advance([at(0, 0, 0), at(0.36, 0, 0)], FRAME)
     contacts = scene.contacts()
-    assert {*contacts.others} == {0, 1}
+    assert {*contacts.other_bodies} == {0, 1}
 
 
 def hall(half, motion=None, turned=False):

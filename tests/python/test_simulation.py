@@ -69,7 +69,7 @@ def test_states_are_exact(arm):
     for pose in poses[1:6]:
         sim.advance(pose, FRAME)
     state = sim.state()
-    assert isinstance(state, bytes) and len(state) < 100 * arm.body.dofs
+    assert isinstance(state, bytes) and len(state) < 100 * arm.body.node_count
     for pose in poses[6:]:
         sim.advance(pose, FRAME)
     first = sim.lattice_positions()
@@ -86,7 +86,7 @@ def test_states_are_exact(arm):
 
 def test_equilibrium_solves_the_linear_system(arm):
     """Method "linear" by hand: (S + twist) q = f on free vertices, bones in place, no gravity."""
-    n = 3 * arm.body.dofs
+    n = 3 * arm.body.node_count
     data, indices, indptr = arm.body.stiffness(twist=True)
     s = csr_array((data, indices, indptr), shape=(n, n))
     held = (3 * arm.body.bone_vertices[:, None] + np.arange(3)).ravel()
@@ -102,8 +102,8 @@ def test_equilibrium_solves_the_linear_system(arm):
 @pytest.mark.parametrize("method", ["warped", "linear"])
 def test_equilibrium_forces_is_the_inverse(arm, method):
     pose = shapes.bend(0.8)
-    free = np.setdiff1d(np.arange(arm.body.dofs), arm.body.bone_vertices)
-    forces = np.zeros((arm.body.dofs, 3))
+    free = np.setdiff1d(np.arange(arm.body.node_count), arm.body.bone_vertices)
+    forces = np.zeros((arm.body.node_count, 3))
     forces[free] = np.random.default_rng(2).normal(size=(len(free), 3)) * 0.05
     q = thew.equilibrium(arm.body, pose, forces, method=method)
     back = thew.equilibrium_forces(arm.body, pose, q, method=method)
@@ -115,15 +115,15 @@ def test_equilibrium_forces_is_the_inverse(arm, method):
 def test_nonlinear_equilibrium_balances_the_energy(arm, method, model):
     pose = shapes.bend(0.8)
     held = arm.body.held_vertices
-    free = np.setdiff1d(np.arange(arm.body.dofs), held)
-    forces = np.zeros((arm.body.dofs, 3))
+    free = np.setdiff1d(np.arange(arm.body.node_count), held)
+    forces = np.zeros((arm.body.node_count, 3))
     forces[free] = np.random.default_rng(2).normal(size=(len(free), 3)) * 0.02
     q = thew.equilibrium(arm.body, pose, forces, method=method)
     back = thew.equilibrium_forces(arm.body, pose, q, method=method)
     np.testing.assert_allclose(back, forces, atol=1e-8)
     # Two balances differ by their forces alone: gravity and twist's load drop out, its stiffness does not.
     other = thew.equilibrium(arm.body, pose, method=method)
-    n = 3 * arm.body.dofs
+    n = 3 * arm.body.node_count
     twisted, plain = (csr_array(arm.body.stiffness(twist=t), shape=(n, n)) for t in (True, False))
     elastic = arm.body.gradient(q, model) - arm.body.gradient(other, model)
     twist = ((twisted - plain) @ (q - other).ravel()).reshape(-1, 3)
@@ -236,10 +236,12 @@ def test_balances_take_forces_in_both_axes(arm, method):
     balance = thew.Equilibrium(arm.body, method)
     balance.set_pose(pose)
     turns = balance.turns
-    assert turns.shape == (arm.body.dofs, 3, 3)
-    np.testing.assert_allclose(turns @ turns.transpose(0, 2, 1), np.tile(np.eye(3), (arm.body.dofs, 1, 1)), atol=1e-12)
-    free = np.setdiff1d(np.arange(arm.body.dofs), arm.body.held_vertices)
-    rest = np.zeros((arm.body.dofs, 3))
+    assert turns.shape == (arm.body.node_count, 3, 3)
+    np.testing.assert_allclose(
+        turns @ turns.transpose(0, 2, 1), np.tile(np.eye(3), (arm.body.node_count, 1, 1)), atol=1e-12
+    )
+    free = np.setdiff1d(np.arange(arm.body.node_count), arm.body.held_vertices)
+    rest = np.zeros((arm.body.node_count, 3))
     rest[free] = np.random.default_rng(3).normal(size=(len(free), 3)) * 0.05
     q = balance.solve(rest_forces=rest)
     world = np.einsum("vij,vj->vi", turns, rest)
@@ -255,7 +257,7 @@ def test_balances_take_forces_in_both_axes(arm, method):
 
 
 def test_flesh_moves_under_forces_in_rest_axes(arm):
-    rest = np.random.default_rng(5).normal(size=(arm.body.dofs, 3)) * 0.02
+    rest = np.random.default_rng(5).normal(size=(arm.body.node_count, 3)) * 0.02
     sim = thew.Simulation(arm.body)
     sim.reset(REST)
     for i in range(48):
@@ -283,4 +285,4 @@ def test_flesh_moves_under_forces_in_rest_axes(arm):
 )
 def test_bad_forces_are_a_sentence(arm, call, word):
     with pytest.raises(thew.InputError, match=word):
-        call(arm.body, np.zeros((arm.body.dofs, 3)))
+        call(arm.body, np.zeros((arm.body.node_count, 3)))

@@ -2,6 +2,7 @@
 """The typed stub says what the module has: names, parameters and defaults, documentation. Types: the files beside this."""
 
 import ast
+import importlib
 import inspect
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +18,7 @@ FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.Funct
 IMPORTED = {
     alias.asname for node in STUB.body if isinstance(node, ast.ImportFrom) for alias in node.names if alias.asname
 }
+SUBMODULES = {"modal", "mrep", "rigging", "spacetime", "tets"}
 
 
 def parameters(function):
@@ -54,8 +56,23 @@ def test_docstrings_are_those_of_the_module():
 
 
 def test_the_same_names_are_public():
-    assert {*CLASSES, *FUNCTIONS, *IMPORTED, "__version__"} == set(thew.__all__)
+    assert {*CLASSES, *FUNCTIONS, *IMPORTED, "__version__"} == {*thew.__all__, *SUBMODULES}
     assert all(hasattr(thew, name) for name in thew.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(SUBMODULES))
+def test_submodules_hold_names_of_the_module(name):
+    module = getattr(thew, name)
+    assert importlib.import_module(f"thew.{name}") is module and module.__doc__
+    assert set(module.__all__) <= set(thew.__all__)
+    assert all(getattr(module, each) is getattr(thew, each) for each in module.__all__)
+
+
+def test_every_name_of_a_subject_is_in_one_submodule():
+    held = [name for module in SUBMODULES for name in getattr(thew, module).__all__]
+    assert len(held) == len(set(held))
+    # What works on characters and is of no single subject.
+    assert not {"Body", "Clip", "Lattice", "Material", "Scene", "Simulation", "simulate"} & set(held)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

@@ -30,7 +30,8 @@ def told(tmp_path_factory):
     # Without its native module, so that nothing but the stub can tell a type.
     package = folder / "stub" / "thew"
     package.mkdir(parents=True)
-    for name in ("__init__.pyi", "_errors.py", "py.typed"):
+    subjects = ("modal.py", "mrep.py", "rigging.py", "spacetime.py", "tets.py")
+    for name in ("__init__.pyi", "_errors.py", "py.typed", *subjects):
         shutil.copy(Path(thew.__file__).parent / name, package / name)
     words = [
         "--strict",

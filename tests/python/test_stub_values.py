@@ -54,10 +54,10 @@ def promised(documentation):
     return re.findall(annotations.SHAPE, after) or alone or re.findall(annotations.SHAPE, documentation)
 
 
-def misshapen(found, shape, dofs):
+def misshapen(found, shape, nodes):
     """Whether an array has not the shape "[k,3]"; letters stand for any number."""
     wanted = shape.strip("[]").split(",")
-    sizes = {"dofs": dofs}
+    sizes = {"nodes": nodes}
     return len(found) != len(wanted) or any(
         size != (int(name) if name.isdecimal() else sizes.get(name, size))
         for size, name in zip(found, wanted, strict=True)
@@ -78,7 +78,7 @@ def test_what_comes_back_is_what_the_stub_says(name, scene):
             shapes_said = promised(documentation)
             assert shapes_said, f"{name} gives back an array, but its documentation tells no shape"
             for shape, said in zip(found, shapes_said, strict=False):
-                assert not misshapen(shape, said, scene.Body.dofs), f"{name} has shape {shape}, said to be {said}"
+                assert not misshapen(shape, said, scene.Body.node_count), f"{name} has shape {shape}, said to be {said}"
             assert len(shapes_said) >= len(found), f"{name}: {len(found)} arrays, {len(shapes_said)} shapes"
 
 
@@ -128,5 +128,5 @@ def test_a_wrong_annotation_is_found(name, wrong, scene):
 def test_a_wrong_shape_is_found():
     assert promised("Points at amplitudes[m] -> (indices[p,8], weights[p]) [capell2002, §3.1].") == ["[p,8]", "[p]"]
     assert promised("Displacements at amplitudes[m], [n,3], metres.") == ["[n,3]"]
-    assert not misshapen((7, 3), "[n,3]", 9) and not misshapen((9, 3), "[dofs,3]", 9)
-    assert misshapen((7, 4), "[n,3]", 9) and misshapen((7,), "[n,3]", 9) and misshapen((7, 3), "[dofs,3]", 9)
+    assert not misshapen((7, 3), "[n,3]", 9) and not misshapen((9, 3), "[nodes,3]", 9)
+    assert misshapen((7, 4), "[n,3]", 9) and misshapen((7,), "[n,3]", 9) and misshapen((7, 3), "[nodes,3]", 9)

@@ -56,7 +56,7 @@ fn pushes(nodes: usize, frames: usize) -> Vec<Vec<Vec3>> {
 
 fn clip(method: Method, frames: usize) -> Clip {
     let body = body();
-    let forces = pushes(body.nodes(), frames);
+    let forces = pushes(body.node_count(), frames);
     let forces = Some(&forces as &dyn FrameForces);
     let shot = Shot::new(body, swings(0..frames), settings(method));
     shot.simulate_with(forces, &Silent).unwrap()
@@ -111,7 +111,7 @@ fn a_clip_from_a_file_shows_and_goes_on_with_the_same_bits() {
         assert_eq!(contents(&again), contents(&clip), "{}", method.name());
         let moved = |c: &Clip| c.offsets(frames as i64 - 1, SurfaceId::OWN).unwrap();
         assert!(moved(&clip).iter().any(|x| *x != 0.0));
-        let forces = pushes(clip.body().nodes(), 3);
+        let forces = pushes(clip.body().node_count(), 3);
         for clip in [&clip, &again] {
             let forces = Some(&forces as &dyn FrameForces);
             clip.extend(&swings(frames..frames + 3), forces, &Silent)

@@ -190,9 +190,9 @@ impl Creases {
                 force: n * force,
                 body: 0,
                 vertex: crease.vertex,
-                other: 0,
-                partner: end.skin.vertex_at(&crease.target),
-                held: false,
+                other_body: 0,
+                other_vertex: end.skin.vertex_at(&crease.target),
+                kinematic: false,
             });
         }
     }

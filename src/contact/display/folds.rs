@@ -144,7 +144,7 @@ impl Folds {
     /// Computes the folds that part overlaps, `[nodes]`. `ways` lead from each vertex to the joints' shape, metres.
     fn parting(&self, found: &[Overlap], ways: &[Vec3]) -> Vec<f64> {
         let embedding = self.skin.body().embedding();
-        let none = || vec![0.0; self.skin.body().nodes()];
+        let none = || vec![0.0; self.skin.body().node_count()];
         let (mut folds, mut depths, mut shares) = (none(), none(), none());
         for overlap in found {
             let points = std::iter::once((overlap.point, overlap.normal));

@@ -16,7 +16,9 @@ use crate::contact::search::broad;
 use crate::contact::search::bumps;
 use crate::contact::search::buried::Standing;
 use crate::contact::search::narrow::Touch;
-use crate::contact::{Collider, ContactOptions, ContactPoint, ContactSkin, PreparedContact, Swept};
+use crate::contact::{
+    Collider, ContactPoint, ContactSettings, ContactSkin, PreparedContact, Swept,
+};
 use crate::skeleton::Pose;
 use parry3d_f64::partitioning::Bvh;
 use std::sync::Arc;
@@ -29,7 +31,7 @@ const ROUNDS: usize = 3;
 #[derive(Debug)]
 pub struct Parting {
     skin: ContactSkin,
-    options: ContactOptions,
+    options: ContactSettings,
     pairing: Pairing,
     colliders: Vec<(Arc<Collider>, Option<Arc<Bvh>>)>,
     bounding: Bounding,
@@ -223,9 +225,9 @@ impl Parting {
             force: Vec3::zeros(),
             body: touch.body,
             vertex: self.skin.proxies()[touch.proxy as usize].vertex,
-            other: touch.other,
-            partner: at.vertex_at(touch.other, &touch.target),
-            held: false,
+            other_body: touch.other,
+            other_vertex: at.vertex_at(touch.other, &touch.target),
+            kinematic: false,
         };
         pairs.iter().map(point).collect()
     }

@@ -62,7 +62,7 @@ fn what_touched_is_kept_while_it_is_near_and_was_not_lost_in_the_flesh() {
         .min_by(|a, b| across(&a.1.rest).total_cmp(&across(&b.1.rest)))
         .unwrap();
     let contacts = |force: f64| {
-        let mut contacts = Contacts::new(&[ContactOptions::default(); 2], &[]);
+        let mut contacts = Contacts::new(&[ContactSettings::default(); 2], &[]);
         let live = Live {
             body: 0,
             proxy,

@@ -34,10 +34,10 @@ fn with_folds_and_bent_joints_skin_is_shown_where_the_kernel_has_it() {
 
     let flesh = Shaped::new(|x| x + Vec3::x() * (3.0 * x.z).sin() * 0.2, 0.01);
     let body = flesh.skin.body();
-    let folds: Vec<f64> = (0..body.nodes())
+    let folds: Vec<f64> = (0..body.node_count())
         .map(|v| (0.7 * v as f64).sin().max(0.0))
         .collect();
-    let volume: Vec<Vec3> = (0..body.nodes())
+    let volume: Vec<Vec3> = (0..body.node_count())
         .map(|v| Vec3::new(0.1, 0.05 * (v as f64).sin(), -0.02))
         .collect();
     let maps = LocalMaps::new(&flesh.pose, body.rest_origin(), [0.0; 3]);
@@ -57,7 +57,7 @@ fn with_folds_and_bent_joints_skin_is_shown_where_the_kernel_has_it() {
             bounded: true,
             ..flesh.posed()
         };
-        let nodes: Vec<Vec3> = (0..body.nodes()).map(|a| posed.node(a)).collect();
+        let nodes: Vec<Vec3> = (0..body.node_count()).map(|a| posed.node(a)).collect();
         let showing = Showing {
             elastic_joints: joints,
             max_offset: None,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! One contact as a row of the complementarity problem, with its tangents. [docs/methods/contact.md]
 
-use crate::contact::ContactOptions;
+use crate::contact::ContactSettings;
 use crate::contact::instant::Instant;
 use crate::contact::posed::{Posed, Slopes};
 use crate::contact::record::Live;
@@ -25,10 +25,10 @@ const ELASTIC: f64 = 3.0;
 
 /// Parameters of contact of each body, and their combination for pairs.
 #[derive(Debug)]
-pub(in crate::contact) struct Pairing(Vec<ContactOptions>);
+pub(in crate::contact) struct Pairing(Vec<ContactSettings>);
 
 impl Pairing {
-    pub fn new(options: &[ContactOptions]) -> Self {
+    pub fn new(options: &[ContactSettings]) -> Self {
         Self(options.to_vec())
     }
 

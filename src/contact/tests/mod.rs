@@ -465,26 +465,26 @@ fn regions_of_another_mesh_are_refused_and_ignored_skin_has_no_proxies() {
 
 #[test]
 fn options_out_of_range_are_named() {
-    let good = ContactOptions::default();
+    let good = ContactSettings::default();
     assert!(good.check().is_ok());
     for (what, options) in [
         (
             "thickness",
-            ContactOptions {
+            ContactSettings {
                 thickness: -1.0,
                 ..good
             },
         ),
         (
             "friction",
-            ContactOptions {
+            ContactSettings {
                 friction: f64::NAN,
                 ..good
             },
         ),
         (
             "compliance",
-            ContactOptions {
+            ContactSettings {
                 compliance: 0.0,
                 ..good
             },

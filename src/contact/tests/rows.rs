@@ -6,7 +6,7 @@ use crate::contact::instant::Instant;
 use crate::contact::response::rows::{Pairing, largest_pressure, tangents};
 use crate::contact::search::narrow::Touch;
 
-const OPTIONS: ContactOptions = ContactOptions {
+const OPTIONS: ContactSettings = ContactSettings {
     self_contact: true,
     thickness: 0.004,
     friction: 0.5,
@@ -87,7 +87,7 @@ fn what_the_sculpt_has_nearer_than_the_thickness_may_stay_so() {
         bodies: &posed,
         colliders: &[],
     };
-    let thick = ContactOptions {
+    let thick = ContactSettings {
         thickness: 0.2,
         ..OPTIONS
     };
@@ -98,11 +98,11 @@ fn what_the_sculpt_has_nearer_than_the_thickness_may_stay_so() {
     for far in [1.0, 0.5] {
         let thick = far * apart.norm();
         let pairing = Pairing::new(&[
-            ContactOptions {
+            ContactSettings {
                 thickness: 2.0 * thick,
                 ..OPTIONS
             },
-            ContactOptions {
+            ContactSettings {
                 thickness: 2.0 * thick,
                 ..OPTIONS
             },

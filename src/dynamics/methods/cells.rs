@@ -49,7 +49,7 @@ struct Iterating {
 impl CellMatrix {
     pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
         let symbolic = body.pattern().symbolic();
-        let nodes = symbolic.nodes();
+        let nodes = symbolic.node_count();
         let iterate = match solver {
             Solver::Automatic => symbolic.ordering().blocks >= LARGE,
             Solver::Factor => false,

@@ -60,7 +60,7 @@ impl ModalStepper {
         let (mass, stiffness) = settings.damping();
         let damping = Damping::Proportional { mass, stiffness };
         let pose = Pose::rest(body.skeleton().len());
-        let zero = || vec![Vec3::zeros(); body.nodes()];
+        let zero = || vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             damping: damping.coefficients(modes.eigenvalues())?,
             oscillators: None,
@@ -95,7 +95,7 @@ impl ModalStepper {
             [(-d, -0.5), (d, 0.5), (0.0, 0.0)]
         };
         let origin = &mut self.places;
-        let mut sums = vec![Vec3::zeros(); body.nodes()];
+        let mut sums = vec![Vec3::zeros(); body.node_count()];
         for (i, (offset, weight)) in weights.into_iter().enumerate() {
             if weight == 0.0 {
                 continue;
@@ -184,7 +184,7 @@ impl Stepper for ModalStepper {
 
     fn show(&self, body: &Body, now: &SkinnedLattice, pose: &Pose, nodes: &mut NodalState) {
         let (q, rate) = (&self.state.q, &self.state.v);
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             let x = body.rest()[v];
             let (u, w) = (self.modes.displacement(q, v), self.modes.rotation(q, v));
             let turn = mean_rotation(&w);

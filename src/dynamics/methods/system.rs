@@ -57,7 +57,7 @@ impl System {
         Self {
             form,
             nodes: vec![Vec3::zeros(); body.pattern().vertex_of_node().len()],
-            sums: vec![Vec3::zeros(); body.nodes()],
+            sums: vec![Vec3::zeros(); body.node_count()],
         }
     }
 

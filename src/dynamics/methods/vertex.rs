@@ -55,7 +55,7 @@ impl VertexMatrix {
     pub fn new(body: &Body, solver: Solver) -> Result<Self, SolveError> {
         let stiffness = body.stiffness_matrix(false);
         let free = body.pattern().vertex_of_node();
-        let mut shares = vec![0.0; body.nodes()];
+        let mut shares = vec![0.0; body.node_count()];
         for cell in body.blocks().iter() {
             for (&a, w) in cell.nodes.iter().zip(cell.weight) {
                 shares[a as usize] += w;
@@ -146,7 +146,7 @@ impl VertexMatrix {
     ) -> Result<(), SolveError> {
         let whole = match further.terms {
             [] => Vec::new(),
-            _ => vec![Vec3::zeros(); body.nodes()],
+            _ => vec![Vec3::zeros(); body.node_count()],
         };
         let mut system = Helped {
             matrix: &self.matrix,

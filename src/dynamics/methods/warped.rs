@@ -41,7 +41,7 @@ pub(in crate::dynamics) struct LinearisedStepper {
 
 impl LinearisedStepper {
     pub fn new(body: &Body, method: Method, solver: Solver) -> Result<Self, SolveError> {
-        let zero = vec![Vec3::zeros(); body.nodes()];
+        let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             system: System::new(body, method, solver)?,
             elastic: zero.clone(),
@@ -70,7 +70,7 @@ impl StepInParts for LinearisedStepper {
         let beta = step.implicit_stiffness_damping();
         let (positions, velocities) = (&nodes.positions, &nodes.velocities);
         let stiffness = h * beta + h * h;
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             let p = positions[v];
             if body.bone_of_vertex()[v].is_some() {
                 let known = (to.places[v] - p) / h;

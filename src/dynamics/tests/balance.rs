@@ -65,7 +65,7 @@ fn forces_and_equilibrium_are_inverse() {
         let forces = wobbly(&body, 5.0);
         let q = equilibrium(&body, &p, Some(&forces), None, settings().gravity, method).unwrap();
         let back = equilibrium_forces(&body, &p, &q, settings().gravity, method).unwrap();
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             match body.bone_of_vertex()[v] {
                 Some(_) => assert_eq!(back[v], Vec3::zeros()),
                 None => assert!((back[v] - forces[v]).norm() < 1e-9 * 5.0),

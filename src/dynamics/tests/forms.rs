@@ -24,7 +24,7 @@ fn forms_agree_at_rest_and_turned_as_a_whole() {
         };
         let (cells, vertices) = (solve(Method::Warped), solve(Method::WarpedVertex));
         assert!(largest(&cells, &vertices) < 1e-10);
-        assert!(largest(&cells, &vec![Vec3::zeros(); body.nodes()]) > 1e-3);
+        assert!(largest(&cells, &vec![Vec3::zeros(); body.node_count()]) > 1e-3);
     }
     // And on a bend they do not.
     let bent = bent(&BarOptions::default(), 1.0);

@@ -32,7 +32,7 @@ fn turning(body: &Arc<Body>, method: Method, turns: f64) -> f64 {
     for (i, pose) in poses.iter().enumerate() {
         skinned.set(body, method, pose).unwrap();
         let lattice = clip.lattice(i as i64);
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             farthest = farthest.max((lattice.world(v) - skinned.places[v]).norm());
         }
     }

@@ -19,7 +19,7 @@ fn play(
 ) -> Vec<Vec3> {
     let body = bar.build();
     let mut sim = Simulation::new(body.clone(), settings.by(method)).unwrap();
-    let mut forces = vec![Vec3::zeros(); body.nodes()];
+    let mut forces = vec![Vec3::zeros(); body.node_count()];
     let tip = bar.vertex(0, 1, bar.cells_along);
     forces[tip] = turn * Vec3::new(3.0, 1.0, -2.0) * scale.powi(4);
     sim.reset(&still(), true, None).unwrap();

@@ -181,8 +181,8 @@ fn by_default_swings_die_away_within_a_second_and_a_quarter_at_any_size_and_soft
             ..settings()
         };
         let mut sim = Simulation::new(body.clone(), settings.by(Method::Hyperelastic)).unwrap();
-        let weights = vec![Vec3::x() * 2.0; body.nodes()];
-        let forces: Vec<Vec3> = (0..body.nodes())
+        let weights = vec![Vec3::x() * 2.0; body.node_count()];
+        let forces: Vec<Vec3> = (0..body.node_count())
             .map(|v| body.mass_matrix().row_times(v, &weights))
             .collect();
         sim.reset_under(

@@ -53,7 +53,7 @@ fn bent(bar: &BarOptions, angle: f64) -> Pose {
 }
 
 fn wobbly(body: &Body, size: f64) -> Vec<Vec3> {
-    (0..body.nodes())
+    (0..body.node_count())
         .map(|v| {
             let x = body.rest()[v];
             let f = |a: f64| (a * (x.x + 2.0 * x.y + 3.0 * x.z)).sin() * size;
@@ -140,7 +140,7 @@ fn without_the_sculpt_option_flesh_sags_down() {
     );
     let body = BarOptions::default().build();
     let q = equilibrium(&body, &over, None, None, settings().gravity, Method::Warped).unwrap();
-    let sag: f64 = (0..body.nodes())
+    let sag: f64 = (0..body.node_count())
         .map(|v| {
             let x = body.rest()[v];
             q[v].z + x.z + x.z
@@ -231,7 +231,7 @@ fn frozen_flesh_feels_no_drag_however_fast_it_turns() {
         // Inertia is balanced by a velocity that equals the step's own.
         let mut after = SkinnedLattice::new(&body).unwrap();
         after.set(&body, Method::Warped, &turn(0.7)).unwrap();
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             sim.nodes.velocities[v] = (after.places[v] - sim.nodes.positions[v]) * 24.0;
         }
         sim.advance(&turn(0.7), 1.0 / 24.0, None, None).unwrap();
@@ -335,7 +335,7 @@ fn energy_never_grows_without_forces() {
             .map(|(p, b)| p - b)
             .collect();
         let mut e = 0.0;
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             let m = body.mass_matrix().row_times(v, &sim.nodes.velocities);
             let t = body.twist_matrix().row_times(v, &d);
             e += 0.5 * sim.nodes.velocities[v].dot(&m) + 0.5 * d[v].dot(&t);
@@ -477,7 +477,7 @@ fn stiffness_matrix_is_that_of_the_forces() {
     let energy = body.elements().energy(Model::Linear, &d);
     let twistless = body.stiffness(false);
     let mut half = 0.0;
-    for row in 0..3 * body.nodes() {
+    for row in 0..3 * body.node_count() {
         for i in twistless.indptr().outer_inds_sz(row) {
             let c = twistless.indices()[i] as usize;
             half += 0.5 * d[row / 3][row % 3] * twistless.data()[i] * d[c / 3][c % 3];

@@ -145,7 +145,7 @@ fn states_come_back_and_scaled_modes_are_those_of_stiffer_flesh() {
     sim.advance(&bent(&bar, 0.4), 1.0 / 24.0, None, None)
         .unwrap();
     let kept = sim.state();
-    assert_eq!(kept.len(), 120 + 16 * 24 + 24 * body.nodes() + 192 * 2);
+    assert_eq!(kept.len(), 120 + 16 * 24 + 24 * body.node_count() + 192 * 2);
     let mut other = modal(&body, settings());
     other.restore(&kept).unwrap();
     assert_eq!(other.lattice_positions(), sim.lattice_positions());

@@ -132,7 +132,7 @@ fn what_does_not_converge_keeps_the_state_and_names_the_frame() {
         let mut sim = Simulation::new(body.clone(), settings().by(method)).unwrap();
         sim.reset(&still(), true, None).unwrap();
         let before = sim.state();
-        let huge = vec![Vec3::repeat(1e99); body.nodes()];
+        let huge = vec![Vec3::repeat(1e99); body.node_count()];
         let error = sim
             .advance(&still(), 1.0 / 240.0, Some(&huge), None)
             .unwrap_err();

@@ -84,7 +84,7 @@ fn bars_that_are_pressed_together_push_each_other_apart_and_stay_at_rest() {
         assert!(c.normal.x * sign > 0.3, "{}", c.normal);
         pushed += along;
         // The other one is told the same.
-        let same = |o: &&ContactPoint| o.body == c.other && (o.force + c.force).norm() < 1e-9;
+        let same = |o: &&ContactPoint| o.body == c.other_body && (o.force + c.force).norm() < 1e-9;
         assert!(contacts.iter().any(|o| same(&o)));
     }
     assert!(pushed > 1.0, "{pushed}");
@@ -111,7 +111,7 @@ fn what_touches_a_plane_is_told_once_and_pushed_out_of_it() {
     let contacts = both.contacts();
     assert!(contacts.len() > 5);
     for c in &contacts {
-        assert_eq!((c.body, c.other), (0, 2));
+        assert_eq!((c.body, c.other_body), (0, 2));
         assert!((c.normal - Vec3::x()).norm() < 1e-9 && c.gap > -2e-3);
         assert!((c.point.x + 0.19 - c.gap).abs() < 1e-9);
     }

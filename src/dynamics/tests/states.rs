@@ -12,7 +12,7 @@ fn states_come_back_exactly() {
     sim.reset(&still(), true, None).unwrap();
     sim.advance(&bent(&bar, 0.4), 0.1, None, None).unwrap();
     let kept = sim.state();
-    assert_eq!(kept.len(), 120 + 48 * body.nodes() + 384);
+    assert_eq!(kept.len(), 120 + 48 * body.node_count() + 384);
     sim.advance(&bent(&bar, 0.9), 0.1, None, None).unwrap();
     let first = sim.state();
     let mut other = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
@@ -36,15 +36,15 @@ fn a_motion_that_explodes_keeps_the_last_good_state() {
     let mut sim = Simulation::new(body.clone(), settings().by(Method::Warped)).unwrap();
     sim.reset(&still(), true, None).unwrap();
     let before = sim.state();
-    let refused = vec![Vec3::repeat(1e308); body.nodes()];
+    let refused = vec![Vec3::repeat(1e308); body.node_count()];
     let error = sim.advance(&still(), 0.1, Some(&refused), None);
     assert_eq!(error, Err(SimulationError::Vector { index: 0 }));
-    let huge = vec![Vec3::repeat(1e99); body.nodes()];
+    let huge = vec![Vec3::repeat(1e99); body.node_count()];
     let error = sim.advance(&still(), 0.1, Some(&huge), None).unwrap_err();
     assert!(matches!(error, SimulationError::NonFinite { .. }));
     assert!(sim.state() == before);
     sim.advance(&still(), 0.1, None, None).unwrap();
-    let nan = vec![Vec3::repeat(f64::NAN); body.nodes()];
+    let nan = vec![Vec3::repeat(f64::NAN); body.node_count()];
     assert_eq!(
         sim.advance(&still(), 0.1, Some(&nan), None),
         Err(SimulationError::Vector { index: 0 })

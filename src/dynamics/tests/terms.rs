@@ -188,7 +188,7 @@ fn terms_that_do_not_fit_are_refused() {
     let body = bar.build();
     let good = pin(&bar, &body, 1.0, Vec3::zeros());
     let beyond = Arc::new(Pin {
-        node: body.nodes(),
+        node: body.node_count(),
         place: Vec3::zeros(),
         stiffness: 1.0,
     });
@@ -274,7 +274,7 @@ fn kept_balances_take_further_terms() {
         assert_eq!(balance.solve(gravity, None, None).unwrap(), free);
     }
     let nowhere = Arc::new(Pin {
-        node: body.nodes(),
+        node: body.node_count(),
         place: Vec3::zeros(),
         stiffness: 1.0,
     });

@@ -138,8 +138,8 @@ impl TouchingBody {
     pub fn new(skin: &Arc<ContactSkin>) -> Result<Self, SimulationError> {
         let body = skin.body();
         Ok(Self {
-            bend: vec![Vec3::zeros(); body.nodes()],
-            begun: vec![Mat3::identity(); body.nodes()],
+            bend: vec![Vec3::zeros(); body.node_count()],
+            begun: vec![Mat3::identity(); body.node_count()],
             end: SkinnedLattice::new(body)?,
             folds: [Vec::new(), Vec::new()],
             lifts: [Arc::default(), Arc::default()],
@@ -205,7 +205,7 @@ impl TouchingBody {
     /// Computes the last step's contact forces on all `[nodes]`, N, turned along to the step's end, from those on the free nodes.
     pub fn turn_along(&self, step: &Step, pushes: &[Vec3], turned: &mut Vec<Vec3>) {
         turned.clear();
-        turned.resize(step.body.nodes(), Vec3::zeros());
+        turned.resize(step.body.node_count(), Vec3::zeros());
         let free = step.body.pattern().vertex_of_node();
         for (push, &v) in pushes.iter().zip(free) {
             let v = v as usize;

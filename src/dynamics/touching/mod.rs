@@ -10,7 +10,7 @@ use super::SimulationError;
 use super::in_step::InStep;
 use crate::Vec3;
 use crate::contact::{
-    BuriedBone, Collider, ContactError, ContactOptions, ContactPoint, ContactSkin, Contacts,
+    BuriedBone, Collider, ContactError, ContactPoint, ContactSettings, ContactSkin, Contacts,
     Crease, Creases, Flexible, Posed, PreparedContact, Span, Standing, Swept,
 };
 use crate::dynamics::methods::stepper::{NodalState, Step, StepInParts};
@@ -28,7 +28,7 @@ pub(super) type Failure = (usize, SimulationError);
 pub(super) struct Touching {
     bodies: Vec<TouchingBody>,
     /// Contact options of each body.
-    options: Vec<ContactOptions>,
+    options: Vec<ContactSettings>,
     colliders: Vec<Arc<Collider>>,
     /// Span of the colliders' motions for the next frame; `None`: one entry onwards.
     span: Option<Span>,
@@ -71,7 +71,7 @@ impl Touching {
         contacts: &[PreparedContact],
         colliders: Vec<Arc<Collider>>,
     ) -> Result<Self, SimulationError> {
-        let options: Vec<ContactOptions> = contacts.iter().map(PreparedContact::options).collect();
+        let options: Vec<ContactSettings> = contacts.iter().map(PreparedContact::options).collect();
         let bodies = contacts.iter().map(|c| TouchingBody::new(c.skin()));
         Ok(Self {
             bodies: bodies.collect::<Result<_, _>>()?,
@@ -108,11 +108,11 @@ impl Touching {
 
     /// Switches friction on or off; balances are frictionless.
     pub fn set_friction(&mut self, on: bool) {
-        let frictionless = |o: &ContactOptions| ContactOptions {
+        let frictionless = |o: &ContactSettings| ContactSettings {
             friction: if on { o.friction } else { 0.0 },
             ..*o
         };
-        let options: Vec<ContactOptions> = self.options.iter().map(frictionless).collect();
+        let options: Vec<ContactSettings> = self.options.iter().map(frictionless).collect();
         self.contacts.set_options(&options);
     }
 
@@ -166,7 +166,7 @@ impl Touching {
     }
 
     /// Returns the prepared skin and the contact options of a body.
-    pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactOptions) {
+    pub fn setting(&self, body: usize) -> (&Arc<ContactSkin>, ContactSettings) {
         (&self.bodies[body].skin, self.options[body])
     }
 
@@ -347,7 +347,7 @@ impl Touching {
 
 fn standing<'a>(
     bodies: &'a [TouchingBody],
-    options: &[ContactOptions],
+    options: &[ContactSettings],
     places: &[&'a [Vec3]],
 ) -> Each<Standing<'a>> {
     let all = bodies.iter().zip(options).zip(places);

@@ -98,8 +98,8 @@ fn the_gradient_is_the_energys_derivative_for_bones_that_stretch_too() {
             .collect();
         let flesh = bent_flesh(&body, &half, &pose);
         let wave = |v: usize| Vec3::new((v as f64).sin(), (2.0 * v as f64).cos(), 0.3) * 0.02;
-        let u: Vec<Vec3> = (0..body.nodes()).map(wave).collect();
-        let mut gradient = vec![Vec3::zeros(); body.nodes()];
+        let u: Vec<Vec3> = (0..body.node_count()).map(wave).collect();
+        let mut gradient = vec![Vec3::zeros(); body.node_count()];
         flesh.linearise(&u, &mut gradient, None);
         let direction = |v: usize| Vec3::new(0.2, (3.0 * v as f64).sin(), (v as f64).cos());
         let slope: f64 = gradient
@@ -213,7 +213,7 @@ fn cells_that_flesh_hardly_fills_ask_for_no_volume() {
     );
     let none = vec![0.0; all.len()];
     let flesh = bent_flesh(&body, &none, &bent(1.4));
-    let mut gradient = vec![Vec3::repeat(1.0); body.nodes()];
-    flesh.linearise(&vec![Vec3::zeros(); body.nodes()], &mut gradient, None);
+    let mut gradient = vec![Vec3::repeat(1.0); body.node_count()];
+    flesh.linearise(&vec![Vec3::zeros(); body.node_count()], &mut gradient, None);
     assert!(gradient.iter().all(|g| *g == Vec3::zeros()));
 }

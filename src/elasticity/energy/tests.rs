@@ -55,7 +55,7 @@ fn gradient(elements: &Elements, model: Model, u: &[Vec3]) -> Vec<Vec3> {
 }
 
 fn hessian(elements: &Elements, model: Model, u: &[Vec3], curvature: Curvature) -> BlockMatrix {
-    let mut k = zeros(elements.nodes(), elements.all_corners());
+    let mut k = zeros(elements.node_count(), elements.all_corners());
     elements.hessian(model, u, curvature, &mut k);
     k
 }

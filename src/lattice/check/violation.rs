@@ -5,6 +5,7 @@ use crate::Vec3;
 
 /// Violated condition of a lattice, with its location.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Violation {
     /// Condition 1: a face belongs to more than two cells.
     #[error("condition 1: face {face:?} belongs to {cells} cells; two at most may share one")]

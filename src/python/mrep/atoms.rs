@@ -57,12 +57,9 @@ pub(super) fn slab(
 /// Default number of spokes around a tube.
 const SPOKES: usize = 8;
 
-#[allow(clippy::too_many_arguments)]
+/// Reads a tube from hubs, radii, frames and angles of its atoms, and what may be left out.
 pub(super) fn tube(
-    hubs: &Bound<'_, PyAny>,
-    radii: &Bound<'_, PyAny>,
-    frames: &Bound<'_, PyAny>,
-    angles: &Bound<'_, PyAny>,
+    [hubs, radii, frames, angles]: [&Bound<'_, PyAny>; 4],
     lengths: Option<&Bound<'_, PyAny>>,
     ends: (f64, f64),
     knots: Option<Vec<f64>>,

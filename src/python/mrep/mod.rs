@@ -137,7 +137,14 @@ impl PyMRep {
     ) -> PyResult<Self> {
         let knots = knots.map(|k| floats(k, "knots", &[None])).transpose()?;
         let knots = knots.map(|k| k.data);
-        Ok(atoms::tube(hubs, radii, frames, angles, lengths, ends, knots, joints.0)?.into())
+        Ok(atoms::tube(
+            [hubs, radii, frames, angles],
+            lengths,
+            ends,
+            knots,
+            joints.0,
+        )?
+        .into())
     }
 
     /// Builds a first figure by its name, one metre long around the origin. A fit moves and scales it onto its body.
@@ -168,9 +175,7 @@ impl PyMRep {
         signature = (surface, skeleton, skin_weights, bones, atoms_per_bone=Whole(3), spokes=Whole(8), template="limb"),
         text_signature = "(surface, skeleton, skin_weights, bones, atoms_per_bone=3, spokes=8, template='limb')"
     )]
-    #[allow(clippy::too_many_arguments)]
     fn from_skeleton(
-        py: Python<'_>,
         surface: &PySurface,
         skeleton: &PySkeleton,
         skin_weights: &Bound<'_, PyAny>,
@@ -187,7 +192,7 @@ impl PyMRep {
             atoms_per_bone: atoms_per_bone.0,
             spokes: spokes.0,
         };
-        let figure = detached(py, || {
+        let figure = detached(skin_weights.py(), || {
             let (surface, skeleton) = (&surface.0, &skeleton.0);
             Figure::from_skeleton_as(template, surface, skeleton, &skin, &bones, settings)
                 .map_err(IntoPy::into_py)

@@ -55,7 +55,7 @@ const LONGEST: u64 = 1 << 26;
 /// Relative difference up to which strengths count as those that were written.
 const SAME: f64 = 1e-9;
 
-/// Writes rigs atomically: on failure the old file stays. With a body, it adds the yields of its flesh, if they can
+/// Writes rigs atomically: on failure the old file stays. With a body, it adds the peak displacements of its flesh, if they can
 /// be computed.
 ///
 /// # Errors
@@ -126,10 +126,11 @@ fn to_text(rigs: &[Rig], body: For) -> Result<String, RigError> {
         text.push_str("rigs = []\n");
     }
     for rig in rigs {
-        let yields = |rig: &Rig| match body.map(|(body, progress)| rig.yields(body, progress)) {
-            Some(Err(RigError::Cancelled(stop))) => Err(RigError::from(stop)),
-            asked => Ok(asked.and_then(Result::ok)),
-        };
+        let yields =
+            |rig: &Rig| match body.map(|(body, progress)| rig.peak_displacements(body, progress)) {
+                Some(Err(RigError::Cancelled(stop))) => Err(RigError::from(stop)),
+                asked => Ok(asked.and_then(Result::ok)),
+            };
         let own = rig.plain().as_ref().map_or(Ok(None), yields)?;
         let _ = write_rig(&mut text, rig, own, yields(rig)?);
     }
@@ -295,7 +296,7 @@ fn for_body(table: &Table, rig: Rig, amounts: &[Amount], body: For) -> Result<Ri
     if wanted.iter().all(Option::is_none) {
         return Ok(rig);
     }
-    match rig.with_yields(body, &wanted, progress) {
+    match rig.with_peak_displacements(body, &wanted, progress) {
         Err(stop @ RigError::Cancelled(_)) => Err(stop),
         // For the same body the strengths in the file are kept to the bit.
         Ok(made) if known && made.is_near(&rig, SAME) => Ok(rig),

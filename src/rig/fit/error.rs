@@ -8,6 +8,7 @@ use crate::solve::lbfgsb::LbfgsbError;
 
 /// Reasons why a fit fails.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum FitError {
     /// The caller cancelled.
     #[error(transparent)]

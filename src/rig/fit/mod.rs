@@ -11,7 +11,7 @@
 //! `dC/dη = ∂C/∂η + (dQ/dη)ᵀ Σ_j 2 L_j (p_j − p̄_j)`, is then only the rig's quadrature, and a drag of the mouse
 //! costs no solve at all.
 //!
-//! While the mouse moves, [`FitOptions::evaluations`] limits the evaluations of an update. The update returns the
+//! While the mouse moves, [`FitSettings::evaluations`] limits the evaluations of an update. The update returns the
 //! best result found, and the next one continues from there.
 //!
 //! No fit folds flesh: strengths stay in the range at which no flesh is pressed flatter than
@@ -34,7 +34,7 @@ mod whole;
 
 pub use error::FitError;
 pub use fitted::Fitted;
-pub use options::{FitOptions, Named};
+pub use options::{FitSettings, Named};
 
 use super::Rig;
 use crate::Vec3;
@@ -129,7 +129,7 @@ impl Fit {
         &mut self,
         rig: &Rig,
         points: &[Target],
-        options: &FitOptions,
+        options: &FitSettings,
     ) -> Result<Fitted, FitError> {
         self.fit_watched(rig, points, options, &Silent)
     }
@@ -142,7 +142,7 @@ impl Fit {
         &mut self,
         rig: &Rig,
         points: &[Target],
-        options: &FitOptions,
+        options: &FitSettings,
         progress: &dyn Progress,
     ) -> Result<Fitted, FitError> {
         let body = self.body().clone();
@@ -180,7 +180,7 @@ impl Fit {
         &mut self,
         rig: &Rig,
         points: &[Target],
-        options: &FitOptions,
+        options: &FitSettings,
     ) -> Result<(f64, Vec<f64>), FitError> {
         let body = self.body().clone();
         let resolved = ResolvedOptions::new(rig, &body, options)?;
@@ -257,7 +257,7 @@ impl Fit {
     fn sensitivities_of(&mut self, vertex: u32) -> Result<Sensitivities, FitError> {
         let mut sensitivities = Sensitivities::default();
         for (axis, sensitivity) in sensitivities.iter_mut().enumerate() {
-            let mut g = vec![Vec3::zeros(); self.body().nodes()];
+            let mut g = vec![Vec3::zeros(); self.body().node_count()];
             for (i, w) in self.embedding.row(vertex as usize) {
                 g[i][axis] += w;
             }

@@ -39,7 +39,7 @@ const RING_ROOM: f64 = 0.98;
 
 /// Options by parameter name. Parameters without an entry take the rig's values and defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct FitOptions {
+pub struct FitSettings {
     /// Start; default: the rig's last sample, or its only state.
     pub start: Named,
     /// Preferred values η⁰; default: the rig's last sample, or its only state.
@@ -53,7 +53,7 @@ pub struct FitOptions {
     pub evaluations: Option<usize>,
 }
 
-impl FitOptions {
+impl FitSettings {
     /// Returns the start: all of the rig's parameters in order.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ impl ResolvedOptions {
         each.map(ways).collect()
     }
 
-    pub fn new(rig: &Rig, body: &Body, options: &FitOptions) -> Result<Self, FitError> {
+    pub fn new(rig: &Rig, body: &Body, options: &FitSettings) -> Result<Self, FitError> {
         let names = rig.parameter_names();
         let (size, young) = (body.size(), body.material().young());
         let kinds = rig.parameter_kinds();
@@ -343,7 +343,7 @@ mod tests {
         let template = Template::new(kind, numbers).unwrap();
         let guide = Guide::free(GuideFrame::identity(), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).unwrap();
         let rig = Rig::new("Rig", template, guide, Vec::new()).unwrap();
-        let mut options = FitOptions::default();
+        let mut options = FitSettings::default();
         options.bounds.insert("x".into(), (0.0, 0.15));
         ResolvedOptions::new(&rig, &body, &options).unwrap()
     }

@@ -102,7 +102,7 @@ fn a_yield_is_how_far_the_skin_goes_in_balance() {
         for (sample, yields) in rig
             .samples()
             .iter()
-            .zip(rig.yields(&body, &Silent).unwrap())
+            .zip(rig.peak_displacements(&body, &Silent).unwrap())
         {
             let there = moved(&body, &balance(&body, &rig, &sample.parameters));
             assert!(
@@ -157,13 +157,15 @@ fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
     }
     .build();
     for rig in each() {
-        let yields = rig.yields(&body, &Silent).unwrap();
+        let yields = rig.peak_displacements(&body, &Silent).unwrap();
         for other in [&softer, &painted] {
-            let plain = rig.yields(other, &Silent).unwrap();
+            let plain = rig.peak_displacements(other, &Silent).unwrap();
             let off = (plain[2] / yields[2] - 1.0).abs();
             assert!(off > 0.1, "{off}: nothing to keep");
             let wanted: Vec<Option<f64>> = yields.iter().copied().map(Some).collect();
-            let kept = rig.with_yields(other, &wanted, &Silent).unwrap();
+            let kept = rig
+                .with_peak_displacements(other, &wanted, &Silent)
+                .unwrap();
             for (sample, wanted) in kept.samples().iter().zip(&yields) {
                 let there = moved(other, &balance(other, &kept, &sample.parameters));
                 assert!((there - wanted.abs()).abs() < 1e-9, "{there} {wanted}");
@@ -187,7 +189,9 @@ fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
         let samples: Vec<Sample> = rig.samples().iter().map(scaled).collect();
         let large = Rig::new("push", template, rig.guide().clone(), samples).unwrap();
         let wanted: Vec<Option<f64>> = yields.iter().map(|y| Some(2.0 * y)).collect();
-        let large = large.with_yields(&twice, &wanted, &Silent).unwrap();
+        let large = large
+            .with_peak_displacements(&twice, &wanted, &Silent)
+            .unwrap();
         for (a, b) in large.samples().iter().zip(rig.samples()) {
             let there = moved(&twice, &balance(&twice, &large, &a.parameters)) / twice.size();
             let here = moved(&body, &balance(&body, &rig, &b.parameters)) / body.size();
@@ -200,12 +204,14 @@ fn a_rig_keeps_what_it_does_on_softer_and_other_flesh() {
 fn only_what_folds_is_lowered() {
     let body = bar();
     for rig in each() {
-        let (same, lowered) = rig.unfolding(&body, &Silent).unwrap();
+        let (same, lowered) = rig.clamped(&body, &Silent).unwrap();
         assert!(lowered.is_empty() && same == rig);
-        let yields = rig.yields(&body, &Silent).unwrap();
+        let yields = rig.peak_displacements(&body, &Silent).unwrap();
         let wanted = [None, None, Some(1e3 * yields[2])];
-        let strong = rig.with_yields(&body, &wanted, &Silent).unwrap();
-        let (kept, lowered) = strong.unfolding(&body, &Silent).unwrap();
+        let strong = rig
+            .with_peak_displacements(&body, &wanted, &Silent)
+            .unwrap();
+        let (kept, lowered) = strong.clamped(&body, &Silent).unwrap();
         let [one] = lowered[..] else {
             panic!("{lowered:?}")
         };
@@ -213,7 +219,7 @@ fn only_what_folds_is_lowered() {
         assert_eq!(one.to, strength(&kept, &kept.samples()[2].parameters));
         assert!(one.from.abs() > one.to.abs() && one.from * one.to > 0.0);
         assert_eq!(kept.samples()[..2], rig.samples()[..2]);
-        assert!(kept.unfolding(&body, &Silent).unwrap().1.is_empty());
+        assert!(kept.clamped(&body, &Silent).unwrap().1.is_empty());
         let least = flattest(&body, &balance(&body, &kept, &kept.samples()[2].parameters));
         assert!((least - FLATTEST).abs() < 1e-6, "{least}");
     }
@@ -231,10 +237,12 @@ fn samples_outside_the_flesh_go_by_their_neighbours() {
         .unwrap();
     samples[1].parameters[along] = 40.0;
     let swimmer = Rig::new("swims", *rig.template(), rig.guide().clone(), samples).unwrap();
-    let yields = swimmer.yields(&body, &Silent).unwrap();
-    assert!(yields[1] > 0.0 && swimmer.unfolding(&body, &Silent).unwrap().1.is_empty());
+    let yields = swimmer.peak_displacements(&body, &Silent).unwrap();
+    assert!(yields[1] > 0.0 && swimmer.clamped(&body, &Silent).unwrap().1.is_empty());
     let wanted: Vec<Option<f64>> = yields.iter().map(|y| Some(2.0 * y)).collect();
-    let doubled = swimmer.with_yields(&body, &wanted, &Silent).unwrap();
+    let doubled = swimmer
+        .with_peak_displacements(&body, &wanted, &Silent)
+        .unwrap();
     for (a, b) in doubled.samples().iter().zip(swimmer.samples()) {
         let (a, b) = (strength(rig, &a.parameters), strength(rig, &b.parameters));
         assert!((a - 2.0 * b).abs() <= 1e-9 * b.abs());
@@ -245,26 +253,35 @@ fn samples_outside_the_flesh_go_by_their_neighbours() {
 fn yields_that_cannot_be_are_refused() {
     let body = bar();
     let rig = &each()[0];
-    let refused = |yields: &[Option<f64>]| rig.with_yields(&body, yields, &Silent).unwrap_err();
+    let refused = |yields: &[Option<f64>]| {
+        rig.with_peak_displacements(&body, yields, &Silent)
+            .unwrap_err()
+    };
     assert_eq!(
         refused(&[Some(0.1)]),
-        RigError::Yields {
+        RigError::Displacements {
             expected: 3,
             given: 1
         }
     );
     let message = refused(&[None, None, Some(f64::NAN)]).to_string();
     assert!(
-        message.contains("yields") && message.contains("finite"),
+        message.contains("displacements") && message.contains("finite"),
         "{message}"
     );
     let guide = Guide::bone(BoneRef::Index(1), [40.0, 0.0, 0.0, 0.0]).unwrap();
     let lost = Rig::new("lost", *rig.template(), guide, vec![]).unwrap();
     assert_eq!(
-        lost.with_yields(&body, &[Some(0.1)], &Silent),
+        lost.with_peak_displacements(&body, &[Some(0.1)], &Silent),
         Err(RigError::Outside)
     );
-    assert_eq!(lost.yields(&body, &Silent), Err(RigError::Outside));
+    assert_eq!(
+        lost.peak_displacements(&body, &Silent),
+        Err(RigError::Outside)
+    );
     // Doing nothing asks nothing of the flesh.
-    assert!(lost.with_yields(&body, &[Some(0.0)], &Silent).is_ok());
+    assert!(
+        lost.with_peak_displacements(&body, &[Some(0.0)], &Silent)
+            .is_ok()
+    );
 }

@@ -112,13 +112,13 @@ fn a_strength_of_a_samples_own_is_no_longer_the_templates_yield() {
     let rigs = loaded("own", &text, Some(&body)).unwrap();
     let strength = |k: usize| rigs[0].samples()[k].parameters[1];
     assert_eq!(strength(1), 1234.5);
-    let yields = rigs[0].yields(&body, &Silent).unwrap();
+    let yields = rigs[0].peak_displacements(&body, &Silent).unwrap();
     assert!((yields[0] - 0.01).abs() < 1e-9);
     assert!((yields[1] / yields[0] - strength(1) / strength(0)).abs() < 1e-9);
     // Without one both yield as the template says, and with one of its own as that says.
     for (second, wanted) in [("", 0.01), ("yields = -0.02", -0.02)] {
         let rigs = loaded("both", &yielding(second), Some(&body)).unwrap();
-        let yields = rigs[0].yields(&body, &Silent).unwrap();
+        let yields = rigs[0].peak_displacements(&body, &Silent).unwrap();
         assert!((yields[0] - 0.01).abs() < 1e-9 && (yields[1] - wanted).abs() < 1e-9);
     }
 }

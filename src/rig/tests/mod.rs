@@ -64,7 +64,7 @@ fn rig(template: Template, guide: Guide) -> Rig {
 fn field(body: &Body) -> Vec<Vec3> {
     let mut random = Random(5);
     let mut vector = || Vec3::from_fn(|_, _| random.next() - 0.5);
-    (0..body.nodes()).map(|_| vector()).collect()
+    (0..body.node_count()).map(|_| vector()).collect()
 }
 
 /// `Σ Q` and `Σ x Qᵀ`: whatever the cells, they are `∫ f` and `∫ x fᵀ`.
@@ -259,8 +259,8 @@ fn pull_back_agrees_with_differences() {
                 let forces = rig.forces_at_level(&body, eta, level).unwrap();
                 forces.iter().zip(&field).map(|(q, u)| q.dot(u)).sum()
             };
-            let pulled = rig.pull_back_at_level(&body, &eta, level, &field).unwrap();
-            assert_eq!(pulled, rig.pull_back(&body, &eta, &field).unwrap());
+            let pulled = rig.forces_vjp_at_level(&body, &eta, level, &field).unwrap();
+            assert_eq!(pulled, rig.forces_vjp(&body, &eta, &field).unwrap());
             let radius = rig.template().radius();
             for (i, name) in rig.parameter_names().iter().enumerate() {
                 // The second derivative jumps where points enter: the error of a difference is of second order in its
@@ -299,7 +299,7 @@ fn forces_are_continuous_in_the_parameters_within_a_level() {
     for i in 0..400 {
         let mut eta = rig.own_parameters();
         eta[2] += 1e-5 * f64::from(i);
-        let slope = rig.pull_back_at_level(&body, &eta, 4, &field).unwrap()[2];
+        let slope = rig.forces_vjp_at_level(&body, &eta, 4, &field).unwrap()[2];
         if let Some(b) = before {
             assert!((slope - b).abs() < 0.01 * largest.max(slope.abs()), "{i}");
         }
@@ -419,9 +419,9 @@ fn what_cannot_be_used_is_said() {
         Err(RigError::Count { .. })
     ));
     let mut field = field(&body);
-    assert!(rig.pull_back(&body, &eta, &field[1..]).is_err());
+    assert!(rig.forces_vjp(&body, &eta, &field[1..]).is_err());
     field[3].x = f64::NAN;
-    let e = rig.pull_back(&body, &eta, &field).unwrap_err();
+    let e = rig.forces_vjp(&body, &eta, &field).unwrap_err();
     assert_eq!(e, RigError::FieldNonFinite { dof: 3 });
     for name in ["strength", "x"] {
         let e = rig.with_named(eta.clone(), [(name, 1e308)]).unwrap_err();

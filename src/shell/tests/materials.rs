@@ -41,7 +41,7 @@ fn painted(of: &ShellMaterial, factor: impl Fn(usize) -> f64, count: usize) -> S
 fn energy_and_mass_are_in_proportion_to_maps_and_numbers() {
     let one = with(&even(1.0)).unwrap();
     let x = shaken(one.rest(), 0.05, 1);
-    let count = one.nodes();
+    let count = one.node_count();
     let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-12, "{a} {b}");
     let waves = painted(&even(1.0), |v| 1.0 + 0.5 * (v as f64).sin(), count);
     let half = with(&waves).unwrap();
@@ -66,13 +66,13 @@ fn a_stiff_half_is_stiff_there_only() {
     let stiff = painted(
         &even(1.0),
         |v| if left(&soft.rest()[v]) { 10.0 } else { 1.0 },
-        soft.nodes(),
+        soft.node_count(),
     );
     let stiff = with(&stiff).unwrap();
     let only = |on_left: bool| -> f64 {
         // A corner is lifted: all that has energy is in one half.
         let mut x = soft.rest().to_vec();
-        let corner = if on_left { 0 } else { soft.nodes() - 1 };
+        let corner = if on_left { 0 } else { soft.node_count() - 1 };
         x[corner] += Vec3::new(0.02, 0.01, 0.05);
         stiff.energy(&x) / soft.energy(&x)
     };

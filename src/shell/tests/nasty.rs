@@ -74,7 +74,7 @@ fn every_nasty_file_gives_numbers_or_a_sentence() {
                 good += 1;
                 eprintln!("{name}: {:?}", shell.report());
                 check(&shell, &name);
-                if shell.nodes() > 1500 {
+                if shell.node_count() > 1500 {
                     continue;
                 }
                 let x = shaken(shell.rest(), 0.5 * shell.rest.length, 3);

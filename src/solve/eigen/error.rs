@@ -6,6 +6,7 @@ use crate::solve::SolveError;
 
 /// Reason why eigenpairs could not be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EigenError {
     /// Matrices and positions of different sizes.
     #[error(

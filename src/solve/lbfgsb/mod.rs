@@ -94,6 +94,7 @@ pub struct Minimum {
 
 /// Reason why nothing was minimised.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum LbfgsbError {
     /// Arrays of different lengths.
     #[error("{what}: expected {expected} numbers, one per variable, but there are {given}")]

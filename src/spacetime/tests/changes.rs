@@ -34,8 +34,8 @@ fn closed() -> Vec<Vec<Vec3>> {
     shapes
 }
 
-fn cyclic() -> Options {
-    Options {
+fn cyclic() -> SpaceSettings {
+    SpaceSettings {
         cyclic: true,
         ..kept()
     }
@@ -44,7 +44,7 @@ fn cyclic() -> Options {
 #[test]
 fn other_times_numbers_and_velocities_are_those_of_a_new_motion() {
     let times = [0.0, 0.4, 1.0, 1.3];
-    for options in [kept(), Options::default()] {
+    for options in [kept(), SpaceSettings::default()] {
         let new = through(&strip().1, &times, &others(), &options);
         let mut changed = motion(&options);
         assert!(apart(&new, &changed) > 1e-2);
@@ -118,7 +118,7 @@ fn a_keyframe_inserted_is_one_that_was_there() {
     ];
     for ghosts in [Ghosts::None, Ghosts::Given(ghosts)] {
         for (time, key) in [(0.3, 1), (0.65, 2), (1.2, 3)] {
-            let options = Options {
+            let options = SpaceSettings {
                 ghosts: ghosts.clone(),
                 ..kept()
             };

@@ -13,7 +13,7 @@ fn each_segment_shows_in_its_time_and_the_later_one_at_a_joint() {
     let [first, second] = halves();
     let both = Composite::new(vec![&first, &second]).unwrap();
     assert_eq!(both.times(), [0.0, 0.8, 1.5]);
-    assert_eq!((both.nodes(), both.segments().len()), (12, 2));
+    assert_eq!((both.node_count(), both.segments().len()), (12, 2));
     let times = [-1.0, 0.1, 0.79, 0.8, 1.2, 0.3, 1.5, 9.0];
     let in_second = [false, false, false, true, true, false, true, true];
     type Write<T> = fn(&T, &[f64], &mut [f32]);

@@ -15,7 +15,7 @@ fn turned(angle: f64) -> Vec<Vec3> {
     shape.iter().map(|x| first + turn * (x - first)).collect()
 }
 
-fn spun(angles: &[f64], times: &[f64], options: &Options) -> Spacetime {
+fn spun(angles: &[f64], times: &[f64], options: &SpaceSettings) -> Spacetime {
     let shapes: Vec<_> = angles.iter().map(|&angle| turned(angle)).collect();
     through(&shapes, times, &ringing(), options)
 }
@@ -25,7 +25,7 @@ fn ghosts_of_a_turn_are_shares_of_the_turn() {
     let mut pinned = vec![false; 12];
     pinned[0] = true;
     for fixed in [Vec::new(), pinned] {
-        let options = Options {
+        let options = SpaceSettings {
             ghosts: Ghosts::Auto,
             fixed,
             ..kept()
@@ -53,7 +53,7 @@ fn ghosts_of_a_turn_are_shares_of_the_turn() {
 
 #[test]
 fn ghosts_are_passed_when_plain_splines_have_gone_their_share() {
-    let options = Options {
+    let options = SpaceSettings {
         ghosts: Ghosts::Auto,
         ..kept()
     };
@@ -81,7 +81,7 @@ fn ghosts_are_passed_when_plain_splines_have_gone_their_share() {
 #[test]
 fn ghosts_at_given_times_are_passed_at_these() {
     let ghost = |time: f64, angle: f64| (time, turned(angle));
-    let options = Options {
+    let options = SpaceSettings {
         ghosts: Ghosts::Given(vec![ghost(0.9, 1.5), ghost(0.2, 0.4), ghost(0.3, 0.9)]),
         ..kept()
     };
@@ -140,7 +140,7 @@ fn a_motion_with_ghosts_runs_backwards_as_forwards() {
             times.reverse();
         }
         let ghosts = ghosts.iter().map(|(t, shape)| (at(*t), shape.clone()));
-        let options = Options {
+        let options = SpaceSettings {
             ghosts: Ghosts::Given(ghosts.collect()),
             ..kept()
         };

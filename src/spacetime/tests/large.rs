@@ -29,8 +29,8 @@ fn bent(vertices: &[Vec3], by: f64, wave: f64) -> Vec<Vec3> {
     vertices.iter().map(lift).collect()
 }
 
-fn reduced(modes: usize) -> Options {
-    Options {
+fn reduced(modes: usize) -> SpaceSettings {
+    SpaceSettings {
         full_below: 0,
         modes,
         ..kept()

@@ -172,7 +172,7 @@ fn through(
     shapes: &[Vec<crate::Vec3>],
     times: &[f64],
     settings: &Settings,
-    options: &Options,
+    options: &SpaceSettings,
 ) -> Spacetime {
     let (body, shapes, times) = (strip().0, shapes.to_vec(), times.to_vec());
     let silent = &crate::progress::Silent;
@@ -189,15 +189,15 @@ fn ringing() -> Settings {
     }
 }
 
-fn motion(options: &Options) -> Spacetime {
+fn motion(options: &SpaceSettings) -> Spacetime {
     through(&strip().1, &TIMES, &ringing(), options)
 }
 
-/// Options that leave rigid motion in.
-fn kept() -> Options {
-    Options {
+/// Settings that leave rigid motion in.
+fn kept() -> SpaceSettings {
+    SpaceSettings {
         rigid: RigidMotion::Kept,
-        ..Options::default()
+        ..SpaceSettings::default()
     }
 }
 
@@ -206,11 +206,11 @@ fn a_partial_keyframe_of_all_vertices_is_a_keyframe() {
     let (_, shapes) = strip();
     let times: Vec<f64> = (0..31).map(|i| 0.05 * f64::from(i)).collect();
     for full_below in [1500, 0] {
-        let options = Options {
+        let options = SpaceSettings {
             full_below,
             modes: 4,
             rigid: RigidMotion::Kept,
-            ..Options::default()
+            ..SpaceSettings::default()
         };
         let exact = motion(&options).coordinates_at(&times);
         let mut partial = motion(&options);
@@ -231,7 +231,7 @@ fn a_partial_keyframe_of_all_vertices_is_a_keyframe() {
 
 #[test]
 fn part_of_a_shape_is_met_and_nothing_cheaper_meets_it() {
-    let mut all = motion(&Options::default());
+    let mut all = motion(&SpaceSettings::default());
     let free = all.cost();
     let wanted = crate::Vec3::new(1.0, 0.2, 0.9);
     let id = all.partial(0.65, vec![3], vec![wanted], None).unwrap();
@@ -256,10 +256,10 @@ fn what_is_prescribed_at_the_seam_of_a_cycle_holds_on_both_sides() {
     let mut settings = Settings::default();
     let given = Velocity::Given(vec![wanted; 12]);
     settings.velocities.insert(0, given);
-    let options = Options {
+    let options = SpaceSettings {
         cyclic: true,
         rigid: RigidMotion::Kept,
-        ..Options::default()
+        ..SpaceSettings::default()
     };
     let times = vec![0.0, 0.5, 0.8, 1.5];
     let silent = &crate::progress::Silent;

@@ -40,10 +40,10 @@ fn largest(forces: &[Vec3], of: impl Fn(usize) -> bool) -> f64 {
 fn what_is_dragged_arrives_and_nothing_else_is_pushed() {
     for rests in [Rests::Body, Rests::Keyframes] {
         for rigid in [RigidMotion::Kept, RigidMotion::Removed] {
-            let options = Options {
+            let options = SpaceSettings {
                 rests,
                 rigid,
-                ..Options::default()
+                ..SpaceSettings::default()
             };
             let (begun, vertices, wanted) = drag();
             let motion = motion(&options);
@@ -67,7 +67,7 @@ fn what_is_drawn_by_a_weight_is_in_balance_with_it() {
     let masses = Deformable::masses(shell.as_ref());
     for rests in [Rests::Body, Rests::Keyframes] {
         let (begun, vertices, wanted) = drag();
-        let options = Options { rests, ..kept() };
+        let options = SpaceSettings { rests, ..kept() };
         let motion = motion(&options);
         let weight = 2e3;
         let found = motion

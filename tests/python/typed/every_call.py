@@ -50,7 +50,7 @@ class Scene:
         self.Lattice = thew.Lattice.enclose(surface, skeleton, weights, cells_across=5)
         self.Material = thew.Material()
         self.Body = body = thew.Body(surface, skeleton, self.Lattice, self.Material, weights)
-        self.zeros = np.zeros((body.dofs, 3))
+        self.zeros = np.zeros((body.node_count, 3))
 
         self.Template = thew.Template("bump", radius=0.15, strength=4000.0)
         self.BoneGuide = thew.BoneGuide("upper", distance=0.05)
@@ -268,13 +268,13 @@ CALLS: dict[str, Call] = {
     "Template.force": lambda s: s.Template.force(s.points, np.eye(4)),
     "Rig.parameters": lambda s: s.Rig.parameters(),
     "Rig.forces": lambda s: s.Rig.forces(s.Body),
-    "Rig.pull_back": lambda s: s.Rig.pull_back(s.Body, s.zeros),
+    "Rig.forces_vjp": lambda s: s.Rig.forces_vjp(s.Body, s.zeros),
     "Rig.frame": lambda s: s.Rig.frame(s.Body),
     "Rig.compliance": lambda s: s.Rig.compliance(s.Body),
     "Rig.strength_range": lambda s: s.Rig.strength_range(s.Body),
-    "Rig.yields": lambda s: s.Rig.yields(s.Body),
-    "Rig.with_yields": lambda s: s.Rig.with_yields(s.Body, [None]),
-    "Rig.unfolding": lambda s: s.Rig.unfolding(s.Body),
+    "Rig.peak_displacements": lambda s: s.Rig.peak_displacements(s.Body),
+    "Rig.with_peak_displacements": lambda s: s.Rig.with_peak_displacements(s.Body, [None]),
+    "Rig.clamped": lambda s: s.Rig.clamped(s.Body),
     "Rig.check": lambda s: s.Rig.check(s.Body),
     "Scene.reset": lambda s: s.Scene.reset([s.pose, s.pose]),
     "Scene.advance": lambda s: s.Scene.advance([s.pose, s.pose], 1 / 240),

@@ -48,7 +48,7 @@ def move(body: thew.Body, poses: Floats) -> Places:
     thew.simulate(body, poses, 24, settings=settings.replace(gravity=(0.0, 0.0, 0.0)), solver="cg")
     simulation = thew.Simulation(body, "modal", modes=thew.modes(body, 8), solver="cg")
     simulation.reset(poses[0], settled=False)
-    simulation.advance(poses[0], 1 / 24, rest_forces=np.zeros((body.dofs, 3)))
+    simulation.advance(poses[0], 1 / 24, rest_forces=np.zeros((body.node_count, 3)))
     simulation.restore(simulation.state())
     return clip.offsets(0)
 
@@ -80,6 +80,7 @@ def stand(body: thew.Body, pose: Floats) -> Floats:
 def swing(path: str) -> Places:
     tets = thew.TetMesh.read(path, orient=True)
     found = thew.modes(tets, 8, thew.Material(), fixed=tets.vertices[:, 2] < 0.05, mass="lumped")
+    assert_type(thew.modal.Deformer(found, tets.vertices), thew.Deformer)
     motion = thew.ModalSimulation(found, 1 / 60, damping=(0.5, 0.002), integrator="semi_implicit")
     motion.amplitudes = np.zeros(len(found))
     motion.constrain({3: (0.0, 0.0, 0.1)}, orientations={3: [0.0, 0.1, 0.0]})

@@ -187,5 +187,10 @@ fn skin_is_brought_out_of_a_plane_where_its_entry_has_it() {
     assert!(largest(&parted.moves) < 0.021);
     let far = |v: &u32| bar.skin.rest(*v).z > 1.5;
     assert!(!parted.moves.iter().any(|(v, _)| far(v)));
-    assert!(parted.points.iter().all(|p| p.other == 1 && p.gap > -1e-6));
+    assert!(
+        parted
+            .points
+            .iter()
+            .all(|p| p.other_body == 1 && p.gap > -1e-6)
+    );
 }

@@ -90,7 +90,7 @@ pub(in crate::dynamics) fn nearest_balance(
     load: &Load,
     progress: &dyn Progress,
 ) -> Result<(Vec<Vec3>, Option<NewtonError>), SimulationError> {
-    let zero = vec![Vec3::zeros(); body.nodes()];
+    let zero = vec![Vec3::zeros(); body.node_count()];
     let (mut forces, mut sway) = (zero.clone(), zero.clone());
     loads(body, skinned, load, &sway, &mut forces);
     let increment = Increment {
@@ -102,7 +102,7 @@ pub(in crate::dynamics) fn nearest_balance(
         terms: load.terms,
         origin: &skinned.places,
     };
-    let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
+    let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
     let options = Newton::default();
     let domain = Domain {
         elastic: elastic(body, Some(skinned), Tangent::Exact(FLOOR)),
@@ -124,9 +124,9 @@ pub(in crate::dynamics) fn forces_at(
     load: &Load,
     sway: &[Vec3],
 ) -> Vec<Vec3> {
-    let mut outer = vec![Vec3::zeros(); body.nodes()];
+    let mut outer = vec![Vec3::zeros(); body.node_count()];
     loads(body, skinned, load, sway, &mut outer);
-    let mut forces = vec![Vec3::zeros(); body.nodes()];
+    let mut forces = vec![Vec3::zeros(); body.node_count()];
     let at = Configuration {
         origin: Some(&skinned.places),
         displacements: sway,

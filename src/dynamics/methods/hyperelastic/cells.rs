@@ -46,7 +46,7 @@ impl Patches {
     /// Cuts a body's cells into patches.
     pub fn new(body: &Body) -> Self {
         let (elements, pattern) = (body.elements(), body.pattern());
-        let mut places = vec![NONE; body.nodes()];
+        let mut places = vec![NONE; body.node_count()];
         for (place, node) in sweeps::banded(pattern.symbolic()).into_iter().enumerate() {
             places[pattern.vertex_of_node()[node as usize] as usize] = place as u32;
         }

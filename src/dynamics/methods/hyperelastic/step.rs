@@ -87,8 +87,8 @@ impl HyperelasticStepper {
         if solver == Solver::Iterate {
             inverse.set_limit(ITERATIONS);
         }
-        let mut balancer = Balancer::with(inverse, pattern, body.nodes())?;
-        let zero = vec![Vec3::zeros(); body.nodes()];
+        let mut balancer = Balancer::with(inverse, pattern, body.node_count())?;
+        let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             base: vec![0.0; balancer.solver().matrix().values().len()],
             scales: None,
@@ -123,7 +123,7 @@ impl HyperelasticStepper {
             return;
         }
         // The matrix at rest, loaded by the weight of all flesh.
-        let still = vec![Vec3::zeros(); body.nodes()];
+        let still = vec![Vec3::zeros(); body.node_count()];
         let at = Configuration {
             origin: None,
             displacements: &still,
@@ -248,7 +248,7 @@ impl Stepper for HyperelasticStepper {
             self.unconverged += usize::from(left.is_some());
             sway
         } else {
-            vec![Vec3::zeros(); start.body.nodes()]
+            vec![Vec3::zeros(); start.body.node_count()]
         };
         let carried = start.skinned.places.iter().zip(&sway);
         nodes.positions = carried.map(|(p, u)| p + u).collect();
@@ -275,7 +275,7 @@ impl StepInParts for HyperelasticStepper {
         let (positions, velocities) = (&nodes.positions, &nodes.velocities);
         let mass = 1.0 / (h * h) + step.mass_damping / h;
         let damping = step.implicit_stiffness_damping() / h;
-        for v in 0..body.nodes() {
+        for v in 0..body.node_count() {
             let p = positions[v];
             self.sway[v] = match body.bone_of_vertex()[v] {
                 Some(_) => Vec3::zeros(),

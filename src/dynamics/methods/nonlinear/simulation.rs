@@ -92,9 +92,9 @@ impl NonlinearSimulation {
         settings: NonlinearSettings,
     ) -> Result<Self, SimulationError> {
         check(&elements, rest, fixed, &[])?;
-        if mass.rows() != elements.nodes() {
+        if mass.rows() != elements.node_count() {
             return Err(SimulationError::Length {
-                expected: elements.nodes(),
+                expected: elements.node_count(),
                 given: mass.rows(),
             });
         }
@@ -122,7 +122,7 @@ impl NonlinearSimulation {
             return Err(SimulationError::Setting { what, range, value });
         }
         // A lumped matrix has the diagonal only; the solver needs every pair.
-        let mut whole: ScalarMatrix = zeros(elements.nodes(), elements.all_corners());
+        let mut whole: ScalarMatrix = zeros(elements.node_count(), elements.all_corners());
         for row in 0..mass.rows() {
             for i in mass.row_range(row) {
                 whole.add(row as u32, mass.indices()[i], mass.data()[i]);
@@ -130,9 +130,9 @@ impl NonlinearSimulation {
         }
         let mass = whole;
         let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
-        let zero = vec![Vec3::zeros(); elements.nodes()];
+        let zero = vec![Vec3::zeros(); elements.node_count()];
         Ok(Self {
-            balancer: Balancer::new(&pattern, elements.nodes())?,
+            balancer: Balancer::new(&pattern, elements.node_count())?,
             elements,
             mass,
             pattern,

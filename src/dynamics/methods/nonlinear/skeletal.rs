@@ -60,7 +60,7 @@ pub(in crate::dynamics) fn forces_at(
     load: &Load,
     q: &[Vec3],
 ) -> Vec<Vec3> {
-    let mut outer = vec![Vec3::zeros(); body.nodes()];
+    let mut outer = vec![Vec3::zeros(); body.node_count()];
     loads(body, skinned, load, q, &mut outer);
     let mut forces = outer.clone();
     body.elements().gradient(model, q, &mut forces);
@@ -83,8 +83,8 @@ pub(in crate::dynamics) fn settled(
     progress: &dyn Progress,
 ) -> Result<Vec<Vec3>, SimulationError> {
     let rest = body.rest();
-    let mut balancer = Balancer::new(body.pattern(), body.nodes())?;
-    let zero = vec![Vec3::zeros(); body.nodes()];
+    let mut balancer = Balancer::new(body.pattern(), body.node_count())?;
+    let zero = vec![Vec3::zeros(); body.node_count()];
     let mut forces = zero.clone();
     let mut solve = |skinned: &SkinnedLattice, load: &Load, detour: bool, q: &mut [Vec3]| {
         for v in body.held_vertices() {

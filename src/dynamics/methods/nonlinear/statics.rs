@@ -42,13 +42,13 @@ pub fn equilibrium(
     options: &Newton,
     progress: &dyn Progress,
 ) -> Result<Balance, SimulationError> {
-    let zero = vec![Vec3::zeros(); elements.nodes()];
+    let zero = vec![Vec3::zeros(); elements.node_count()];
     let prescribed = prescribed.unwrap_or(&zero);
     check(elements, rest, fixed, &[prescribed, forces])?;
     if !fixed.contains(&true) {
         return Err(SimulationError::NoSupport);
     }
-    let mass: ScalarMatrix = zeros(elements.nodes(), elements.all_corners());
+    let mass: ScalarMatrix = zeros(elements.node_count(), elements.all_corners());
     let pattern = Pattern::new(elements.all_corners(), &mass, fixed, rest)?;
     let domain = Domain {
         elastic: Elastic {
@@ -62,7 +62,7 @@ pub fn equilibrium(
         mass: &mass,
         twist: None,
     };
-    let mut balancer = Balancer::new(&pattern, elements.nodes())?;
+    let mut balancer = Balancer::new(&pattern, elements.node_count())?;
     let mut solve = |forces: &[Vec3], detour: bool, q: &mut [Vec3], progress: &dyn Progress| {
         let increment = Increment {
             mass: 0.0,
@@ -192,7 +192,7 @@ pub(super) fn check(
     fixed: &[bool],
     vectors: &[&[Vec3]],
 ) -> Result<(), SimulationError> {
-    let expected = elements.nodes();
+    let expected = elements.node_count();
     let lengths = vectors.iter().map(|v| v.len());
     for given in lengths.chain([rest.len(), fixed.len()]) {
         if given != expected {

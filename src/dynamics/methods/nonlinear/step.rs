@@ -47,10 +47,10 @@ pub(in crate::dynamics) struct NonlinearStepper {
 
 impl NonlinearStepper {
     pub fn new(body: &Body, model: Model) -> Result<Self, SolveError> {
-        let zero = vec![Vec3::zeros(); body.nodes()];
+        let zero = vec![Vec3::zeros(); body.node_count()];
         Ok(Self {
             model,
-            balancer: Balancer::new(body.pattern(), body.nodes())?,
+            balancer: Balancer::new(body.pattern(), body.node_count())?,
             best: zero.clone(),
             displacements: zero.clone(),
             inertia: zero.clone(),
@@ -75,7 +75,7 @@ impl Stepper for NonlinearStepper {
             if attempt == Attempt::Detour && self.model != Model::StVenantKirchhoff {
                 continue;
             }
-            for v in 0..body.nodes() {
+            for v in 0..body.node_count() {
                 let p = positions[v];
                 let skin = from.carry(to, v, p);
                 let held = body.bone_of_vertex()[v].is_some();

@@ -143,7 +143,7 @@ fn named(rig: &Rig, eta: &[f64]) -> Named {
 
 /// A typical change of each parameter.
 fn sizes(rig: &Rig, body: &Body) -> Vec<f64> {
-    ResolvedOptions::new(rig, body, &FitOptions::default())
+    ResolvedOptions::new(rig, body, &FitSettings::default())
         .unwrap()
         .scales
 }
@@ -163,11 +163,11 @@ fn gradients_are_those_of_differences_for_every_template_guide_and_method() {
             let preferred: Vec<f64> = eta.iter().zip(&sizes).map(|(x, s)| x + 0.3 * s).collect();
             let weights: Vec<f64> = sizes.iter().map(|s| 1e-4 / (s * s)).collect();
             let mut at = |eta: &[f64]| {
-                let options = FitOptions {
+                let options = FitSettings {
                     start: named(&rig, eta),
                     preferred: named(&rig, &preferred),
                     weights: named(&rig, &weights),
-                    ..FitOptions::default()
+                    ..FitSettings::default()
                 };
                 fit.gradient(&rig, &points, &options).unwrap()
             };
@@ -211,8 +211,10 @@ fn costs_are_those_of_the_equilibrium_itself() {
             points
                 .iter_mut()
                 .for_each(|p| p.place += Vec3::new(0.03, 0.0, 0.04));
-            let (none, slopes) = fit.gradient(&rig, &there, &FitOptions::default()).unwrap();
-            let (some, _) = fit.gradient(&rig, &points, &FitOptions::default()).unwrap();
+            let (none, slopes) = fit.gradient(&rig, &there, &FitSettings::default()).unwrap();
+            let (some, _) = fit
+                .gradient(&rig, &points, &FitSettings::default())
+                .unwrap();
             assert!(
                 none < 1e-20 && (some - 3.0 * 0.0025).abs() < 1e-11,
                 "{none} {some}"
@@ -245,9 +247,9 @@ fn known_parameters_are_recovered_from_where_they_bring_points() {
                         _ => x + 0.25 * s * [1.0, -1.0, 0.5, -0.5][(k + count) % 4],
                     })
                     .collect();
-                let options = FitOptions {
+                let options = FitSettings {
                     start: named(&rig, &start),
-                    ..FitOptions::default()
+                    ..FitSettings::default()
                 };
                 let before = worst(&places(&mut fit, &rig, &start, &vertices), &points);
                 let found = fit.fit(&rig, &points, &options).unwrap();
@@ -272,7 +274,7 @@ fn an_update_asks_no_more_than_it_may_and_leaves_no_point_worse() {
     for rig in rigs(&body) {
         let eta = rig.last_parameters();
         let mut points = places(&mut fit, &rig, &eta, &near(&body, 3));
-        let mut options = FitOptions::default();
+        let mut options = FitSettings::default();
         for most in [1, 2, 5, 8] {
             for p in &mut points {
                 p.place += Vec3::new(0.005, 0.0, 0.002);
@@ -304,10 +306,10 @@ fn weights_pull_towards_preferred_values() {
         let mut off = f64::INFINITY;
         for xi in [1e-6, 1e-3, 1.0, 1e4] {
             let weights: Vec<f64> = sizes.iter().map(|s| xi / (s * s)).collect();
-            let options = FitOptions {
+            let options = FitSettings {
                 preferred: named(&rig, &preferred),
                 weights: named(&rig, &weights),
-                ..FitOptions::default()
+                ..FitSettings::default()
             };
             let found = fit.fit(&rig, &points, &options).unwrap().parameters;
             let each = found.iter().zip(&preferred).zip(&sizes);
@@ -341,9 +343,11 @@ fn a_whole_scene_that_is_turned_and_moved_gives_the_same_parameters() {
             for p in &mut moved {
                 p.place = (whole * nalgebra::Point3::from(p.place)).coords;
             }
-            let (a, of_a) = fit.gradient(&rig, &points, &FitOptions::default()).unwrap();
+            let (a, of_a) = fit
+                .gradient(&rig, &points, &FitSettings::default())
+                .unwrap();
             let (b, of_b) = other
-                .gradient(&rig, &moved, &FitOptions::default())
+                .gradient(&rig, &moved, &FitSettings::default())
                 .unwrap();
             assert!((a - b).abs() < 1e-7 * a, "{a} {b}");
             for ((a, b), s) in of_a.iter().zip(&of_b).zip(sizes(&rig, &body)) {
@@ -352,9 +356,9 @@ fn a_whole_scene_that_is_turned_and_moved_gives_the_same_parameters() {
             // Preferred values make the minimum one point.
             let sizes = sizes(&rig, &body);
             let weights: Vec<f64> = sizes.iter().map(|s| 1e-3 / (s * s)).collect();
-            let options = FitOptions {
+            let options = FitSettings {
                 weights: named(&rig, &weights),
-                ..FitOptions::default()
+                ..FitSettings::default()
             };
             let first = fit.fit(&rig, &points, &options).unwrap();
             let second = other.fit(&rig, &moved, &options).unwrap();
@@ -384,10 +388,13 @@ fn results_do_not_depend_on_what_was_asked_before() {
     };
     for rig in &rigs {
         let points = wanted(rig);
-        used.fit(rig, &points[1..], &FitOptions::default()).unwrap();
-        let again = used.fit(rig, &points[..3], &FitOptions::default()).unwrap();
+        used.fit(rig, &points[1..], &FitSettings::default())
+            .unwrap();
+        let again = used
+            .fit(rig, &points[..3], &FitSettings::default())
+            .unwrap();
         let fresh = new(&body, Method::Warped)
-            .fit(rig, &points[..3], &FitOptions::default())
+            .fit(rig, &points[..3], &FitSettings::default())
             .unwrap();
         assert_eq!(again, fresh);
     }
@@ -406,13 +413,15 @@ fn what_cannot_be_reached_is_approached_within_bounds() {
             let eta = rig.last_parameters();
             let mut points = places(&mut fit, &rig, &eta, &near(&body, 2));
             points.iter_mut().for_each(|p| p.place += away);
-            let (before, _) = fit.gradient(&rig, &points, &FitOptions::default()).unwrap();
-            let found = fit.fit(&rig, &points, &FitOptions::default()).unwrap();
+            let (before, _) = fit
+                .gradient(&rig, &points, &FitSettings::default())
+                .unwrap();
+            let found = fit.fit(&rig, &points, &FitSettings::default()).unwrap();
             assert!(
                 found.cost <= before && found.parameters.iter().all(|x| x.is_finite()),
                 "{found:?}"
             );
-            let resolved = ResolvedOptions::new(&rig, &body, &FitOptions::default()).unwrap();
+            let resolved = ResolvedOptions::new(&rig, &body, &FitSettings::default()).unwrap();
             for (x, (lower, upper)) in found.parameters.iter().zip(&resolved.bounds) {
                 assert!(lower <= x && x <= upper);
             }
@@ -431,7 +440,7 @@ fn bounds_are_kept_and_equal_ones_fix() {
         points
             .iter_mut()
             .for_each(|p| p.place += Vec3::new(0.05, 0.0, 0.0));
-        let mut options = FitOptions::default();
+        let mut options = FitSettings::default();
         for (k, name) in rig.parameter_names().iter().enumerate() {
             let room = if *name == "strength" { 1e3 } else { 0.0 };
             options
@@ -463,7 +472,7 @@ fn forces_of_other_rigs_are_there_from_the_start() {
     let eta = rigs[0].last_parameters();
     let points = places(&mut fit, &rigs[0], &eta, &vertices);
     assert!(
-        fit.gradient(&rigs[0], &points, &FitOptions::default())
+        fit.gradient(&rigs[0], &points, &FitSettings::default())
             .unwrap()
             .0
             < 1e-20
@@ -489,7 +498,7 @@ fn tangents_agree_with_what_is_pulled_back() {
         for (a, b) in forces.iter().zip(&plain) {
             assert!((a - b).norm() < 1e-12 * forces.iter().map(Vec3::norm).fold(0.0, f64::max));
         }
-        let pulled = rig.pull_back_at_level(&body, &eta, level, &field).unwrap();
+        let pulled = rig.forces_vjp_at_level(&body, &eta, level, &field).unwrap();
         assert_eq!(pulled.len(), slopes.len());
         let total: f64 = forces.iter().map(Vec3::norm).sum();
         for (slope, pulled) in slopes.iter().zip(pulled) {

@@ -12,8 +12,8 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
     let place = Vec3::new(0.3, 0.0, 0.9);
     let target = Target { vertex, place };
     let mut refused =
-        |points: &[Target], options: &FitOptions| fit.fit(rig, points, options).unwrap_err();
-    let none = FitOptions::default();
+        |points: &[Target], options: &FitSettings| fit.fit(rig, points, options).unwrap_err();
+    let none = FitSettings::default();
     assert_eq!(refused(&[], &none), FitError::NoPoints);
     let vertices = body.surface().vertices().len() as u32;
     let beyond = Target {
@@ -37,15 +37,15 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
     let one = |name: &str, x: f64| Named::from([(name.to_owned(), x)]);
     for (name, x) in [("colour", 1.0), ("strength", f64::NAN)] {
         for options in [
-            FitOptions {
+            FitSettings {
                 start: one(name, x),
                 ..none.clone()
             },
-            FitOptions {
+            FitSettings {
                 preferred: one(name, x),
                 ..none.clone()
             },
-            FitOptions {
+            FitSettings {
                 weights: one(name, x),
                 ..none.clone()
             },
@@ -57,7 +57,7 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
             );
         }
     }
-    let negative = FitOptions {
+    let negative = FitSettings {
         weights: one("radius", -1.0),
         ..none.clone()
     };
@@ -74,14 +74,14 @@ fn what_makes_no_sense_is_refused_with_a_sentence() {
         let bounds = BTreeMap::from([("radius".to_owned(), (lower, upper))]);
         let error = refused(
             &[target],
-            &FitOptions {
+            &FitSettings {
                 bounds,
                 ..none.clone()
             },
         );
         assert!(matches!(error, FitError::Bounds { .. }), "{error}");
     }
-    let outside = FitOptions {
+    let outside = FitSettings {
         start: one("distance", 0.9),
         ..none.clone()
     };

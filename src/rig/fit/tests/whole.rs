@@ -87,9 +87,9 @@ fn a_thin_arm_pulled_far_is_not_folded_and_the_fit_says_how_far_it_came() {
                     ..start
                 }];
                 for evaluations in [None, Some(8)] {
-                    let options = FitOptions {
+                    let options = FitSettings {
                         evaluations,
-                        ..FitOptions::default()
+                        ..FitSettings::default()
                     };
                     let found = fit.fit(&rig, &points, &options).unwrap();
                     let eta = &found.parameters;
@@ -131,9 +131,9 @@ fn what_flesh_bears_is_fitted_as_if_nothing_were_kept() {
             start[rig.strength()] *= 0.4;
             named(&rig, &start)
         };
-        let options = FitOptions {
+        let options = FitSettings {
             start,
-            ..FitOptions::default()
+            ..FitSettings::default()
         };
         let found = fit.fit(&rig, &points, &options).unwrap();
         assert!(found.reached > 0.999 && !found.folding, "{found:?}");
@@ -150,9 +150,9 @@ fn a_start_that_folds_is_led_back_and_a_fixed_strength_is_the_artists() {
         let mut start = rig.last_parameters();
         let points = places(&mut fit, &rig, &start, &near_arm(&body));
         start[rig.strength()] *= 1e4;
-        let mut options = FitOptions {
+        let mut options = FitSettings {
             start: named(&rig, &start),
-            ..FitOptions::default()
+            ..FitSettings::default()
         };
         let found = fit.fit(&rig, &points, &options).unwrap();
         let q = fit.displacements(&rig, &found.parameters).unwrap();
@@ -181,9 +181,9 @@ fn near_arm(body: &Body) -> Vec<u32> {
 fn a_strength_that_a_round_held_is_freed_where_flesh_bears_more() {
     let body = arm();
     let rig = thin_rigs(&body).remove(0);
-    let resolved = ResolvedOptions::new(&rig, &body, &FitOptions::default()).unwrap();
+    let resolved = ResolvedOptions::new(&rig, &body, &FitSettings::default()).unwrap();
     let mut balance = Equilibrium::new(&body, Method::Warped).unwrap();
-    let without = vec![Vec3::zeros(); body.nodes()];
+    let without = vec![Vec3::zeros(); body.node_count()];
     let mut whole = Whole {
         rig: &rig,
         balance: &mut balance,
