@@ -51,8 +51,10 @@ from ._thew import (
     MRepFit,
     MRepReport,
     NonlinearSimulation,
+    ParameterSpec,
     Rig,
     RigFit,
+    RigSpec,
     Scene,
     Shell,
     Shot,
@@ -77,6 +79,7 @@ from ._thew import (
     fit_gradient,
     fit_rig,
     gpu_adapters,
+    guides,
     load_rigs,
     modes,
     nonlinear_equilibrium,
@@ -84,6 +87,7 @@ from ._thew import (
     simulate,
     simulate_scene,
     simulate_shots,
+    templates,
 )
 
 __all__ = [
@@ -114,10 +118,12 @@ __all__ = [
     "MotionError",
     "NonlinearSimulation",
     "OutsideError",
+    "ParameterSpec",
     "Rig",
     "RigError",
     "RigFileError",
     "RigFit",
+    "RigSpec",
     "Scene",
     "Shell",
     "Shot",
@@ -146,6 +152,7 @@ __all__ = [
     "fit_gradient",
     "fit_rig",
     "gpu_adapters",
+    "guides",
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
@@ -153,4 +160,5 @@ __all__ = [
     "simulate",
     "simulate_scene",
     "simulate_shots",
+    "templates",
 ]
