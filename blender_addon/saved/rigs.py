@@ -44,6 +44,8 @@ on_rig: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object and the rig after its bone or face was changed by hand; set by `handlers`.
 on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
+#: Kinds of rigs. Each place that depends on the kind has a table `OF_KIND`.
+KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
 #: Meanings of a strength; rigs of files that knew forces only keep forces.
 MEASURES = (
     ("YIELD", "Distance", "How far the skin gives way at most; the force follows from how soft the flesh is there"),
@@ -159,6 +161,7 @@ class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
         precision=3,
         update=_controlled,
     )
+    kind: EnumProperty(name="Kind", description="What the rig does", items=KINDS, default="FORCE", options={"HIDDEN"})
     template: template_property("BULGE", options=set(), update=_edited)
     guide: guide_property("BONE", options=set(), update=_edited)
 

@@ -40,7 +40,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         chosen = i == obj.thew.active_rig
         try:
             attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
-            lines, guide = rig_lines(flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
+            lines, guide = OF_KIND[rig.kind](flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
@@ -79,6 +79,10 @@ def rig_lines(
     if to is not None:
         guide = ((np.stack([middle, to]) - middle) @ (there[:3, :3] @ frame[:3, :3].T).T + there[:3, 3])[None]
     return place.world(lines), place.world(guide)
+
+
+#: What is drawn of a rig, by its kind.
+OF_KIND = {"FORCE": rig_lines}
 
 
 def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):

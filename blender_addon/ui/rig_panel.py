@@ -175,17 +175,25 @@ def draw_samples(layout, rig) -> None:
     row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
 
 
+def draw_template(column, rig) -> None:
+    """Draws the force field."""
+    column.prop(rig, "template")
+    by_yield = rig.strength_by == "YIELD"
+    for name in TEMPLATE_SLIDERS[rig.template]:
+        column.prop(rig, "yields" if name == "strength" and by_yield else name)
+
+
+#: What the panel shows of a rig, by its kind.
+OF_KIND = {"FORCE": draw_template}
+
+
 def draw_rig(layout, obj, rig, width: int) -> None:
     """Draws one rig: its control, template, guide and samples."""
     row = layout.row(align=True)
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
 
-    column = layout.column(align=True)
-    column.prop(rig, "template")
-    by_yield = rig.strength_by == "YIELD"
-    for name in TEMPLATE_SLIDERS[rig.template]:
-        column.prop(rig, "yields" if name == "strength" and by_yield else name)
+    OF_KIND[rig.kind](layout.column(align=True), rig)
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
     draw_guide(layout, obj, rig)
     draw_samples(layout, rig)
