@@ -2426,8 +2426,8 @@ class ParameterSpec:
         """Name in code and files."""
     @property
     def kind(self) -> Literal["radius", "distance", "offset", "share", "angle", "strength"]:
-        """Kind: "radius" (a positive length), "distance" (a length, zero or more), "offset" (a signed length), "share" (of a bone's
-        length), "angle" or "strength".
+        """Kind: "radius" (a positive length), "distance" (a length, zero or more), "offset" (a signed length), "share" (of a bone's length),
+        "angle" or "strength".
         """
     @property
     def unit(self) -> str:

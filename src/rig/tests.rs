@@ -21,7 +21,17 @@ fn at(place: Vec3) -> GuideFrame {
 }
 
 fn template(kind: TemplateKind, scale: f64) -> Template {
-    Template::sized(kind, 0.15 * scale, 700.0).unwrap()
+    // Across and along, thick and thin, both signs; others in usual proportions.
+    let p: &[f64] = match kind {
+        TemplateKind::Bump => &[0.15, 700.0],
+        TemplateKind::Radial => &[0.12, -50.0],
+        TemplateKind::Bulge => &[0.11, 20.0],
+        TemplateKind::Torus => &[0.12, 0.05, 90.0],
+        _ => return Template::sized(kind, 0.12 * scale, 60.0).unwrap(),
+    };
+    let (strength, lengths) = p.split_last().unwrap();
+    let scaled = lengths.iter().map(|l| l * scale);
+    Template::new(kind, &scaled.chain([*strength]).collect::<Vec<_>>()).unwrap()
 }
 
 /// One guide of each kind in the bar.

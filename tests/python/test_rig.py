@@ -108,7 +108,7 @@ def test_samples_are_linear_between_and_constant_outside(arm):
     rig = thew.Rig(
         template("bump"),
         thew.BoneGuide("upper", distance=0.05),
-        samples=[(0.0, {"strength": 0.0}), (1.0, {"strength": 1e4, "along": 0.7}), (3.0, {"radius": 0.06})],
+        samples=[(0.0, {"strength": 0.0}), (1.0, {"strength": 1e4, "along": 0.7}), (3.0, {"radius": 0.07})],
         name="Biceps",
     )
     assert rig.name == "Biceps"
@@ -116,7 +116,7 @@ def test_samples_are_linear_between_and_constant_outside(arm):
     assert rig.parameters(0.5)["along"] == pytest.approx(0.6)
     assert rig.parameters(-7.0) == rig.parameters(0.0)
     assert rig.parameters(9.0) == rig.parameters(3.0) == rig.parameters()
-    assert rig.parameters(2.0)["radius"] == pytest.approx(0.055)
+    assert rig.parameters(2.0)["radius"] == pytest.approx(0.065)
     assert not rig.forces(arm.body, 0.0).any()
     np.testing.assert_allclose(rig.forces(arm.body, 0.5, {"along": 0.7}), rig.forces(arm.body, 1.0) / 2, atol=1e-12)
 
