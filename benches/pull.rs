@@ -37,12 +37,8 @@ fn main() {
         let kept = median(&mut seconds(15, |_| {
             balance.solve(GRAVITY, None, None).expect("balances");
         }));
-        for kind in TemplateKind::ALL {
-            let parameters: &[f64] = match kind {
-                TemplateKind::Torus => &[0.12, 0.06, 3e4],
-                _ => &[0.15, 3e4],
-            };
-            let template = Template::new(kind, parameters).expect("a template");
+        for &kind in TemplateKind::ALL {
+            let template = Template::sized(kind, 0.15, 3e4).expect("a template");
             let guide = Guide::bone(BoneRef::Index(1), [0.2, 1.5, 0.12, 0.0]).expect("a guide");
             let rig = Rig::new("pull", template, guide, Vec::new()).expect("a rig");
             let mut fit = None;

@@ -22,7 +22,7 @@ fn main() {
     println!("cells  template  points   cold ms  forces ms  forces_vjp ms  plain ms  forces/plain");
     // A body of its own for every line, so that each is cold at first.
     for (across, along) in [(2, 36), (4, 13)] {
-        for kind in TemplateKind::ALL {
+        for &kind in TemplateKind::ALL {
             for size in [0.05, 0.2, 1.0] {
                 row(&bar::bar(across, along), kind, size);
             }
@@ -35,11 +35,7 @@ fn row(body: &Body, kind: TemplateKind, size: f64) {
     let (lo, hi) = body.surface().bounds();
     let breadth = (hi - lo).min();
     let radius = size * breadth;
-    let template = match kind {
-        TemplateKind::Torus => Template::new(kind, &[radius, 0.4 * radius, 1e4]),
-        _ => Template::new(kind, &[radius, 1e4]),
-    }
-    .expect("a field");
+    let template = Template::sized(kind, radius, 1e4).expect("a field");
     // Across the skin, turned at random.
     let guide = Guide::bone(
         BoneRef::Index(1),

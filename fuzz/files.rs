@@ -232,29 +232,18 @@ pub fn rig_seeds() -> Vec<Vec<u8>> {
         Guide::skin(3, [0.2, 0.3, 0.5], [0.05, 0.1, 0.2]),
         Guide::free(rig::GuideFrame::identity(), [0.3, 0.0, 0.0, 0.1, 0.2, 0.3]),
     ];
-    let kinds = [
-        (TemplateKind::Bump, vec![0.2, 1e4]),
-        (TemplateKind::Torus, vec![0.1, 0.05, 1e4]),
-        (TemplateKind::Bulge, vec![0.1, -1e4]),
-    ];
-    let rigs: Vec<Rig> = guides
-        .into_iter()
-        .zip(kinds)
-        .map(|(guide, (kind, values))| {
-            let template = Template::new(kind, &values).expect("a template");
-            let rig =
-                Rig::new("Seed", template, guide.expect("a guide"), Vec::new()).expect("a rig");
+    let rigs: Vec<Rig> = TemplateKind::ALL
+        .iter()
+        .zip(guides.into_iter().cycle())
+        .map(|(&kind, guide)| {
+            let template = Template::sized(kind, 0.2, -1e4).expect("a template");
+            let guide = guide.expect("a guide");
+            let rig = Rig::new("Seed", template, guide, Vec::new()).expect("a rig");
             let samples = [0.0, 1.0].map(|control| Sample {
                 control,
                 parameters: rig.own_parameters(),
             });
-            Rig::new(
-                "Seed",
-                *rig.template(),
-                rig.guide().clone(),
-                samples.to_vec(),
-            )
-            .expect("a rig")
+            rig.with_samples(samples.to_vec()).expect("a rig")
         })
         .collect();
     let path = scratch("seed");

@@ -12,7 +12,7 @@ from ..logic.guides import bone_place, facing, unposed
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.picking import Hit
-from ..logic.sliders import GUIDE_SLIDERS, slider_parameters
+from ..logic.sliders import GUIDE_SLIDERS, TEMPLATES, slider_parameters
 from ..logic.spaces import is_singular
 from ..rigs import rigging
 from ..rigs.rigging import Attachment
@@ -83,7 +83,12 @@ def free(frame: np.ndarray) -> Placement:
 def at_bone(posed: Posed, kind: str, bone: str, along: float, angle: float, distance: float, tilt=None) -> Placement:
     """Returns a placement at a bone by numbers; `distance` in metres."""
     index = bone_index(posed, bone)
-    numbers = {"along": along, "angle": angle, "distance": distance, "tilt": usual_tilt(kind) if tilt is None else tilt}
+    numbers = {
+        "along": along,
+        "angle": angle,
+        "distance": distance,
+        "tilt": TEMPLATES[kind].tilt if tilt is None else tilt,
+    }
     return Placement("BONE", bone=index, numbers=numbers)
 
 
@@ -120,11 +125,6 @@ def bone_index(posed: Posed, bone: str) -> int:
     return bones.index(bone)
 
 
-def usual_tilt(kind: str) -> float:
-    """Returns the default tilt, radians: a bulge swells about its bone; the other templates point out of the skin."""
-    return 0.5 * np.pi if kind == "BULGE" else 0.0
-
-
 # sizes --------------------------------------------------------------------------------------------------------------
 
 
@@ -155,7 +155,8 @@ def put(
     unit = posed.flesh.place.metres_per_unit
     values = slider_parameters({**sizes, **placement.place()}, unit, by == "YIELD")
     if new:  # also the sizes of other templates that it may become
-        values = {**slider_parameters(sizing.every_size(sizing.reach(sizes)), unit), **values}
+        reach = sizing.field(kind, sizes).support_radius
+        values = {**slider_parameters(sizing.every_size(reach), unit), **values}
     moved = values if rig.template != kind else {name: values[name] for name in placement.place()}
     with quietly():
         rig.template, rig.strength_by = kind, by

@@ -13,7 +13,7 @@ from ..logic.errors import Refusal
 from ..logic.names import describe
 from ..logic.native import core
 from ..logic.sentences import listed
-from ..logic.sliders import BY_NAME, RANGES, TEMPLATE_SLIDERS, is_length, slider_parameters
+from ..logic.sliders import BY_NAME, RANGES, is_length, size_names, slider_parameters
 from ..rigs import pushers, rigging
 from ..saved.rigs import ThewRig, active, in_force
 from ..saved.samples import record, set_sliders, sliders_of
@@ -153,7 +153,7 @@ class Pull:
         point hardly feels it.
         """
         preferred, weights, bounds = {}, {}, {}
-        reach = max(self.first[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength")
+        reach = max(self.first[name] for name in size_names(rig.template))
         liked = self.preferred_strength(rig)
         usual = TIMES * max(abs(self.first["strength"]), abs(liked), 1.0)
         for name in self.names:

@@ -12,7 +12,9 @@ import numpy as np
 
 from ..live.flesh import Flesh
 from ..logic.errors import Refusal
+from ..logic.native import core
 from ..logic.picking import Hit, Picker
+from ..logic.sliders import TEMPLATES, size_names
 from ..rigs import rigging
 from ..saved.rigs import ThewRig
 from ..saved.samples import quietly
@@ -21,8 +23,6 @@ from ..saved.samples import quietly
 THICKNESS, LEAST, MOST = 0.4, 0.03, 0.12
 #: Displacement at which a new rig aims, as a part of its radius.
 VISIBLE = 0.2
-#: Ring and tube radius of a torus, as parts of the default radius.
-RING, TUBE = 0.6, 0.4
 
 
 def inward(flesh: Flesh, rest: Picker, hit: Hit) -> np.ndarray:
@@ -51,23 +51,23 @@ def radius_of(flesh: Flesh, rest: Picker, native) -> float:
 
 def usual_sizes(kind: str, radius: float) -> dict[str, float]:
     """Returns the sizes of a template as large as `radius`, without its strength."""
-    every = every_size(radius)
-    return {name: every[name] for name in (("ring_radius", "tube_radius") if kind == "TORUS" else ("radius",))}
+    parameters = core().Template.sized(kind.lower(), radius, 1.0).parameters
+    return {name: parameters[name] for name in size_names(kind)}
 
 
 def every_size(radius: float) -> dict[str, float]:
     """Returns the sizes of every template as large as `radius`."""
-    return {"radius": radius, "ring_radius": RING * radius, "tube_radius": TUBE * radius}
+    return {name: value for kind in TEMPLATES for name, value in usual_sizes(kind, radius).items()}
 
 
-def reach(sizes: dict[str, float]) -> float:
-    """Returns the support radius of a template."""
-    return sizes.get("radius", 0.0) or sizes["ring_radius"] + sizes["tube_radius"]
+def field(kind: str, sizes: dict[str, float]):
+    """Returns the native template of some sizes."""
+    return core().Template(kind.lower(), **{name: sizes[name] for name in size_names(kind)}, strength=1.0)
 
 
 def visible(kind: str, sizes: dict[str, float]) -> float:
     """Returns a clearly visible yield of the skin to a template, in the unit of `sizes`."""
-    return VISIBLE * (2.0 * sizes["tube_radius"] if kind == "TORUS" else sizes["radius"])
+    return VISIBLE * field(kind, sizes).depth
 
 
 def bearable(flesh: Flesh, native, aim: float) -> float:

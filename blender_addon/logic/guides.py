@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Guide parameters of a point: the inverse of guides, which map parameters to points."""
+"""Guide parameters of a point, the inverse of guides, which map parameters to points; frames at rest as they ride on the posed body."""
 
 from __future__ import annotations
 
@@ -56,3 +56,24 @@ def triangle_frame(corners: np.ndarray) -> np.ndarray:
         return np.eye(3)
     x, z = edge / np.linalg.norm(edge), normal / np.linalg.norm(normal)
     return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def carried(frame: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
+    """Returns a rigid `frame` [4, 4] at rest, carried along by bones: weights [b], maps [b, 4, 4] -> [4, 4], rigid."""
+    total = weights.sum()
+    blended = np.eye(4) if total <= 0.0 else np.tensordot(weights / total, maps, axes=(0, 0))
+    u, _, vt = np.linalg.svd(blended[:3, :3])
+    turn = u @ np.diag([1.0, 1.0, np.sign(np.linalg.det(u @ vt))]) @ vt
+    posed = np.eye(4)
+    posed[:3, :3] = turn @ frame[:3, :3]
+    posed[:3, 3] = blended[:3, :3] @ frame[:3, 3] + blended[:3, 3]
+    return posed
+
+
+def ridden(frame: np.ndarray, shares: np.ndarray, rest: np.ndarray, posed: np.ndarray) -> np.ndarray:
+    """Returns a rigid `frame` [4, 4] at rest as it rides on a triangle: shares [3] of its corners, at rest and posed [3, 3]."""
+    turn = triangle_frame(posed) @ triangle_frame(rest).T
+    there = np.eye(4)
+    there[:3, :3] = turn @ frame[:3, :3]
+    there[:3, 3] = shares @ posed + turn @ (frame[:3, 3] - shares @ rest)
+    return there

@@ -7,34 +7,44 @@ import math
 
 import bpy
 import numpy as np
-from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
+from bpy.props import FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
 from ..edit import placing, posed, sizing
 from ..edit.placing import Placement
 from ..edit.rig_list import drop_rig, new_rig
+from ..logic import sliders
 from ..logic.errors import Refusal
-from ..logic.outlines import outline, ridden
-from ..logic.sliders import TEMPLATE_SLIDERS
+from ..logic.guides import ridden
 from ..rigs import rigging
-from ..saved import rigs as saved_rigs
+from ..saved.rigs import guide_property, template_property
 from ..saved.units import length
 from ..scene import windows
 from ..ui import rig_overlay, viewing
 from .modal_tool import ModalTool
-from .shell import NAVIGATION, chosen_in, fresh, option
+from .shell import NAVIGATION, chosen_in, fresh
 
 #: Factor of the radius and change of the turn per notch of the wheel.
 NOTCH, TURN = 1.1, math.radians(15.0)
 
 
-class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
+class Sizes:
+    """The sizes of every template; 0 suits the flesh."""
+
+    __annotations__ = {
+        s.name: fresh(FloatProperty, s.label, f"{s.description}. 0 suits the flesh", min=0.0, unit="LENGTH")
+        for s in sliders.TABLE
+        if s.size
+    }
+
+
+class THEW_OT_rig_place(ModalTool, Sizes, bpy.types.Operator):
     bl_label = "Place Force Template"
     bl_description = (
         "Drag a force template onto the character. Click drops it, the wheel sizes it, Ctrl and the wheel turn it"
     )
 
-    template: option(EnumProperty, "Template", "What to place", items=saved_rigs.TEMPLATES, default="BUMP")
-    guide: option(EnumProperty, "Guide", "What it hangs on from then on", items=saved_rigs.GUIDES, default="SKIN")
+    template: template_property("BUMP")
+    guide: guide_property("SKIN")
     index: fresh(IntProperty, "Index", "The rig to place anew; -1 makes a new one", default=-1, min=-1)
     location: fresh(
         FloatVectorProperty, "Location", "A point of the world; the nearest point of the skin is taken", size=3
@@ -55,11 +65,6 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
     turn: fresh(
         FloatProperty, "Turn", "Tilt at a bone, roll in the skin, turn about its own axis when free", unit="ROTATION"
     )
-    radius: fresh(
-        FloatProperty, "Radius", "How far it acts, scene units; 0 suits the flesh", default=0.0, min=0.0, unit="LENGTH"
-    )
-    ring_radius: fresh(FloatProperty, "Ring Radius", "Of a torus, scene units; 0 suits the flesh", min=0.0)
-    tube_radius: fresh(FloatProperty, "Tube Radius", "Of a torus, scene units; 0 suits the flesh", min=0.0)
     yields: fresh(
         FloatProperty,
         "Yield",
@@ -133,8 +138,7 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
     ) -> dict[str, float]:
         """Returns the template's lengths in metres: those set, those of the rig placed anew, or sizes that suit the flesh."""
         unit = stand.flesh.place.metres_per_unit
-        names = [name for name in TEMPLATE_SLIDERS[kind] if name != "strength"]
-        sizes = {name: unit * getattr(self, name) for name in names}
+        sizes = {name: unit * getattr(self, name) for name in sliders.size_names(kind)}
         if self.index >= 0 and stand.obj.thew.rigs[self.index].template == kind:
             rig = stand.obj.thew.rigs[self.index]
             sizes = {name: value or unit * getattr(rig, name) for name, value in sizes.items()}
@@ -224,7 +228,8 @@ class THEW_OT_rig_place(ModalTool, bpy.types.Operator):
 
 def posed_lines(stand: posed.Posed, hit, kind: str, sizes: dict[str, float], placement: Placement) -> np.ndarray:
     """Returns the outline of a template at the posed skin, Blender's world [m, 2, 3]."""
-    frame = np.asarray(placing.native_rig(kind, {**sizes, "strength": 1.0}, placement).frame(stand.flesh.body))
+    native = placing.native_rig(kind, {**sizes, "strength": 1.0}, placement)
+    frame = np.asarray(native.frame(stand.flesh.body))
     shown, rest = (each.vertices[each.triangles[hit.face]] for each in (stand.shown, stand.rest))
     there = ridden(frame, hit.barycentric, rest, stand.flesh.place.points(shown))
-    return stand.world(outline(kind, **sizes) @ there[:3, :3].T + there[:3, 3])
+    return stand.world(native.template.outline() @ there[:3, :3].T + there[:3, 3])

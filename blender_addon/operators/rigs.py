@@ -17,7 +17,7 @@ from ..logic.sentences import plural
 from ..rigs import drivers, measures
 from ..rigs.anchors import anchor_bone, anchor_face
 from ..saved import rigs as saved_rigs
-from ..saved.rigs import GUIDES, TEMPLATES
+from ..saved.rigs import guide_property, template_property
 from ..saved.samples import quietly, record, show_sliders, start_samples
 from ..scene import windows
 from ..scene.bind_pose import BindPose
@@ -35,8 +35,8 @@ class THEW_OT_rig_add(Edit, bpy.types.Operator):
     )
     needs_flesh = True
 
-    template: option(EnumProperty, "Template", "The shape of the field", items=TEMPLATES, default="BULGE")
-    guide: option(EnumProperty, "Guide", "What the field hangs on", items=GUIDES, default="BONE")
+    template: template_property("BULGE")
+    guide: guide_property("BONE")
     name: fresh(StringProperty, "Name", "What to call it; empty takes the template's name")
     bone: fresh(StringProperty, "Bone", "The bone; empty takes the active one, or the one with most weight")
     face: fresh(IntProperty, "Triangle", "With the guide Skin: the triangle of the mesh", default=-1, min=-1)

@@ -34,7 +34,7 @@ def fingerprint(obj: bpy.types.Object) -> tuple:
         samples = recorded(rig)
         values = () if samples else slider_values(rig)
         numbers = (samples, values, None if moved[i] else rig.control) if on else ()
-        kind = (rig.template, rig.guide, rig.strength_by, rig.layout)
+        kind = (rig.kind, rig.template, rig.guide, rig.strength_by, rig.layout)
         prints.append(((on, *kind, steady(hangs), broken.get(i, "")), steady(numbers)))
     return tuple(prints)
 

@@ -168,6 +168,11 @@ def check_numbers(rig: ThewRig, samples, values) -> None:
 
 def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None = None) -> Attachment:
     """Returns the attachment of `rig`. Raises a `Refusal` if that is gone."""
+    return OF_KIND[rig.kind](obj, character, bind_pose, place, rig, faces)
+
+
+def hooked_force(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces | None) -> Attachment:
+    """Returns the attachment of a force field."""
     armature = armature_of(obj)
     if armature is None:
         raise Refusal(f"{describe(obj)} has lost its armature: give its Armature modifier one")
@@ -212,6 +217,10 @@ def hooked(obj, character, bind_pose, place: Place, rig: ThewRig, faces: Faces |
     matrix[:3, 3] = place.points(matrix[:3, 3])
     matrix[3] = (0.0, 0.0, 0.0, 1.0)
     return Attachment(rig.template, "FREE", matrix=tuple(matrix.ravel().tolist()))
+
+
+#: The attachment of a rig, by its kind.
+OF_KIND = {"FORCE": hooked_force}
 
 
 def native_rig(obj: bpy.types.Object, flesh, rig: ThewRig) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import bpy
 
 from ..logic.errors import Refusal
+from ..logic.sliders import SLIDERS
 from .rigs import LAYOUT, ThewRig
 from .samples import quietly
 
@@ -32,7 +33,7 @@ _PATHS = (
 def migrate(obj: bpy.types.Object) -> bool:
     """Migrates the rigs of an object to the present layout; returns whether any needed it."""
     old = [rig for rig in obj.thew.rigs if rig.layout < LAYOUT]
-    if not old:
+    if not old or not SLIDERS:  # without the core there is nothing to move numbers to
         return False
     with quietly():
         for rig in old:

@@ -27,9 +27,10 @@ from bpy.props import (
 )
 
 from ..logic.names import free_name
+from ..logic.sliders import GUIDES, TEMPLATES, choices
 from . import slider_groups
 from .samples import hushed, keep_sliders, quietly, show_sliders
-from .slider_groups import set_values, slider_property, values_of
+from .slider_groups import set_values, values_of
 
 #: Present layout of saved rigs; `rig_layouts` migrates earlier ones.
 LAYOUT = 1
@@ -43,21 +44,12 @@ on_rig: list[Callable[[bpy.types.Object], None]] = []
 #: Called with the object and the rig after its bone or face was changed by hand; set by `handlers`.
 on_hung: list[Callable[[bpy.types.Object, ThewRig], None]] = []
 
-TEMPLATES = (
-    ("BUMP", "Bump", "Pushes one way, along the arrow: a dent, a lump, a corner of the mouth"),
-    ("RADIAL", "Radial", "Pushes outward from a point, or inward: swelling, shrinking"),
-    ("BULGE", "Bulge", "Draws together along its axis and pushes outward around it: a muscle that contracts"),
-    ("TORUS", "Torus", "Pushes away from a ring, or towards it: a nostril, a collar, a swallow"),
-)
+#: Kinds of rigs. Each place that depends on the kind has a table `OF_KIND`.
+KINDS = (("FORCE", "Force", "Pushes with a force field that hangs on the character"),)
 #: Meanings of a strength; rigs of files that knew forces only keep forces.
 MEASURES = (
     ("YIELD", "Distance", "How far the skin gives way at most; the force follows from how soft the flesh is there"),
     ("FORCE", "Force", "The largest force on a cubic metre of flesh, whatever that does to it"),
-)
-GUIDES = (
-    ("BONE", "Bone", "Hangs on a bone: so far along, so far around, so far out"),
-    ("SKIN", "Skin", "Hangs under a point of the skin: so deep, so turned"),
-    ("FREE", "Free", "Stands anywhere in the flesh of the rest pose"),
 )
 
 # following edits ------------------------------------------------------------------------------------------------------
@@ -111,6 +103,22 @@ def _named(self, _context):
         self.name = free_name(self.name, others)
 
 
+def template_property(default: str, **options):
+    """Builds the choice of a template."""
+    return _choice(TEMPLATES, "Template", "The shape of the force field", default, options)
+
+
+def guide_property(default: str, **options):
+    """Builds the choice of a guide."""
+    return _choice(GUIDES, "Guide", "What the field hangs on", default, options)
+
+
+def _choice(specs: dict, name: str, description: str, default: str, options: dict):
+    items = choices(specs)
+    default = default if default in specs else items[0][0]
+    return EnumProperty(name=name, description=description, items=items, default=default, **options)
+
+
 # the groups -----------------------------------------------------------------------------------------------------------
 
 
@@ -129,7 +137,7 @@ class ThewRigSample(bpy.types.PropertyGroup):
     values: FloatVectorProperty(size=PLACES, description="Of layout 0: the sliders by position", options={"HIDDEN"})
 
 
-class ThewRig(bpy.types.PropertyGroup):
+class ThewRig(slider_groups.rig_sliders(_slid), bpy.types.PropertyGroup):
     """A force field that rides on the character, driven by one control."""
 
     name: StringProperty(name="Name", description="What you call this rig", default="Rig", update=_named)
@@ -153,27 +161,11 @@ class ThewRig(bpy.types.PropertyGroup):
         precision=3,
         update=_controlled,
     )
-    template: EnumProperty(
-        name="Template",
-        description="The shape of the force field",
-        items=TEMPLATES,
-        default="BULGE",
-        options=set(),
-        update=_edited,
-    )
-    guide: EnumProperty(
-        name="Guide",
-        description="What the field hangs on",
-        items=GUIDES,
-        default="BONE",
-        options=set(),
-        update=_edited,
-    )
+    kind: EnumProperty(name="Kind", description="What the rig does", items=KINDS, default="FORCE", options={"HIDDEN"})
+    template: template_property("BULGE", options=set(), update=_edited)
+    guide: guide_property("BONE", options=set(), update=_edited)
 
-    # the template
-    radius: slider_property("radius", _slid)
-    ring_radius: slider_property("ring_radius", _slid)
-    tube_radius: slider_property("tube_radius", _slid)
+    # the template; its sliders and those of the guide are in the base
     strength_by: EnumProperty(
         name="Strength by",
         description="What the strength is kept by",
@@ -181,7 +173,6 @@ class ThewRig(bpy.types.PropertyGroup):
         default="FORCE",
         options={"HIDDEN"},
     )
-    strength: slider_property("strength", _slid)
     yields: FloatProperty(
         name="Yield",
         description="How far the skin gives way to this rig at most, at rest, in scene units; it stays when the flesh "
@@ -201,10 +192,6 @@ class ThewRig(bpy.types.PropertyGroup):
         name="Bone", description="The bone that the field hangs on", default="", options=set(), update=_hung
     )
     bone_token: StringProperty(description="What the bone is known by when its name changes", options={"HIDDEN"})
-    along: slider_property("along", _slid)
-    angle: slider_property("angle", _slid)
-    distance: slider_property("distance", _slid)
-    tilt: slider_property("tilt", _slid)
 
     # a guide in the skin
     face: IntProperty(
@@ -228,8 +215,6 @@ class ThewRig(bpy.types.PropertyGroup):
         options=set(),
         update=_hung,
     )
-    depth: slider_property("depth", _slid)
-    roll: slider_property("roll", _slid)
 
     # a free guide
     matrix: FloatVectorProperty(
@@ -239,12 +224,6 @@ class ThewRig(bpy.types.PropertyGroup):
         options={"HIDDEN"},
         update=_edited,
     )
-    x: slider_property("x", _slid)
-    y: slider_property("y", _slid)
-    z: slider_property("z", _slid)
-    rx: slider_property("rx", _slid)
-    ry: slider_property("ry", _slid)
-    rz: slider_property("rz", _slid)
 
     samples: CollectionProperty(type=ThewRigSample, description="What was recorded, by rising control")
     active_sample: IntProperty(name="Sample", description="The sample chosen in the list", default=0, options=set())

@@ -36,9 +36,13 @@ def hushed() -> bool:
     return _still > 0
 
 
+#: The sliders that a rig uses, by its kind.
+OF_KIND = {"FORCE": lambda rig: TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]}
+
+
 def sliders_of(rig: ThewRig) -> tuple[str, ...]:
-    """Returns the sliders that its template and guide use, in the order of the native parameters."""
-    return TEMPLATE_SLIDERS[rig.template] + GUIDE_SLIDERS[rig.guide]
+    """Returns the sliders that a rig uses, in the order of the native parameters."""
+    return OF_KIND[rig.kind](rig)
 
 
 def slider_values(rig: ThewRig) -> tuple[float, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import bpy
 from bpy.props import BoolProperty, FloatProperty, PointerProperty
 
-from ..logic.sliders import ANGLE, BY_NAME, LENGTH, SLIDERS, STRENGTH, TABLE, Slider, limits
+from ..logic.sliders import ANGLE, LENGTH, SLIDERS, STRENGTH, TABLE, Slider, limits
 
 #: Unit, step and digits of a slider in the panel, by its kind.
 UNITS = {LENGTH: "LENGTH", ANGLE: "ROTATION"}
@@ -19,10 +19,11 @@ STEPS = {LENGTH: 1, STRENGTH: 100000}
 DIGITS = {LENGTH: 3, STRENGTH: 0}
 
 
-def slider_property(name: str, update=None):
-    """Builds the property for one slider of a rig, with the unit and the limits of its kind."""
-    slider = BY_NAME[name]
-    return _number(slider, update=update, default=slider.default, **limits(slider))
+def rig_sliders(update) -> type:
+    """Builds a base class with the sliders of a rig, each with the unit and the limits of its kind."""
+    return _group(
+        "Sliders", "The sliders of a rig.", lambda s: _number(s, update=update, default=s.default, **limits(s)), ()
+    )
 
 
 def _number(slider: Slider, **options):
@@ -37,11 +38,11 @@ def _number(slider: Slider, **options):
     )
 
 
-def _group(called: str, says: str, made) -> type:
+def _group(called: str, says: str, made, bases=(bpy.types.PropertyGroup,)) -> type:
     """Builds a class of properties, one for each slider."""
     return type(
         called,
-        (bpy.types.PropertyGroup,),
+        bases,
         {"__doc__": says, "__module__": __name__, "__annotations__": {slider.name: made(slider) for slider in TABLE}},
     )
 

@@ -13,9 +13,8 @@ from ..live import target
 from ..live.flesh import Flesh
 from ..live.session import register as fleshes
 from ..logic.errors import Refusal
+from ..logic.guides import carried, ridden
 from ..logic.native import core
-from ..logic.outlines import carried, outline, ridden
-from ..logic.sliders import TEMPLATE_SLIDERS
 from ..rigs import fingerprints, rigging
 from ..saved.rigs import in_force
 from .viewing import Drawing, Overlay, draw_all
@@ -41,7 +40,7 @@ def drawings(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Draw
         chosen = i == obj.thew.active_rig
         try:
             attachment = attachments.get(i) or rigging.hooked(obj, flesh.character, flesh.bind_pose, flesh.place, rig)
-            lines, guide = rig_lines(flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
+            lines, guide = OF_KIND[rig.kind](flesh, rig, attachment, float(pose.controls[i]), pose.maps, mesh)
         except (Refusal, core().ThewError, AttributeError):  # Blender forbids a draw handler to store a bone's new name
             continue  # a rig without an attachment is not drawn: its row in the list says why
         colour = PROBLEM if rig.problem else OFF if not on else ACTIVE if chosen else OTHER
@@ -66,7 +65,7 @@ def rig_lines(
     """
     place = flesh.place
     parameters = rigging.parameters_now(rig, control, place.metres_per_unit)
-    frame, weights, to = at_rest(flesh, attachment, parameters)
+    frame, weights, to, shape = at_rest(flesh, attachment, parameters)
     middle = frame[:3, 3]
     if attachment.guide == "SKIN" and len(mesh.data.vertices) == len(flesh.character.rest):
         corners = np.asarray(flesh.surface.triangles)[attachment.triangle]
@@ -75,10 +74,6 @@ def rig_lines(
         there = ridden(frame, np.array(attachment.barycentric), rest, place.points(np.array(shown)))
     else:
         there = carried(frame, weights, place.maps(maps))
-    sizes = {name: parameters[name] for name in TEMPLATE_SLIDERS[rig.template] if name != "strength"}
-    shape = outline(rig.template, **sizes)
-    if rig.template == "BUMP" and parameters["strength"] < 0.0:
-        shape = shape * np.array([1.0, 1.0, -1.0])  # a dent: the arrow points in
     lines = shape @ there[:3, :3].T + there[:3, 3]
     guide = np.empty((0, 2, 3))
     if to is not None:
@@ -86,15 +81,20 @@ def rig_lines(
     return place.world(lines), place.world(guide)
 
 
+#: What is drawn of a rig, by its kind.
+OF_KIND = {"FORCE": rig_lines}
+
+
 def at_rest(flesh: Flesh, attachment: rigging.Attachment, parameters: dict[str, float]):
-    """Returns (frame [4, 4], bone weights of its middle [b], attachment point) at rest, cached for the next drawing."""
+    """Returns (frame [4, 4], bone weights of its middle [b], attachment point, outline [m, 2, 3]) at rest, cached for the next drawing."""
     key = (attachment, tuple(parameters.values()))
     known = _rest.get(key)
     if known is None or known[0] is not flesh.body:
         _rest.clear() if len(_rest) > 256 else None
-        frame = np.asarray(attachment.native(core(), parameters).frame(flesh.body))
+        native = attachment.native(core(), parameters)
+        frame = np.asarray(native.frame(flesh.body))
         weights = posed.region_weights(flesh, frame[:3, 3])
-        known = (flesh.body, (frame, weights, hanging_from(flesh, attachment, frame[:3, 3])))
+        known = (flesh.body, (frame, weights, hanging_from(flesh, attachment, frame[:3, 3]), native.template.outline()))
         _rest[key] = known
     return known[1]
 

@@ -8,7 +8,7 @@ import bpy
 from ..live import target
 from ..live.session import register as fleshes
 from ..logic.sentences import plural
-from ..logic.sliders import GUIDE_SLIDERS, TEMPLATE_SLIDERS
+from ..logic.sliders import GUIDE_SLIDERS, GUIDES, TEMPLATE_SLIDERS, TEMPLATES
 from ..saved import rigs as saved_rigs
 from ..saved.samples import NEAR, sliders_of
 from ..scene.reading import armature_of
@@ -64,15 +64,12 @@ class THEW_MT_place(bpy.types.Menu):
 
     def draw(self, _context):
         row = self.layout.row()
-        for guide, called, _ in saved_rigs.GUIDES:
+        for guide, called in GUIDES.items():
             column = row.column()
-            column.label(text=called, icon=GUIDE_ICONS[guide])
-            for template, name, _ in saved_rigs.TEMPLATES:
-                button = column.operator("thew.rig_place", text=name)
+            column.label(text=called.label, icon=called.icon)
+            for template, spec in TEMPLATES.items():
+                button = column.operator("thew.rig_place", text=spec.label, icon=spec.icon)
                 button.template, button.guide = template, guide
-
-
-GUIDE_ICONS = {"BONE": "BONE_DATA", "SKIN": "SNAP_FACE", "FREE": "EMPTY_AXIS"}
 
 
 def draw_hand(layout, rig) -> None:
@@ -153,7 +150,7 @@ def draw_list(layout, obj) -> None:
 def draw_guide(layout, obj, rig) -> None:
     """Draws the foldout Place: the guide of the rig. It is mostly set with the mouse."""
     label = f"Place: {rig.bone}" if rig.guide == "BONE" else "Place"
-    body = foldout(layout, "rig_guide", label, icon=GUIDE_ICONS[rig.guide])
+    body = foldout(layout, "rig_guide", label, icon=GUIDES[rig.guide].icon)
     if body is None:
         return
     column = body.column(align=True)
@@ -178,17 +175,25 @@ def draw_samples(layout, rig) -> None:
     row.operator("thew.rig_sample_remove", text="", icon="REMOVE")
 
 
+def draw_template(column, rig) -> None:
+    """Draws the force field."""
+    column.prop(rig, "template")
+    by_yield = rig.strength_by == "YIELD"
+    for name in TEMPLATE_SLIDERS[rig.template]:
+        column.prop(rig, "yields" if name == "strength" and by_yield else name)
+
+
+#: What the panel shows of a rig, by its kind.
+OF_KIND = {"FORCE": draw_template}
+
+
 def draw_rig(layout, obj, rig, width: int) -> None:
     """Draws one rig: its control, template, guide and samples."""
     row = layout.row(align=True)
     row.prop(rig, "control", slider=True)
     row.operator("thew.rig_driver", text="", icon="DRIVER")
 
-    column = layout.column(align=True)
-    column.prop(rig, "template")
-    by_yield = rig.strength_by == "YIELD"
-    for name in TEMPLATE_SLIDERS[rig.template]:
-        column.prop(rig, "yields" if name == "strength" and by_yield else name)
+    OF_KIND[rig.kind](layout.column(align=True), rig)
     layout.operator("thew.rig_record", text="Record (not kept yet)" if rig.draft else "Record", icon="REC")
     draw_guide(layout, obj, rig)
     draw_samples(layout, rig)

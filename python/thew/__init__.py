@@ -53,8 +53,10 @@ from ._thew import (
     MRepFit,
     MRepReport,
     NonlinearSimulation,
+    ParameterSpec,
     Rig,
     RigFit,
+    RigSpec,
     Scene,
     Shell,
     Shot,
@@ -80,6 +82,7 @@ from ._thew import (
     fit_gradient,
     fit_rig,
     gpu_adapters,
+    guides,
     load_rigs,
     modes,
     nonlinear_equilibrium,
@@ -87,6 +90,7 @@ from ._thew import (
     simulate,
     simulate_scene,
     simulate_shots,
+    templates,
 )
 
 __all__ = [
@@ -117,10 +121,12 @@ __all__ = [
     "MotionError",
     "NonlinearSimulation",
     "OutsideError",
+    "ParameterSpec",
     "Rig",
     "RigError",
     "RigFileError",
     "RigFit",
+    "RigSpec",
     "Scene",
     "Shell",
     "Shot",
@@ -150,6 +156,7 @@ __all__ = [
     "fit_gradient",
     "fit_rig",
     "gpu_adapters",
+    "guides",
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
@@ -157,6 +164,7 @@ __all__ = [
     "simulate",
     "simulate_scene",
     "simulate_shots",
+    "templates",
 ]
 
 # They take their names from this module, which has them all by now.

@@ -67,10 +67,12 @@ __all__ = [
     "MotionError",
     "NonlinearSimulation",
     "OutsideError",
+    "ParameterSpec",
     "Rig",
     "RigError",
     "RigFileError",
     "RigFit",
+    "RigSpec",
     "Scene",
     "Shell",
     "Shot",
@@ -100,6 +102,7 @@ __all__ = [
     "fit_gradient",
     "fit_rig",
     "gpu_adapters",
+    "guides",
     "load_rigs",
     "modes",
     "nonlinear_equilibrium",
@@ -107,6 +110,7 @@ __all__ = [
     "simulate",
     "simulate_scene",
     "simulate_shots",
+    "templates",
 ]
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -2447,18 +2451,19 @@ class NonlinearSimulation:
 class Template:
     """A force field in a frame of its own. The largest force equals `strength` (N/m³); a negative one turns it around.
 
-    - Template("bump", radius, strength) pushes along the frame's Z.
-    - Template("radial", radius, strength) pushes away from its origin.
-    - Template("bulge", radius, strength) squeezes along Z and widens across.
-    - Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z.
+    Template(kind, **parameters): `templates()` lists the kinds and their parameters; `Template("bump", radius=0.1, strength=2e4)` pushes
+    along the frame's Z.
 
     Parameters are given by name; lengths are metres. Fields are compact and once continuously differentiable. Raises RigError.
     """
 
     def __new__(cls, kind: _Template, **parameters: float) -> Template: ...
+    @staticmethod
+    def sized(kind: _Template, reach: float, strength: float) -> Template:
+        """Builds a template of usual proportions that reaches as far as `reach`, metres; strength in N/m³. Raises RigError."""
     @property
     def kind(self) -> _Template:
-        """Kind of field: "bump", "radial", "bulge" or "torus"."""
+        """Kind of field, one of `templates()`."""
     @property
     def parameters(self) -> dict[str, float]:
         """Parameters by name."""
@@ -2468,12 +2473,74 @@ class Template:
     @property
     def support_radius(self) -> float:
         """Distance from the frame's origin beyond which there is no force, metres."""
+    @property
+    def depth(self) -> float:
+        """Depth of flesh that the template fills below a skin, metres."""
+    def outline(self) -> _Floats:
+        """Returns lines that show where the field ends and which way it pushes, in its frame, float64 [m,2,3], metres."""
     def force(self, points: ArrayLike, frame: ArrayLike) -> _Floats:
         """Returns the force at `points[p,3]` with the template in `frame[4,4]`, float64 [p,3], N/m³."""
     def __eq__(self, other: object, /) -> bool: ...
     def __copy__(self) -> Template: ...
     def __deepcopy__(self, _memo: object) -> Template: ...
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, float]]: ...
+
+@final
+class ParameterSpec:
+    """One parameter of a template or a guide, as an interface shows it."""
+
+    @property
+    def name(self) -> str:
+        """Name in code and files."""
+    @property
+    def kind(self) -> Literal["radius", "distance", "offset", "share", "angle", "strength"]:
+        """Kind: "radius" (a positive length), "distance" (a length, zero or more), "offset" (a signed length), "share" (of a bone's length),
+        "angle" or "strength".
+        """
+    @property
+    def unit(self) -> str:
+        """SI unit; empty for a share."""
+    @property
+    def label(self) -> str:
+        """Name on a slider."""
+    @property
+    def doc(self) -> str:
+        """Meaning."""
+    @property
+    def default(self) -> float:
+        """Value of a new rig."""
+    @property
+    def range(self) -> tuple[float, float]:
+        """Ends of a slider; values beyond are valid."""
+
+@final
+class RigSpec:
+    """One kind of template or guide, as an interface shows it."""
+
+    @property
+    def name(self) -> str:
+        """Name in code and files."""
+    @property
+    def label(self) -> str:
+        """Name in a menu."""
+    @property
+    def doc(self) -> str:
+        """Effect and use."""
+    @property
+    def icon(self) -> str:
+        """Blender's name of an icon."""
+    @property
+    def parameters(self) -> list[ParameterSpec]:
+        """Parameters in order."""
+    @property
+    def tilt(self) -> float:
+        """Usual tilt of a template at a bone, radians; zero for a guide."""
+
+def templates() -> list[RigSpec]:
+    """Returns the kinds of templates with their parameters."""
+
+def guides() -> list[RigSpec]:
+    """Returns the kinds of guides with their parameters."""
 
 @final
 class BoneGuide:

@@ -10,6 +10,8 @@ _FILE = "write it with save(path) and read it with thew.{name}.load(path)"
 _STATE = "keep its state(), and restore() that in another one of the same body"
 _AGAIN = "keep what it was made of, and make it again"
 
+_TABLE = "it is a row of thew.templates() or thew.guides()"
+
 _INSTEAD = {
     "Body": _FILE,
     "Clip": _FILE,
@@ -19,6 +21,8 @@ _INSTEAD = {
     "Modes": "keep what they are of, and compute them again with thew.modes",
     "Simulation": _STATE,
     "Scene": _STATE,
+    "RigSpec": _TABLE,
+    "ParameterSpec": _TABLE,
     **dict.fromkeys(
         (
             "Collider",

@@ -55,7 +55,7 @@ impl PyBoneGuide {
     /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, self.0.parameter_names(), self.0.values())
+        by_name(py, &self.0.spec().parameter_names(), self.0.values())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -90,7 +90,7 @@ impl PyBoneGuide {
             } => index.to_string(),
             _ => String::new(),
         };
-        let named = named(self.0.parameter_names(), self.0.values());
+        let named = named(&self.0.spec().parameter_names(), self.0.values());
         format!("thew.BoneGuide({bone}, {named})")
     }
 }
@@ -152,7 +152,7 @@ impl PySkinGuide {
     /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, self.0.parameter_names(), self.0.values())
+        by_name(py, &self.0.spec().parameter_names(), self.0.values())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -176,7 +176,7 @@ impl PySkinGuide {
     }
 
     fn __repr__(&self) -> String {
-        let named = named(self.0.parameter_names(), self.0.values());
+        let named = named(&self.0.spec().parameter_names(), self.0.values());
         format!(
             "thew.SkinGuide({}, {:?}, {named})",
             self.face(),
@@ -197,7 +197,6 @@ pub(super) struct PyFreeGuide(pub Guide);
 impl PyFreeGuide {
     #[new]
     #[pyo3(signature = (matrix, x=0.0, y=0.0, z=0.0, rx=0.0, ry=0.0, rz=0.0))]
-    #[allow(clippy::too_many_arguments)]
     fn new(
         matrix: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = real)] x: f64,
@@ -226,7 +225,7 @@ impl PyFreeGuide {
     /// Continuous parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, self.0.parameter_names(), self.0.values())
+        by_name(py, &self.0.spec().parameter_names(), self.0.values())
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -250,7 +249,7 @@ impl PyFreeGuide {
     }
 
     fn __repr__(&self) -> String {
-        let named = named(self.0.parameter_names(), self.0.values());
+        let named = named(&self.0.spec().parameter_names(), self.0.values());
         format!("<thew.FreeGuide: {named}>")
     }
 }

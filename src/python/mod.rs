@@ -103,6 +103,10 @@ pub fn fill(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<contact::PyContact>()?;
     m.add_class::<contact::PyContacts>()?;
     m.add_class::<template::PyTemplate>()?;
+    m.add_class::<template::PyRigSpec>()?;
+    m.add_class::<template::PyParameterSpec>()?;
+    m.add_function(wrap_pyfunction!(template::templates, m)?)?;
+    m.add_function(wrap_pyfunction!(template::guides, m)?)?;
     m.add_class::<guide::PyBoneGuide>()?;
     m.add_class::<guide::PySkinGuide>()?;
     m.add_class::<guide::PyFreeGuide>()?;

@@ -327,7 +327,7 @@ impl PyRig {
             "<thew.Rig '{}': {} on a {} guide, {} samples>",
             self.0.name(),
             self.0.template().kind().name(),
-            self.0.guide().kind(),
+            self.0.guide().spec().name,
             self.0.samples().len()
         )
     }

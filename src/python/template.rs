@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Bindings of `thew.Template`; parameters by name and frames, which rigs and guides share.
+//! Bindings of `thew.Template` and of the table of templates and guides; parameters by name and frames, which rigs and
+//! guides share.
 
-use super::arrays::{finite, finite_points, floats, from_points, text};
+use super::arrays::{finite, finite_points, floats, from_points, real, text};
 use super::errors::{IntoPy, detached, input};
-use crate::rig::{GuideFrame, ParameterKind, RigError, Template, TemplateKind};
+use crate::rig::{
+    Guide, GuideFrame, Parameter, ParameterKind, RigError, Spec, Template, TemplateKind,
+};
 use crate::{Mat4, Vec3};
-use numpy::ndarray::Array2;
-use numpy::{IntoPyArray, PyArray2};
+use numpy::ndarray::{Array2, Array3};
+use numpy::{IntoPyArray, PyArray2, PyArray3};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 /// A force field in a frame of its own. The largest force equals `strength` (N/m³); a negative one turns it around.
 ///
-/// - Template("bump", radius, strength) pushes along the frame's Z.
-/// - Template("radial", radius, strength) pushes away from its origin.
-/// - Template("bulge", radius, strength) squeezes along Z and widens across.
-/// - Template("torus", ring_radius, tube_radius, strength) pushes away from a circle about Z.
+/// Template(kind, **parameters): `templates()` lists the kinds and their parameters; `Template("bump", radius=0.1, strength=2e4)` pushes along
+/// the frame's Z.
 ///
 /// Parameters are given by name; lengths are metres. Fields are compact and once continuously differentiable. Raises RigError.
 #[pyclass(name = "Template", module = "thew", frozen)]
 pub(super) struct PyTemplate(pub Template);
+
+impl PyTemplate {
+    fn names(&self) -> Vec<&'static str> {
+        self.0.kind().spec().parameter_names()
+    }
+}
 
 #[pymethods]
 impl PyTemplate {
@@ -32,13 +39,26 @@ impl PyTemplate {
         let kind: TemplateKind = kind.parse().map_err(RigError::into_py)?;
         let named = parameters.map(named_numbers).transpose()?;
         let named = named.unwrap_or_default();
-        let values = all_of(kind.parameter_names(), &named)?;
+        let values = all_of(&kind.spec().parameter_names(), &named)?;
         Template::new(kind, &values)
             .map(Self)
             .map_err(IntoPy::into_py)
     }
 
-    /// Kind of field: "bump", "radial", "bulge" or "torus".
+    /// Builds a template of usual proportions that reaches as far as `reach`, metres; strength in N/m³. Raises RigError.
+    #[staticmethod]
+    fn sized(
+        #[pyo3(from_py_with = text)] kind: &str,
+        #[pyo3(from_py_with = real)] reach: f64,
+        #[pyo3(from_py_with = real)] strength: f64,
+    ) -> PyResult<Self> {
+        let kind: TemplateKind = kind.parse().map_err(RigError::into_py)?;
+        Template::sized(kind, reach, strength)
+            .map(Self)
+            .map_err(IntoPy::into_py)
+    }
+
+    /// Kind of field, one of `templates()`.
     #[getter]
     fn kind(&self) -> &'static str {
         self.0.kind().name()
@@ -47,17 +67,14 @@ impl PyTemplate {
     /// Parameters by name.
     #[getter]
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        by_name(py, self.0.kind().parameter_names(), self.0.parameters())
+        by_name(py, &self.names(), self.0.parameters())
     }
 
     /// Unit of each parameter, {name: unit}.
     #[getter]
     fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        units_of(
-            py,
-            self.0.kind().parameter_names(),
-            self.0.kind().parameter_kinds(),
-        )
+        let kinds = self.0.kind().spec().parameter_kinds();
+        units_of(py, &self.names(), &kinds)
     }
 
     /// Distance from the frame's origin beyond which there is no force, metres.
@@ -80,6 +97,19 @@ impl PyTemplate {
         Ok(from_points(py, &forces))
     }
 
+    /// Depth of flesh that the template fills below a skin, metres.
+    #[getter]
+    fn depth(&self) -> f64 {
+        self.0.depth()
+    }
+
+    /// Returns lines that show where the field ends and which way it pushes, in its frame, float64 [m,2,3], metres.
+    fn outline<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray3<f64>> {
+        let lines = self.0.outline();
+        Array3::from_shape_fn((lines.len(), 2, 3), |(i, end, axis)| lines[i][end][axis])
+            .into_pyarray(py)
+    }
+
     fn __eq__(&self, other: &Self) -> bool {
         self.0 == other.0
     }
@@ -100,9 +130,132 @@ impl PyTemplate {
     }
 
     fn __repr__(&self) -> String {
-        let named = named(self.0.kind().parameter_names(), self.0.parameters());
+        let named = named(&self.names(), self.0.parameters());
         format!("thew.Template('{}', {named})", self.kind())
     }
+}
+
+/// One parameter of a template or a guide, as an interface shows it.
+#[pyclass(name = "ParameterSpec", module = "thew", frozen)]
+pub(super) struct PyParameterSpec(&'static Parameter);
+
+#[pymethods]
+impl PyParameterSpec {
+    /// Name in code and files.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    /// Kind: "radius" (a positive length), "distance" (a length, zero or more), "offset" (a signed length), "share" (of a bone's length),
+    /// "angle" or "strength".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.0.kind.name()
+    }
+
+    /// SI unit; empty for a share.
+    #[getter]
+    fn unit(&self) -> &'static str {
+        self.0.kind.unit()
+    }
+
+    /// Name on a slider.
+    #[getter]
+    fn label(&self) -> &'static str {
+        self.0.label
+    }
+
+    /// Meaning.
+    #[getter]
+    fn doc(&self) -> &'static str {
+        self.0.doc
+    }
+
+    /// Value of a new rig.
+    #[getter]
+    fn default(&self) -> f64 {
+        self.0.default
+    }
+
+    /// Ends of a slider; values beyond are valid.
+    #[getter]
+    fn range(&self) -> (f64, f64) {
+        self.0.range
+    }
+
+    fn __repr__(&self) -> String {
+        let Parameter { name, default, .. } = self.0;
+        format!("<thew.ParameterSpec {name}: {default} {}>", self.unit())
+    }
+}
+
+/// One kind of template or guide, as an interface shows it.
+#[pyclass(name = "RigSpec", module = "thew", frozen)]
+pub(super) struct PyRigSpec {
+    spec: &'static Spec,
+    tilt: f64,
+}
+
+#[pymethods]
+impl PyRigSpec {
+    /// Name in code and files.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// Name in a menu.
+    #[getter]
+    fn label(&self) -> &'static str {
+        self.spec.label
+    }
+
+    /// Effect and use.
+    #[getter]
+    fn doc(&self) -> &'static str {
+        self.spec.doc
+    }
+
+    /// Blender's name of an icon.
+    #[getter]
+    fn icon(&self) -> &'static str {
+        self.spec.icon
+    }
+
+    /// Parameters in order.
+    #[getter]
+    fn parameters(&self) -> Vec<PyParameterSpec> {
+        self.spec.parameters.iter().map(PyParameterSpec).collect()
+    }
+
+    /// Usual tilt of a template at a bone, radians; zero for a guide.
+    #[getter]
+    fn tilt(&self) -> f64 {
+        self.tilt
+    }
+
+    fn __repr__(&self) -> String {
+        let names = self.spec.parameter_names().join(", ");
+        format!("<thew.RigSpec {}: {names}>", self.spec.name)
+    }
+}
+
+/// Returns the kinds of templates with their parameters.
+#[pyfunction]
+pub(super) fn templates() -> Vec<PyRigSpec> {
+    let of = |kind: &TemplateKind| PyRigSpec {
+        spec: kind.spec(),
+        tilt: kind.tilt(),
+    };
+    TemplateKind::ALL.iter().map(of).collect()
+}
+
+/// Returns the kinds of guides with their parameters.
+#[pyfunction]
+pub(super) fn guides() -> Vec<PyRigSpec> {
+    let of = |spec| PyRigSpec { spec, tilt: 0.0 };
+    Guide::SPECS.iter().map(of).collect()
 }
 
 /// Reads numbers by name, in the order given.

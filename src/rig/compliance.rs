@@ -9,7 +9,7 @@
 //! Other rigs, gravity and poses are left out: yield and limits are those of one rig alone.
 
 use super::folding::room;
-use super::{Rig, RigError, Sample};
+use super::{Rig, RigError, RigKind, Sample};
 use crate::Vec3;
 use crate::body::Body;
 use crate::progress::{Paced, Progress, step};
@@ -174,13 +174,7 @@ impl Rig {
 
     /// Returns the rig without its samples.
     pub(super) fn plain(&self) -> Option<Self> {
-        Self::new(
-            self.name(),
-            *self.template(),
-            self.guide().clone(),
-            Vec::new(),
-        )
-        .ok()
+        self.with_samples(Vec::new()).ok()
     }
 
     /// Returns whether its strengths equal those of an otherwise equal rig, up to a relative difference `part`.
@@ -201,7 +195,9 @@ impl Rig {
 
     /// Returns the index of the strength among the parameters: the last of the template's.
     pub(in crate::rig) fn strength(&self) -> usize {
-        self.template().parameters().len() - 1
+        match self.kind() {
+            RigKind::Force(force) => force.template().parameters().len() - 1,
+        }
     }
 
     /// Returns η of each sample, or the own one without samples.
@@ -214,17 +210,21 @@ impl Rig {
 
     /// Returns the rig with other parameters in its samples, or as its own without samples.
     fn with_states(&self, states: Vec<Vec<f64>>) -> Result<Self, RigError> {
-        let (name, guide) = (self.name(), self.guide().clone());
         if self.samples().is_empty() {
             let eta = states.into_iter().next().unwrap_or_default();
-            return Self::new(name, self.template_at(&eta)?, guide, Vec::new());
+            return match self.kind() {
+                RigKind::Force(force) => {
+                    let (template, guide) = (self.template_at(&eta)?, force.guide().clone());
+                    Self::new(self.name(), template, guide, Vec::new())
+                }
+            };
         }
         let each = self.samples().iter().zip(states);
         let samples = each.map(|(sample, parameters)| Sample {
             control: sample.control,
             parameters,
         });
-        Self::new(name, *self.template(), guide, samples.collect())
+        self.with_samples(samples.collect())
     }
 
     /// Returns the yield per strength of each state; a state outside the flesh takes that of the nearest one inside.

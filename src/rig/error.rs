@@ -60,13 +60,13 @@ pub enum RigError {
         /// Value, metres.
         value: f64,
     },
-    /// The torus has no hole.
-    #[error("the torus's tube_radius of {tube} m must be smaller than its ring_radius of {ring} m")]
-    Tube {
-        /// Tube radius, metres.
-        tube: f64,
-        /// Ring radius, metres.
-        ring: f64,
+    /// A length is not smaller than the one that surrounds it: a torus without a hole.
+    #[error("the {} of {} m must be smaller than the {} of {} m", inner.0, inner.1, outer.0, outer.1)]
+    Nested {
+        /// Name of the inner length, and its value, metres.
+        inner: (&'static str, f64),
+        /// Name of the outer length, and its value, metres.
+        outer: (&'static str, f64),
     },
     /// The matrix is not a rigid frame.
     #[error("the matrix of a frame must be a place and a rotation, but {what}")]
@@ -245,7 +245,7 @@ impl RigError {
     pub(super) fn parameter(&self) -> Option<&str> {
         match self {
             Self::NonFinite { name, .. } | Self::Radius { name, .. } => Some(name),
-            Self::Tube { .. } => Some("tube_radius"),
+            Self::Nested { inner, .. } => Some(inner.0),
             Self::Unknown { name, .. } => Some(name),
             Self::Control { .. } => Some("control"),
             Self::Barycentric { .. } => Some("barycentric"),
@@ -257,7 +257,9 @@ impl RigError {
 }
 
 fn kinds() -> String {
-    TemplateKind::ALL
+    let names = TemplateKind::ALL.iter();
+    names
         .map(|kind| format!("'{}'", kind.name()))
+        .collect::<Vec<_>>()
         .join(", ")
 }

@@ -13,21 +13,12 @@
 //! Tilt turns about Y: at +π/2, Z points along the former X. Lengths are metres, angles radians, `along` is a
 //! fraction of the bone. [`Placed`] holds the frame and its exact motion by each parameter: spin and velocity.
 
-use super::{ParameterKind, RigError};
+use super::{GuideFrame, Parameter, ParameterKind, RigError, Spec};
 use crate::body::Body;
 use crate::geometry::rotation_vector::{mean_rotation, rotation};
 use crate::range;
-use crate::skeleton::polar;
-use crate::{Mat3, Mat4, Vec3};
-
-/// A rigid frame in rest space.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct GuideFrame {
-    /// Columns X, Y, Z: a rotation.
-    pub rotation: Mat3,
-    /// Origin, metres.
-    pub origin: Vec3,
-}
+use crate::{Mat3, Vec3};
+use std::f64::consts::PI;
 
 /// A frame and its motion with each parameter of its guide.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,88 +75,112 @@ pub enum Guide {
     },
 }
 
-/// Largest deviation from one of the sum of barycentric coordinates, which are then rescaled.
-const SUM_SLACK: f64 = 1e-3;
-/// Largest deviation of a free frame's columns from a rotation's, as a share of their length.
-const RIGID_SLACK: f64 = 1e-4;
-/// Cosine of 30°: bones closer to Y than this angle take +Z for their angle 0.
-const NEAR_Y: f64 = 0.866_025_403_784_438_6;
-
-impl GuideFrame {
-    /// Returns the frame of world axes.
-    pub fn identity() -> Self {
-        Self {
-            rotation: Mat3::identity(),
-            origin: Vec3::zeros(),
-        }
-    }
-
-    /// Converts a matrix that acts on column vectors. A uniform scale is removed, and small deviations from a
-    /// rotation (single precision) are corrected.
-    ///
-    /// # Errors
-    /// A matrix that is not finite, singular, mirrored, sheared or scaled differently along its axes.
-    pub fn from_matrix(matrix: &Mat4) -> Result<Self, RigError> {
-        if let Some(value) = matrix
-            .iter()
-            .copied()
-            .find(|x| x.is_nan() || x.abs() > range::FARTHEST)
-        {
-            return Err(RigError::NonFinite {
-                name: "matrix",
-                value,
-            });
-        }
-        let refused = |what| Err(RigError::Matrix { what });
-        let row = matrix.row(3);
-        if row.columns(0, 3).iter().any(|x| x.abs() > 1e-9) || (row[3] - 1.0).abs() > 1e-9 {
-            return refused("its last row is not 0 0 0 1");
-        }
-        let linear: Mat3 = matrix.fixed_view::<3, 3>(0, 0).into_owned();
-        let origin = matrix.fixed_view::<3, 1>(0, 3).into_owned();
-        if is_rotation(&linear) {
-            // Kept to the bit: files return exactly the matrix that was written.
-            return Ok(Self {
-                rotation: linear,
-                origin,
-            });
-        }
-        let scale = linear.norm() / 3f64.sqrt();
-        if scale <= 0.0 || !(1.0 / scale).is_finite() {
-            return refused("it is singular");
-        }
-        let unit = linear / scale;
-        let (turn, stretch) = polar(&unit);
-        if unit.determinant().abs() < 1e-9 {
-            return refused("it is singular");
-        }
-        if unit.determinant() < 0.0 {
-            return refused("it mirrors");
-        }
-        if range::largest(&(stretch - Mat3::identity())) > RIGID_SLACK {
-            return refused("it shears, or scales its axes differently");
-        }
-        Ok(Self {
-            rotation: turn.to_rotation_matrix().into_inner(),
-            origin,
-        })
-    }
-
-    /// Returns the matrix that acts on column vectors.
-    pub fn matrix(&self) -> Mat4 {
-        let mut m = self.rotation.to_homogeneous();
-        m.fixed_view_mut::<3, 1>(0, 3).copy_from(&self.origin);
-        m
-    }
-
-    /// Returns the coordinates in the frame of a point of rest space.
-    #[inline]
-    pub fn local(&self, x: &Vec3) -> Vec3 {
-        self.rotation.tr_mul(&(x - self.origin))
+const fn length(name: &'static str, label: &'static str, doc: &'static str) -> Parameter {
+    Parameter {
+        name,
+        kind: ParameterKind::Offset,
+        label,
+        doc,
+        default: 0.0,
+        range: (-1.0, 1.0),
     }
 }
 
+const fn angle(name: &'static str, label: &'static str, doc: &'static str) -> Parameter {
+    Parameter {
+        kind: ParameterKind::Angle,
+        range: (-PI, PI),
+        ..length(name, label, doc)
+    }
+}
+
+const TILT: Parameter = angle(
+    "tilt",
+    "Tilt",
+    "Turns the field's axis from straight out (0) towards the bone's tail, or along the skin (90 degrees)",
+);
+
+const BONE: Spec = Spec {
+    name: "bone",
+    label: "Bone",
+    doc: "Hangs on a bone: so far along, so far around, so far out",
+    icon: "BONE_DATA",
+    parameters: &[
+        Parameter {
+            kind: ParameterKind::Share,
+            default: 0.5,
+            range: (0.0, 1.0),
+            ..length(
+                "along",
+                "Along",
+                "Where along the bone: 0 at its head, 1 at its tail, beyond either if you like",
+            )
+        },
+        angle(
+            "angle",
+            "Around",
+            "Which way out from the bone; 0 is the front",
+        ),
+        Parameter {
+            kind: ParameterKind::Distance,
+            range: (0.0, 1.0),
+            ..length("distance", "Out", "How far out from the bone")
+        },
+        TILT,
+    ],
+};
+
+const SKIN: Spec = Spec {
+    name: "skin",
+    label: "Skin",
+    doc: "Hangs under a point of the skin: so deep, so turned",
+    icon: "SNAP_FACE",
+    parameters: &[
+        Parameter {
+            range: (0.0, 1.0),
+            ..length(
+                "depth",
+                "Depth",
+                "How deep under the skin; negative is outside",
+            )
+        },
+        angle(
+            "roll",
+            "Roll",
+            "Turns the field about the skin's outward direction",
+        ),
+        TILT,
+    ],
+};
+
+const FREE: Spec = Spec {
+    name: "free",
+    label: "Free",
+    doc: "Stands anywhere in the flesh of the rest pose",
+    icon: "EMPTY_AXIS",
+    parameters: &[
+        length("x", "X", "Moves the field along its first axis"),
+        length("y", "Y", "Moves the field along its second axis"),
+        length("z", "Z", "Moves the field along its third axis"),
+        angle(
+            "rx",
+            "Turn X",
+            "Turns the field about its first axis (the three are one rotation vector)",
+        ),
+        angle("ry", "Turn Y", "Turns the field about its second axis"),
+        angle("rz", "Turn Z", "Turns the field about its third axis"),
+    ],
+};
+
+/// Largest deviation from one of the sum of barycentric coordinates, which are then rescaled.
+const SUM_SLACK: f64 = 1e-3;
+/// Cosine of 30°: bones closer to Y than this angle take +Z for their angle 0.
+const NEAR_Y: f64 = 0.866_025_403_784_438_6;
+
 impl Guide {
+    /// Kinds of guides.
+    pub const SPECS: [Spec; 3] = [BONE, SKIN, FREE];
+
     /// Builds a guide at a bone; angle and tilt in radians, distance in metres.
     ///
     /// # Errors
@@ -206,38 +221,20 @@ impl Guide {
     }
 
     fn checked(self) -> Result<Self, RigError> {
-        let mut named = self.parameter_names().iter().zip(self.values());
+        let mut named = self.spec().parameters.iter().zip(self.values());
         match named.find(|(_, value)| !range::is_sound(**value)) {
-            Some((name, &value)) => Err(RigError::NonFinite { name, value }),
+            Some((&Parameter { name, .. }, &value)) => Err(RigError::NonFinite { name, value }),
             None => Ok(self),
         }
     }
 
-    /// Returns the kind's name in the interface.
-    pub fn kind(&self) -> &'static str {
+    /// Returns the kind's name, texts and parameters.
+    pub fn spec(&self) -> &'static Spec {
+        let [bone, skin, free] = &Self::SPECS;
         match self {
-            Self::Bone { .. } => "bone",
-            Self::Skin { .. } => "skin",
-            Self::Free { .. } => "free",
-        }
-    }
-
-    /// Returns the names of its continuous parameters, in order.
-    pub fn parameter_names(&self) -> &'static [&'static str] {
-        match self {
-            Self::Bone { .. } => &["along", "angle", "distance", "tilt"],
-            Self::Skin { .. } => &["depth", "roll", "tilt"],
-            Self::Free { .. } => &["x", "y", "z", "rx", "ry", "rz"],
-        }
-    }
-
-    /// Returns the kind of each parameter.
-    pub fn parameter_kinds(&self) -> &'static [ParameterKind] {
-        use ParameterKind::{Angle, Distance, Offset, Share};
-        match self {
-            Self::Bone { .. } => &[Share, Angle, Distance, Angle],
-            Self::Skin { .. } => &[Offset, Angle, Angle],
-            Self::Free { .. } => &[Offset, Offset, Offset, Angle, Angle, Angle],
+            Self::Bone { .. } => bone,
+            Self::Skin { .. } => skin,
+            Self::Free { .. } => free,
         }
     }
 
@@ -270,7 +267,7 @@ impl Guide {
             }
             _ => {
                 return Err(RigError::Count {
-                    expected: self.parameter_names().len(),
+                    expected: self.spec().parameters.len(),
                     given: values.len(),
                 });
             }
@@ -288,10 +285,6 @@ impl Guide {
             Err(RigError::TooFar)
         }
     }
-}
-
-fn is_rotation(m: &Mat3) -> bool {
-    range::largest(&(m.tr_mul(m) - Mat3::identity())) < 1e-14 && m.determinant() > 0.0
 }
 
 fn still(spin: Vec3) -> Motion {

@@ -22,11 +22,14 @@
 //!
 //! | file | content |
 //! | --- | --- |
-//! | `template` | the force field in its own frame: bump, radial, bulge, torus |
-//! | `guide` | the position of the frame: at a bone, under a point of the skin, anywhere |
-//! | `parameter` | kinds of parameters: units, usual changes in fits |
+//! | `parameter` | the table of parameters: names, units, ranges, defaults, texts |
+//! | `field`, `fields` | a template's force field in its own frame, one file each |
+//! | `template` | the table of templates; a template with its numbers |
+//! | `frame`, `guide` | a rigid frame; its position: at a bone, under a point of the skin, anywhere |
 //! | `samples` | parameters recorded at values of the control, linear between |
+//! | `outline` | lines that show a field |
 //! | `quadrature` | generalised forces of a field in the flesh, and their derivatives |
+//! | `force` | a template on a guide: its frame, and its forces at given parameters |
 //! | `compliance`, `folding` | yield of the flesh to a rig, and its limit before flesh folds |
 //! | `rig_forces` | rigs in a moving clip, one control each at every frame |
 //! | `file` | rigs as a small text file |
@@ -36,10 +39,15 @@
 
 mod compliance;
 mod error;
+mod field;
+mod fields;
 mod file;
 pub mod fit;
 mod folding;
+mod force;
+mod frame;
 mod guide;
+mod outline;
 mod parameter;
 mod quadrature;
 mod rig_forces;
@@ -50,32 +58,43 @@ mod tests;
 
 pub use compliance::{Compliance, FLATTEST, Lowered};
 pub use error::RigError;
+pub use field::Derivatives;
 pub use file::{load, parsed, save, written};
 pub use fit::{Fit, FitError, FitSettings, Fitted, Named, Target};
-pub use guide::{BoneRef, Guide, GuideFrame, Motion, Placed};
-pub use parameter::ParameterKind;
+pub use force::ForceRig;
+pub use frame::GuideFrame;
+pub use guide::{BoneRef, Guide, Motion, Placed};
+pub use parameter::{Parameter, ParameterKind, Spec};
 pub use rig_forces::RigForces;
 pub use samples::Sample;
-pub use template::{Derivatives, Template, TemplateKind};
+pub use template::{Template, TemplateKind};
 
 use crate::Vec3;
 use crate::body::Body;
 use crate::range::is_sound;
+use force::Integral;
 
-/// A template on a guide, with recorded samples over a control.
+/// Kinds of rigs. Whatever depends on the kind matches on it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RigKind {
+    /// A force field on a guide.
+    Force(ForceRig),
+}
+
+/// A source of forces with recorded samples over a control.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rig {
     name: String,
-    template: Template,
-    guide: Guide,
+    kind: RigKind,
     samples: Vec<Sample>,
-    /// Parameter names of the template, then of the guide.
+    /// Names of all parameters.
     names: Vec<&'static str>,
     kinds: Vec<ParameterKind>,
 }
 
 impl Rig {
-    /// Builds a rig; without samples it is the same for every control. Samples may come in any order.
+    /// Builds a rig of a template on a guide; without samples it is the same for every control. Samples may come in
+    /// any order.
     ///
     /// # Errors
     /// Two samples at one control, and samples that are not finite, have another number of parameters, or define no
@@ -86,22 +105,38 @@ impl Rig {
         guide: Guide,
         samples: Vec<Sample>,
     ) -> Result<Self, RigError> {
-        let names = [template.kind().parameter_names(), guide.parameter_names()].concat();
-        let kinds = [template.kind().parameter_kinds(), guide.parameter_kinds()].concat();
+        Self::of(
+            name.into(),
+            RigKind::Force(ForceRig::new(template, guide)),
+            samples,
+        )
+    }
+
+    fn of(name: String, kind: RigKind, samples: Vec<Sample>) -> Result<Self, RigError> {
+        let specs = match &kind {
+            RigKind::Force(force) => force.specs(),
+        };
         let mut rig = Self {
-            name: name.into(),
-            template,
-            guide,
+            name,
+            kind,
             samples: Vec::new(),
-            names,
-            kinds,
+            names: specs.map(Spec::parameter_names).concat(),
+            kinds: specs.map(Spec::parameter_kinds).concat(),
         };
         for (index, sample) in samples.iter().enumerate() {
-            rig.template_at(&sample.parameters)
+            rig.check_parameters(&sample.parameters)
                 .map_err(|e| e.in_sample(index))?;
         }
         rig.samples = samples::sorted(samples)?;
         Ok(rig)
+    }
+
+    /// Returns the rig with other samples.
+    ///
+    /// # Errors
+    /// Errors of [`new`](Self::new).
+    pub fn with_samples(&self, samples: Vec<Sample>) -> Result<Self, RigError> {
+        Self::of(self.name.clone(), self.kind.clone(), samples)
     }
 
     /// Returns the name that the artist chose.
@@ -109,14 +144,23 @@ impl Rig {
         &self.name
     }
 
+    /// Returns the kind, with what it consists of.
+    pub fn kind(&self) -> &RigKind {
+        &self.kind
+    }
+
     /// Returns the template with its own parameters.
     pub fn template(&self) -> &Template {
-        &self.template
+        match &self.kind {
+            RigKind::Force(force) => force.template(),
+        }
     }
 
     /// Returns the guide with its own parameters.
     pub fn guide(&self) -> &Guide {
-        &self.guide
+        match &self.kind {
+            RigKind::Force(force) => force.guide(),
+        }
     }
 
     /// Returns the samples, by ascending control.
@@ -136,7 +180,9 @@ impl Rig {
 
     /// Returns the parameters of the template and the guide as passed to [`new`](Self::new), without samples.
     pub fn own_parameters(&self) -> Vec<f64> {
-        [self.template.parameters(), self.guide.values()].concat()
+        match &self.kind {
+            RigKind::Force(force) => force.parameters(),
+        }
     }
 
     /// Returns η at a control γ: linear between samples, constant outside; the own ones without samples. NaN counts
@@ -178,6 +224,14 @@ impl Rig {
     /// # Errors
     /// A wrong number of parameters, one that is not finite, or a radius that is not positive.
     pub fn template_at(&self, eta: &[f64]) -> Result<Template, RigError> {
+        self.check_numbers(eta)?;
+        match &self.kind {
+            RigKind::Force(force) => force.template_at(eta),
+        }
+    }
+
+    /// Refuses parameters of another number, or that are not finite.
+    fn check_numbers(&self, eta: &[f64]) -> Result<(), RigError> {
         if eta.len() != self.names.len() {
             return Err(RigError::Count {
                 expected: self.names.len(),
@@ -185,11 +239,31 @@ impl Rig {
             });
         }
         let mut named = self.names.iter().zip(eta);
-        if let Some((name, &value)) = named.find(|(_, value)| !is_sound(**value)) {
-            return Err(RigError::NonFinite { name, value });
+        match named.find(|(_, value)| !is_sound(**value)) {
+            Some((name, &value)) => Err(RigError::NonFinite { name, value }),
+            None => Ok(()),
         }
-        let kind = self.template.kind();
-        Template::new(kind, &eta[..kind.parameter_names().len()])
+    }
+
+    /// Refuses parameters that make no rig.
+    fn check_parameters(&self, eta: &[f64]) -> Result<(), RigError> {
+        self.check_numbers(eta)?;
+        match &self.kind {
+            RigKind::Force(force) => force.template_at(eta).map(drop),
+        }
+    }
+
+    /// Returns the integral of the rig's forces over the flesh of a body at η; its level is chosen if not given.
+    fn integral<'a>(
+        &self,
+        body: &'a Body,
+        eta: &[f64],
+        level: Option<u32>,
+    ) -> Result<Integral<'a>, RigError> {
+        self.check_numbers(eta)?;
+        match &self.kind {
+            RigKind::Force(force) => force.integral(body, eta, level),
+        }
     }
 
     /// Returns the template's frame in rest space, and its motion with the guide's parameters.
@@ -197,9 +271,10 @@ impl Rig {
     /// # Errors
     /// Parameters as in [`template_at`](Self::template_at); a bone or face that the body does not have.
     pub fn place(&self, body: &Body, eta: &[f64]) -> Result<Placed, RigError> {
-        self.template_at(eta)?;
-        let own = self.template.parameters().len();
-        self.guide.place(body, &eta[own..])
+        self.check_parameters(eta)?;
+        match &self.kind {
+            RigKind::Force(force) => force.place(body, eta),
+        }
     }
 
     /// Returns the template's frame in rest space.
@@ -215,12 +290,17 @@ impl Rig {
     /// # Errors
     /// Errors of [`template_at`](Self::template_at).
     pub fn level(&self, body: &Body, eta: &[f64]) -> Result<u32, RigError> {
-        Ok(quadrature::level(body, &self.template_at(eta)?))
+        self.check_parameters(eta)?;
+        match &self.kind {
+            RigKind::Force(force) => force.level(body, eta),
+        }
     }
 
     /// Returns the range of radii (of a torus, those of its tube) for which a level is selected, metres.
     pub(crate) fn radii_at(&self, body: &Body, level: u32) -> (f64, f64) {
-        quadrature::radii(body, level, self.template.kind())
+        match &self.kind {
+            RigKind::Force(force) => force.field().radii(body, level),
+        }
     }
 
     /// Returns the generalised forces `[nodes]`, N, in rest axes, before they turn with the flesh.
@@ -228,7 +308,7 @@ impl Rig {
     /// # Errors
     /// Errors of [`place`](Self::place); a template wholly outside the flesh; forces that overflow.
     pub fn forces(&self, body: &Body, eta: &[f64]) -> Result<Vec<Vec3>, RigError> {
-        self.forces_at_level(body, eta, self.level(body, eta)?)
+        self.forces_of(body, eta, None)
     }
 
     /// Returns the forces of [`forces`](Self::forces) at a fixed level of the quadrature: C¹ in η.
@@ -241,11 +321,17 @@ impl Rig {
         eta: &[f64],
         level: u32,
     ) -> Result<Vec<Vec3>, RigError> {
-        let mut out = vec![Vec3::zeros(); body.node_count()];
-        if !self.add(body, eta, level, &mut out)? {
-            return Err(RigError::Outside);
-        }
-        Ok(out)
+        self.forces_of(body, eta, Some(level))
+    }
+
+    fn forces_of(
+        &self,
+        body: &Body,
+        eta: &[f64],
+        level: Option<u32>,
+    ) -> Result<Vec<Vec3>, RigError> {
+        let forces = self.integral(body, eta, level)?.forces()?;
+        forces.ok_or(RigError::Outside)
     }
 
     /// Adds the forces at a control to `out[nodes]`; adds nothing if the template lies outside the flesh.
@@ -259,29 +345,10 @@ impl Rig {
         }
         check_field(body, out)?;
         let eta = self.parameters(gamma);
-        let mut own = vec![Vec3::zeros(); out.len()];
-        if self.add(body, &eta, self.level(body, &eta)?, &mut own)? {
+        if let Some(own) = self.integral(body, &eta, None)?.forces()? {
             out.iter_mut().zip(own).for_each(|(sum, f)| *sum += f);
         }
         Ok(())
-    }
-
-    /// Adds the forces to `out`; returns whether the template reaches any flesh.
-    fn add(
-        &self,
-        body: &Body,
-        eta: &[f64],
-        level: u32,
-        out: &mut [Vec3],
-    ) -> Result<bool, RigError> {
-        let template = self.template_at(eta)?;
-        let frame = self.frame(body, eta)?;
-        let any = quadrature::add_forces(body, level, &template, &frame, out);
-        if out.iter().all(|f| f.iter().all(|x| x.is_finite())) {
-            Ok(any)
-        } else {
-            Err(RigError::Overflow)
-        }
     }
 
     /// Returns the derivative of `Σ_i field_i · Q_i`, with `field[nodes]`, by every parameter.
@@ -294,7 +361,8 @@ impl Rig {
         eta: &[f64],
         field: &[Vec3],
     ) -> Result<Vec<f64>, RigError> {
-        self.forces_vjp_at_level(body, eta, self.level(body, eta)?, field)
+        check_field(body, field)?;
+        self.integral(body, eta, None)?.forces_vjp(field)
     }
 
     /// Returns the derivative of [`forces_vjp`](Self::forces_vjp) at a fixed level: exact for
@@ -310,20 +378,7 @@ impl Rig {
         field: &[Vec3],
     ) -> Result<Vec<f64>, RigError> {
         check_field(body, field)?;
-        let template = self.template_at(eta)?;
-        let Placed { frame, motions } = self.place(body, eta)?;
-        let sums = quadrature::forces_vjp(body, level, &template, &frame, field)
-            .ok_or(RigError::Outside)?;
-        let of_template = &sums.by_parameter[..template.parameters().len()];
-        let of_guide = motions
-            .iter()
-            .map(|m| m.spin.dot(&sums.by_spin) + m.velocity.dot(&sums.by_velocity));
-        let all: Vec<f64> = of_template.iter().copied().chain(of_guide).collect();
-        if all.iter().all(|x| x.is_finite()) {
-            Ok(all)
-        } else {
-            Err(RigError::Overflow)
-        }
+        self.integral(body, eta, Some(level))?.forces_vjp(field)
     }
 
     /// Returns the approximate number of flesh points in the rig's template at a level: the cost of an integral.
@@ -333,7 +388,7 @@ impl Rig {
         eta: &[f64],
         level: u32,
     ) -> Result<f64, RigError> {
-        Ok(quadrature::points(body, level, &self.template_at(eta)?))
+        Ok(self.integral(body, eta, Some(level))?.points())
     }
 
     /// Returns the forces of [`forces_at_level`](Self::forces_at_level) and their exact derivative by every
@@ -347,32 +402,7 @@ impl Rig {
         eta: &[f64],
         level: u32,
     ) -> Result<(Vec<Vec3>, Vec<Vec<Vec3>>), RigError> {
-        let template = self.template_at(eta)?;
-        let Placed { frame, motions } = self.place(body, eta)?;
-        let tangents =
-            quadrature::tangents(body, level, &template, &frame).ok_or(RigError::Outside)?;
-        let of_motion = |m: &Motion| {
-            let by = |v: usize| -> Vec3 {
-                let axes = 0..3;
-                axes.map(|a| {
-                    tangents.by_spin[a][v] * m.spin[a] + tangents.by_velocity[a][v] * m.velocity[a]
-                })
-                .sum()
-            };
-            (0..body.node_count()).map(by).collect()
-        };
-        let of_guide: Vec<Vec<Vec3>> = motions.iter().map(of_motion).collect();
-        let of_template = tangents.by_parameter.into_iter();
-        let slopes = of_template
-            .take(template.parameters().len())
-            .chain(of_guide);
-        let all = (tangents.forces, slopes.collect::<Vec<_>>());
-        let mut each = all.1.iter().flatten().chain(&all.0);
-        if each.all(|f| f.iter().all(|x| x.is_finite())) {
-            Ok(all)
-        } else {
-            Err(RigError::Overflow)
-        }
+        self.integral(body, eta, Some(level))?.tangents()
     }
 
     /// Returns one sentence for each reason why the rig cannot push this body; empty if it can.

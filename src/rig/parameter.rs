@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Kinds of parameters, which determine the unit and the usual changes and bounds in fits.
+//! The table of a rig's parameters: what templates and guides are called, and what each of their numbers means.
+//!
+//! Every interface reads this table: files, Python, the sliders of the Blender extension.
 
-/// Kind of a template's or guide's parameter.
+/// Kind of a parameter, which determines its unit and its usual changes and bounds in fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterKind {
     /// A radius: a positive length.
@@ -28,31 +30,89 @@ impl ParameterKind {
             Self::Strength => "N/m³",
         }
     }
+
+    /// Returns the kind's name in the interface.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Radius => "radius",
+            Self::Distance => "distance",
+            Self::Offset => "offset",
+            Self::Share => "share",
+            Self::Angle => "angle",
+            Self::Strength => "strength",
+        }
+    }
+}
+
+/// One continuous parameter of a template or a guide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Parameter {
+    /// Name in code and files.
+    pub name: &'static str,
+    /// Kind.
+    pub kind: ParameterKind,
+    /// Name on a slider.
+    pub label: &'static str,
+    /// Meaning, without a full stop.
+    pub doc: &'static str,
+    /// Value of a new rig, in the kind's unit.
+    pub default: f64,
+    /// Ends of a slider, in the kind's unit. Values beyond are valid.
+    pub range: (f64, f64),
+}
+
+/// One kind of template or guide.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spec {
+    /// Name in code and files.
+    pub name: &'static str,
+    /// Name in a menu.
+    pub label: &'static str,
+    /// Effect and use, without a full stop.
+    pub doc: &'static str,
+    /// Blender's name of an icon.
+    pub icon: &'static str,
+    /// Parameters in order.
+    pub parameters: &'static [Parameter],
+}
+
+impl Spec {
+    /// Returns the names of the parameters, in order.
+    pub fn parameter_names(&self) -> Vec<&'static str> {
+        self.parameters.iter().map(|p| p.name).collect()
+    }
+
+    /// Returns the kind of each parameter.
+    pub fn parameter_kinds(&self) -> Vec<ParameterKind> {
+        self.parameters.iter().map(|p| p.kind).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::rig::{BoneRef, Guide, GuideFrame, ParameterKind, TemplateKind};
+    use crate::rig::{Guide, ParameterKind, TemplateKind};
+    use std::collections::BTreeMap;
 
     #[test]
-    fn every_parameter_has_a_kind_that_fits_its_name() {
-        let templates = TemplateKind::ALL.map(|t| (t.parameter_names(), t.parameter_kinds()));
-        let guides = [
-            Guide::bone(BoneRef::Name("Arm".into()), [0.5, 0.0, 0.1, 0.0]),
-            Guide::skin(0, [0.2, 0.3, 0.5], [0.1, 0.0, 0.0]),
-            Guide::free(GuideFrame::identity(), [0.0; 6]),
-        ];
-        let guides = guides.map(|guide| {
-            let guide = guide.unwrap();
-            (guide.parameter_names(), guide.parameter_kinds())
-        });
-        for (names, kinds) in templates.into_iter().chain(guides) {
-            assert_eq!(names.len(), kinds.len());
-            for (name, kind) in names.iter().zip(kinds) {
-                let turns = ["angle", "tilt", "roll", "rx", "ry", "rz"].contains(name);
-                assert_eq!(name.ends_with("radius"), *kind == ParameterKind::Radius);
-                assert_eq!(*name == "strength", kind.unit() == "N/m³");
-                assert_eq!(turns, kind.unit() == "rad");
+    fn parameters_of_one_name_are_one_and_their_numbers_fit_their_kind() {
+        let templates = TemplateKind::ALL.iter().map(|kind| kind.spec());
+        let mut known = BTreeMap::new();
+        for spec in templates.chain(&Guide::SPECS) {
+            for p in spec.parameters {
+                assert_eq!(known.entry(p.name).or_insert(p), &p);
+                let (lower, upper) = p.range;
+                assert!(lower <= p.default && p.default <= upper && lower < upper);
+                assert_eq!(p.name.ends_with("radius"), p.kind == ParameterKind::Radius);
+                assert_eq!(p.name == "strength", p.kind.unit() == "N/m³");
+                let turns = ["angle", "tilt", "roll", "rx", "ry", "rz"].contains(&p.name);
+                assert_eq!(turns, p.kind.unit() == "rad");
+                assert!(p.kind != ParameterKind::Radius || p.default > 0.0);
+            }
+            for text in [spec.doc, spec.label]
+                .into_iter()
+                .chain(spec.parameters.iter().flat_map(|p| [p.doc, p.label]))
+            {
+                assert!(!text.is_empty() && !text.ends_with('.'), "{text}");
             }
         }
     }

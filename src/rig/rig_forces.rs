@@ -206,9 +206,8 @@ mod tests {
             control,
             parameters: vec![0.12, 500.0, along, 0.0, 0.05, 0.0],
         };
-        let mut rig = Rig::clone(&rig("swimmer", 0.5));
         let samples = vec![sample(0.0, 40.0), sample(1.0, 0.5)];
-        rig = Rig::new("swimmer", *rig.template(), rig.guide().clone(), samples).unwrap();
+        let rig = rig("swimmer", 0.5).with_samples(samples).unwrap();
         let rig_forces = RigForces::new(
             body.clone(),
             vec![Arc::new(rig)],
@@ -235,7 +234,7 @@ mod tests {
                 Sample { parameters, ..*s }
             };
             let samples = rig.samples().iter().map(times).collect();
-            Rig::new("strong", *rig.template(), rig.guide().clone(), samples).unwrap()
+            rig.with_samples(samples).unwrap()
         };
         let rig_forces =
             |rig: Rig| RigForces::new(body.clone(), vec![Arc::new(rig)], 1, None, &Silent).unwrap();

@@ -23,7 +23,7 @@ real_height = importlib.import_module("logic.real_height")
 def test_it_needs_no_blender():
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); sys.modules['bpy'] = None\n"
-        "from logic import body_parts, bone_names, errors, flesh_map, guides, health, keys, layers, outlines, picking, sentences, spaces, tasks, wires"
+        "from logic import body_parts, bone_names, errors, flesh_map, guides, health, keys, layers, picking, sentences, spaces, tasks, wires"
     )
     subprocess.run([sys.executable, "-c", code, str(ADDON)], check=True)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the hand's tools compute without Blender: outlines, picking, guides, names of bones, keys of presets."""
+"""What the hand's tools compute without Blender: frames, picking, guides, names of bones, keys of presets."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from helpers import part
 
 ADDON = Path(__file__).resolve().parents[2] / "blender_addon"
 sys.path.insert(0, str(ADDON))
-bone_names, guides, outlines = (
-    importlib.import_module(f"logic.{name}") for name in ("bone_names", "guides", "outlines")
-)
+bone_names, guides = (importlib.import_module(f"logic.{name}") for name in ("bone_names", "guides"))
 RANDOM = np.random.default_rng(4)
 
 
@@ -54,32 +52,7 @@ def ball(rings: int = 24, sides: int = 32) -> tuple[np.ndarray, np.ndarray]:
     return np.array(vertices), np.array(triangles)
 
 
-# outlines -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["BUMP", "RADIAL", "BULGE"])
-@pytest.mark.parametrize("radius", [1e-3, 0.25, 40.0])
-def test_an_outline_is_as_large_as_its_field(kind, radius):
-    lines = outlines.outline(kind, radius=radius)
-    assert lines.ndim == 3 and lines.shape[1:] == (2, 3) and np.isfinite(lines).all()
-    assert np.linalg.norm(lines, axis=2).max() == pytest.approx(radius, rel=1e-9)
-
-
-@pytest.mark.parametrize("ring, tube", [(0.3, 0.1), (0.1, 0.09), (2.0, 0.5)])
-def test_the_outline_of_a_torus_lies_on_its_tube(ring, tube):
-    lines = outlines.outline("TORUS", ring_radius=ring, tube_radius=tube)
-    flat = lines.reshape(-1, 3)
-    from_circle = np.hypot(np.hypot(flat[:, 0], flat[:, 1]) - ring, flat[:, 2])
-    np.testing.assert_allclose(from_circle, tube, rtol=1e-9)
-
-
-def test_an_outline_tells_which_way_it_pushes():
-    """A bump's arrow points along +Z, spokes away from the middle."""
-    arrow = outlines.outline("BUMP", radius=0.5)[3 * outlines.ROUND]
-    np.testing.assert_allclose(arrow, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.5]], atol=1e-12)
-    spokes = outlines.outline("RADIAL", radius=0.5)[3 * outlines.ROUND :: 5]
-    assert len(spokes) == 14
-    assert (np.linalg.norm(spokes[:, 1], axis=1) > np.linalg.norm(spokes[:, 0], axis=1)).all()
+# frames ---------------------------------------------------------------------------------------------------------------
 
 
 def test_a_frame_is_carried_as_rigidly_as_bones_that_agree():
@@ -88,14 +61,14 @@ def test_a_frame_is_carried_as_rigidly_as_bones_that_agree():
     frame = np.eye(4)
     frame[:3, 3] = (0.1, 0.2, 0.3)
     maps = np.array([turn, turn, np.eye(4)])
-    np.testing.assert_allclose(outlines.carried(frame, np.array([0.4, 0.6, 0.0]), maps), turn @ frame, atol=1e-12)
-    np.testing.assert_allclose(outlines.carried(frame, np.zeros(3), maps), frame, atol=1e-12)
+    np.testing.assert_allclose(guides.carried(frame, np.array([0.4, 0.6, 0.0]), maps), turn @ frame, atol=1e-12)
+    np.testing.assert_allclose(guides.carried(frame, np.zeros(3), maps), frame, atol=1e-12)
 
 
 def test_a_carried_frame_stays_rigid_between_bones_that_do_not():
     maps = np.tile(np.eye(4), (2, 1, 1))
     maps[1, :3, :3] = turned((0.0, 1.0, 0.2), 2.9)
-    carried = outlines.carried(np.eye(4), np.array([0.45, 0.55]), maps)
+    carried = guides.carried(np.eye(4), np.array([0.45, 0.55]), maps)
     np.testing.assert_allclose(carried[:3, :3] @ carried[:3, :3].T, np.eye(3), atol=1e-12)
     assert np.linalg.det(carried[:3, :3]) > 0.0
 
@@ -106,7 +79,7 @@ def test_a_frame_rides_on_a_triangle():
     turn[:3, :3], turn[:3, 3] = turned((1.0, -2.0, 0.3), 2.5), (4.0, 5.0, 6.0)
     frame[:3, :3], frame[:3, 3] = turned((0.3, 0.2, 1.0), 0.7), RANDOM.normal(size=3)
     shares = np.array([0.2, 0.5, 0.3])
-    ridden = outlines.ridden(frame, shares, rest, rest @ turn[:3, :3].T + turn[:3, 3])
+    ridden = guides.ridden(frame, shares, rest, rest @ turn[:3, :3].T + turn[:3, 3])
     np.testing.assert_allclose(ridden, turn @ frame, atol=1e-12)
 
 

@@ -279,7 +279,7 @@ def test_a_rig_edited_at_rest_does_not_simulate_until_motion_is_wanted(fleshed):
 @pytest.mark.parametrize("angle", [170.0, -170.0])
 def test_far_turned_bones_stay_finite(fleshed, angle):
     body, armature = fleshed
-    for template in ("BUMP", "RADIAL", "BULGE", "TORUS"):
+    for template in part("logic.sliders").TEMPLATES:
         add_rig(body, template=template, bone="Spine")
     spine = armature.pose.bones["Spine"]
     for axis in range(3):
@@ -378,7 +378,7 @@ def test_the_panel_draws_what_there_is(fleshed):
     panel = part("ui.rig_panel")
     add_rig(body, bone="Spine")
     rig = body.thew.rigs[0]
-    for template in ("BUMP", "RADIAL", "BULGE", "TORUS"):
+    for template in part("logic.sliders").TEMPLATES:
         for guide in ("BONE", "SKIN", "FREE"):
             seen: list = []
             with part("saved.samples").quietly():
@@ -390,6 +390,20 @@ def test_the_panel_draws_what_there_is(fleshed):
             sliders = {"yields" if name == "strength" else name for name in part("saved.samples").sliders_of(rig)}
             assert sliders <= shown
             assert any(entry[-1] == "Something is wrong with it." for entry in seen)
+
+
+def test_every_place_that_depends_on_the_kind_of_a_rig_knows_all_kinds(addon):
+    kinds = {kind for kind, *_ in part("saved.rigs").KINDS}
+    for place in ("saved.samples", "rigs.rigging", "ui.rig_panel", "ui.rig_overlay"):
+        assert set(part(place).OF_KIND) == kinds, place
+
+
+def test_the_numbers_of_templates_and_guides_in_files_stay(addon):
+    """Files keep the places of the choices in the menus."""
+    for name, known in (("template", ["BUMP", "RADIAL", "BULGE", "TORUS"]), ("guide", ["BONE", "SKIN", "FREE"])):
+        items = part("saved.rigs").ThewRig.bl_rna.properties[name].enum_items
+        assert [(item.identifier, item.value) for item in items][: len(known)] == [(k, i) for i, k in enumerate(known)]
+        assert all(item.description and item.icon != "NONE" for item in items)
 
 
 def test_every_setting_has_a_name_a_range_and_a_description(addon):

@@ -49,6 +49,12 @@ def test_examples_run(page, tmp_path, monkeypatch):
             names = {"__name__": "page"}
 
 
+def test_the_worked_template_is_the_one_that_the_crate_tests():
+    """`TemplateKind::ALL` contains it in unit tests, which go over all templates."""
+    ((_, code),) = blocks(ROOT / "CONTRIBUTING.md", "rust")
+    assert (ROOT / "src" / "rig" / "fields" / "vortex.rs").read_text(encoding="utf-8").endswith(code)
+
+
 @pytest.mark.parametrize("page", METHODS, ids=titled)
 def test_methods_have_all_their_parts(page):
     text = page.read_text(encoding="utf-8")

@@ -265,6 +265,8 @@ def made(tmp_path_factory):
         ("Scene.advance", "poses"): poses[:1],
         ("Skeleton.skin", "points"): vertices,
         ("Template.force", "frame"): np.eye(4),
+        ("Template.sized", "reach"): 0.2,
+        ("Template.sized", "strength"): 100.0,
         ("Spacetime", "body"): box,
         ("Spacetime.partial", "vertices"): [0],
         ("Spacetime.model", "vertices"): [0],

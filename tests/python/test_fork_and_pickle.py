@@ -206,6 +206,8 @@ def unpicklable(arm):
         "a thew.ModalSimulation": thew.ModalSimulation(modes, 0.01),
         "a thew.Deformer": thew.Deformer(modes, bar.vertices),
         "a thew.SurfaceReport": arm.surface.report(),
+        "a thew.RigSpec": thew.templates()[0],
+        "a thew.ParameterSpec": thew.guides()[0].parameters[0],
         "a thew.WigglySpline": thew.WigglySpline([0.0, 1.0], [0.0, 1.0], 1.0, 0.1),
     }
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """Rigs: templates, guides, samples, forces and files, on an arm of flesh."""
 
+import re
+
 import glb
 import numpy as np
 import pytest
 import thew
+
+from tools.shell import ROOT
 
 
 def at(*place):
@@ -13,16 +17,11 @@ def at(*place):
     return frame
 
 
-TEMPLATES = {
-    "bump": {"radius": 0.05, "strength": 2e4},
-    "radial": {"radius": 0.05, "strength": 2e4},
-    "bulge": {"radius": 0.05, "strength": 2e4},
-    "torus": {"ring_radius": 0.06, "tube_radius": 0.03, "strength": 2e4},
-}
+TEMPLATES = [spec.name for spec in thew.templates()]
 
 
 def template(kind):
-    return thew.Template(kind, **TEMPLATES[kind])
+    return thew.Template.sized(kind, 0.06, 2e4)
 
 
 def guides(arm):
@@ -33,6 +32,29 @@ def guides(arm):
         "skin": thew.SkinGuide(face, (0.2, 0.3, 0.5), depth=0.02, roll=0.4, tilt=0.1),
         "free": thew.FreeGuide(at(0.3, 0.0, 0.02), x=0.01, ry=0.3),
     }
+
+
+def test_the_table_describes_what_templates_and_guides_take(arm):
+    """Its names, units and defaults are those of the objects; the stub knows the same kinds."""
+    for spec in thew.templates():
+        made = thew.Template(spec.name, **{p.name: p.default for p in spec.parameters})
+        assert list(made.parameters) == [p.name for p in spec.parameters]
+        assert list(made.units.values()) == [p.unit for p in spec.parameters]
+        lines = made.outline()
+        assert lines.shape[1:] == (2, 3)
+        assert np.linalg.norm(lines, axis=2).max() == pytest.approx(made.support_radius, rel=1e-9)
+        assert made.depth <= 2.0 * made.support_radius
+    stub = (ROOT / "python" / "thew" / "__init__.pyi").read_text(encoding="utf-8")
+    kinds = re.search(r"^_Template: TypeAlias = Literal\[(.*)\]", stub, re.MULTILINE)[1]
+    assert [kind.strip('"') for kind in kinds.split(", ")] == TEMPLATES
+    plain = {"bone": thew.BoneGuide("upper"), "skin": thew.SkinGuide(0), "free": thew.FreeGuide(np.eye(4))}
+    for spec in thew.guides():
+        assert plain[spec.name].parameters == {p.name: p.default for p in spec.parameters}
+    for spec in (*thew.templates(), *thew.guides()):
+        for text in (spec.label, spec.doc, spec.icon, *(t for p in spec.parameters for t in (p.label, p.doc))):
+            assert text and not text.endswith(".")
+        for p in spec.parameters:
+            assert p.range[0] <= p.default <= p.range[1]
 
 
 @pytest.mark.parametrize("guide", ["bone", "skin", "free"])
@@ -86,7 +108,7 @@ def test_samples_are_linear_between_and_constant_outside(arm):
     rig = thew.Rig(
         template("bump"),
         thew.BoneGuide("upper", distance=0.05),
-        samples=[(0.0, {"strength": 0.0}), (1.0, {"strength": 1e4, "along": 0.7}), (3.0, {"radius": 0.06})],
+        samples=[(0.0, {"strength": 0.0}), (1.0, {"strength": 1e4, "along": 0.7}), (3.0, {"radius": 0.07})],
         name="Biceps",
     )
     assert rig.name == "Biceps"
@@ -94,7 +116,7 @@ def test_samples_are_linear_between_and_constant_outside(arm):
     assert rig.parameters(0.5)["along"] == pytest.approx(0.6)
     assert rig.parameters(-7.0) == rig.parameters(0.0)
     assert rig.parameters(9.0) == rig.parameters(3.0) == rig.parameters()
-    assert rig.parameters(2.0)["radius"] == pytest.approx(0.055)
+    assert rig.parameters(2.0)["radius"] == pytest.approx(0.065)
     assert not rig.forces(arm.body, 0.0).any()
     np.testing.assert_allclose(rig.forces(arm.body, 0.5, {"along": 0.7}), rig.forces(arm.body, 1.0) / 2, atol=1e-12)
 

@@ -8,14 +8,14 @@
 //! name = "Biceps"
 //!
 //! [rigs.template]
-//! kind = "bulge"            # bump, radial, bulge: radius, strength
-//! radius = 0.06             # torus: ring_radius, tube_radius, strength
+//! kind = "bulge"            # any kind, with its parameters
+//! radius = 0.06
 //! strength = 20000.0
 //!
 //! [rigs.guide]
-//! kind = "bone"             # bone: bone, along, angle, distance, tilt
-//! bone = "upper_arm.L"      # skin: face, barycentric, depth, roll, tilt
-//! along = 0.5               # free: matrix, x, y, z, rx, ry, rz
+//! kind = "bone"             # bone: bone and parameters
+//! bone = "upper_arm.L"      # skin: face, barycentric and parameters
+//! along = 0.5               # free: matrix and parameters
 //! distance = 0.02
 //!
 //! [[rigs.samples]]          # any number, no two controls alike; without samples the rig is constant
@@ -28,7 +28,7 @@
 //!
 //! Lengths are metres, angles radians, strengths N/m³, `along` a fraction of the bone. A bone is identified by name
 //! or number. `matrix` is four rows of four numbers: the rigid frame of a free guide with all parameters zero.
-//! Missing guide parameters are zero (`along` one half, `barycentric` the centroid). Missing sample parameters are
+//! Missing guide parameters have their defaults (`barycentric` the centroid). Missing sample parameters are
 //! those of the template and the guide. Unknown keys are refused by file, line and name.
 //!
 //! In addition to a strength, or instead of it, a table may hold `yields`: the largest displacement of a body's skin,
@@ -39,7 +39,7 @@
 mod table;
 
 use super::guide::{BoneRef, Guide};
-use super::{Rig, RigError, Sample, Template, TemplateKind};
+use super::{ForceRig, Rig, RigError, RigKind, Sample, Template, TemplateKind};
 use crate::body::Body;
 use crate::disk;
 use crate::progress::Progress;
@@ -144,32 +144,36 @@ fn write_rig(
     of_samples: Option<Vec<f64>>,
 ) -> std::fmt::Result {
     writeln!(text, "\n[[rigs]]\nname = {}", quoted(rig.name()))?;
-    let template = rig.template();
-    writeln!(
-        text,
-        "\n[rigs.template]\nkind = \"{}\"",
-        template.kind().name()
-    )?;
-    let names = template.kind().parameter_names();
-    write_numbers(text, names, template.parameters())?;
+    match rig.kind() {
+        RigKind::Force(force) => write_force(text, force, own)?,
+    }
+    for (i, sample) in rig.samples().iter().enumerate() {
+        writeln!(text, "\n[[rigs.samples]]\ncontrol = {:?}", sample.control)?;
+        write_numbers(text, rig.parameter_names(), &sample.parameters)?;
+        write_yield(text, of_samples.as_deref(), i)?;
+    }
+    Ok(())
+}
+
+fn write_force(text: &mut String, force: &ForceRig, own: Option<Vec<f64>>) -> std::fmt::Result {
+    let template = force.template();
+    let spec = template.kind().spec();
+    writeln!(text, "\n[rigs.template]\nkind = \"{}\"", spec.name)?;
+    write_numbers(text, &spec.parameter_names(), template.parameters())?;
     write_yield(text, own.as_deref(), 0)?;
-    writeln!(text, "\n[rigs.guide]")?;
-    match rig.guide() {
-        Guide::Bone { bone, .. } => {
-            writeln!(text, "kind = \"bone\"")?;
-            match bone {
-                BoneRef::Name(name) => writeln!(text, "bone = {}", quoted(name))?,
-                BoneRef::Index(index) => writeln!(text, "bone = {index}")?,
-            }
-        }
+    let guide = force.guide();
+    let spec = guide.spec();
+    writeln!(text, "\n[rigs.guide]\nkind = \"{}\"", spec.name)?;
+    match guide {
+        Guide::Bone { bone, .. } => match bone {
+            BoneRef::Name(name) => writeln!(text, "bone = {}", quoted(name))?,
+            BoneRef::Index(index) => writeln!(text, "bone = {index}")?,
+        },
         Guide::Skin {
             face, barycentric, ..
-        } => writeln!(
-            text,
-            "kind = \"skin\"\nface = {face}\nbarycentric = {barycentric:?}"
-        )?,
+        } => writeln!(text, "face = {face}\nbarycentric = {barycentric:?}")?,
         Guide::Free { frame, .. } => {
-            writeln!(text, "kind = \"free\"\nmatrix = [")?;
+            writeln!(text, "matrix = [")?;
             for row in frame.matrix().row_iter() {
                 let row: Vec<f64> = row.iter().copied().collect();
                 writeln!(text, "    {row:?},")?;
@@ -177,13 +181,7 @@ fn write_rig(
             writeln!(text, "]")?;
         }
     }
-    write_numbers(text, rig.guide().parameter_names(), rig.guide().values())?;
-    for (i, sample) in rig.samples().iter().enumerate() {
-        writeln!(text, "\n[[rigs.samples]]\ncontrol = {:?}", sample.control)?;
-        write_numbers(text, rig.parameter_names(), &sample.parameters)?;
-        write_yield(text, of_samples.as_deref(), i)?;
-    }
-    Ok(())
+    write_numbers(text, &spec.parameter_names(), guide.values())
 }
 
 fn write_yield(text: &mut String, yields: Option<&[f64]>, i: usize) -> std::fmt::Result {
@@ -235,7 +233,7 @@ fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
     let (template, of_template) = template(&table.table("template")?)?;
     let guide = guide(&table.table("guide")?)?;
     let tables = table.tables("samples")?;
-    let plain = Rig::new(name.clone(), template, guide.clone(), Vec::new())?;
+    let plain = Rig::new(name, template, guide, Vec::new())?;
     let plain = match for_body(table, plain.clone(), &[of_template], body) {
         Ok(plain) => plain,
         Err(error) if tables.is_empty() || matches!(error, RigError::Cancelled(_)) => {
@@ -253,7 +251,7 @@ fn rig(table: &Table, body: For) -> Result<Rig, RigError> {
     if amounts.is_empty() {
         amounts.push(of_template);
     }
-    let rig = Rig::new(name, *plain.template(), guide, samples).map_err(|e| match &e {
+    let rig = plain.with_samples(samples).map_err(|e| match &e {
         RigError::Twice { sample, .. } | RigError::Sample { sample, .. } => {
             tables.get(*sample).unwrap_or(table).located(e)
         }
@@ -311,8 +309,8 @@ fn template(table: &Table) -> Result<(Template, Amount), RigError> {
         .string("kind")?
         .parse()
         .map_err(|e| table.about("kind", e))?;
-    let names = kind.parameter_names();
-    table.only(&[&["kind", "yields"], names].concat())?;
+    let names = kind.spec().parameter_names();
+    table.only(&[&["kind", "yields"], &names[..]].concat())?;
     let amount = Amount::of(table)?;
     let number = |name: &&str| match amount.yields {
         // A placeholder until the yield is converted.
@@ -325,36 +323,36 @@ fn template(table: &Table) -> Result<(Template, Amount), RigError> {
 }
 
 fn guide(table: &Table) -> Result<Guide, RigError> {
-    const BONE: [&str; 4] = ["along", "angle", "distance", "tilt"];
-    const SKIN: [&str; 3] = ["depth", "roll", "tilt"];
-    const FREE: [&str; 6] = ["x", "y", "z", "rx", "ry", "rz"];
-    let made = match table.string("kind")?.as_str() {
+    let kind = table.string("kind")?;
+    let Some(spec) = Guide::SPECS.iter().find(|spec| spec.name == kind) else {
+        let names = Guide::SPECS.map(|spec| format!("'{}'", spec.name));
+        let what = format!(
+            "there is no guide '{kind}'; there are: {}",
+            names.join(", ")
+        );
+        return Err(table.wrong("kind", what));
+    };
+    let made = match spec.name {
         "bone" => {
-            table.only(&[&["kind", "bone"], &BONE[..]].concat())?;
+            let values = table.guide(spec, &["bone"])?;
             let bone = match table.needed("bone")?.get_ref() {
                 DeValue::String(name) => BoneRef::Name(name.to_string()),
                 _ => BoneRef::Index(table.index("bone")?),
             };
-            Guide::bone(bone, table.numbers(BONE, [0.5, 0.0, 0.0, 0.0])?)
+            Guide::bone(bone, values)
         }
         "skin" => {
-            table.only(&[&["kind", "face", "barycentric"], &SKIN[..]].concat())?;
+            let values = table.guide(spec, &["face", "barycentric"])?;
             let barycentric = match table.get("barycentric") {
                 Some(value) => table.row("barycentric", value)?,
                 None => [1.0 / 3.0; 3],
             };
-            let face = table.index("face")?;
-            Guide::skin(face, barycentric, table.numbers(SKIN, [0.0; 3])?)
+            Guide::skin(table.index("face")?, barycentric, values)
         }
-        "free" => {
-            table.only(&[&["kind", "matrix"], &FREE[..]].concat())?;
-            let values = table.numbers(FREE, [0.0; 6])?;
+        _ => {
+            let values = table.guide(spec, &["matrix"])?;
             let frame = table.matrix("matrix")?;
             frame.and_then(|frame| Guide::free(frame, values))
-        }
-        other => {
-            let what = format!("there is no guide '{other}'; there are: 'bone', 'skin', 'free'");
-            return Err(table.wrong("kind", what));
         }
     };
     made.map_err(|e| table.located(e))

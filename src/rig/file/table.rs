@@ -2,7 +2,7 @@
 //! Tables of a TOML file whose errors name file, line and key.
 
 use crate::Mat4;
-use crate::rig::{GuideFrame, RigError};
+use crate::rig::{GuideFrame, RigError, Spec};
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -138,17 +138,15 @@ impl<'a> Table<'a> {
         self.finite(key, self.needed(key)?)
     }
 
-    /// Returns numbers by name; missing ones take their default.
-    pub fn numbers<const N: usize>(
-        &self,
-        names: [&str; N],
-        default: [f64; N],
-    ) -> Result<[f64; N], RigError> {
-        let mut values = default;
-        for (value, name) in values.iter_mut().zip(names) {
-            if self.get(name).is_some() {
-                *value = self.number(name)?;
-            }
+    /// Returns the parameters of a guide, missing ones at their default; refuses keys that are neither those nor `own`.
+    pub fn guide<const N: usize>(&self, spec: &Spec, own: &[&str]) -> Result<[f64; N], RigError> {
+        self.only(&[&["kind"], own, &spec.parameter_names()].concat())?;
+        let mut values = [0.0; N];
+        for (value, p) in values.iter_mut().zip(spec.parameters) {
+            *value = match self.get(p.name) {
+                Some(_) => self.number(p.name)?,
+                None => p.default,
+            };
         }
         Ok(values)
     }

@@ -4,11 +4,11 @@
 //! Default bounds: radii lie between 1/200 of the body's size and its size, `distance` between zero and the size,
 //! `depth`, `x`, `y` and `z` within the size of their start, `along` between −0.5 and 1.5, angles within ±2π of their
 //! start, and `strength` within ±10⁴ E/size, far more than flesh can bear. A start outside widens them. A torus keeps
-//! its hole: bounds of ring and tube do not overlap in any round of a fit.
+//! its hole: bounds of nested lengths do not overlap in any round of a fit.
 
 use super::FitError;
 use crate::body::Body;
-use crate::rig::{ParameterKind, Rig, RigError};
+use crate::rig::{ParameterKind, Rig, RigError, RigKind};
 use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
@@ -28,14 +28,10 @@ const STRONGEST: f64 = 1e4;
 /// Default weight of a preferred value: a deviation by a typical change costs as much as missing a point by this part
 /// of the body's size.
 const GENTLE: f64 = 1e-3;
-/// Largest change in one update while the mouse moves: a part of a radius, and a multiple of other typical changes;
-/// strengths are free. New flesh is most of the work of an update, and a ring reaches much of it.
-const DRAGGED: (f64, f64) = (0.3, 2.0);
-const DRAGGED_TORUS: (f64, f64) = (0.1, 0.25);
 /// Typical changes of strength that a first step of a fit may make.
 const FREE_STRENGTH: f64 = 1e3;
-/// Largest ratio of a torus's tube to its ring.
-const RING_ROOM: f64 = 0.98;
+/// Largest ratio of a length to the one that surrounds it.
+const NESTED_ROOM: f64 = 0.98;
 
 /// Options by parameter name. Parameters without an entry take the rig's values and defaults.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -79,8 +75,13 @@ pub(super) struct ResolvedOptions {
     radii: Vec<bool>,
     /// Index of the strength.
     strength: usize,
-    /// Indices of a torus's ring and tube.
-    torus: Option<(usize, usize)>,
+    /// Indices of two lengths, of which the second stays below the first.
+    nested: Option<(usize, usize)>,
+    /// Index of the length that the quadrature resolves.
+    resolved: usize,
+    /// Largest change in one update while the mouse moves: a part of a radius, and a multiple of other typical
+    /// changes; strengths are free.
+    drag: (f64, f64),
 }
 
 /// Another start, for a fit whose first minimum does not meet the points.
@@ -159,58 +160,19 @@ impl ResolvedOptions {
             let name = name.clone();
             return Err(FitError::Weight { name, value });
         }
-        let usual = kinds.iter().zip(&asked).map(|(&kind, &start)| {
-            let (lower, upper) = allowed(kind, start, size, young);
-            (lower.min(start), upper.max(start))
-        });
-        let mut bounds: Vec<(f64, f64)> = usual.collect();
-        for (name, &(lower, upper)) in &options.bounds {
-            let k = names.iter().position(|n| n == name);
-            let k = k.ok_or_else(|| RigError::unknown(name, names))?;
-            let is_radius = kinds[k] == ParameterKind::Radius;
-            let least = if is_radius {
-                TINY * size
-            } else {
-                f64::NEG_INFINITY
-            };
-            let inside = lower.max(least);
-            if !(lower <= upper
-                && inside <= upper
-                && inside < f64::INFINITY
-                && upper > f64::NEG_INFINITY)
-            {
-                let name = name.clone();
-                return Err(FitError::Bounds {
-                    name,
-                    lower,
-                    upper,
-                    is_radius,
-                });
+        let bounds = bounds_of(rig, &asked, options, (size, young))?;
+        let (nested, resolved, drag) = match rig.kind() {
+            RigKind::Force(force) => {
+                let field = force.field();
+                (field.nested(), field.resolved(), field.drag())
             }
-            bounds[k] = (inside, upper);
-        }
-        let place = |name| names.iter().position(|n| *n == name);
-        let torus = place("ring_radius").zip(place("tube_radius"));
+        };
         let mut start: Vec<f64> = asked.clone();
         for (x, (lower, upper)) in start.iter_mut().zip(&bounds) {
             *x = x.max(*lower).min(*upper);
         }
-        if let Some((ring, tube)) = torus {
-            // Clamping may have moved the tube's radius beyond the ring's.
-            if start[tube] > RING_ROOM * start[ring] {
-                start[tube] = (RING_ROOM * start[ring]).max(bounds[tube].0);
-                start[ring] = start[ring].max(start[tube] / RING_ROOM).min(bounds[ring].1);
-            }
-            if start[tube] >= start[ring] {
-                let (name, (_, upper)) = ("ring_radius".into(), bounds[ring]);
-                let lower = bounds[tube].0;
-                return Err(FitError::Bounds {
-                    name,
-                    lower,
-                    upper,
-                    is_radius: true,
-                });
-            }
+        if let Some(nested) = nested {
+            separate(&mut start, &bounds, nested, names)?;
         }
         Ok(Self {
             asked,
@@ -222,7 +184,9 @@ impl ResolvedOptions {
             strength: (kinds.iter().position(|k| *k == ParameterKind::Strength))
                 .unwrap_or(usize::MAX),
             radii: kinds.iter().map(|k| *k == ParameterKind::Radius).collect(),
-            torus,
+            nested,
+            resolved,
+            drag,
         })
     }
 
@@ -250,8 +214,8 @@ impl ResolvedOptions {
         self.bounds.iter().all(|(lower, upper)| lower >= upper)
     }
 
-    /// Returns the bounds of one round. Radii at most halve or double, so that the quadrature's level fits them. A
-    /// torus's tube stays below, and its ring above, a radius between both.
+    /// Returns the bounds of one round. Radii at most halve or double, so that the quadrature's level fits them. Of
+    /// two nested lengths the inner one stays below, and the outer one above, a length between both.
     pub fn bounds_around(&self, eta: &[f64]) -> Vec<(f64, f64)> {
         let near = |(&(lower, upper), (&x, &radius)): (&(f64, f64), (&f64, &bool))| {
             let all = (lower, upper);
@@ -260,12 +224,12 @@ impl ResolvedOptions {
         };
         let each = self.bounds.iter().zip(eta.iter().zip(&self.radii));
         let mut bounds: Vec<(f64, f64)> = each.map(near).collect();
-        if let Some((ring, tube)) = self.torus {
-            let middle = (eta[ring] * eta[tube]).sqrt();
-            let between = middle.max(bounds[ring].0.min(eta[ring]));
-            let between = between.max(eta[tube] / RING_ROOM).min(eta[ring]);
-            bounds[ring].0 = bounds[ring].0.max(between);
-            bounds[tube].1 = bounds[tube].1.min((RING_ROOM * between).max(eta[tube]));
+        if let Some((outer, inner)) = self.nested {
+            let middle = (eta[outer] * eta[inner]).sqrt();
+            let between = middle.max(bounds[outer].0.min(eta[outer]));
+            let between = between.max(eta[inner] / NESTED_ROOM).min(eta[outer]);
+            bounds[outer].0 = bounds[outer].0.max(between);
+            bounds[inner].1 = bounds[inner].1.min((NESTED_ROOM * between).max(eta[inner]));
         }
         bounds
     }
@@ -273,11 +237,7 @@ impl ResolvedOptions {
     /// Narrows bounds to the change of one update while the mouse moves. A larger leap of a template would need flesh
     /// that no update has evaluated yet, and startle.
     pub fn keep_near(&self, bounds: &mut [(f64, f64)], eta: &[f64]) {
-        let (radii, others) = if self.torus.is_some() {
-            DRAGGED_TORUS
-        } else {
-            DRAGGED
-        };
+        let (radii, others) = self.drag;
         for (k, bounds) in bounds.iter_mut().enumerate() {
             let room = match k {
                 k if k == self.strength => continue,
@@ -290,8 +250,7 @@ impl ResolvedOptions {
 
     /// Keeps the radius that determines the quadrature's level within the level's range.
     pub fn keep_radii(&self, bounds: &mut [(f64, f64)], (least, most): (f64, f64)) {
-        let resolved = self.torus.map_or(0, |(_, tube)| tube);
-        if let Some(bounds) = bounds.get_mut(resolved) {
+        if let Some(bounds) = bounds.get_mut(self.resolved) {
             let (lower, upper) = (bounds.0.max(least), bounds.1.min(most));
             if lower <= upper {
                 *bounds = (lower, upper);
@@ -308,6 +267,70 @@ impl ResolvedOptions {
                     || (x >= of_round.1 && of_round.1 < all.1))
         })
     }
+}
+
+/// Returns the bounds of a fit: the usual ones, widened to the start, or those of the options.
+fn bounds_of(
+    rig: &Rig,
+    asked: &[f64],
+    options: &FitSettings,
+    (size, young): (f64, f64),
+) -> Result<Vec<(f64, f64)>, FitError> {
+    let (names, kinds) = (rig.parameter_names(), rig.parameter_kinds());
+    let usual = kinds.iter().zip(asked).map(|(&kind, &start)| {
+        let (lower, upper) = allowed(kind, start, size, young);
+        (lower.min(start), upper.max(start))
+    });
+    let mut bounds: Vec<(f64, f64)> = usual.collect();
+    for (name, &(lower, upper)) in &options.bounds {
+        let k = names.iter().position(|n| n == name);
+        let k = k.ok_or_else(|| RigError::unknown(name, names))?;
+        let is_radius = kinds[k] == ParameterKind::Radius;
+        let least = if is_radius {
+            TINY * size
+        } else {
+            f64::NEG_INFINITY
+        };
+        let inside = lower.max(least);
+        if !(lower <= upper
+            && inside <= upper
+            && inside < f64::INFINITY
+            && upper > f64::NEG_INFINITY)
+        {
+            let name = name.clone();
+            return Err(FitError::Bounds {
+                name,
+                lower,
+                upper,
+                is_radius,
+            });
+        }
+        bounds[k] = (inside, upper);
+    }
+    Ok(bounds)
+}
+
+/// Keeps the inner of two nested lengths below the outer one, within their bounds. Clamping may have moved it beyond.
+fn separate(
+    start: &mut [f64],
+    bounds: &[(f64, f64)],
+    (outer, inner): (usize, usize),
+    names: &[&str],
+) -> Result<(), FitError> {
+    if start[inner] > NESTED_ROOM * start[outer] {
+        start[inner] = (NESTED_ROOM * start[outer]).max(bounds[inner].0);
+        let room = start[inner] / NESTED_ROOM;
+        start[outer] = start[outer].max(room).min(bounds[outer].1);
+    }
+    if start[inner] >= start[outer] {
+        return Err(FitError::Bounds {
+            name: names[outer].into(),
+            lower: bounds[inner].0,
+            upper: bounds[outer].1,
+            is_radius: true,
+        });
+    }
+    Ok(())
 }
 
 /// Returns the typical change of a parameter.

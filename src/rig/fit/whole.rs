@@ -10,7 +10,7 @@ use super::options::ResolvedOptions;
 use crate::Vec3;
 use crate::dynamics::Equilibrium;
 use crate::rig::folding::room;
-use crate::rig::{Guide, Rig, TemplateKind};
+use crate::rig::{Rig, RigKind};
 
 /// Relative distance up to which a strength counts as at its bound, and relative growth of a bound that is worth
 /// another round.
@@ -23,8 +23,7 @@ pub(super) type Strengths = (f64, f64);
 /// Cache of the last range of strengths, with the rig and parameters it belongs to.
 #[derive(Debug)]
 pub(super) struct Known {
-    kind: TemplateKind,
-    guide: Guide,
+    kind: RigKind,
     eta: Vec<f64>,
     strengths: Strengths,
 }
@@ -46,10 +45,8 @@ impl Whole<'_> {
         let body = self.balance.body().clone();
         let usual = body.material().young() / body.size();
         let eta = self.rig.with_strength(eta, usual);
-        let (kind, guide) = (self.rig.template().kind(), self.rig.guide());
         if let Some(known) = &self.known
-            && known.kind == kind
-            && known.guide == *guide
+            && known.kind == *self.rig.kind()
             && known.eta == eta
         {
             return Ok(known.strengths);
@@ -65,8 +62,7 @@ impl Whole<'_> {
         let (least, most) = room(body.elements(), self.without, &line);
         let strengths = (least * usual, most * usual);
         *self.known = Some(Known {
-            kind,
-            guide: guide.clone(),
+            kind: self.rig.kind().clone(),
             eta,
             strengths,
         });

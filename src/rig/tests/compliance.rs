@@ -236,7 +236,7 @@ fn samples_outside_the_flesh_go_by_their_neighbours() {
         .position(|n| *n == "along")
         .unwrap();
     samples[1].parameters[along] = 40.0;
-    let swimmer = Rig::new("swims", *rig.template(), rig.guide().clone(), samples).unwrap();
+    let swimmer = rig.with_samples(samples).unwrap();
     let yields = swimmer.peak_displacements(&body, &Silent).unwrap();
     assert!(yields[1] > 0.0 && swimmer.clamped(&body, &Silent).unwrap().1.is_empty());
     let wanted: Vec<Option<f64>> = yields.iter().map(|y| Some(2.0 * y)).collect();

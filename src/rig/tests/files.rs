@@ -52,7 +52,7 @@ fn what_is_written_comes_back_to_the_last_bit() {
     let body = BarOptions::default().build();
     let mut rigs = Vec::new();
     for (i, guide) in guides(&body).into_iter().enumerate() {
-        for kind in TemplateKind::ALL {
+        for &kind in TemplateKind::ALL {
             let plain = rig(template(kind, 1.0 / 3.0), guide.clone());
             let sample = |control: f64| Sample {
                 control,

@@ -174,7 +174,8 @@ fn a_frame_at_any_bone_looks_away_from_it() {
 #[test]
 fn guides_are_called_as_files_call_them() {
     let body = BarOptions::default().build();
-    let kinds = guides(&body).iter().map(Guide::kind).collect::<Vec<_>>();
+    let guides = guides(&body);
+    let kinds: Vec<_> = guides.iter().map(|guide| guide.spec().name).collect();
     assert_eq!(kinds, ["bone", "skin", "free"]);
 }
 

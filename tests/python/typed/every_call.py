@@ -53,6 +53,8 @@ class Scene:
         self.zeros = np.zeros((body.node_count, 3))
 
         self.Template = thew.Template("bump", radius=0.15, strength=4000.0)
+        self.RigSpec, *_ = thew.templates()
+        self.ParameterSpec, *_ = self.RigSpec.parameters
         self.BoneGuide = thew.BoneGuide("upper", distance=0.05)
         self.SkinGuide = thew.SkinGuide(3)
         self.FreeGuide = thew.FreeGuide(np.eye(4))
@@ -265,6 +267,8 @@ CALLS: dict[str, Call] = {
     "NonlinearSimulation.displacements": lambda s: s.NonlinearSimulation.displacements(),
     "NonlinearSimulation.velocities": lambda s: s.NonlinearSimulation.velocities(),
     "NonlinearSimulation.set_state": lambda s: s.NonlinearSimulation.set_state(s.still, s.still),
+    "Template.sized": lambda s: thew.Template.sized("torus", 0.2, -1e4),
+    "Template.outline": lambda s: s.Template.outline(),
     "Template.force": lambda s: s.Template.force(s.points, np.eye(4)),
     "Rig.parameters": lambda s: s.Rig.parameters(),
     "Rig.forces": lambda s: s.Rig.forces(s.Body),
@@ -294,6 +298,8 @@ CALLS: dict[str, Call] = {
     ),
     "simulate_shots": lambda s: thew.simulate_shots([s.Shot]),
     "save_rigs": lambda s: thew.save_rigs(s.folder / "written.toml", [s.Rig]),
+    "guides": lambda s: thew.guides(),
+    "templates": lambda s: thew.templates(),
     "load_rigs": lambda s: thew.load_rigs(s.folder / "arm.toml"),
 }
 

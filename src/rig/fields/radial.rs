@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//! Radial: `f = a k W x/R` in a ball.
+
+use super::*;
+
+pub(in crate::rig) struct Radial;
+
+impl Field for Radial {
+    fn spec(&self) -> &'static Spec {
+        &Spec {
+            name: "radial",
+            label: "Radial",
+            doc: "Pushes outward from a point, or inward: swelling, shrinking",
+            icon: "FORCE_FORCE",
+            parameters: &[RADIUS, STRENGTH],
+        }
+    }
+
+    #[inline]
+    fn force(&self, &[radius, strength, _]: &Values, y: &Vec3) -> Option<Vec3> {
+        let w = window(y.norm_squared(), radius)?.powi(2);
+        Some(y * (strength * PEAK / radius * w))
+    }
+
+    #[inline]
+    fn derivatives(&self, &[radius, strength, _]: &Values, y: &Vec3) -> Option<Derivatives> {
+        let w = Weight::at(y, radius)?;
+        Some(linear(&w, *y, &Mat3::identity(), (radius, PEAK), strength))
+    }
+
+    /// Returns a ball, and arrows away from its centre along axes and diagonals.
+    fn outline(&self, &[radius, ..]: &Values) -> Lines {
+        let grid =
+            (0..27).map(|i| Vec3::from([i / 9, i / 3 % 3, i % 3].map(|k| f64::from(k) - 1.0)));
+        let ways = grid.filter(|d| [1.0, 3.0].contains(&d.abs().sum()));
+        let arrows = ways.flat_map(|d| {
+            let end = d.normalize() * radius;
+            outline::arrow(end * 0.35, end, 0.12 * radius)
+        });
+        outline::sphere(radius).into_iter().chain(arrows).collect()
+    }
+}
