@@ -6,6 +6,7 @@ pub(crate) mod frames;
 pub(crate) mod geodesic;
 pub(crate) mod marching;
 pub(crate) mod moments;
+pub(crate) mod polyline;
 pub(crate) mod rotation;
 pub mod rotation_vector;
 pub(crate) mod samples;

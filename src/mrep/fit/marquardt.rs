@@ -10,14 +10,11 @@ use super::ties::{self, Tie};
 use super::unknowns::Unknowns;
 use crate::mrep::figures::boundary::{Boundary, vectors};
 use crate::mrep::figures::figure::Figure;
+use crate::mrep::figures::legality::LEAST_LEGALITY;
 use crate::progress::{Cancelled, Progress, step};
 use crate::solve::tall;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
-
-/// Least legality after a step, unless the step raises it. With half of it a horse's leg ends at 0.016 and is missed by 0.124 % of the size instead
-/// of 0.129, with twice at 0.06 and by 0.139.
-pub(super) const LEAST_LEGALITY: f64 = 0.03;
 
 /// Least damping: rounding would move directions that hardly matter. Half and twice of it leave fits to limbs the same to 0.001 % of the size.
 pub(super) const LEAST_DAMPING: f64 = 1e-5;
