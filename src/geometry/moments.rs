@@ -33,16 +33,8 @@ impl Moments {
     /// its volume is not positive.
     pub fn of_solid(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Option<Self> {
         let from = vertices.first()?;
-        let (mut mass, mut first, mut second) = (0.0, Vec3::zeros(), Mat3::zeros());
-        for t in triangles {
-            let [a, b, c] = t.map(|v| vertices[v as usize] - from);
-            let volume = a.dot(&b.cross(&c)) / 6.0;
-            let sum = a + b + c;
-            mass += volume;
-            first += sum * (volume / 4.0);
-            let own = a * a.transpose() + b * b.transpose() + c * c.transpose();
-            second += (own + sum * sum.transpose()) * (volume / 20.0);
-        }
+        let corners = |t: &[u32; 3]| t.map(|v| vertices[v as usize] - from);
+        let (mass, first, second) = integrals(triangles.iter().map(corners));
         if !(mass.is_finite() && mass > 0.0) {
             return None;
         }
@@ -67,6 +59,20 @@ impl Moments {
             Vec3::from_fn(|k, _| eigen.eigenvalues[order[k]].max(0.0)),
         )
     }
+}
+
+/// Returns volume, and integrals of x and x xᵀ, of the tetrahedra between the origin and triangles.
+pub(crate) fn integrals(triangles: impl IntoIterator<Item = [Vec3; 3]>) -> (f64, Vec3, Mat3) {
+    let mut sums = (0.0, Vec3::zeros(), Mat3::zeros());
+    for [a, b, c] in triangles {
+        let volume = a.dot(&b.cross(&c)) / 6.0;
+        let sum = a + b + c;
+        let squares = a * a.transpose() + b * b.transpose() + c * c.transpose();
+        sums.0 += volume;
+        sums.1 += sum * (volume / 4.0);
+        sums.2 += (squares + sum * sum.transpose()) * (volume / 20.0);
+    }
+    sums
 }
 
 /// Returns each vertex's area: a third of the triangles around it.

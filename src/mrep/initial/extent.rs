@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Ellipsoid of a body: its centre, its axes and their ratios from the second moments, and its volume.
 
+use crate::geometry::moments::integrals;
 use crate::geometry::sets::DisjointSets;
 use crate::mrep::error::MRepError;
 use crate::surface::{Surface, TriangleRole};
@@ -17,20 +18,6 @@ pub(in crate::mrep) struct Ellipsoid {
     pub centre: Vec3,
     pub axes: Mat3,
     pub half: [f64; 3],
-}
-
-/// Returns volume, and integrals of x and x xᵀ, of the tetrahedra between the origin and triangles.
-fn integrals(triangles: &[[Vec3; 3]]) -> (f64, Vec3, Mat3) {
-    let mut sums = (0.0, Vec3::zeros(), Mat3::zeros());
-    for [a, b, c] in triangles {
-        let volume = a.dot(&b.cross(c)) / 6.0;
-        let sum = a + b + c;
-        let squares = a * a.transpose() + b * b.transpose() + c * c.transpose();
-        sums.0 += volume;
-        sums.1 += sum * (volume / 4.0);
-        sums.2 += (squares + sum * sum.transpose()) * (volume / 20.0);
-    }
-    sums
 }
 
 /// Returns the integral of the third power of the coordinate along an axis.
@@ -115,7 +102,7 @@ impl Ellipsoid {
             moved.for_each(|x| *x = (*x - origin) / scale);
         };
         shift(&mut triangles, middle, size);
-        let (volume, first, _) = integrals(&triangles);
+        let (volume, first, _) = integrals(triangles.iter().copied());
         if volume <= 1e-9 {
             return refuse(
                 "the surface bounds next to no volume: close it, or give it thickness, before a figure is put into it",
@@ -123,7 +110,7 @@ impl Ellipsoid {
         }
         let centre = first / volume;
         shift(&mut triangles, centre, 1.0);
-        let (volume, _, second) = integrals(&triangles);
+        let (volume, _, second) = integrals(triangles.iter().copied());
         let eigen = (second / volume).symmetric_eigen();
         let mut order = [0, 1, 2];
         order.sort_by(|&i, &j| eigen.eigenvalues[j].total_cmp(&eigen.eigenvalues[i]));
