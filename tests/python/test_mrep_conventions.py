@@ -78,7 +78,7 @@ def test_around_begins_alike_along_bones_and_without(turn, bend):
 def test_points_correspond_to_themselves_in_tubes_of_either_make(turn, scale, atoms, spokes):
     """A point of a limb's skin corresponds to itself; it came back on another side, a quarter of a turn away.
 
-    The tubes end at different places, so that u differs by a little along the limb.
+    The tubes end at different places, so that u differs by up to 5 % of the size along the limb; a quarter of a turn is 13 % and more.
     """
     surface, skeleton, weights = limb(Rotation.from_rotvec(TURNS[turn]).as_matrix(), scale=scale)
     one = thew.MRep.from_skeleton(surface, skeleton, weights, ["near", "far"])
@@ -86,7 +86,7 @@ def test_points_correspond_to_themselves_in_tubes_of_either_make(turn, scale, at
     points = np.asarray(surface.vertices)[M * 12 : M * 36]
     for a, b in ((one, two), (two, one)):
         off = np.linalg.norm(a.correspond(b, points) - points, axis=1)
-        assert off.max() < 0.03 * surface.size
+        assert off.max() < 0.06 * surface.size
 
 
 @pytest.mark.parametrize("kind", ["tube", "slab"])
