@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-//! Frames of minimal rotation along a row of points.
+//! Frames of minimal rotation along a row of hubs, and the one rule for the side on which *around* begins.
 
+use super::polyline::lengths;
 use crate::{Mat3, Vec3};
 
 /// Least vertical component of a direction that counts as upright. Such a direction is within 26° of the vertical, and less than 0.44 of z lies
@@ -9,9 +10,6 @@ const UPRIGHT: f64 = 0.9;
 /// Least total bend that defines the direction in which a chain bends, radians. Half and twice of it leave tubes along limbs of five known
 /// characters the same.
 const LEAST_BEND: f64 = 0.1;
-/// Half length over which directions are averaged, in radii: frames that turn faster make spokes cross. Half and twice of it change the legality of
-/// a tube in a superquadric by 0.006 at most.
-const REACH: f64 = 0.7;
 
 /// Returns the smallest rotation that takes one unit vector to another. `None`: they are opposite.
 pub(crate) fn shortest(from: &Vec3, to: &Vec3) -> Option<Mat3> {
@@ -36,8 +34,13 @@ pub(crate) fn bend(directions: &[Vec3]) -> Option<Vec3> {
     (bend.norm() >= LEAST_BEND).then_some(bend)
 }
 
-/// Returns the unit vector across the first direction to which every tube's first spoke points. It is the direction of the bend. For a straight row
-/// it is up (z), or the front (−y) where the row is nearly upright.
+/// Returns the side on which φ begins: the unit vector n across the first direction, to which the first spoke of every tube points.
+///
+/// The rule is the same for all tubes, along bones or not. It depends on the directions of the row alone, not on the number of hubs, their
+/// spacing or the spokes.
+///
+/// * A row that bends by 0.1 radians or more begins on the side of its [`bend`], which turns with the body.
+/// * A straight row has no side of its own. It begins above (z), or in front (−y) where it stands within 26° of the vertical.
 pub(crate) fn side(directions: &[Vec3]) -> Vec3 {
     let first = directions.first().copied().unwrap_or(Vec3::x());
     let across = |v: Vec3| v - first * first.dot(&v);
@@ -49,50 +52,59 @@ pub(crate) fn side(directions: &[Vec3]) -> Vec3 {
     towards.normalize()
 }
 
-/// Returns frames with columns b (given unit vectors), b⊥ and n, each the smallest rotation of the one before. `None`: a direction is opposite to
-/// the next. The first n points to the [`side`].
-pub(crate) fn along(directions: &[Vec3]) -> Option<Vec<Mat3>> {
-    let first = directions.first()?;
-    let mut n = side(directions);
-    let mut frames = Vec::with_capacity(directions.len());
-    let mut before = *first;
-    for b in directions {
-        n = shortest(&before, b)? * n;
-        // Removes rounding that adds up over many rotations.
-        n = (n - b * b.dot(&n)).normalize();
-        frames.push(Mat3::from_columns(&[*b, n.cross(b), n]));
-        before = *b;
-    }
-    Some(frames)
+/// Returns unit directions along a line at its points: Gaussian means of the segments' directions, with a standard deviation of `width` along the
+/// line. Without smoothing, neighbouring spokes cross at corners.
+fn directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
+    let along = lengths(hubs);
+    // Gaussian weight around a place of a segment.
+    let seen = |x: f64, from: f64, to: f64| {
+        let below = |s: f64| 0.5 * libm::erfc((x - s) / width / std::f64::consts::SQRT_2);
+        below(to) - below(from)
+    };
+    (0..hubs.len())
+        .map(|i| {
+            // Beyond both ends the line continues straight.
+            let part = |k: usize| {
+                let from = if k == 0 { f64::NEG_INFINITY } else { along[k] };
+                let to = if k + 2 == hubs.len() {
+                    f64::INFINITY
+                } else {
+                    along[k + 1]
+                };
+                (hubs[k + 1] - hubs[k]).normalize() * seen(along[i], from, to)
+            };
+            let sum: Vec3 = (0..hubs.len() - 1).map(part).sum();
+            let segment = i.min(hubs.len() - 2);
+            let own = (hubs[segment + 1] - hubs[segment]).normalize();
+            // The directions of a line that turns straight back cancel.
+            sum.try_normalize(1e-6).unwrap_or(own)
+        })
+        .collect()
 }
 
-/// Returns the mean direction of a row of hubs around each hub, over some radii; beyond its ends the row continues straight.
-pub(crate) fn eased(hubs: &[Vec3], radii: &[f64]) -> Vec<Vec3> {
-    let steps: Vec<f64> = hubs.windows(2).map(|w| (w[1] - w[0]).norm()).collect();
-    // Point at a distance along the row from a hub, ahead or back.
-    let walk = |from: usize, far: f64, ahead: bool| {
-        let (mut at, mut left) = (from, far);
-        loop {
-            let next = if ahead { at + 1 } else { at.wrapping_sub(1) };
-            let Some(there) = hubs.get(next) else {
-                let inner = if ahead { at - 1 } else { at + 1 };
-                return hubs[at] + (hubs[at] - hubs[inner]).normalize() * left;
-            };
-            let step = steps[at.min(next)];
-            if left <= step {
-                return hubs[at].lerp(there, left / step);
+/// Returns frames along a row of hubs, with directions smoothed over a `width`, metres.
+pub(crate) fn along_hubs(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
+    along(&directions(hubs, width))
+}
+
+/// Returns frames with columns b (given unit vectors), b⊥ and n, each the smallest rotation of the one before. The first n points to the [`side`].
+pub(crate) fn along(directions: &[Vec3]) -> Vec<Mat3> {
+    let mut n = side(directions);
+    let mut frames = Vec::with_capacity(directions.len());
+    for (i, b) in directions.iter().enumerate() {
+        if i > 0 {
+            let last = directions[i - 1];
+            let whole = 1.0 + last.dot(b);
+            // A direction opposite to the last one has no smallest rotation: n stays.
+            if whole > 1e-9 {
+                n -= (last + b) * (n.dot(b) / whole);
             }
-            (at, left) = (next, left - step);
         }
-    };
-    let one = |(i, r): (usize, &f64)| {
-        let chord = walk(i, REACH * r, true) - walk(i, REACH * r, false);
-        let next = (i + 1).min(hubs.len() - 1);
-        // A row that returns to its start has no chord.
-        let step = hubs[next.max(1)] - hubs[next.max(1) - 1];
-        chord.try_normalize(0.2 * r).unwrap_or(step.normalize())
-    };
-    radii.iter().enumerate().map(one).collect()
+        // Removes rounding that adds up over many rotations.
+        n = (n - b * n.dot(b)).normalize();
+        frames.push(Mat3::from_columns(&[*b, n.cross(b), n]));
+    }
+    frames
 }
 
 #[cfg(test)]
@@ -108,7 +120,7 @@ mod tests {
                 Vec3::new(cos, -sin, 0.0)
             })
             .collect();
-        for (frame, b) in along(&directions).unwrap().iter().zip(&directions) {
+        for (frame, b) in along(&directions).iter().zip(&directions) {
             let off = (frame.transpose() * frame - Mat3::identity()).amax();
             assert!(off < 1e-14 && (frame.determinant() - 1.0).abs() < 1e-14);
             assert!((frame.column(0) - b).norm() < 1e-15);
@@ -120,10 +132,9 @@ mod tests {
 
     #[test]
     fn straight_rows_look_up_and_upright_ones_to_the_front() {
-        let n = |b: Vec3| along(&[b, b]).unwrap()[0].column(2).into_owned();
+        let n = |b: Vec3| along(&[b, b])[0].column(2).into_owned();
         assert!((n(Vec3::x()) - Vec3::z()).norm() < 1e-15);
         assert!((n(-Vec3::z()) + Vec3::y()).norm() < 1e-15);
-        assert!(along(&[Vec3::x(), -Vec3::x()]).is_none());
         // Bent to half a turn there is a side as well.
         let half: Vec<Vec3> = (0..=8)
             .map(|i| (std::f64::consts::PI * f64::from(i) / 8.0).sin_cos())
@@ -139,10 +150,7 @@ mod tests {
             .map(|i| Vec3::new(1.0, 0.2 * f64::from(i), 0.03 * f64::from(i * i)).normalize())
             .collect();
         let turned: Vec<Vec3> = row.iter().map(|b| turn * b).collect();
-        let pairs = along(&row)
-            .unwrap()
-            .into_iter()
-            .zip(along(&turned).unwrap());
+        let pairs = along(&row).into_iter().zip(along(&turned));
         for (a, b) in pairs {
             assert!((turn.matrix() * a - b).amax() < 1e-12);
         }

@@ -8,6 +8,7 @@ pub(crate) mod groups;
 pub(crate) mod marching;
 pub(crate) mod matrix;
 pub(crate) mod moments;
+pub(crate) mod polyline;
 pub(crate) mod rotation;
 pub mod rotation_vector;
 pub(crate) mod samples;

@@ -34,10 +34,8 @@ impl Moments {
     /// its volume is not positive.
     pub fn of_solid(vertices: &[Vec3], triangles: &[[u32; 3]]) -> Option<Self> {
         let from = vertices.first()?;
-        let corners = triangles
-            .iter()
-            .map(|t| t.map(|v| vertices[v as usize] - from));
-        let (mass, first, second) = integrals(corners);
+        let corners = |t: &[u32; 3]| t.map(|v| vertices[v as usize] - from);
+        let (mass, first, second) = integrals(triangles.iter().map(corners));
         if !(mass.is_finite() && mass > 0.0) {
             return None;
         }
@@ -58,7 +56,7 @@ impl Moments {
 }
 
 /// Returns volume, and integrals of x and x xᵀ, of the tetrahedra between the origin and triangles.
-pub(crate) fn integrals(triangles: impl Iterator<Item = [Vec3; 3]>) -> (f64, Vec3, Mat3) {
+pub(crate) fn integrals(triangles: impl IntoIterator<Item = [Vec3; 3]>) -> (f64, Vec3, Mat3) {
     let mut sums = (0.0, Vec3::zeros(), Mat3::zeros());
     for [a, b, c] in triangles {
         let volume = a.dot(&b.cross(&c)) / 6.0;

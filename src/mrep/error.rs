@@ -182,3 +182,21 @@ pub enum MRepError {
         what: String,
     },
 }
+
+impl MRepError {
+    /// Refuses an array of another length than expected.
+    pub(super) fn check_length(
+        what: &'static str,
+        found: usize,
+        expected: usize,
+    ) -> Result<(), Self> {
+        match found == expected {
+            true => Ok(()),
+            false => Err(Self::Length {
+                what,
+                found,
+                expected,
+            }),
+        }
+    }
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //! Figures with known medial sheets, and limbs with known radii, for tests.
 
+use crate::geometry::{frames, polyline};
 use crate::mrep::figures::atom::Atom;
 use crate::mrep::figures::figure::Figure;
 use crate::skeleton::{Skeleton, SkinWeights};
@@ -111,14 +112,10 @@ pub fn limb(joints: &[Vec3], r: f64, around: usize) -> Shape {
 pub fn creature() -> crate::mrep::figures::model::Model {
     let tube = |row: &[Vec3], radii: [f64; 2]| {
         let n = 7;
-        let along = crate::mrep::initial::tube::lengths(row);
-        let total = along[along.len() - 1];
-        let hubs: Vec<Vec3> = (0..n)
-            .map(|i| crate::mrep::initial::tube::at(row, &along, total * i as f64 / (n - 1) as f64))
-            .collect();
-        let frames =
-            crate::geometry::frames::along(&crate::geometry::frames::eased(&hubs, &[0.3; 7]));
-        let atoms = hubs.iter().zip(frames.expect("no turns")).enumerate();
+        let total = polyline::lengths(row)[row.len() - 1];
+        let hubs = polyline::even(row, [0.0, total], n);
+        let frames = frames::along_hubs(&hubs, 0.2);
+        let atoms = hubs.iter().zip(frames).enumerate();
         let atom = |(i, (hub, frame)): (usize, (&Vec3, Mat3))| {
             let share = i as f64 / (n - 1) as f64;
             let r = radii[0] + (radii[1] - radii[0]) * share;

@@ -39,13 +39,7 @@ impl Volume {
                 shape[0], shape[1], shape[2]
             )));
         }
-        if count != Some(values.len()) {
-            return Err(MRepError::Length {
-                what: "the list of voxels",
-                found: values.len(),
-                expected: count.unwrap_or(0),
-            });
-        }
+        MRepError::check_length("the list of voxels", values.len(), count.unwrap_or(0))?;
         if let Some(a) = (0..3).find(|a| !(1e-12..=range::FARTHEST).contains(&spacing[*a])) {
             return Err(MRepError::Setting {
                 name: "the spacing of the voxels",

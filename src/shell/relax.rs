@@ -2,13 +2,14 @@
 //! Relaxation of a sculpted shape: lowers its energy near its current positions. [hildebrandt2012, §6]
 //!
 //! The result minimises `W(y) + w Σ mᵢ |yᵢ − xᵢ|²`. Where a triangle has hardly any height, angles change so quickly that no single step
-//! length of Newton's method suits it and the rest. So damped steps come first [marquardt1963]: the diagonal of a convex Hessian is
-//! raised by a share that adapts to the success of steps, and each vertex moves less the stiffer it is held. Newton's method finishes.
+//! length of Newton's method suits it and the rest. So damped steps come first (`solve/marquardt`): the diagonal of a convex Hessian
+//! is raised, and each vertex moves less the stiffer it is held. Newton's method finishes.
 
 use super::term::ShellTerm;
 use super::{Shell, ShellError};
 use crate::progress::{Part, Progress, step};
-use crate::solve::newton::{Forces, Newton, NewtonError, Problem, Rounded, minimise, norm};
+use crate::solve::marquardt::{self, Course, Damped};
+use crate::solve::newton::{Forces, Newton, NewtonError, Problem, Rounded, dot, minimise, norm};
 use crate::solve::potential::{Buffers, Potential};
 use crate::solve::{Assembly, Configuration, EnergyTerm, Pattern, SolveError, SparseCholesky};
 use crate::{Mat3, Vec3};
@@ -96,8 +97,10 @@ impl EnergyTerm for Anchor<'_> {
 const TOLERANCE: f64 = 1e-8;
 /// Maximum number of damped steps, and of steps of Newton's method.
 const STEPS: [usize; 2] = [32, 10];
-/// Damping at the start; its lower limit, which guards against rounding; and the limit beyond which nothing moves.
-const DAMPING: [f64; 3] = [1e-3, 1e-9, 1e6];
+/// Share of the damped steps in all of them, as progress counts.
+const DAMPED: f64 = STEPS[0] as f64 / (STEPS[0] + STEPS[1]) as f64;
+/// Lower limit of the damping, which guards against rounding; and the limit beyond which nothing moves.
+const DAMPING: [f64; 2] = [1e-9, 1e6];
 
 /// A shell anchored near its initial positions.
 struct Held<'a> {
@@ -107,10 +110,14 @@ struct Held<'a> {
     buffers: Buffers,
     solver: SparseCholesky,
     progress: &'a dyn Progress,
-    /// Displacements of the free vertices from the anchor's positions.
-    moves: Vec<Vec3>,
-    /// Number of steps made.
+    /// Number of steps made, those that were refused included.
     steps: usize,
+}
+
+/// Displacements of the free vertices from the anchor's positions, with their energy.
+struct Point {
+    moves: Vec<Vec3>,
+    energy: f64,
 }
 
 impl Held<'_> {
@@ -118,7 +125,7 @@ impl Held<'_> {
     fn with<T>(
         &mut self,
         damping: f64,
-        work: impl FnOnce(&mut Potential, &mut SparseCholesky, &mut [Vec3]) -> T,
+        work: impl FnOnce(&mut Potential, &mut SparseCholesky) -> T,
     ) -> T {
         let term = ShellTerm {
             shell: self.shell,
@@ -134,67 +141,44 @@ impl Held<'_> {
             &mut self.buffers,
             &mut self.solver,
         );
-        work(&mut potential, &mut self.solver, &mut self.moves)
+        work(&mut potential, &mut self.solver)
     }
 
     /// Makes damped steps until forces balance, three steps in a row gain little, or a limit is reached.
-    fn settle(&mut self) -> Result<(), ShellError> {
-        let [mut damping, least, most] = DAMPING;
-        let mut idle = 0;
-        while self.steps < STEPS[0] && damping < most && idle < 3 {
-            let done = self.steps as f64 / (STEPS[0] + STEPS[1]) as f64;
-            step(self.progress, done, "Relaxing")?;
-            self.steps += 1;
-            let (shell, pattern, places) = (self.shell, self.pattern, self.anchor.places);
-            let cut = |moves: &[Vec3], step: &[Vec3], far: f64| {
-                shell.cut(pattern, places, moves, step, far)
-            };
-            let Step {
-                share,
-                lowered,
-                balanced,
-            } = self.with(damping, |potential, solver, moves| {
-                damped(potential, solver, moves, cut)
-            })?;
-            if balanced {
-                return Ok(());
-            }
-            // Full steps that gain little do so because of the damping.
-            let little = share > 0.0 && lowered < 1e-3;
-            idle = if little && (share < 1.0 || damping <= 1e-6) {
-                idle + 1
-            } else {
-                0
-            };
-            damping *= if share == 1.0 {
-                0.125
-            } else if share > 0.1 {
-                1.0
-            } else if share > 0.0 {
-                2.0
-            } else {
-                20.0
-            };
-            damping = damping.max(least);
-        }
-        Ok(())
+    fn settle(&mut self, moves: Vec<Vec3>) -> Result<Vec<Vec3>, ShellError> {
+        let course = Course {
+            steps: STEPS[0],
+            tries: STEPS[0],
+            least: DAMPING[0],
+            factors: [8.0, 20.0],
+            little: (1e-3, 3),
+            settled: 1e-6,
+        };
+        let part = Part {
+            whole: self.progress,
+            from: 0.0,
+            to: DAMPED,
+        };
+        let energy = self.with(0.0, |potential, _| potential.value(&moves).value);
+        let start = Point { moves, energy };
+        Ok(marquardt::minimise(self, start, &course, (&part, "Relaxing"))?.moves)
     }
 
     /// Runs Newton's method and returns whether it converged.
-    fn finish(&mut self) -> Result<bool, ShellError> {
+    fn finish(&mut self, moves: &mut [Vec3]) -> Result<bool, ShellError> {
         let options = Newton {
             tolerance: TOLERANCE,
             iterations: STEPS[1],
         };
         let part = Part {
             whole: self.progress,
-            from: STEPS[0] as f64 / (STEPS[0] + STEPS[1]) as f64,
+            from: DAMPED,
             to: 1.0,
         };
-        let work = |potential: &mut Potential, solver: &mut _, moves: &mut [Vec3]| {
+        let work = |potential: &mut Potential, solver: &mut _| {
             minimise(potential, solver, moves, &options, &part)
         };
-        match self.with(DAMPING[1], work) {
+        match self.with(DAMPING[0], work) {
             Ok(outcome) => {
                 self.steps += outcome.iterations();
                 Ok(true)
@@ -212,67 +196,64 @@ impl Held<'_> {
     }
 }
 
-/// Result of a damped step.
-struct Step {
-    /// Share of the step that was taken; 0.1 where its outliers were cut.
-    share: f64,
-    /// Decrease of the energy, as a share of it.
-    lowered: f64,
-    /// Whether forces balanced beforehand.
-    balanced: bool,
-}
+impl Damped for Held<'_> {
+    type State = Point;
+    type Slopes = Vec<Vec3>;
+    type Error = ShellError;
 
-/// Makes one step with the damped convex Hessian. Candidates are the full step, parts of it, and the step with outliers cut; the one
-/// with the lowest energy is taken. `share` is zero where no candidate lowers it, or where the Hessian cannot be factored.
-fn damped(
-    potential: &mut Potential,
-    solver: &mut SparseCholesky,
-    moves: &mut [Vec3],
-    cut: impl Fn(&[Vec3], &[Vec3], f64) -> Vec<Vec3>,
-) -> Result<Step, ShellError> {
-    let value = potential.value(moves).value;
-    let mut gradient = vec![Vec3::zeros(); moves.len()];
-    let forces = potential.gradient(moves, &mut gradient);
-    let left = norm(&gradient);
-    if !(value.is_finite() && left.is_finite()) {
-        return Err(ShellError::Overflow);
+    fn energy(&self, at: &Point) -> f64 {
+        at.energy
     }
-    let mut result = Step {
-        share: 0.0,
-        lowered: 0.0,
-        balanced: left <= (TOLERANCE * forces.size).max(forces.rounding),
-    };
-    potential.hessian(moves, true, solver);
-    if result.balanced || solver.factor().is_err() {
-        return Ok(result);
-    }
-    let mut direction: Vec<Vec3> = gradient.iter().map(|g| -g).collect();
-    solver.solve(&mut direction);
-    let slope: f64 = direction.iter().zip(&gradient).map(|(d, g)| d.dot(g)).sum();
-    // Five energies cost less than a factorisation.
-    let mut best = None;
-    let mut lowest = value + 1e-5 * slope;
-    let mut ways: Vec<(f64, Vec<Vec3>)> = [1.0, 0.5, 0.2]
-        .iter()
-        .map(|&share| (share, direction.iter().map(|d| d * share).collect()))
-        .collect();
-    for far in [0.5, 0.1] {
-        ways.push((0.1, cut(moves, &direction, far)));
-    }
-    for (share, way) in ways {
-        let trial: Vec<Vec3> = moves.iter().zip(&way).map(|(x, d)| x + d).collect();
-        let next = potential.value(&trial).value;
-        if next < lowest {
-            best = Some(trial);
-            lowest = next;
-            result.share = share;
-            result.lowered = 1.0 - next / value;
+
+    fn slopes(&mut self, at: &Point) -> Result<Option<Vec<Vec3>>, ShellError> {
+        let mut gradient = vec![Vec3::zeros(); at.moves.len()];
+        let forces = self.with(0.0, |potential, _| {
+            potential.gradient(&at.moves, &mut gradient)
+        });
+        let left = norm(&gradient);
+        if !(at.energy.is_finite() && left.is_finite()) {
+            return Err(ShellError::Overflow);
         }
+        let balanced = left <= (TOLERANCE * forces.size).max(forces.rounding);
+        Ok((!balanced).then_some(gradient))
     }
-    if let Some(best) = best {
-        moves.copy_from_slice(&best);
+
+    /// Makes one step with the damped convex Hessian. Candidates are the full step, parts of it, and the step with outliers cut; the one
+    /// with the lowest energy is taken. The share of a cut step counts as 0.1.
+    fn lower(&mut self, at: &Point, gradient: &Vec<Vec3>, damping: f64) -> Option<(Point, f64)> {
+        if self.steps >= STEPS[0] || damping >= DAMPING[1] {
+            return None;
+        }
+        self.steps += 1;
+        let (shell, pattern, places) = (self.shell, self.pattern, self.anchor.places);
+        self.with(damping, |potential, solver| {
+            potential.hessian(&at.moves, true, solver);
+            solver.factor().ok()?;
+            let mut direction: Vec<Vec3> = gradient.iter().map(|g| -g).collect();
+            solver.solve(&mut direction);
+            let slope = dot(&direction, gradient);
+            // Five energies cost less than a factorisation.
+            let mut ways: Vec<(f64, Vec<Vec3>)> = [1.0, 0.5, 0.2]
+                .iter()
+                .map(|&share| (share, direction.iter().map(|d| d * share).collect()))
+                .collect();
+            for far in [0.5, 0.1] {
+                let cut = shell.cut(pattern, places, &at.moves, &direction, far);
+                ways.push((0.1, cut));
+            }
+            let mut best = None;
+            let mut lowest = at.energy + 1e-5 * slope;
+            for (share, way) in ways {
+                let moves: Vec<Vec3> = at.moves.iter().zip(&way).map(|(x, d)| x + d).collect();
+                let energy = potential.value(&moves).value;
+                if energy < lowest {
+                    best = Some((Point { moves, energy }, share));
+                    lowest = energy;
+                }
+            }
+            best
+        })
     }
-    Ok(result)
 }
 
 impl Shell {
@@ -367,15 +348,14 @@ impl Shell {
             },
             buffers: Buffers::new(self.node_count()),
             solver: SparseCholesky::new(pattern.symbolic().clone())?,
-            moves: vec![Vec3::zeros(); pattern.vertex_of_node().len()],
             pattern: &pattern,
             progress,
             steps: 0,
         };
-        held.settle()?;
-        relaxed.converged = held.finish()?;
+        let mut moves = held.settle(vec![Vec3::zeros(); pattern.vertex_of_node().len()])?;
+        relaxed.converged = held.finish(&mut moves)?;
         relaxed.iterations = held.steps;
-        for (d, &v) in held.moves.iter().zip(pattern.vertex_of_node()) {
+        for (d, &v) in moves.iter().zip(pattern.vertex_of_node()) {
             relaxed.positions[v as usize] += d;
             relaxed.largest_move = relaxed.largest_move.max(d.norm());
         }

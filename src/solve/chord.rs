@@ -7,7 +7,7 @@
 //! Newton's method. [dennis1996, ch. 6]
 
 use super::inverse::Linear;
-use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent};
+use super::newton::{Directions, Forces, NewtonError, Outcome, Problem, descend, descent, dot};
 use crate::Vec3;
 use crate::progress::Progress;
 
@@ -70,8 +70,7 @@ impl Directions for Kept<'_> {
                 *d = -g;
             }
             let solved = self.solver.solve(direction);
-            let slope = direction.iter().zip(gradient).map(|(d, g)| d.dot(g));
-            let slope: f64 = slope.sum();
+            let slope = dot(direction, gradient);
             if solved.is_ok() && slope < 0.0 && slope.is_finite() {
                 return Ok(slope);
             }

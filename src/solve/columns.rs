@@ -114,17 +114,29 @@ impl Subtrees {
             .map(|s| factor.supernode(s).pattern().len())
             .max()
             .unwrap_or(0);
-        let room = || vec![0.0; longest * width];
-
-        // Forwards: subtrees, then the top.
         let mut top = vec![0.0; self.top_rows.len() * width];
+        let mut update = vec![0.0; longest * width];
+        self.forwards(factor, &mut rows, &mut top, &mut update);
+        self.backwards(factor, &mut rows, &mut top, &mut update);
+        apart(&rows, x);
+    }
+
+    /// Eliminates subtrees, then the top. `update` is room for one supernode.
+    fn forwards(
+        &self,
+        factor: SupernodalLltRef<'_, u32, f64>,
+        rows: &mut [f64],
+        top: &mut [f64],
+        update: &mut [f64],
+    ) {
+        let (width, room) = (rows.len() / self.place.len().max(1), update.len());
         let above: Vec<Vec<f64>> = self
-            .rows_of(&mut rows, width)
+            .rows_of(rows, width)
             .into_par_iter()
             .zip(&self.parts)
             .map(|((own, x), part)| {
                 let mut above = vec![0.0; top.len()];
-                let mut update = room();
+                let mut update = vec![0.0; room];
                 for s in part.clone() {
                     let s = factor.supernode(s);
                     eliminate(
@@ -151,30 +163,40 @@ impl Subtrees {
         for above in above {
             top.iter_mut().zip(above).for_each(|(t, a)| *t += a);
         }
-        let mut update = room();
         let place = |row: u32| self.place[row as usize] as usize * width;
         for &s in &self.top {
             let s = factor.supernode(s);
-            eliminate(s, &mut top[place(s.start() as u32)..], &mut update, width);
+            eliminate(s, &mut top[place(s.start() as u32)..], update, width);
             for (&row, update) in s.pattern().iter().zip(update.chunks_exact(width)) {
                 let to = &mut top[place(row)..][..width];
                 to.iter_mut().zip(update).for_each(|(x, u)| *x -= u);
             }
         }
-        // Backwards: the top, then subtrees.
+    }
+
+    /// Substitutes in the top, then in subtrees. `update` is room for one supernode.
+    fn backwards(
+        &self,
+        factor: SupernodalLltRef<'_, u32, f64>,
+        rows: &mut [f64],
+        top: &mut [f64],
+        update: &mut [f64],
+    ) {
+        let (width, room) = (rows.len() / self.place.len().max(1), update.len());
+        let place = |row: u32| self.place[row as usize] as usize * width;
         for &s in self.top.iter().rev() {
             let s = factor.supernode(s);
             for (&row, above) in s.pattern().iter().zip(update.chunks_exact_mut(width)) {
                 above.copy_from_slice(&top[place(row)..][..width]);
             }
-            substitute(s, &mut top[place(s.start() as u32)..], &update, width);
+            substitute(s, &mut top[place(s.start() as u32)..], update, width);
         }
         for (top, &row) in top.chunks_exact(width).zip(&self.top_rows) {
             rows[row as usize * width..][..width].copy_from_slice(top);
         }
-        let tasks = self.rows_of(&mut rows, width).into_par_iter();
+        let tasks = self.rows_of(rows, width).into_par_iter();
         tasks.zip(&self.parts).for_each(|((own, x), part)| {
-            let mut update = room();
+            let mut update = vec![0.0; room];
             for s in part.clone().rev() {
                 let s = factor.supernode(s);
                 for (&row, above) in s.pattern().iter().zip(update.chunks_exact_mut(width)) {
@@ -187,7 +209,6 @@ impl Subtrees {
                 substitute(s, &mut x[(s.start() - own.start) * width..], &update, width);
             }
         });
-        apart(&rows, x);
     }
 
     /// Returns the rows of each subtree as mutable slices.

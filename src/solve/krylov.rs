@@ -5,6 +5,7 @@
 //! Both start from zero, so that a solution depends on the system alone. They stop when the true residual of `A x = b` falls
 //! below a share of b. Vectors are one triple per node; buffers are kept from call to call.
 
+use super::newton::{dot, norm};
 use crate::Vec3;
 
 /// A matrix and its preconditioner.
@@ -227,14 +228,6 @@ impl Gmres {
             *v = r * scale;
         }
     }
-}
-
-fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
-}
-
-fn norm(a: &[Vec3]) -> f64 {
-    dot(a, a).sqrt()
 }
 
 fn add(to: &mut [Vec3], factor: f64, x: &[Vec3]) {

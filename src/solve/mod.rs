@@ -28,7 +28,7 @@
 //! - [`krylov`] needs fewer factorisations, [`sweeps`] needs none, and [`inverse`] takes whichever costs less.
 //! - [`term`] defines energies of nodes, and [`potential`] adds them up.
 //! - [`newton`] minimises them, [`chord`] with fewer factorisations.
-//! - [`lbfgsb`] minimises a function of few variables within bounds.
+//! - [`lbfgsb`] minimises a function of few variables within bounds, `marquardt` energies with approximate second derivatives.
 //! - [`eigen`] finds vibration modes.
 
 pub mod cholesky;
@@ -39,6 +39,7 @@ pub mod eigen;
 pub mod inverse;
 pub mod krylov;
 pub mod lbfgsb;
+pub(crate) mod marquardt;
 pub mod matrix;
 pub mod newton;
 pub mod ordering;

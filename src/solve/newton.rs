@@ -329,7 +329,7 @@ pub(super) fn descent(
         if solved.is_err() {
             continue;
         }
-        let slope: f64 = direction.iter().zip(gradient).map(|(d, g)| d.dot(g)).sum();
+        let slope = dot(direction, gradient);
         if slope < 0.0 && slope.is_finite() {
             return Ok(slope);
         }
@@ -341,6 +341,11 @@ pub(super) fn descent(
         slope -= g.norm_squared();
     }
     Ok(slope)
+}
+
+/// Returns the scalar product over all nodes.
+pub(crate) fn dot(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a.dot(b)).sum()
 }
 
 /// Returns the Euclidean norm over all nodes.

@@ -9,6 +9,7 @@ use super::interval::Oscillator;
 use super::knots::{KnotData, Layout};
 use super::spline::{Mode, intervals};
 use super::system::{Pull, System, scatter};
+use crate::solve::tall::product;
 use faer::prelude::Solve;
 use faer::{Mat, Side};
 use rayon::prelude::*;
@@ -75,43 +76,85 @@ struct Solved {
     answers: Vec<Vec<f64>>,
 }
 
+/// Conditions on values at knots, and the position of each one's first row among all rows.
+struct Held<'a> {
+    /// Start, conditions and the knot's value among the unknowns.
+    places: Vec<(usize, &'a Conditions, usize)>,
+    total: usize,
+}
+
+impl<'a> Held<'a> {
+    fn new(layout: &Layout, conditions: &'a [Conditions]) -> Self {
+        let (mut places, mut total) = (Vec::new(), 0);
+        for c in conditions {
+            if let Some(value) = layout.value_unknown(c.knot) {
+                places.push((total, c, value));
+                total += c.wanted.len();
+            }
+        }
+        Self { places, total }
+    }
+
+    /// Returns the yield of each condition to a unit force on each other one.
+    fn schur(&self, modes: &[Solved]) -> Mat<f64> {
+        let mut schur = Mat::<f64>::zeros(self.total, self.total);
+        for (a, (start, from, _)) in self.places.iter().enumerate() {
+            for (beside, to, value) in &self.places {
+                // Sum over modes, as a product of two small matrices.
+                let weighted = Mat::from_fn(from.rows.nrows(), modes.len(), |r, i| {
+                    from.rows[(r, i)] * modes[i].answers[a][*value]
+                });
+                let block = product(weighted.as_ref(), to.rows.transpose().to_owned().as_ref());
+                schur
+                    .submatrix_mut(*start, *beside, block.nrows(), block.ncols())
+                    .copy_from(&block);
+            }
+            for (r, e) in from.compliance.iter().enumerate() {
+                schur[(start + r, start + r)] += e;
+            }
+        }
+        schur
+    }
+
+    /// Returns what conditions miss, scaled.
+    fn missing(&self, modes: &[Solved], multipliers: &[f64], scale: &[f64]) -> Mat<f64> {
+        let mut right = Mat::zeros(self.total, 1);
+        for (start, c, value) in &self.places {
+            for (r, wanted) in c.wanted.iter().enumerate() {
+                let has: f64 = (0..modes.len())
+                    .map(|i| c.rows[(r, i)] * modes[i].unknowns[*value])
+                    .sum();
+                let at = start + r;
+                let soft = c.compliance[r] * multipliers[at];
+                right[(at, 0)] = (has - wanted - soft) * scale[at];
+            }
+        }
+        right
+    }
+
+    /// Moves the unknowns of all modes by forces on the conditions.
+    fn push(&self, modes: &mut [Solved], forces: &[f64]) {
+        modes.par_iter_mut().enumerate().for_each(|(i, mode)| {
+            for ((start, c, _), answer) in self.places.iter().zip(&mode.answers) {
+                let push: f64 = (0..c.wanted.len())
+                    .map(|r| c.rows[(r, i)] * forces[start + r])
+                    .sum();
+                mode.unknowns
+                    .iter_mut()
+                    .zip(answer)
+                    .for_each(|(u, a)| *u -= push * a);
+            }
+        });
+    }
+}
+
 fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
-    let places: Vec<(&Conditions, usize)> = conditions
-        .iter()
-        .filter_map(|c| Some((c, layout.value_unknown(c.knot)?)))
-        .collect();
-    let starts: Vec<usize> = places
-        .iter()
-        .scan(0, |sum, (c, _)| {
-            *sum += c.wanted.len();
-            Some(*sum - c.wanted.len())
-        })
-        .collect();
-    let total: usize = places.iter().map(|(c, _)| c.wanted.len()).sum();
+    let held = Held::new(layout, conditions);
+    let total = held.total;
     if total == 0 {
         return;
     }
-    let mut schur = Mat::<f64>::zeros(total, total);
-    for (a, (from, _)) in places.iter().enumerate() {
-        for (b, (to, value)) in places.iter().enumerate() {
-            // Sum over modes, as a product of two small matrices.
-            let weighted = Mat::from_fn(from.rows.nrows(), modes.len(), |r, i| {
-                from.rows[(r, i)] * modes[i].answers[a][*value]
-            });
-            let block = crate::solve::tall::product(
-                weighted.as_ref(),
-                to.rows.transpose().to_owned().as_ref(),
-            );
-            schur
-                .submatrix_mut(starts[a], starts[b], block.nrows(), block.ncols())
-                .copy_from(&block);
-        }
-    }
-    for (start, (c, _)) in starts.iter().zip(&places) {
-        for (r, e) in c.compliance.iter().enumerate() {
-            schur[(start + r, start + r)] += e;
-        }
-    }
+    let schur = held.schur(modes);
     // Stiff modes yield far less than soft ones. Scaling the diagonal to 1 gives all conditions equal weight.
     let scale: Vec<f64> = (0..total)
         .map(|r| 1.0 / schur[(r, r)].max(f64::MIN_POSITIVE).sqrt())
@@ -124,17 +167,7 @@ fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
     let factor = scaled.ldlt(Side::Lower);
     let mut multipliers = vec![0.0; total];
     for _ in 0..=ROUNDS {
-        let mut right = Mat::zeros(total, 1);
-        for (&start, (c, value)) in starts.iter().zip(&places) {
-            for (r, wanted) in c.wanted.iter().enumerate() {
-                let has: f64 = (0..modes.len())
-                    .map(|i| c.rows[(r, i)] * modes[i].unknowns[*value])
-                    .sum();
-                let at = start + r;
-                let soft = c.compliance[r] * multipliers[at];
-                right[(at, 0)] = (has - wanted - soft) * scale[at];
-            }
-        }
+        let right = held.missing(modes, &multipliers, &scale);
         let step = match &factor {
             Ok(factor) => factor.solve(&right),
             Err(_) => scaled.partial_piv_lu().solve(&right),
@@ -144,16 +177,6 @@ fn hold(layout: &Layout, modes: &mut [Solved], conditions: &[Conditions]) {
             return;
         }
         multipliers.iter_mut().zip(&step).for_each(|(m, s)| *m += s);
-        modes.par_iter_mut().enumerate().for_each(|(i, mode)| {
-            for ((&start, (c, _)), answer) in starts.iter().zip(&places).zip(&mode.answers) {
-                let push: f64 = (0..c.wanted.len())
-                    .map(|r| c.rows[(r, i)] * step[start + r])
-                    .sum();
-                mode.unknowns
-                    .iter_mut()
-                    .zip(answer)
-                    .for_each(|(u, a)| *u -= push * a);
-            }
-        });
+        held.push(modes, &step);
     }
 }

@@ -7,13 +7,14 @@
 use super::linear::Linearisation;
 use super::motion::Spacetime;
 use super::options::{Settings, check_shape};
-use super::prepare::{Ghost, SAME, STAYS, Shape, check_times, columns, extent};
-use super::rigid::{Place, centre, place};
+use super::prepare::{Ghost, SAME, STAYS, Shape, check_times, columns};
+use super::rigid::Place;
 use super::show::Shown;
 use super::solved::{Slopes, Solved};
 use super::space::Space;
 use super::{SpacetimeError, passing};
 use crate::Vec3;
+use crate::geometry::aabb::diagonal;
 use crate::progress::{Part, Progress, step};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -33,27 +34,8 @@ impl Spacetime {
         shape: &[Vec3],
         progress: &dyn Progress,
     ) -> Result<usize, SpacetimeError> {
-        let nodes = self.node_count();
-        let (start, end) = (self.times[0], self.times[self.times.len() - 1]);
-        if !(time > start && time < end) {
-            return Err(SpacetimeError::Outside {
-                what: "a keyframe",
-                time,
-                start,
-                end,
-            });
-        }
-        let key = self.times.partition_point(|&t| t < time);
-        let mut times = self.times.clone();
-        times.insert(key, time);
-        check_times(&times, times.len())?;
-        check_shape(shape, nodes, || format!("keyframe {key}"))?;
-        for partial in self.partials.iter().filter(|p| p.time == time) {
-            if partial.weight.is_none() {
-                partial.check_key(shape)?;
-            }
-        }
-        let size = extent(&self.keyframes[0]).max(extent(self.body.rest()));
+        let (key, times) = self.room(time, shape)?;
+        let size = diagonal(&self.keyframes[0]).max(diagonal(self.body.rest()));
         let (laid, at) = self.laid(key, shape, size)?;
         // Index of the same shape among the linearisations.
         let known = self.linearisations.iter().position(|linear| {
@@ -62,43 +44,10 @@ impl Spacetime {
             pairs.all(|(a, b)| (a - b).amax() <= SAME * size)
         });
         let mut notes = self.notes.clone();
-        let mut space = self.space.clone();
-        let mut linearisations = self.linearisations.clone();
-        if known.is_none() {
-            let new = Shape {
-                positions: laid.clone(),
-                name: format!("keyframe {key}"),
-            };
-            let shapes = self
-                .linearisations
-                .iter()
-                .enumerate()
-                .map(|(i, linear)| Shape {
-                    positions: self.space.shape(&linear.centre),
-                    name: format!("shape {i}"),
-                });
-            let wider = self.widened(&new, &mut notes, progress)?;
-            let all: Vec<Shape> = match &wider {
-                Some(_) => shapes.chain([new]).collect(),
-                None => vec![new],
-            };
-            let kept = match wider {
-                Some(wider) => {
-                    space = Arc::new(wider);
-                    Vec::new()
-                }
-                None => self.linearisations.to_vec(),
-            };
-            step(progress, 0.75, "Linearisations")?;
-            let (body, rests) = (self.body.as_ref(), self.rests);
-            let linearise = |shape: &Shape| {
-                Linearisation::new(body, &space, &shape.positions, rests, &|| {
-                    shape.name.clone()
-                })
-            };
-            let found: Result<Vec<_>, _> = all.par_iter().map(linearise).collect();
-            linearisations = Arc::new(kept.into_iter().chain(found?).collect());
-        }
+        let (space, linearisations) = match known {
+            Some(_) => (self.space.clone(), self.linearisations.clone()),
+            None => self.with_shape(&laid, key, &mut notes, progress)?,
+        };
         let mut linearisation_of = self.linearisation_of.clone();
         linearisation_of.insert(key, known.unwrap_or(linearisations.len() - 1));
         let mut keyframes = self.keyframes.clone();
@@ -141,6 +90,62 @@ impl Spacetime {
         Ok(key)
     }
 
+    /// Checks a new keyframe, and returns its index and all times with its own.
+    fn room(&self, time: f64, shape: &[Vec3]) -> Result<(usize, Vec<f64>), SpacetimeError> {
+        let (start, end) = (self.times[0], self.times[self.times.len() - 1]);
+        if !(time > start && time < end) {
+            return Err(SpacetimeError::Outside {
+                what: "a keyframe",
+                time,
+                start,
+                end,
+            });
+        }
+        let key = self.times.partition_point(|&t| t < time);
+        let mut times = self.times.clone();
+        times.insert(key, time);
+        check_times(&times, times.len())?;
+        check_shape(shape, self.node_count(), || format!("keyframe {key}"))?;
+        for partial in self.partials.iter().filter(|p| p.time == time) {
+            if partial.weight.is_none() {
+                partial.check_key(shape)?;
+            }
+        }
+        Ok((key, times))
+    }
+
+    /// Returns the space and the linearisations with one more shape. In a widened space all are computed anew.
+    fn with_shape(
+        &self,
+        laid: &[Vec3],
+        key: usize,
+        notes: &mut Vec<String>,
+        progress: &dyn Progress,
+    ) -> Result<(Arc<Space>, Arc<Vec<Linearisation>>), SpacetimeError> {
+        let new = Shape {
+            positions: laid.to_vec(),
+            name: format!("keyframe {key}"),
+        };
+        let linears = self.linearisations.iter().enumerate();
+        let shapes = linears.map(|(i, linear)| Shape {
+            positions: self.space.shape(&linear.centre),
+            name: format!("shape {i}"),
+        });
+        let (space, kept, all): (_, _, Vec<Shape>) = match self.widened(&new, notes, progress)? {
+            Some(wider) => (Arc::new(wider), Vec::new(), shapes.chain([new]).collect()),
+            None => (self.space.clone(), self.linearisations.to_vec(), vec![new]),
+        };
+        step(progress, 0.75, "Linearisations")?;
+        let (body, rests) = (self.body.as_ref(), self.rests);
+        let linearise = |shape: &Shape| {
+            let name = || shape.name.clone();
+            Linearisation::new(body, &space, &shape.positions, rests, &name)
+        };
+        let found: Result<Vec<_>, _> = all.par_iter().map(linearise).collect();
+        let linearisations = kept.into_iter().chain(found?).collect();
+        Ok((space, Arc::new(linearisations)))
+    }
+
     /// Aligns a shape as the keyframes are, with fixed vertices at their places.
     fn laid(
         &self,
@@ -148,19 +153,7 @@ impl Spacetime {
         shape: &[Vec3],
         size: f64,
     ) -> Result<(Vec<Vec3>, Option<Place>), SpacetimeError> {
-        let (reference, masses) = (&self.space.reference, self.body.masses());
-        let at = self
-            .places
-            .is_some()
-            .then(|| place(reference, shape, masses));
-        let mut laid = match &at {
-            Some(at) => {
-                let (back, pivot) = (at.turn.transpose(), centre(reference, masses));
-                let laid = shape.iter().map(|x| pivot + back * (x - at.centre));
-                laid.collect()
-            }
-            None => shape.to_vec(),
-        };
+        let (mut laid, at) = self.aligned(shape);
         for vertex in 0..shape.len() {
             if self.space.free.binary_search(&(vertex as u32)).is_err() {
                 let distance = (shape[vertex] - self.keyframes[0][vertex]).norm();

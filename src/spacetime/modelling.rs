@@ -4,11 +4,12 @@
 //! Minimises the elastic energy over shapes of the space with some vertices at given positions, exactly or with a weight. The energy is that of the
 //! body, or of a body at rest where the drag begins. Method: Newton's method in the coordinates that the dragged vertices leave free.
 
-use super::SpacetimeError;
 use super::motion::{Spacetime, check_weight};
 use super::options::{Rests, check_shape};
-use super::partial::Partial;
+use super::partial::{Partial, Rows};
 use super::rigid::place;
+use super::space::Space;
+use super::{Deformable, SpacetimeError};
 use crate::Vec3;
 use crate::progress::{Progress, step};
 use crate::solve::tall::{product, times, transposed_times};
@@ -49,16 +50,10 @@ impl Spacetime {
         };
         dragged.check(self.node_count(), (dragged.time, dragged.time))?;
         let rows = Partial::rows(&[dragged], &self.space, masses, &|_| own.map(|o| o.0));
-        let laid: Vec<Vec3> = match own {
-            Some((at, pivot)) => {
-                let back = at.turn.transpose();
-                shape
-                    .iter()
-                    .map(|x| pivot + back * (x - at.centre))
-                    .collect()
-            }
-            None => shape.to_vec(),
+        let Some(rows) = rows.first() else {
+            return Ok(shape.to_vec());
         };
+        let laid = own.map_or_else(|| shape.to_vec(), |(at, pivot)| at.aligned(shape, pivot));
         // Where keyframes are their own rests, so is the start: energy measures the change.
         let body = match self.rests {
             Rests::Body => self.body.clone(),
@@ -69,75 +64,113 @@ impl Spacetime {
                 self.body.at_rest(&laid).ok_or_else(crumpled)?
             }
         };
-        let d = self.dimension();
+        let drag = Drag {
+            space: &self.space,
+            body: body.as_ref(),
+            stiffness: self.settings().stiffness,
+            rows,
+            soft: weight.is_some(),
+        };
         let mut q = self.space.coordinates(&laid);
-        let Some(rows) = rows.first() else {
-            return Ok(shape.to_vec());
-        };
-        let soft = weight.is_some();
-        // Coordinates that the rows leave free: the orthogonal complement of an orthonormal set.
-        let kept = if soft { 0 } else { rows.rows.nrows() };
-        let free = complement(&rows.rows, kept, d);
-        let stiffness = self.settings().stiffness;
-        let value = |q: &[f64]| {
-            let mut sum = stiffness * body.energy(&self.space.shape(q));
-            if soft {
-                let has = times(&rows.rows, q);
-                for ((h, w), c) in has.iter().zip(&rows.wanted).zip(&rows.compliance) {
-                    sum += (h - w).powi(2) / c;
-                }
+        if !drag.soft {
+            drag.meet(&mut q);
+        }
+        drag.descend(&mut q, progress)?;
+        let modelled = self.space.shape(&q);
+        Ok(match own {
+            Some((at, pivot)) => {
+                let to = |x: &Vec3| at.turn * (x - pivot) + at.centre;
+                modelled.iter().map(to).collect()
             }
-            sum
-        };
-        let linearised = |q: &[f64]| {
-            let x = self.space.shape(q);
-            let gradient = body.gradient(&x);
-            let mut slope = self.space.projected(|v| gradient[v] * stiffness);
-            let mut hessian = self.space.reduced(&body.hessian(&x)) * faer::Scale(stiffness);
-            if soft {
-                let has = times(&rows.rows, q);
-                for (r, has) in has.iter().enumerate() {
-                    let twice = 2.0 / rows.compliance[r];
-                    for i in 0..d {
-                        let own = twice * rows.rows[(r, i)];
-                        slope[i] += own * (has - rows.wanted[r]);
-                        for j in 0..d {
-                            hessian[(i, j)] += own * rows.rows[(r, j)];
-                        }
+            None => modelled,
+        })
+    }
+}
+
+/// The energy over the reduced space, with conditions on dragged vertices.
+struct Drag<'a> {
+    space: &'a Space,
+    body: &'a dyn Deformable,
+    stiffness: f64,
+    rows: &'a Rows,
+    /// Whether conditions are energies, instead of exact.
+    soft: bool,
+}
+
+impl Drag<'_> {
+    fn energy(&self, q: &[f64]) -> f64 {
+        let mut sum = self.stiffness * self.body.energy(&self.space.shape(q));
+        if self.soft {
+            let has = times(&self.rows.rows, q);
+            let wanted = self.rows.wanted.iter().zip(&self.rows.compliance);
+            for (h, (w, c)) in has.iter().zip(wanted) {
+                sum += (h - w).powi(2) / c;
+            }
+        }
+        sum
+    }
+
+    /// Returns the gradient and the second derivatives of the energy.
+    fn linearised(&self, q: &[f64]) -> (Vec<f64>, Mat<f64>) {
+        let (space, body, rows) = (self.space, self.body, self.rows);
+        let x = space.shape(q);
+        let gradient = body.gradient(&x);
+        let mut slope = space.projected(|v| gradient[v] * self.stiffness);
+        let mut hessian = space.reduced(&body.hessian(&x)) * faer::Scale(self.stiffness);
+        if self.soft {
+            let has = times(&rows.rows, q);
+            for (r, has) in has.iter().enumerate() {
+                let twice = 2.0 / rows.compliance[r];
+                for i in 0..q.len() {
+                    let own = twice * rows.rows[(r, i)];
+                    slope[i] += own * (has - rows.wanted[r]);
+                    for j in 0..q.len() {
+                        hessian[(i, j)] += own * rows.rows[(r, j)];
                     }
                 }
             }
-            (slope, hessian)
-        };
-        if !soft {
-            // Moves onto the conditions along the directions of least resistance.
-            let has = times(&rows.rows, &q);
-            let missing: Vec<f64> = rows.wanted.iter().zip(has).map(|(w, h)| w - h).collect();
-            let (_, hessian) = linearised(&q);
-            let yielding = convex(&hessian, &self.space.mass);
-            let right = yielding.solve(&rows.rows.transpose().to_owned());
-            let schur = product(rows.rows.as_ref(), right.as_ref());
-            let missing = Mat::from_fn(missing.len(), 1, |i, _| missing[i]);
-            let push = &right * schur.partial_piv_lu().solve(&missing);
-            let plain = transposed_times(&rows.rows, missing.col_as_slice(0));
-            let good = push.norm_max().is_finite();
-            for (i, q) in q.iter_mut().enumerate() {
-                *q += if good { push[(i, 0)] } else { plain[i] };
-            }
         }
-        let mut energy = value(&q);
+        (slope, hessian)
+    }
+
+    /// Moves onto the conditions along the directions of least resistance.
+    fn meet(&self, q: &mut [f64]) {
+        let rows = &self.rows.rows;
+        let has = times(rows, q);
+        let missing: Vec<f64> = (self.rows.wanted.iter().zip(has))
+            .map(|(w, h)| w - h)
+            .collect();
+        let (_, hessian) = self.linearised(q);
+        let yielding = convex(&hessian, &self.space.mass);
+        let right = yielding.solve(&rows.transpose().to_owned());
+        let schur = product(rows.as_ref(), right.as_ref());
+        let missing = Mat::from_fn(missing.len(), 1, |i, _| missing[i]);
+        let push = &right * schur.partial_piv_lu().solve(&missing);
+        let plain = transposed_times(rows, missing.col_as_slice(0));
+        let good = push.norm_max().is_finite();
+        for (i, q) in q.iter_mut().enumerate() {
+            *q += if good { push[(i, 0)] } else { plain[i] };
+        }
+    }
+
+    /// Lowers the energy by Newton's steps in the coordinates that exact conditions leave free.
+    fn descend(&self, q: &mut Vec<f64>, progress: &dyn Progress) -> Result<(), SpacetimeError> {
+        // The orthogonal complement of an orthonormal set.
+        let rows = &self.rows.rows;
+        let free = complement(rows, if self.soft { 0 } else { rows.nrows() }, q.len());
+        let within = |m: &Mat<f64>| {
+            let right = product(m.as_ref(), free.as_ref());
+            product(free.transpose().to_owned().as_ref(), right.as_ref())
+        };
+        let mut energy = self.energy(q);
         let size = (self.space.reference.len() as f64).sqrt();
         for k in 0..STEPS {
             step(progress, k as f64 / STEPS as f64, "Modelling")?;
             if free.ncols() == 0 {
                 break;
             }
-            let (slope, hessian) = linearised(&q);
+            let (slope, hessian) = self.linearised(q);
             let slope = transposed_times(&free, &slope);
-            let within = |m: &Mat<f64>| {
-                let right = product(m.as_ref(), free.as_ref());
-                product(free.transpose().to_owned().as_ref(), right.as_ref())
-            };
             let solver = convex(&within(&hessian), &within(&self.space.mass));
             let right = Mat::from_fn(slope.len(), 1, |i, _| -slope[i]);
             let direction = solver.solve(&right);
@@ -147,35 +180,37 @@ impl Spacetime {
                 .zip(&slope)
                 .map(|(a, b)| a * b)
                 .sum();
-            let mut share = 1.0;
-            let mut moved = false;
-            while share > 1e-6 {
-                let trial: Vec<f64> = q
-                    .iter()
-                    .zip(&direction)
-                    .map(|(q, d)| q + share * d)
-                    .collect();
-                let next = value(&trial);
-                if next.is_finite() && next <= energy + 1e-4 * share * promised {
-                    (q, energy, moved) = (trial, next, true);
-                    break;
-                }
-                share *= 0.5;
-            }
+            let share = self.search(q, &mut energy, &direction, promised);
             let length = direction.iter().map(|d| d * d).sum::<f64>().sqrt();
             let far: f64 = q.iter().map(|q| q * q).sum::<f64>().sqrt().max(size * 1e-9);
-            if !moved || share * length <= STILL * far {
+            if share.is_none_or(|share| share * length <= STILL * far) {
                 break;
             }
         }
-        let modelled = self.space.shape(&q);
-        Ok(match own {
-            Some((at, pivot)) => {
-                let to = |x: &Vec3| at.turn * (x - pivot) + at.centre;
-                modelled.iter().map(to).collect()
+        Ok(())
+    }
+
+    /// Moves along a direction until the energy has fallen by a share of what the slope promises. Returns the share of the step; `None`: the energy
+    /// does not fall.
+    fn search(
+        &self,
+        q: &mut Vec<f64>,
+        energy: &mut f64,
+        direction: &[f64],
+        promised: f64,
+    ) -> Option<f64> {
+        let mut share = 1.0;
+        while share > 1e-6 {
+            let pairs = q.iter().zip(direction);
+            let trial: Vec<f64> = pairs.map(|(q, d)| q + share * d).collect();
+            let next = self.energy(&trial);
+            if next.is_finite() && next <= *energy + 1e-4 * share * promised {
+                (*q, *energy) = (trial, next);
+                return Some(share);
             }
-            None => modelled,
-        })
+            share *= 0.5;
+        }
+        None
     }
 }
 

@@ -216,19 +216,8 @@ impl Spacetime {
     pub fn reshape(&mut self, key: usize, shape: &[Vec3]) -> Result<f64, SpacetimeError> {
         self.check_key(key)?;
         check_shape(shape, self.node_count(), || format!("keyframe {key}"))?;
-        let mut at = None;
-        let laid = match &self.places {
-            Some(_) => {
-                // Aligned with the reference of the preprocess: the first keyframe moves like the others.
-                let (masses, reference) = (self.body.masses(), &self.space.reference);
-                let own = place(reference, shape, masses);
-                let (back, pivot) = (own.turn.transpose(), centre(reference, masses));
-                at = Some(own);
-                let laid = shape.iter();
-                laid.map(|x| pivot + back * (x - own.centre)).collect()
-            }
-            None => shape.to_vec(),
-        };
+        // Aligned with the reference of the preprocess: the first keyframe moves like the others.
+        let (laid, at) = self.aligned(shape);
         let coordinates = self.space.coordinates(&laid);
         let reached = self.space.shape(&coordinates);
         let misses = reached.iter().zip(&laid).map(|(a, b)| (a - b).norm());
@@ -257,6 +246,16 @@ impl Spacetime {
             ) = old;
         })?;
         Ok(miss)
+    }
+
+    /// Returns a shape as it lies in the space: aligned with its reference, where rigid motion is factored out, with its place.
+    pub(super) fn aligned(&self, shape: &[Vec3]) -> (Vec<Vec3>, Option<Place>) {
+        if self.places.is_none() {
+            return (shape.to_vec(), None);
+        }
+        let (reference, masses) = (&self.space.reference, self.body.masses());
+        let at = place(reference, shape, masses);
+        (at.aligned(shape, centre(reference, masses)), Some(at))
     }
 
     /// Makes a keyframe soft, with a cost `weight |x − X|²` in the norm of the mass. `None` makes it exact again.

@@ -10,6 +10,7 @@ use super::rigid::Place;
 use super::space::Space;
 use crate::Vec3;
 use crate::range::is_place;
+use crate::solve::tall::times;
 use faer::Mat;
 
 /// Singular value, as a share of the largest, below which a row is dependent.
@@ -174,15 +175,12 @@ impl Partial {
         };
         let at = place(&rows);
         let pivot = super::rigid::centre(&space.reference, masses);
-        let back = |x: &Vec3| at.map_or(*x, |at| pivot + at.turn.transpose() * (x - at.centre));
         let vertices: Vec<u32> = all
             .iter()
             .flat_map(|p| p.vertices.iter().copied())
             .collect();
-        let wanted: Vec<Vec3> = all
-            .iter()
-            .flat_map(|p| p.positions.iter().map(back))
-            .collect();
+        let wanted: Vec<Vec3> = all.iter().flat_map(|p| p.positions.clone()).collect();
+        let wanted = at.map_or(wanted.clone(), |at| at.aligned(&wanted, pivot));
         let mut matrix = space.rows_of(&vertices);
         let mut offsets: Vec<f64> = vertices
             .iter()
@@ -224,20 +222,25 @@ impl Partial {
             let reached: Vec<f64> = (0..matrix.ncols())
                 .map(|j| (0..rank).map(|i| v[(j, i)] * rows.wanted[i]).sum())
                 .collect();
-            let got = crate::solve::tall::times(&matrix, &reached);
-            let mut from = 0;
-            for partial in all {
-                let to = from + 3 * partial.vertices.len();
-                let far = (from..to).step_by(3).map(|r| {
-                    let d = |k: usize| got[r + k] - offsets[r + k];
-                    Vec3::new(d(0), d(1), d(2)).norm()
-                });
-                rows.misses.push((partial.id, far.fold(0.0, f64::max)));
-                from = to;
-            }
+            rows.misses = misses(all, &times(&matrix, &reached), &offsets);
         }
         rows
     }
+}
+
+/// Returns for each partial keyframe the distance of its farthest vertex from its target.
+fn misses(all: &[&Partial], reached: &[f64], wanted: &[f64]) -> Vec<(usize, f64)> {
+    let mut from = 0;
+    let one = |partial: &&Partial| {
+        let to = from + 3 * partial.vertices.len();
+        let far = (from..to).step_by(3).map(|r| {
+            let d = |k: usize| reached[r + k] - wanted[r + k];
+            Vec3::new(d(0), d(1), d(2)).norm()
+        });
+        from = to;
+        (partial.id, far.fold(0.0, f64::max))
+    };
+    all.iter().map(one).collect()
 }
 
 impl Rows {

@@ -2,15 +2,17 @@
 //! The preprocess: aligned keyframes, the reduced space, linearisations. [hildebrandt2012, §4.4, §5]
 
 use super::linear::Linearisation;
-use super::options::{Ghosts, RigidMotion, Settings, SpaceSettings, check_shape};
+use super::options::{Ghosts, Rests, RigidMotion, Settings, SpaceSettings, check_shape};
 use super::rigid::{Place, part, place};
 use super::space::Space;
 use super::{Deformable, SpacetimeError, ghosts};
 use crate::Vec3;
+use crate::geometry::aabb::diagonal;
 use crate::progress::{Cancelled, Part, Progress, step};
 use crate::solve::eigen::{EigenError, EigenSettings, analysed, lowest_of};
-use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix};
+use crate::solve::{BlockMatrix, NodeMatrix, ScalarMatrix, Symbolic};
 use rayon::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Tolerances, as shares of the size: for equal shapes, and for fixed vertices.
@@ -70,7 +72,7 @@ pub(super) fn check(
     for (key, shape) in keyframes.iter().enumerate() {
         check_shape(shape, nodes, || format!("keyframe {key}"))?;
     }
-    let size = extent(&keyframes[0]).max(extent(body.rest()));
+    let size = diagonal(&keyframes[0]).max(diagonal(body.rest()));
     if options.cyclic {
         let last = &keyframes[keyframes.len() - 1];
         for (vertex, (a, b)) in keyframes[0].iter().zip(last).enumerate() {
@@ -130,99 +132,103 @@ pub(super) fn check_times(times: &[f64], keys: usize) -> Result<(), SpacetimeErr
     Ok(())
 }
 
-pub(super) fn extent(shape: &[Vec3]) -> f64 {
-    let Some(first) = shape.first() else {
-        return 0.0;
-    };
-    let (low, high) = shape
-        .iter()
-        .fold((*first, *first), |(l, h), x| (l.inf(x), h.sup(x)));
-    (high - low).norm()
+/// Keyframes, and how they are aligned.
+struct Keys<'a> {
+    keyframes: &'a [Vec<Vec3>],
+    masses: &'a [f64],
+    fixed: &'a [bool],
+    places: Vec<Place>,
+    /// Whether rigid motion is factored out.
+    removed: bool,
 }
 
-pub(super) fn prepare(
-    body: &dyn Deformable,
-    keyframes: &[Vec<Vec3>],
-    (times, size): (&[f64], f64),
-    settings: &Settings,
-    options: &SpaceSettings,
-    progress: &dyn Progress,
-) -> Result<Prepared, SpacetimeError> {
-    let masses = body.masses();
-    let nodes = body.rest().len();
-    let held = |v: usize| options.fixed.get(v).copied().unwrap_or(false);
-    let free: Vec<u32> = (0..nodes as u32).filter(|&v| !held(v as usize)).collect();
-    if free.is_empty() {
-        return Err(SpacetimeError::NothingFree { vertices: nodes });
-    }
-    let mut notes = Vec::new();
-    let places: Vec<Place> = keyframes
-        .iter()
-        .map(|x| place(&keyframes[0], x, masses))
-        .collect();
-    let removed = free.len() == nodes && options.rigid != RigidMotion::Kept;
-    if options.rigid == RigidMotion::Removed && !removed {
-        notes.push("Rigid motion is kept, since vertices are fixed.".to_owned());
-    }
-    let pivot = places[0].centre;
-    let back = |x: &[Vec3], at: &Place| -> Vec<Vec3> {
-        let turn = at.turn.transpose();
-        x.iter().map(|x| pivot + turn * (x - at.centre)).collect()
-    };
-    let mut shapes: Vec<Shape> = Vec::new();
-    let mut linearisation_of = Vec::new();
-    let mut laid: Vec<Vec<Vec3>> = Vec::new();
-    for (key, (x, at)) in keyframes.iter().zip(&places).enumerate() {
-        let mut positions = if removed { back(x, at) } else { x.clone() };
-        for v in (0..nodes).filter(|&v| held(v)) {
-            positions[v] = keyframes[0][v];
-        }
-        let same = |s: &Shape| {
-            let mut pairs = s.positions.iter().zip(&positions);
-            pairs.all(|(a, b)| (a - b).amax() <= SAME * size)
+/// A ghost to place: the interval, the share of it, the aligned shape.
+type Between = (usize, f64, Vec<Vec3>);
+
+impl Keys<'_> {
+    /// Returns a shape in the frame of the space, with fixed vertices at their places.
+    fn laid(&self, x: &[Vec3], at: &Place) -> Vec<Vec3> {
+        let mut laid = match self.removed {
+            true => at.aligned(x, self.places[0].centre),
+            false => x.to_vec(),
         };
-        let found = shapes.iter().position(same);
-        linearisation_of.push(found.unwrap_or(shapes.len()));
-        laid.push(positions.clone());
-        if found.is_none() {
-            let name = format!("keyframe {key}");
-            shapes.push(Shape { positions, name });
+        for (v, _) in self.fixed.iter().enumerate().filter(|(_, fixed)| **fixed) {
+            laid[v] = self.keyframes[0][v];
         }
+        laid
     }
-    let mut placed = Vec::new();
-    let given: Vec<(usize, f64, Vec<Vec3>)> = match &options.ghosts {
-        Ghosts::None => Vec::new(),
-        Ghosts::Auto => ghosts::between(body, &laid, &free, &mut notes),
-        Ghosts::Given(list) => {
-            let mut all = Vec::new();
-            for (number, (time, shape)) in list.iter().enumerate() {
-                check_shape(shape, nodes, || format!("ghost {number}"))?;
-                let (start, end) = (times[0], times[times.len() - 1]);
-                if !(*time > start && *time < end) {
-                    return Err(SpacetimeError::Outside {
-                        what: "a ghost",
-                        time: *time,
-                        start,
-                        end,
-                    });
-                }
-                let after = times.partition_point(|t| t <= time).min(times.len() - 1);
-                let share = (time - times[after - 1]) / (times[after] - times[after - 1]);
-                let mut shape = shape.clone();
-                if removed {
-                    shape = back(&shape, &place(&keyframes[0], &shape, masses));
-                }
-                for v in (0..nodes).filter(|&v| held(v)) {
-                    shape[v] = keyframes[0][v];
-                }
-                all.push((after - 1, share, shape));
+
+    /// Returns the distinct shapes among aligned keyframes, and the index of each keyframe's.
+    fn distinct(laid: &[Vec<Vec3>], size: f64) -> (Vec<Shape>, Vec<usize>) {
+        let (mut shapes, mut of): (Vec<Shape>, _) = (Vec::new(), Vec::new());
+        for (key, positions) in laid.iter().enumerate() {
+            let same = |s: &Shape| {
+                let mut pairs = s.positions.iter().zip(positions);
+                pairs.all(|(a, b)| (a - b).amax() <= SAME * size)
+            };
+            let found = shapes.iter().position(same);
+            of.push(found.unwrap_or(shapes.len()));
+            if found.is_none() {
+                shapes.push(Shape {
+                    positions: positions.clone(),
+                    name: format!("keyframe {key}"),
+                });
             }
-            all
         }
-    };
+        (shapes, of)
+    }
+
+    /// Checks and aligns the ghosts that the caller gives.
+    ///
+    /// # Errors
+    /// A shape of another body, a time outside.
+    fn given(
+        &self,
+        list: &[(f64, Vec<Vec3>)],
+        times: &[f64],
+    ) -> Result<Vec<Between>, SpacetimeError> {
+        let (start, end) = (times[0], times[times.len() - 1]);
+        let one = |(number, (time, shape)): (usize, &(f64, Vec<Vec3>))| {
+            check_shape(shape, self.masses.len(), || format!("ghost {number}"))?;
+            if !(*time > start && *time < end) {
+                return Err(SpacetimeError::Outside {
+                    what: "a ghost",
+                    time: *time,
+                    start,
+                    end,
+                });
+            }
+            let after = times.partition_point(|t| t <= time).min(times.len() - 1);
+            let share = (time - times[after - 1]) / (times[after] - times[after - 1]);
+            let at = place(&self.keyframes[0], shape, self.masses);
+            Ok((after - 1, share, self.laid(shape, &at)))
+        };
+        list.iter().enumerate().map(one).collect()
+    }
+
+    /// Returns the given velocities as columns of the space.
+    fn velocities(&self, settings: &Settings, free: &[u32]) -> Vec<Vec<f64>> {
+        let mut columns = Vec::new();
+        for (&key, velocity) in &settings.velocities {
+            let both = [velocity.incoming(), velocity.outgoing()];
+            for given in both.into_iter().flatten() {
+                let field = match self.removed {
+                    true => part(&self.keyframes[key], given, self.masses, &self.places[key]).rest,
+                    false => given.to_vec(),
+                };
+                columns.push(flat(free, |v| field[v]));
+            }
+        }
+        columns
+    }
+}
+
+/// Appends ghosts to the shapes, and returns them in the order of their times.
+fn placed(given: Vec<Between>, timed: bool, shapes: &mut Vec<Shape>) -> Vec<Ghost> {
+    let mut placed = Vec::new();
     for (number, (interval, share, positions)) in given.into_iter().enumerate() {
         placed.push(Ghost {
-            timed: matches!(options.ghosts, Ghosts::Given(_)),
+            timed,
             interval,
             share,
             linearisation: shapes.len(),
@@ -235,61 +241,91 @@ pub(super) fn prepare(
             .partial_cmp(&(b.interval, b.share))
             .unwrap_or(std::cmp::Ordering::Equal)
     });
-    let whole = 3 * free.len() <= options.full_below;
-    let reference = laid[0].clone();
-    let columns = if whole {
-        Vec::new()
-    } else {
-        let part = Part {
-            whole: progress,
-            from: 0.0,
-            to: 0.7,
-        };
-        let mut columns = columns(body, &shapes, &free, options.modes, &mut notes, &part)?;
-        for (&key, velocity) in &settings.velocities {
-            for given in [velocity.incoming(), velocity.outgoing()]
-                .into_iter()
-                .flatten()
-            {
-                let field = if removed {
-                    part_velocity(&keyframes[key], given, masses, &places[key])
-                } else {
-                    given.to_vec()
-                };
-                columns.push(flat(&free, |v| field[v]));
-            }
-        }
-        columns
-    };
-    step(progress, 0.7, "Reduced space")?;
-    let space = Space::new(reference, free, masses, &columns, whole);
-    let space = space.ok_or(SpacetimeError::NoSpace)?;
+    placed
+}
+
+/// Linearises a body at each shape.
+fn linearisations(
+    body: &dyn Deformable,
+    space: &Space,
+    shapes: &[Shape],
+    rests: Rests,
+    progress: &dyn Progress,
+) -> Result<Vec<Linearisation>, SpacetimeError> {
     step(progress, 0.78, "Linearisations")?;
     let done = AtomicUsize::new(0);
     let linearise = |shape: &Shape| {
-        let linear = Linearisation::new(body, &space, &shape.positions, options.rests, &|| {
-            shape.name.clone()
-        });
+        let name = || shape.name.clone();
+        let linear = Linearisation::new(body, space, &shape.positions, rests, &name);
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         let share = 0.78 + 0.22 * count as f64 / shapes.len() as f64;
         step(progress, share, "Linearisations")?;
         linear
     };
-    let linearisations: Result<Vec<_>, _> = shapes.par_iter().map(linearise).collect();
-    let coordinates = laid.iter().map(|x| space.coordinates(x)).collect();
+    shapes.par_iter().map(linearise).collect()
+}
+
+pub(super) fn prepare(
+    body: &dyn Deformable,
+    keyframes: &[Vec<Vec3>],
+    (times, size): (&[f64], f64),
+    settings: &Settings,
+    options: &SpaceSettings,
+    progress: &dyn Progress,
+) -> Result<Prepared, SpacetimeError> {
+    let (masses, nodes) = (body.masses(), body.rest().len());
+    let held = |v: usize| options.fixed.get(v).copied().unwrap_or(false);
+    let free: Vec<u32> = (0..nodes as u32).filter(|&v| !held(v as usize)).collect();
+    if free.is_empty() {
+        return Err(SpacetimeError::NothingFree { vertices: nodes });
+    }
+    let mut notes = Vec::new();
+    let removed = free.len() == nodes && options.rigid != RigidMotion::Kept;
+    if options.rigid == RigidMotion::Removed && !removed {
+        notes.push("Rigid motion is kept, since vertices are fixed.".to_owned());
+    }
+    let places = keyframes.iter().map(|x| place(&keyframes[0], x, masses));
+    let keys = Keys {
+        places: places.collect(),
+        fixed: &options.fixed,
+        keyframes,
+        masses,
+        removed,
+    };
+    let pairs = keyframes.iter().zip(&keys.places);
+    let laid: Vec<Vec<Vec3>> = pairs.map(|(x, at)| keys.laid(x, at)).collect();
+    let (mut shapes, linearisation_of) = Keys::distinct(&laid, size);
+    let given = match &options.ghosts {
+        Ghosts::None => Vec::new(),
+        Ghosts::Auto => ghosts::between(body, &laid, &free, &mut notes),
+        Ghosts::Given(list) => keys.given(list, times)?,
+    };
+    let timed = matches!(options.ghosts, Ghosts::Given(_));
+    let ghosts = placed(given, timed, &mut shapes);
+    let whole = 3 * free.len() <= options.full_below;
+    let mut columns = Vec::new();
+    if !whole {
+        let part = Part {
+            whole: progress,
+            from: 0.0,
+            to: 0.7,
+        };
+        columns = self::columns(body, &shapes, &free, options.modes, &mut notes, &part)?;
+        columns.extend(keys.velocities(settings, &free));
+    }
+    step(progress, 0.7, "Reduced space")?;
+    let space = Space::new(laid[0].clone(), free, masses, &columns, whole);
+    let space = space.ok_or(SpacetimeError::NoSpace)?;
+    let linearisations = linearisations(body, &space, &shapes, options.rests, progress)?;
     Ok(Prepared {
-        coordinates,
-        linearisations: linearisations?,
+        coordinates: laid.iter().map(|x| space.coordinates(x)).collect(),
+        linearisations,
         linearisation_of,
-        ghosts: placed,
-        places: removed.then_some(places),
+        ghosts,
+        places: removed.then_some(keys.places),
         notes,
         space,
     })
-}
-
-fn part_velocity(x: &[Vec3], velocity: &[Vec3], masses: &[f64], at: &Place) -> Vec<Vec3> {
-    part(x, velocity, masses, at).rest
 }
 
 fn flat(free: &[u32], of: impl Fn(usize) -> Vec3) -> Vec<f64> {
@@ -325,73 +361,29 @@ pub(super) fn columns(
         (0..n as u32).collect(),
         free.iter().map(|&v| masses[v as usize]).collect(),
     );
-    let centres = |shape: &Shape| -> Vec<Vec3> {
-        free.iter().map(|&v| shape.positions[v as usize]).collect()
-    };
-    let at_rest = |shape: &Shape| {
-        let hessian = body.hessian_at_rest(&shape.positions);
-        hessian.ok_or_else(|| SpacetimeError::Crumpled {
-            what: shape.name.clone(),
-        })
-    };
-    let without_fixed = |matrix: BlockMatrix| match n == body.rest().len() {
-        true => matrix,
-        false => matrix.restricted(free),
-    };
     step(progress, 0.0, "Order of elimination")?;
-    let stiffness = at_rest(&shapes[0])?;
+    let stiffness = stiffness_at(body, &shapes[0])?;
     let parts = free_parts(&stiffness, first.len(), free);
     if parts > PARTS {
         return Err(SpacetimeError::Parts { parts, most: PARTS });
     }
-    let stiffness = without_fixed(stiffness);
-    let named = |shape: &Shape| {
-        let what = shape.name.clone();
-        move |error| match error {
-            EigenError::Cancelled(c) => SpacetimeError::Cancelled(c),
-            error => SpacetimeError::Modes { what, error },
-        }
-    };
     // All share one pattern, which is analysed once, at the rest shape.
     let middles: Vec<Vec3> = free.iter().map(|&v| body.rest()[v as usize]).collect();
-    let symbolic = analysed(&stiffness, &mass, &middles).map_err(named(&shapes[0]))?;
+    let stiffness = restricted(stiffness, free, first.len());
+    let symbolic = analysed(&stiffness, &mass, &middles).map_err(|e| no_modes(&shapes[0], e))?;
     drop(stiffness);
-    let options = EigenSettings {
-        tolerance: TOLERANCE,
-        beyond_free: true,
-        verify: false,
-        ..EigenSettings::new(count)
-    };
     let done = AtomicUsize::new(0);
-    let modes = |shape: &Shape| -> Result<_, SpacetimeError> {
-        let centres = centres(shape);
+    let modes = |shape: &Shape| {
         let watch = |_: f64, _: &str| {
             let share = (0.5 + done.load(Ordering::Relaxed) as f64) / shapes.len() as f64;
             progress.report(0.05 + 0.95 * share.min(1.0), "Modes of the keyframes")
         };
-        let stiffness = without_fixed(at_rest(shape)?);
-        // Rough modes span a space too; without modes the keyframes' differences remain.
-        let mut found = Vec::new();
-        for tolerance in [TOLERANCE, ROUGH] {
-            let options = EigenSettings {
-                count: count.min(3 * n),
-                tolerance,
-                ..options.clone()
-            };
-            let (elimination, watch) = ((&symbolic, centres.as_slice()), &watch);
-            match lowest_of(&stiffness, &mass, elimination, &options, watch) {
-                Ok(pairs) => {
-                    found = pairs.vectors;
-                    break;
-                }
-                Err(EigenError::NotConverged { .. } | EigenError::Overflow) => {}
-                Err(error) => return Err(named(shape)(error)),
-            }
-        }
+        let stiffness = restricted(stiffness_at(body, shape)?, free, first.len());
+        let found = modes_of(shape, (&stiffness, &mass), (free, &symbolic), count, &watch);
         done.fetch_add(1, Ordering::Relaxed);
-        Ok(found)
+        found
     };
-    let all: Result<Vec<_>, _> = shapes.par_iter().map(modes).collect();
+    let all: Result<Vec<_>, SpacetimeError> = shapes.par_iter().map(modes).collect();
     for (shape, vectors) in shapes.iter().zip(all?) {
         if vectors.is_empty() {
             notes.push(format!(
@@ -400,7 +392,8 @@ pub(super) fn columns(
                 shape.name
             ));
         }
-        columns.extend(vectors.iter().map(|vector| flat_of(vector)));
+        let flat = |vector: &Vec<Vec3>| vector.iter().flat_map(|x| [x.x, x.y, x.z]).collect();
+        columns.extend(vectors.iter().map(flat));
     }
     if parts > 1 {
         notes.push(format!(
@@ -409,6 +402,58 @@ pub(super) fn columns(
     }
     step(progress, 1.0, "Modes of the keyframes").map_err(|Cancelled| Cancelled)?;
     Ok(columns)
+}
+
+fn stiffness_at(body: &dyn Deformable, shape: &Shape) -> Result<BlockMatrix, SpacetimeError> {
+    let hessian = body.hessian_at_rest(&shape.positions);
+    hessian.ok_or_else(|| SpacetimeError::Crumpled {
+        what: shape.name.clone(),
+    })
+}
+
+/// Returns a matrix without the fixed vertices.
+fn restricted(matrix: BlockMatrix, free: &[u32], nodes: usize) -> BlockMatrix {
+    match free.len() == nodes {
+        true => matrix,
+        false => matrix.restricted(free),
+    }
+}
+
+fn no_modes(shape: &Shape, error: EigenError) -> SpacetimeError {
+    match error {
+        EigenError::Cancelled(c) => SpacetimeError::Cancelled(c),
+        error => SpacetimeError::Modes {
+            what: shape.name.clone(),
+            error,
+        },
+    }
+}
+
+/// Returns the modes of a shape at rest; none where they do not converge.
+fn modes_of(
+    shape: &Shape,
+    (stiffness, mass): (&BlockMatrix, &ScalarMatrix),
+    (free, symbolic): (&[u32], &Arc<Symbolic>),
+    count: usize,
+    watch: &dyn Progress,
+) -> Result<Vec<Vec<Vec3>>, SpacetimeError> {
+    let centres: Vec<Vec3> = free.iter().map(|&v| shape.positions[v as usize]).collect();
+    // Rough modes span a space too; without modes the keyframes' differences remain.
+    for tolerance in [TOLERANCE, ROUGH] {
+        let options = EigenSettings {
+            tolerance,
+            beyond_free: true,
+            verify: false,
+            ..EigenSettings::new(count.min(3 * free.len()))
+        };
+        let elimination = (symbolic, centres.as_slice());
+        match lowest_of(stiffness, mass, elimination, &options, watch) {
+            Ok(pairs) => return Ok(pairs.vectors),
+            Err(EigenError::NotConverged { .. } | EigenError::Overflow) => {}
+            Err(error) => return Err(no_modes(shape, error)),
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Counts the connected parts of a body without a fixed vertex.
@@ -435,8 +480,4 @@ fn free_parts(pattern: &BlockMatrix, nodes: usize, free: &[u32]) -> usize {
         parts += usize::from(!held);
     }
     parts
-}
-
-fn flat_of(vector: &[Vec3]) -> Vec<f64> {
-    vector.iter().flat_map(|x| [x.x, x.y, x.z]).collect()
 }

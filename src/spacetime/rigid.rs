@@ -31,6 +31,14 @@ pub(super) struct Place {
     pub centre: Vec3,
 }
 
+impl Place {
+    /// Returns a shape as it lies aligned with the reference, turned and moved about `pivot`, the reference's centre.
+    pub fn aligned(&self, x: &[Vec3], pivot: Vec3) -> Vec<Vec3> {
+        let back = self.turn.transpose();
+        x.iter().map(|x| pivot + back * (x - self.centre)).collect()
+    }
+}
+
 /// Returns the centre of mass.
 pub(super) fn centre(x: &[Vec3], masses: &[f64]) -> Vec3 {
     let mut sum = Vec3::zeros();

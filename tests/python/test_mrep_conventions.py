@@ -10,8 +10,8 @@ from test_mrep import ellipsoid, straight
 N, M = 48, 24
 
 
-def limb(turn, bend=0.0):
-    """A limb of a metre, thicker at its beginning, along z before it is turned, bent by so much evenly towards y; with two bones and weights."""
+def limb(turn, bend=0.0, scale=1.0):
+    """A limb, thicker at its beginning, along z before it is turned, bent by so much evenly towards y; with two bones and weights."""
     z = np.linspace(0.0, 1.0, N)
     around = 2 * np.pi * np.arange(M) / M
     radius = 0.12 - 0.04 * z
@@ -25,7 +25,7 @@ def limb(turn, bend=0.0):
             else np.stack([0 * t, 0 * t, along], -1)
         )
         side = np.stack([0 * t, np.cos(t), -np.sin(t)], -1)
-        return (line + across[..., :1] * [1.0, 0.0, 0.0] + across[..., 1:] * side) @ turn.T
+        return scale * (line + across[..., :1] * [1.0, 0.0, 0.0] + across[..., 1:] * side) @ turn.T
 
     ring = np.stack([np.cos(around), np.sin(around)], -1)
     skin = placed(np.repeat(z, M), (radius[:, None, None] * ring).reshape(-1, 2))
@@ -70,6 +70,23 @@ def test_around_begins_alike_along_bones_and_without(turn, bend):
     # nothing of that.
     assert abs(np.angle(off.mean())) < 0.05
     assert bend or np.abs(np.angle(off)).max() < 0.15
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("atoms, spokes", [(9, 8), (14, 11)])
+def test_points_correspond_to_themselves_in_tubes_of_either_make(turn, scale, atoms, spokes):
+    """A point of a limb's skin corresponds to itself; it came back on another side, a quarter of a turn away.
+
+    The tubes end at different places, so that u differs by up to 5 % of the size along the limb; a quarter of a turn is 13 % and more.
+    """
+    surface, skeleton, weights = limb(Rotation.from_rotvec(TURNS[turn]).as_matrix(), scale=scale)
+    one = thew.MRep.from_skeleton(surface, skeleton, weights, ["near", "far"])
+    two = thew.MRep.tube_around(surface, atoms=atoms, spokes=spokes)
+    points = np.asarray(surface.vertices)[M * 12 : M * 36]
+    for a, b in ((one, two), (two, one)):
+        off = np.linalg.norm(a.correspond(b, points) - points, axis=1)
+        assert off.max() < 0.06 * surface.size
 
 
 @pytest.mark.parametrize("kind", ["tube", "slab"])

@@ -27,6 +27,41 @@ struct Overlap {
     radius: f64,
 }
 
+impl Overlap {
+    /// Returns the smooth minimum of both distances at a point, over a width of `blend` radii.
+    fn blended(&self, p: &Vec3, distances: &[f64], blend: f64) -> f64 {
+        let ([a, b], width) = (self.pair.map(|i| distances[i]), blend * self.radius);
+        let far = (p - self.centre).norm() - self.reach;
+        let near = (1.0 - far / (2.0 * width)).clamp(0.0, 1.0);
+        let both = (1.0 - (a - b).abs() / width).max(0.0);
+        a.min(b) - 0.25 * width * near * near * (3.0 - 2.0 * near) * both * both
+    }
+}
+
+/// Signed distances from figures, exact up to `near` of them.
+struct Distances<'a> {
+    surfaces: &'a [Surface],
+    grids: Vec<DistanceGrid>,
+    near: f64,
+}
+
+impl Distances<'_> {
+    fn at(&self, figure: usize, p: &Vec3) -> f64 {
+        // Outside its bounding box a figure is at least as far as the box.
+        let (lo, hi) = self.surfaces[figure].bounds();
+        let outside = (lo - p).sup(&(p - hi)).sup(&Vec3::zeros()).norm();
+        if outside >= self.near {
+            return outside;
+        }
+        let rough = self.grids[figure].at(*p);
+        if rough.abs() < self.near {
+            self.surfaces[figure].signed_distance(*p)
+        } else {
+            rough
+        }
+    }
+}
+
 pub(in crate::mrep) fn blended(
     figures: &[Figure],
     level: u32,
@@ -67,20 +102,12 @@ pub(in crate::mrep) fn blended(
         let (i, j) = (k % nodes[0], k / nodes[0] % nodes[1]);
         lo + Vec3::new(i as f64, j as f64, (k / nodes[0] / nodes[1]) as f64) * spacing
     };
-    let exact = |i: usize, p: &Vec3| -> f64 {
-        // Outside its bounding box a figure is at least as far as the box.
-        let (lo, hi) = surfaces[i].bounds();
-        let outside = (lo - p).sup(&(p - hi)).sup(&Vec3::zeros()).norm();
-        if outside >= near {
-            return outside;
-        }
-        let rough = grids[i].at(*p);
-        if rough.abs() < near {
-            surfaces[i].signed_distance(*p)
-        } else {
-            rough
-        }
+    let distances = Distances {
+        surfaces: &surfaces,
+        grids,
+        near,
     };
+    let exact = |i: usize, p: &Vec3| distances.at(i, p);
     let overlaps = overlaps(&surfaces, spacing, &|[i, j]| radii[i].min(radii[j]), &exact);
     let value = |k: usize| {
         let p = place(k);
@@ -89,13 +116,7 @@ pub(in crate::mrep) fn blended(
         if widest == 0.0 || least > widest {
             return least;
         }
-        let smooth = overlaps.iter().map(|overlap| {
-            let ([a, b], width) = (overlap.pair.map(|i| all[i]), blend * overlap.radius);
-            let far = (p - overlap.centre).norm() - overlap.reach;
-            let near = (1.0 - far / (2.0 * width)).clamp(0.0, 1.0);
-            let both = (1.0 - (a - b).abs() / width).max(0.0);
-            a.min(b) - 0.25 * width * near * near * (3.0 - 2.0 * near) * both * both
-        });
+        let smooth = overlaps.iter().map(|o| o.blended(&p, &all, blend));
         smooth.fold(least, f64::min)
     };
     let count = nodes.iter().product::<usize>();

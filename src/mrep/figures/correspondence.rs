@@ -144,7 +144,6 @@ mod tests {
     use crate::mrep::Atom;
     use crate::mrep::figures::boundary::Boundary;
     use crate::mrep::fixture::{ellipsoid, helix};
-    use crate::mrep::initial::along;
     use std::f64::consts::FRAC_PI_2;
 
     /// A tube with joints, and one that is bent, thinner and longer, with them elsewhere, of more atoms and fewer spokes.
@@ -227,7 +226,7 @@ mod tests {
                 begins * (f64::from(i).min(3.0) + beyond * cos) + bends * (beyond * sin)
             })
             .collect();
-        let frames = along::frames(&hubs, 1.0);
+        let frames = frames::along_hubs(&hubs, 1.0);
         let atom = |(hub, frame): (&Vec3, &Mat3)| Atom::new(*hub, 0.5, *frame, FRAC_PI_2, 8);
         let atoms = hubs.iter().zip(&frames).map(atom).collect();
         Figure::tube_with(atoms, None, vec![0.0, 0.5, 1.0]).unwrap()

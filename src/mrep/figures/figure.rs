@@ -185,14 +185,7 @@ impl Figure {
         joints: Vec<f64>,
     ) -> Result<Self, MRepError> {
         kind.check()?;
-        let length = |what, found, expected| match found == expected {
-            true => Ok(()),
-            false => Err(MRepError::Length {
-                what,
-                found,
-                expected,
-            }),
-        };
+        let length = MRepError::check_length;
         length("the list of atoms", atoms.len(), kind.atoms())?;
         let checked = atoms.into_iter().enumerate().map(|(i, atom)| {
             length(

@@ -14,7 +14,11 @@ const SHARES: [f64; 4] = [0.04, 0.35, 0.65, 0.96];
 /// Sampled depths τ; the determinant is quadratic along them. Between them it falls by a 128th of its second derivative at most.
 const DEPTHS: [f64; 5] = [0.0, 0.25, 0.5, 0.75, 1.0];
 
-/// Least legality of a figure or an interval, and its coordinates.
+/// Least legality that steps of a fit leave and that an initial slab has. With half of it a horse's leg ends at 0.016 and is missed by 0.124 % of the
+/// size instead of 0.129, with twice at 0.06 and by 0.139.
+pub(in crate::mrep) const LEAST_LEGALITY: f64 = 0.03;
+
+/// Least legality of a figure or a piece, and its coordinates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::mrep) struct Worst {
     pub legality: f64,
@@ -32,59 +36,45 @@ pub(in crate::mrep) fn at(piece: &Piece, s: f64, t: f64, depth: f64) -> f64 {
     if span > 0.0 { det / span } else { 0.0 }
 }
 
-/// Returns the least legal place of each interval between atoms and spokes.
-fn worst_of_intervals(piece: &Piece) -> Vec<Worst> {
-    let mut all = Vec::new();
+/// Returns the least legal place of a piece.
+fn worst(piece: &Piece) -> Worst {
+    let mut worst = Worst {
+        legality: f64::INFINITY,
+        at: [0.0; 4],
+    };
     let [s, t] = piece.knots();
     for s in s.windows(2) {
         for t in t.windows(2) {
-            let mut worst = Worst {
-                legality: f64::INFINITY,
-                at: [0.0; 4],
-            };
-            for a in SHARES {
-                for b in SHARES {
-                    let (s, t) = (s[0] + a * (s[1] - s[0]), t[0] + b * (t[1] - t[0]));
-                    for depth in DEPTHS {
-                        // NaN counts as illegal.
-                        let legality = Some(at(piece, s, t, depth))
-                            .filter(|x| !x.is_nan())
-                            .unwrap_or(-1.0);
-                        if legality < worst.legality {
-                            let [u, v, around] = piece.coordinates(s, t);
-                            worst = Worst {
-                                legality,
-                                at: [u, v, around, depth],
-                            };
-                        }
+            for (a, b) in SHARES.iter().flat_map(|a| SHARES.map(|b| (a, b))) {
+                let (s, t) = (s[0] + a * (s[1] - s[0]), t[0] + b * (t[1] - t[0]));
+                for depth in DEPTHS {
+                    // NaN counts as illegal.
+                    let legality = Some(at(piece, s, t, depth))
+                        .filter(|x| !x.is_nan())
+                        .unwrap_or(-1.0);
+                    if legality < worst.legality {
+                        let [u, v, around] = piece.coordinates(s, t);
+                        worst = Worst {
+                            legality,
+                            at: [u, v, around, depth],
+                        };
                     }
                 }
             }
-            all.push(worst);
         }
     }
-    all
+    worst
 }
 
 impl Figure {
     pub(in crate::mrep) fn worst(&self) -> Worst {
         let pieces = Piece::all(self);
-        let all: Vec<Worst> = pieces
-            .par_iter()
-            .flat_map_iter(worst_of_intervals)
-            .collect();
+        let all: Vec<Worst> = pieces.par_iter().map(worst).collect();
         let least = |a: Worst, b: Worst| if b.legality < a.legality { b } else { a };
         all.into_iter().reduce(least).unwrap_or(Worst {
             legality: -1.0,
             at: [0.0; 4],
         })
-    }
-
-    /// Returns the least legal place of each interval whose legality is below `least`.
-    pub(in crate::mrep) fn folds(&self, least: f64) -> Vec<Worst> {
-        let pieces = Piece::all(self);
-        let all = pieces.par_iter().flat_map_iter(worst_of_intervals);
-        all.filter(|worst| worst.legality < least).collect()
     }
 
     /// Returns the distance of the volume from a fold, relative, at most 1. Above zero the coordinates of all points are locally

@@ -48,13 +48,7 @@ impl Model {
     /// # Errors
     /// See [`Self::new`]; the numbers of names and figures differ.
     pub fn join(figures: Vec<Figure>, names: Vec<String>) -> Result<Self, MRepError> {
-        if names.len() != figures.len() {
-            return Err(MRepError::Length {
-                what: "the list of names",
-                found: names.len(),
-                expected: figures.len(),
-            });
-        }
+        MRepError::check_length("the list of names", names.len(), figures.len())?;
         Self::new(names.into_iter().zip(figures).collect())
     }
 

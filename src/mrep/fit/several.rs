@@ -37,12 +37,8 @@ impl Model {
         progress: &dyn Progress,
     ) -> Result<Vec<Fit>, MRepError> {
         let count = self.figures().len();
-        if let Some(weights) = weights.filter(|w| w.len() != count) {
-            return Err(MRepError::Length {
-                what: "the list of weights by figure",
-                found: weights.len(),
-                expected: count,
-            });
+        if let Some(weights) = weights {
+            MRepError::check_length("the list of weights by figure", weights.len(), count)?;
         }
         if let [(_, figure)] = self.figures() {
             let weights = weights.and_then(|w| w.first()).map(|w| &w[..]);

@@ -2,10 +2,11 @@
 //! First stage of a fit: place, rotation and size of the figure, or of several as one.
 
 use super::evidence::Evidence;
-use super::marquardt::{LEAST_DAMPING, Posterior, State, solve};
+use super::marquardt::{Posterior, State};
 use super::start::Similarity;
 use crate::mrep::figures::figure::Figure;
-use crate::progress::{Cancelled, Progress, step};
+use crate::progress::{Cancelled, Progress};
+use crate::solve::marquardt::{self, Course, Damped, damped_step};
 use crate::solve::tall;
 use crate::{Mat3, Vec3};
 use faer::Mat;
@@ -90,59 +91,84 @@ pub(super) fn minimise(
     /// Largest number of steps: each moves by half a size or radian at most, so that they reach fifteen sizes, and the first start lies
     /// nearer.
     const STEPS: usize = 30;
-    /// Largest number of dampings tried per step: each is four times the last, the eighth sixteen thousand times the first.
-    const TRIES: usize = 8;
-    /// Longest step in any unknown, in sizes, radians and logarithms alike: linearisation holds about as far.
-    const LONGEST: f64 = 0.5;
     /// Relative fall of the energy below which the iteration ends: the atoms' stage does the rest.
     const LITTLE: f64 = 1e-4;
-    let states = |figures: Vec<Figure>| -> Vec<State> {
-        let each = posteriors.iter().zip(figures);
+    let mut placing = Placing {
+        posteriors,
+        energies,
+    };
+    let start = placing.states(start);
+    placing.energies.push(reported(&start));
+    let course = Course {
+        steps: STEPS,
+        little: (LITTLE, 1),
+        ..Course::default()
+    };
+    let label = "placing the model";
+    let found = marquardt::minimise(&mut placing, start, &course, (progress, label))?;
+    Ok(found.into_iter().map(|state| state.figure).collect())
+}
+
+fn reported(states: &[State]) -> f64 {
+    states.iter().map(State::reported).sum()
+}
+
+/// Search for the place of all figures.
+struct Placing<'a> {
+    posteriors: &'a [Posterior<'a>],
+    /// Sums of the reported energies after accepted steps.
+    energies: &'a mut Vec<f64>,
+}
+
+impl Placing<'_> {
+    fn states(&self, figures: impl IntoIterator<Item = Figure>) -> Vec<State> {
+        let each = self.posteriors.iter().zip(figures);
         each.map(|(posterior, figure)| posterior.state(figure))
             .collect()
-    };
-    let energy = |states: &[State]| states.iter().map(State::energy).sum::<f64>();
-    let reported = |states: &[State]| states.iter().map(State::reported).sum::<f64>();
-    let mut now = states(start);
-    energies.push(reported(&now));
-    let mut damping = 1e-3;
-    for k in 0..STEPS {
-        step(progress, k as f64 / STEPS as f64, "placing the model")?;
-        let boundaries: Vec<Vec<Vec3>> = (posteriors.iter().zip(&now))
+    }
+}
+
+impl Damped for Placing<'_> {
+    type State = Vec<State>;
+    type Slopes = (Whole, Vec<f64>, Mat<f64>);
+    type Error = Cancelled;
+
+    fn energy(&self, at: &Vec<State>) -> f64 {
+        at.iter().map(State::energy).sum()
+    }
+
+    fn slopes(&mut self, at: &Vec<State>) -> Result<Option<Self::Slopes>, Cancelled> {
+        let boundaries: Vec<Vec<Vec3>> = (self.posteriors.iter().zip(at))
             .map(|(posterior, state)| posterior.boundary.positions(&state.figure))
             .collect();
-        let Some(first) = now.first() else {
-            break;
+        let Some(first) = at.first() else {
+            return Ok(None);
         };
         let whole = Whole::new(&boundaries, &first.figure);
-        let seen = boundaries.iter().zip(now.iter().map(|s| &s.evidence));
+        let seen = boundaries.iter().zip(at.iter().map(|s| &s.evidence));
         let (gradient, hessian) = whole.derivatives(seen);
-        let mut taken = None;
-        for _ in 0..TRIES {
-            if let Some(mut change) = solve(&hessian, &gradient, &[false; UNKNOWNS], damping) {
-                let far = change.iter().fold(0.0_f64, |far, x| far.max(x.abs()));
-                if far > LONGEST {
-                    change.iter_mut().for_each(|x| *x *= LONGEST / far);
-                }
-                let moved = whole.moved(&change);
-                let next = states(now.iter().map(|s| moved.of(&s.figure)).collect());
-                if energy(&next) < energy(&now) && reported(&next) < reported(&now) {
-                    taken = Some(next);
-                    break;
-                }
-            }
-            damping *= 4.0;
-        }
-        let Some(next) = taken else {
-            break;
-        };
-        let fall = 1.0 - energy(&next) / energy(&now);
-        now = next;
-        energies.push(reported(&now));
-        damping = (damping / 6.0).max(LEAST_DAMPING);
-        if fall < LITTLE {
-            break;
-        }
+        Ok(Some((whole, gradient, hessian)))
     }
-    Ok(now.into_iter().map(|state| state.figure).collect())
+
+    fn lower(
+        &mut self,
+        at: &Vec<State>,
+        (whole, gradient, hessian): &Self::Slopes,
+        damping: f64,
+    ) -> Option<(Vec<State>, f64)> {
+        /// Longest step in any unknown, in sizes, radians and logarithms alike: linearisation holds about as far.
+        const LONGEST: f64 = 0.5;
+        let mut change = damped_step(hessian, gradient, &[false; UNKNOWNS], damping)?;
+        let far = change.iter().fold(0.0_f64, |far, x| far.max(x.abs()));
+        if far > LONGEST {
+            change.iter_mut().for_each(|x| *x *= LONGEST / far);
+        }
+        let moved = whole.moved(&change);
+        let next = self.states(at.iter().map(|s| moved.of(&s.figure)));
+        let lower = self.energy(&next) < self.energy(at) && reported(&next) < reported(at);
+        lower.then(|| {
+            self.energies.push(reported(&next));
+            (next, 1.0)
+        })
+    }
 }

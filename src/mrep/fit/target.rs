@@ -120,13 +120,8 @@ impl<'a> Target<'a> {
 
 /// Returns the weights of welded vertices: the largest of the original vertices' weights.
 fn of_welded(surface: &Surface, given: &[f64]) -> Result<Vec<f64>, MRepError> {
-    if given.len() != surface.vertices().len() {
-        return Err(MRepError::Length {
-            what: "the list of weights",
-            found: given.len(),
-            expected: surface.vertices().len(),
-        });
-    }
+    let count = surface.vertices().len();
+    MRepError::check_length("the list of weights", given.len(), count)?;
     if let Some(v) = given.iter().position(|w| !(0.0..=1.0).contains(w)) {
         return Err(MRepError::Setting {
             name: "a weight of the surface",

@@ -4,7 +4,7 @@
 //! Lengths that rays do not find are interpolated from neighbours around, then along. An initial tube has to be free of folds, as a fit cannot remove
 //! them. Spoke lengths therefore stay near the median of their atom, and where neighbouring spokes cross, atoms shrink.
 
-use crate::geometry::frames::side;
+use crate::geometry::{frames, polyline};
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::atom::Atom;
 use crate::mrep::figures::figure::{Figure, hub_distances};
@@ -24,9 +24,10 @@ const ALL: f64 = 0.999;
 /// Largest length of a hit, in medians; farther hits belong to something else. With half of it a tube misses a horse's leg by 0.16 % of the size
 /// instead of 0.13, with twice by 0.19.
 const FARTHEST: f64 = 2.5;
-/// Least legality of an initial tube. With half of it tubes miss limbs of five known characters by as much; with twice a bull's leg by 0.16 % of the
-/// size instead of 0.31.
-const LEAST_LEGALITY: f64 = 0.2;
+/// Legality at which a tube stops shrinking; below half of it the tube is refused. A fit needs more room than
+/// [`LEAST_LEGALITY`](crate::mrep::figures::legality::LEAST_LEGALITY) to begin. With half of it tubes miss limbs of five known characters by as much;
+/// with twice a bull's leg by 0.16 % of the size instead of 0.31.
+const GENTLE: f64 = 0.2;
 
 /// Returns the distance along a unit direction at which a ray leaves the skin; `aside` is perpendicular to it. `None`: no exit with enough trust.
 fn exit(skin: &Skin<'_>, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Option<f64> {
@@ -34,57 +35,10 @@ fn exit(skin: &Skin<'_>, origin: &Vec3, direction: &Vec3, aside: &Vec3) -> Optio
     (exit.trust >= LEAST_TRUST).then_some(exit.distance)
 }
 
-/// Returns unit directions along a line at its points: Gaussian means of the segments' directions, with a standard deviation of `width` along the
-/// line. Without smoothing, neighbouring spokes cross at corners.
-pub(in crate::mrep) fn directions(hubs: &[Vec3], width: f64) -> Vec<Vec3> {
-    let mut along = vec![0.0];
-    for w in hubs.windows(2) {
-        along.push(along[along.len() - 1] + (w[1] - w[0]).norm());
-    }
-    // Gaussian weight around a place of a segment.
-    let seen = |x: f64, from: f64, to: f64| {
-        let below = |s: f64| 0.5 * libm::erfc((x - s) / width / std::f64::consts::SQRT_2);
-        below(to) - below(from)
-    };
-    (0..hubs.len())
-        .map(|i| {
-            // Beyond both ends the line continues straight.
-            let part = |k: usize| {
-                let from = if k == 0 { f64::NEG_INFINITY } else { along[k] };
-                let to = if k + 2 == hubs.len() {
-                    f64::INFINITY
-                } else {
-                    along[k + 1]
-                };
-                (hubs[k + 1] - hubs[k]).normalize() * seen(along[i], from, to)
-            };
-            let sum: Vec3 = (0..hubs.len() - 1).map(part).sum();
-            let segment = i.min(hubs.len() - 2);
-            let own = (hubs[segment + 1] - hubs[segment]).normalize();
-            // The directions of a line that turns straight back cancel.
-            sum.try_normalize(1e-6).unwrap_or(own)
-        })
-        .collect()
-}
-
-/// Returns frames of minimal rotation along a line. The first n points to the [`side`] on which all tubes begin.
-pub(in crate::mrep) fn frames(hubs: &[Vec3], width: f64) -> Vec<Mat3> {
-    let along = directions(hubs, width);
-    let mut n = side(&along);
-    let mut frames = Vec::with_capacity(hubs.len());
-    for (i, b) in along.iter().enumerate() {
-        if i > 0 {
-            // Smallest rotation from the last direction to this one.
-            let last = along[i - 1];
-            let whole = 1.0 + last.dot(b);
-            if whole > 1e-9 {
-                n -= (last + b) * (n.dot(b) / whole);
-            }
-        }
-        n = (n - b * n.dot(b)).normalize();
-        frames.push(Mat3::from_columns(&[*b, n.cross(b), n]));
-    }
-    frames
+/// Returns the direction of spoke `q` of `count`: the first points along n, the next ones turn towards b⊥.
+pub(in crate::mrep) fn spoke(frame: &Mat3, q: usize, count: usize) -> Vec3 {
+    let (sin, cos) = (TAU * q as f64 / count as f64).sin_cos();
+    frame.column(2) * cos + frame.column(1) * sin
 }
 
 /// Input of a tube: its line of hubs, before spokes.
@@ -129,12 +83,12 @@ impl Line {
         let mut best: Option<Made> = None;
         let mut sharpest = None;
         for rounding in ROUNDINGS {
-            let frames = frames(&self.hubs, rounding * radius);
+            let frames = frames::along_hubs(&self.hubs, rounding * radius);
             let lengths = self.lengths(&frames, skin)?;
             let whole = self.figure(&frames, &lengths, skin)?;
             let figure = gentle(whole.clone());
             let worst = figure.worst();
-            if worst.legality <= LEAST_LEGALITY / 2.0 {
+            if worst.legality <= GENTLE / 2.0 {
                 sharpest.get_or_insert(worst.at[0]);
                 continue;
             }
@@ -159,22 +113,42 @@ impl Line {
     /// # Errors
     /// No ray meets the skin.
     pub fn radii(&self, skin: &Skin<'_>) -> Result<Vec<f64>, MRepError> {
-        let lengths = self.lengths(&frames(&self.hubs, 1e-3 * self.spacing()), skin)?;
+        let lengths = self.lengths(&frames::along_hubs(&self.hubs, 1e-3 * self.spacing()), skin)?;
         Ok(lengths.iter().map(|row| median(row)).collect())
+    }
+
+    /// Returns hubs moved across the line until opposite spokes are equally long, by half of the shortest spoke at most, and then spread evenly.
+    ///
+    /// # Errors
+    /// No ray meets the skin.
+    pub fn centred(&self, skin: &Skin<'_>) -> Result<Vec<Vec3>, MRepError> {
+        let radius = median(&self.radii(skin)?);
+        let frames = frames::along_hubs(&self.hubs, ROUNDINGS[0] * radius);
+        let lengths = self.lengths(&frames, skin)?;
+        let moved = |((hub, frame), row): ((&Vec3, &Mat3), &Vec<f64>)| {
+            let spokes = row.iter().enumerate();
+            let sum = spokes.map(|(q, far)| spoke(frame, q, row.len()) * *far);
+            let shift = sum.sum::<Vec3>() * (2.0 / row.len() as f64);
+            let least = row.iter().copied().fold(f64::INFINITY, f64::min);
+            hub + shift * (0.5 * least / shift.norm()).clamp(0.0, 1.0)
+        };
+        let hubs = self.hubs.iter().zip(&frames).zip(&lengths);
+        let hubs: Vec<Vec3> = hubs.map(moved).collect();
+        let total = polyline::lengths(&hubs)[hubs.len() - 1];
+        Ok(polyline::even(&hubs, [0.0, total], hubs.len()))
     }
 
     /// Returns the mean distance between successive hubs, metres.
     fn spacing(&self) -> f64 {
-        let whole: f64 = self.hubs.windows(2).map(|w| (w[1] - w[0]).norm()).sum();
-        whole / (self.hubs.len() - 1) as f64
+        let last = self.hubs.len() - 1;
+        polyline::lengths(&self.hubs)[last] / last as f64
     }
 
     /// Returns the lengths of the spokes of each atom, metres, with gaps filled.
     fn lengths(&self, frames: &[Mat3], skin: &Skin<'_>) -> Result<Vec<Vec<f64>>, MRepError> {
         let reach = |(hub, frame): (&Vec3, &Mat3)| -> Vec<Option<f64>> {
             let spoke = |q: usize| {
-                let (sin, cos) = (TAU * q as f64 / self.spokes as f64).sin_cos();
-                let direction = frame.column(2) * cos + frame.column(1) * sin;
+                let direction = spoke(frame, q, self.spokes);
                 exit(skin, hub, &direction, &frame.column(0).into_owned())
             };
             (0..self.spokes).map(spoke).collect()
@@ -310,7 +284,7 @@ fn gentle(mut figure: Figure) -> Figure {
     let mut evened = 0;
     for _ in 0..ROUNDS {
         let worst = figure.worst();
-        if worst.legality > LEAST_LEGALITY {
+        if worst.legality > GENTLE {
             break;
         }
         let atom = figure.nearest_atom(worst.at[0], 0.0);

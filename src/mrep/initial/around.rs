@@ -8,6 +8,7 @@ use crate::geometry::samples::evenly;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::boundary::Boundary;
 use crate::mrep::figures::figure::{Figure, Kind};
+use crate::mrep::figures::legality::LEAST_LEGALITY;
 use crate::mrep::initial::bend::Bend;
 use crate::mrep::initial::ellipsoid;
 use crate::mrep::initial::extent::Ellipsoid;
@@ -21,8 +22,6 @@ const REACH: f64 = 0.8;
 /// Largest length over width of the ellipsoid, and largest thickness over width, in order of trial until the slab does not fold. In a longer sheet
 /// the border's spokes turn too fast at the ends; a thicker one is nearly a line.
 const SHAPES: [[f64; 2]; 4] = [[2.2, 0.75], [1.8, 0.6], [1.5, 0.5], [1.2, 0.4]];
-/// Least legality of an initial figure. It is just above the 0.03 that a fit's steps have to keep.
-const LEAST_LEGALITY: f64 = 0.035;
 
 impl Figure {
     /// Builds a slab in a body: the medial sheet of the ellipsoid with the body's centre, axes and volume. Its columns run along the longest axis,

@@ -4,9 +4,10 @@
 //! Joints are kept where a limb bends; a straight limb has two bones.
 
 use crate::Vec3;
+use crate::geometry::polyline::{at, lengths, smooth};
 use crate::mrep::error::MRepError;
 use crate::mrep::initial::limbs::{Limb, hang, limbs};
-use crate::mrep::initial::tube::{at, lengths, main_piece};
+use crate::mrep::initial::tube::main_piece;
 use crate::skeleton::Skeleton;
 use crate::surface::Surface;
 
@@ -131,12 +132,7 @@ fn joints(limb: &Limb) -> Vec<Vec3> {
     if row.len() == 1 {
         return row;
     }
-    for _ in 0..2 {
-        let before = row.clone();
-        for i in 1..row.len() - 1 {
-            row[i] = before[i] * 0.5 + (before[i - 1] + before[i + 1]) * 0.25;
-        }
-    }
+    smooth(&mut row, 2);
     let along = lengths(&row);
     let total = along[along.len() - 1];
     let radius = limb.mean_radius();

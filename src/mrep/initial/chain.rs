@@ -2,6 +2,7 @@
 //! Tubes along chains of bones: an arm, a leg, a tail, a neck.
 
 use crate::Vec3;
+use crate::geometry::polyline::lengths;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::{Figure, Kind};
 use crate::mrep::initial::along::{Line, Made};
@@ -98,10 +99,7 @@ impl Row {
         // Bones turn about their heads, so each bone ends at the next one's head.
         let mut ends: Vec<Vec3> = (chain.iter().map(|b| skeleton.heads()[*b as usize])).collect();
         ends.push(skeleton.meant_tail(surface, skin, chain[chain.len() - 1]));
-        let mut along = vec![0.0];
-        for w in ends.windows(2) {
-            along.push(along[along.len() - 1] + (w[1] - w[0]).norm());
-        }
+        let along = lengths(&ends);
         let least = 1e-6 * along[along.len() - 1];
         if let Some(i) = along.windows(2).position(|w| w[1] - w[0] <= least) {
             return Err(MRepError::Bones(format!(

@@ -62,14 +62,7 @@ impl<'a> Skin<'a> {
         weights: &SkinWeights,
         follows: &[bool],
     ) -> Result<Self, MRepError> {
-        let length = |what, found, expected| match found == expected {
-            true => Ok(()),
-            false => Err(MRepError::Length {
-                what,
-                found,
-                expected,
-            }),
-        };
+        let length = MRepError::check_length;
         let vertices = surface.vertices().len();
         length("the table of skin weights", weights.len(), vertices)?;
         length(

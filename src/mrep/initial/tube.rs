@@ -5,15 +5,15 @@
 //! that such rings stand upright where those of one end's distance would lean.
 
 use crate::Vec3;
-use crate::geometry::frames;
 use crate::geometry::geodesic::{Mesh, farthest};
 use crate::geometry::moments::areas;
+use crate::geometry::polyline::{even, lengths, smooth};
 use crate::geometry::sets::DisjointSets;
 use crate::mrep::error::MRepError;
 use crate::mrep::figures::figure::{Figure, Kind};
+use crate::mrep::initial::along::Line;
 use crate::mrep::initial::rings::{Ring, Rings};
 use crate::mrep::initial::skin::Skin;
-use crate::mrep::initial::spokes::{Axis, Lengths, around, spoke};
 use crate::surface::{Surface, TriangleRole};
 
 /// Least number of rings, and rings per atom. 32 rings lie 3 % of the length apart. With three per atom every hub is within about a sixth of the way
@@ -42,80 +42,34 @@ impl Figure {
     pub fn tube_around(surface: &Surface, atoms: usize, spokes: usize) -> Result<Self, MRepError> {
         Kind::Tube { atoms, spokes }.check()?;
         let mesh = main_piece(surface)?;
-        let line = centre_line(&mesh, RINGS[0].max(RINGS[1] * atoms))?;
+        let centre_line = centre_line(&mesh, RINGS[0].max(RINGS[1] * atoms))?;
         let skin = Skin::all(surface);
-        let mut hubs = line.hubs(atoms);
-        let refuse = || {
-            MRepError::Target(
-                "the surface has no inside along its middle: close it before a tube is put into it"
-                    .into(),
-            )
+        let mut line = Line {
+            hubs: centre_line.hubs(atoms),
+            joints: Vec::new(),
+            spokes,
         };
-        let turned_back = || {
-            MRepError::Target("the body turns back on itself within less than its thickness: no tube fits into it".into())
-        };
-        let mut radii = vec![line.mean_radius(); atoms];
         for _ in 0..ROUNDS {
-            let frames = frames::along(&frames::eased(&hubs, &radii)).ok_or_else(turned_back)?;
-            let axis = Axis { hubs, frames };
-            let lengths = Lengths::measure(&skin, &axis, spokes).ok_or_else(refuse)?;
-            radii = lengths.radii();
-            hubs = even(&centred(&skin, &axis, spokes), atoms);
+            line.hubs = line.centred(&skin).map_err(refused)?;
         }
-        let frames = frames::along(&frames::eased(&hubs, &radii)).ok_or_else(turned_back)?;
-        let axis = Axis { hubs, frames };
-        let lengths = Lengths::measure(&skin, &axis, spokes).ok_or_else(refuse)?;
-        lengths.tube(&axis, &[])
+        let made = line.tube(&skin).map_err(refused)?;
+        Ok(made.figure)
     }
 }
 
-/// Moves hubs across the axis until opposite spokes are equally long, by half the shortest spoke at most.
-fn centred(skin: &Skin, axis: &Axis, spokes: usize) -> Vec<Vec3> {
-    let one = |(hub, frame): (&Vec3, &crate::Mat3)| {
-        let exits = around(skin, hub, frame, spokes);
-        let mut shift = Vec3::zeros();
-        for (q, exit) in exits.iter().enumerate() {
-            let Some(exit) = exit else {
-                return *hub;
-            };
-            shift += spoke(frame, q, spokes)[0] * (2.0 * exit.distance / spokes as f64);
+/// Returns the refusal of a line, in terms of a body without bones.
+fn refused(why: MRepError) -> MRepError {
+    MRepError::Target(match why {
+        MRepError::Bones(_) => {
+            "the surface has no inside along its middle: close it before a tube is put into it"
+                .into()
         }
-        let moved = hub + shift;
-        let least = exits.iter().flatten().map(|e| e.distance);
-        let least = least.fold(f64::INFINITY, f64::min);
-        hub + (moved - hub) * (0.5 * least / shift.norm()).clamp(0.0, 1.0)
-    };
-    axis.hubs.iter().zip(&axis.frames).map(one).collect()
-}
-
-/// Returns points at even steps along a polyline.
-fn even(row: &[Vec3], count: usize) -> Vec<Vec3> {
-    let along = lengths(row);
-    let total = along[along.len() - 1];
-    (0..count)
-        .map(|i| at(row, &along, total * i as f64 / (count - 1) as f64))
-        .collect()
-}
-
-/// Returns the arc length of each point of a polyline.
-pub(in crate::mrep) fn lengths(row: &[Vec3]) -> Vec<f64> {
-    let mut along = vec![0.0];
-    for pair in row.windows(2) {
-        along.push(along[along.len() - 1] + (pair[1] - pair[0]).norm());
-    }
-    along
-}
-
-/// Returns the point at an arc length along a polyline.
-pub(in crate::mrep) fn at(row: &[Vec3], along: &[f64], way: f64) -> Vec3 {
-    let k = along.partition_point(|x| *x <= way).clamp(1, row.len() - 1);
-    let step = along[k] - along[k - 1];
-    let share = if step > 0.0 {
-        (way - along[k - 1]) / step
-    } else {
-        0.0
-    };
-    row[k - 1].lerp(&row[k], share.clamp(0.0, 1.0))
+        MRepError::Sharp { .. } => {
+            "the body turns back on itself within less than its thickness: no tube fits into it"
+                .into()
+        }
+        other => return other,
+    })
 }
 
 /// Returns the largest connected piece of a surface's skin.
@@ -206,12 +160,12 @@ pub(in crate::mrep) fn from_ends(mesh: &Mesh) -> [(u32, Vec<f64>); 2] {
 }
 
 /// Centres of rings between two ends, with their radii.
-struct Line {
+struct CentreLine {
     centres: Vec<Vec3>,
     radii: Vec<f64>,
 }
 
-fn centre_line(mesh: &Mesh, count: usize) -> Result<Line, MRepError> {
+fn centre_line(mesh: &Mesh, count: usize) -> Result<CentreLine, MRepError> {
     let [(first, from_first), (last, from_last)] = from_ends(mesh);
     let between: Vec<f64> = (from_first.iter().zip(&from_last))
         .map(|(a, b)| 0.5 * (a - b))
@@ -247,12 +201,7 @@ fn centre_line(mesh: &Mesh, count: usize) -> Result<Line, MRepError> {
         ));
     }
     let mut centres: Vec<Vec3> = line.iter().map(|r| r.centre).collect();
-    for _ in 0..4 {
-        let before = centres.clone();
-        for i in 1..centres.len() - 1 {
-            centres[i] = before[i] * 0.5 + (before[i - 1] + before[i + 1]) * 0.25;
-        }
-    }
+    smooth(&mut centres, 4);
     // Extended straight along the middle to both ends: the farthest vertices may lie on rims.
     let n = centres.len();
     let reach = [(first, 0, 2), (last, n - 1, n - 3)].map(|(end, i, inner)| {
@@ -269,14 +218,10 @@ fn centre_line(mesh: &Mesh, count: usize) -> Result<Line, MRepError> {
     centres.push(reach[1]);
     radii.insert(0, 0.0);
     radii.push(0.0);
-    Ok(Line { centres, radii })
+    Ok(CentreLine { centres, radii })
 }
 
-impl Line {
-    fn mean_radius(&self) -> f64 {
-        self.radii.iter().sum::<f64>() / (self.radii.len() - 2) as f64
-    }
-
+impl CentreLine {
     /// Returns hubs at even steps between points nearly a radius inside the ends.
     fn hubs(&self, count: usize) -> Vec<Vec3> {
         let along = lengths(&self.centres);
@@ -290,12 +235,7 @@ impl Line {
         };
         let begin = inset(&mut (0..n), 0.0);
         let end = total - inset(&mut (0..n).rev(), total);
-        (0..count)
-            .map(|i| {
-                let share = i as f64 / (count - 1) as f64;
-                at(&self.centres, &along, begin + (end - begin) * share)
-            })
-            .collect()
+        even(&self.centres, [begin, end], count)
     }
 }
 

@@ -112,6 +112,88 @@ pub(in crate::mrep) struct Pieces {
     pub in_rest: Vec<u32>,
 }
 
+/// A cut point on an edge: the vertex, the disc, and the point on its plane.
+type Cut = (u32, usize, Vec3);
+
+/// Pieces in the making.
+struct Cutting<'a> {
+    x: &'a [Vec3],
+    discs: &'a [Vec<Disc>],
+    spacing: f64,
+    pieces: Pieces,
+    /// Cut points by limb vertex and other vertex.
+    on_edge: BTreeMap<(u32, u32), Cut>,
+    /// Vertex in the middle of each limb's disc.
+    centres: BTreeMap<(usize, usize), u32>,
+}
+
+impl Cutting<'_> {
+    fn add_vertex(&mut self, x: Vec3) -> u32 {
+        let vertices = &mut self.pieces.rest.0;
+        vertices.push(x);
+        vertices.len() as u32 - 1
+    }
+
+    /// Returns the cut point between a limb's vertex and another.
+    ///
+    /// # Errors
+    /// No disc separates them.
+    fn point(&mut self, limb: usize, limb_vertex: u32, other: u32) -> Result<Cut, MRepError> {
+        if let Some(&found) = self.on_edge.get(&(limb_vertex, other)) {
+            return Ok(found);
+        }
+        let (p, q) = (self.x[limb_vertex as usize], self.x[other as usize]);
+        let met = |(i, d): (usize, &Disc)| Some((i, d.crossing(&p, &q)?));
+        let met = (0..).zip(&self.discs[limb]).find_map(met);
+        let (disc, there) = met.ok_or_else(|| {
+            MRepError::Target("its ends do not part its skin from the rest".into())
+        })?;
+        let here = self.discs[limb][disc].on_plane(&p, &q);
+        self.pieces.limbs[limb].push(here);
+        let found = (self.add_vertex(p + (q - p) * there), disc, here);
+        self.on_edge.insert((limb_vertex, other), found);
+        Ok(found)
+    }
+
+    /// Cuts a triangle between a limb and the rest. The first vertex is alone on its side: the limb's or the rest's.
+    fn triangle(
+        &mut self,
+        limb: usize,
+        [a, b, c]: [u32; 3],
+        in_limb: bool,
+    ) -> Result<(), MRepError> {
+        let x = self.x;
+        let at = |v: u32| x[v as usize];
+        let (from, to, disc, mine) = if in_limb {
+            let (p, disc, x) = self.point(limb, a, b)?;
+            let (q, _, y) = self.point(limb, a, c)?;
+            let [b, c] = [b, c].map(|v| self.pieces.in_rest[v as usize]);
+            self.pieces.rest.1.extend([[p, b, c], [p, c, q]]);
+            (q, p, disc, vec![[at(a), x, y]])
+        } else {
+            let (p, disc, x) = self.point(limb, b, a)?;
+            let (q, _, y) = self.point(limb, c, a)?;
+            let a = self.pieces.in_rest[a as usize];
+            self.pieces.rest.1.push([a, p, q]);
+            (p, q, disc, vec![[x, at(b), at(c)], [x, at(c), y]])
+        };
+        for triangle in mine {
+            spread(triangle, self.spacing, &mut self.pieces.limbs[limb]);
+        }
+        let centre = match self.centres.get(&(limb, disc)) {
+            Some(centre) => *centre,
+            None => {
+                let d = &self.discs[limb][disc];
+                let centre = self.add_vertex(d.hub - d.inward * d.aside);
+                self.centres.insert((limb, disc), centre);
+                centre
+            }
+        };
+        self.pieces.rest.1.push([to, from, centre]);
+        Ok(())
+    }
+}
+
 /// Cuts a surface. `part`: for each welded vertex 0 (rest) or 1 plus the index of its limb. `discs`: those of each limb. Points of a
 /// limb's triangle are at most `spacing` apart, metres.
 ///
@@ -125,88 +207,55 @@ pub(in crate::mrep) fn cut(
 ) -> Result<Pieces, MRepError> {
     let welded = surface.welded();
     let x = &welded.vertices;
-    let mut vertices = Vec::new();
-    let mut in_rest = vec![NONE; x.len()];
-    for (v, _) in part.iter().enumerate().filter(|(_, part)| **part == 0) {
-        in_rest[v] = vertices.len() as u32;
-        vertices.push(x[v]);
+    let mut cutting = Cutting {
+        x,
+        discs,
+        spacing,
+        pieces: Pieces {
+            limbs: vec![Vec::new(); discs.len()],
+            rest: Default::default(),
+            in_rest: vec![NONE; x.len()],
+        },
+        on_edge: BTreeMap::new(),
+        centres: BTreeMap::new(),
+    };
+    for (v, &part) in part.iter().enumerate() {
+        match usize::from(part).checked_sub(1) {
+            Some(limb) => cutting.pieces.limbs[limb].push(x[v]),
+            None => cutting.pieces.in_rest[v] = cutting.add_vertex(x[v]),
+        }
     }
-    let mut triangles = Vec::new();
-    let mut limbs = vec![Vec::new(); discs.len()];
-    for (v, &part) in part.iter().enumerate().filter(|(_, part)| **part > 0) {
-        limbs[usize::from(part) - 1].push(x[v]);
-    }
-    let mut on_edge: BTreeMap<(u32, u32), (u32, usize, Vec3)> = BTreeMap::new();
-    let mut centres: BTreeMap<(usize, usize), u32> = BTreeMap::new();
     for t in &welded.triangles {
         let of = t.map(|v| part[v as usize]);
-        let limb = of.into_iter().max().unwrap_or(0);
-        if of == [0; 3] {
-            triangles.push(t.map(|v| in_rest[v as usize]));
+        let part = of.into_iter().max().unwrap_or(0);
+        let Some(limb) = usize::from(part).checked_sub(1) else {
+            let in_rest = t.map(|v| cutting.pieces.in_rest[v as usize]);
+            cutting.pieces.rest.1.push(in_rest);
             continue;
-        }
-        let limb_number = usize::from(limb) - 1;
-        if of.iter().any(|&p| p != 0 && p != limb) {
+        };
+        if of.iter().any(|&p| p != 0 && p != part) {
             return Err(MRepError::Target(
                 "two limbs have skin in common: end one of them before the other".into(),
             ));
         }
-        if of == [limb; 3] {
-            spread(t.map(|v| x[v as usize]), spacing, &mut limbs[limb_number]);
+        if of == [part; 3] {
+            let corners = t.map(|v| x[v as usize]);
+            spread(corners, spacing, &mut cutting.pieces.limbs[limb]);
             continue;
         }
         // Rotates the triangle so that the vertex on its own side comes first.
         let alone = (0..3).find(|&k| of[(k + 1) % 3] == of[(k + 2) % 3]);
         let alone = alone.unwrap_or(0);
-        let [a, b, c] = [0, 1, 2].map(|k| t[(alone + k) % 3]);
-        let mut point = |limb_vertex: u32, other: u32| -> Result<(u32, usize, Vec3), MRepError> {
-            if let Some(&found) = on_edge.get(&(limb_vertex, other)) {
-                return Ok(found);
-            }
-            let (p, q) = (x[limb_vertex as usize], x[other as usize]);
-            let met = |(i, d): (usize, &Disc)| Some((i, d.crossing(&p, &q)?));
-            let met = (0..).zip(&discs[limb_number]).find_map(met);
-            let (disc, there) = met.ok_or_else(|| {
-                MRepError::Target("its ends do not part its skin from the rest".into())
-            })?;
-            let here = discs[limb_number][disc].on_plane(&p, &q);
-            limbs[limb_number].push(here);
-            vertices.push(p + (q - p) * there);
-            let found = (vertices.len() as u32 - 1, disc, here);
-            on_edge.insert((limb_vertex, other), found);
-            Ok(found)
-        };
-        let at = |v: u32| x[v as usize];
-        let (from, to, disc, mine) = if of[alone] == 0 {
-            let ((p, disc, x), (q, _, y)) = (point(b, a)?, point(c, a)?);
-            triangles.push([in_rest[a as usize], p, q]);
-            (p, q, disc, vec![[x, at(b), at(c)], [x, at(c), y]])
-        } else {
-            let ((p, disc, x), (q, _, y)) = (point(a, b)?, point(a, c)?);
-            let [b, c] = [b, c].map(|v| in_rest[v as usize]);
-            triangles.extend([[p, b, c], [p, c, q]]);
-            (q, p, disc, vec![[at(a), x, y]])
-        };
-        for triangle in mine {
-            spread(triangle, spacing, &mut limbs[limb_number]);
-        }
-        let centre = *centres.entry((limb_number, disc)).or_insert_with(|| {
-            let d = &discs[limb_number][disc];
-            vertices.push(d.hub - d.inward * d.aside);
-            vertices.len() as u32 - 1
-        });
-        triangles.push([to, from, centre]);
+        let turned = [0, 1, 2].map(|k| t[(alone + k) % 3]);
+        cutting.triangle(limb, turned, of[alone] != 0)?;
     }
-    for (points, discs) in limbs.iter_mut().zip(discs) {
+    let mut pieces = cutting.pieces;
+    for (points, discs) in pieces.limbs.iter_mut().zip(discs) {
         // Points behind the plane by rounding count as on it.
         let lift = |p: &Vec3, d: &Disc| p + d.inward * (1e-9 * d.reach);
         points.retain(|p| discs.iter().all(|d| d.in_front(&lift(p, d))));
     }
-    Ok(Pieces {
-        limbs,
-        rest: (vertices, triangles),
-        in_rest,
-    })
+    Ok(pieces)
 }
 
 /// Adds points of a triangle at most `spacing` apart, without its corners.

@@ -3,8 +3,10 @@
 
 use super::*;
 use crate::Mat3;
+use crate::geometry::frames;
 use crate::mrep::Boundary;
 use crate::mrep::fixture::apart;
+use crate::mrep::initial::along::spoke;
 use crate::surface::shapes::{Random, Shape, plane, sphere, torus};
 
 fn surface(shape: &Shape) -> Surface {
@@ -24,11 +26,11 @@ fn tapered(turns: f64) -> (Vec<Vec3>, Shape) {
     let ways: Vec<Vec3> = (0..n as usize)
         .map(|i| (centres[(i + 1).min(79)] - centres[i.max(1) - 1]).normalize())
         .collect();
-    let frames = frames::along(&ways).unwrap();
+    let frames = frames::along(&ways);
     let (mut vertices, mut triangles) = (Vec::new(), Vec::new());
     for (i, centre) in centres.iter().enumerate() {
         let r = 0.2 - 0.1 * i as f64 / 79.0;
-        vertices.extend((0..m).map(|k| centre + spoke(&frames[i], k, m)[0] * r));
+        vertices.extend((0..m).map(|k| centre + spoke(&frames[i], k, m) * r));
     }
     let at = |i: usize, k: usize| (i * m + k % m) as u32;
     for i in 1..n as usize {

@@ -42,15 +42,8 @@ impl Model {
         // In the character's own unit near ties resolve alike at every scale.
         let unit = OwnUnit::facing(surface, skeleton);
         let own = unit.convert(surface, skeleton)?;
-        let moved = |figure: &Figure| {
-            figure.transformed(
-                unit.scale.recip(),
-                &unit.heading.to_own_axes(),
-                -unit.heading.to_own(&unit.origin) / unit.scale,
-            )
-        };
         let figures: Vec<(&str, Figure)> = (self.figures().iter())
-            .map(|(name, figure)| (&name[..], moved(figure)))
+            .map(|(name, figure)| (&name[..], in_unit(figure, &unit)))
             .collect();
         let mesh = Mesh::new(&own.surface);
         let h = own.surface.size() / settings.cells_across;
@@ -72,15 +65,7 @@ impl Model {
             match built {
                 Ok(mut lattice) => {
                     step(progress, 1.0, "checking limbs")?;
-                    let ends = (0..).zip(&parts).flat_map(|(limb, of)| {
-                        let discs = of.discs.iter().zip([false, true]);
-                        discs.map(move |(disc, far)| End {
-                            limb,
-                            hub: unit.to_given(&disc.hub),
-                            far,
-                        })
-                    });
-                    let ends: Vec<End> = ends.collect();
+                    let ends = ends(&parts, &unit);
                     let character = (surface, skeleton);
                     let (wrong, why) = at_fault(&lattice, character, (&own, &taken), &ends);
                     if !wrong.is_empty() {
@@ -117,6 +102,27 @@ impl Model {
         lattice.add_notes(notes);
         Ok(lattice)
     }
+}
+
+fn in_unit(figure: &Figure, unit: &OwnUnit) -> Figure {
+    figure.transformed(
+        unit.scale.recip(),
+        &unit.heading.to_own_axes(),
+        -unit.heading.to_own(&unit.origin) / unit.scale,
+    )
+}
+
+/// Returns the open ends of limbs, in the caller's space.
+fn ends(parts: &[&Limb], unit: &OwnUnit) -> Vec<End> {
+    let ends = (0..).zip(parts).flat_map(|(limb, of)| {
+        let discs = of.discs.iter().zip([false, true]);
+        discs.map(move |(disc, far)| End {
+            limb,
+            hub: unit.to_given(&disc.hub),
+            far,
+        })
+    });
+    ends.collect()
 }
 
 /// Limbs with their names.

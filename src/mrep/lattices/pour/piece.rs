@@ -202,6 +202,28 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Returns the figure with flat open ends, and the discs there.
+fn flat_ends(figure: &Figure, span: Span, h: f64) -> (Figure, Vec<Disc>) {
+    let mut atoms = figure.atoms().to_vec();
+    let mut discs = Vec::new();
+    for ((at, closed), way) in [(span.first, 1.0), (span.last, -1.0)] {
+        if closed {
+            continue;
+        }
+        // A right angle makes the limb's ends flat.
+        let atom = &mut atoms[at];
+        atom.angle = FRAC_PI_2;
+        let longest = atom.lengths.iter().copied().fold(0.0, f64::max) * atom.radius;
+        discs.push(Disc {
+            hub: atom.hub,
+            inward: atom.frame.column(0) * way,
+            reach: REACH * longest,
+            aside: ASIDE * h,
+        });
+    }
+    (figure.with_atoms(atoms), discs)
+}
+
 impl Limb {
     /// # Errors
     /// The reason why this piece cannot be separated or filled.
@@ -215,24 +237,7 @@ impl Limb {
         let Thinned { figure, span, kept } = thinned(figure, span)
             .map_err(|e| e.to_string())?
             .ok_or("cells at its ends would be too short for its thickness")?;
-        let mut atoms = figure.atoms().to_vec();
-        let mut discs = Vec::new();
-        for ((at, closed), way) in [(span.first, 1.0), (span.last, -1.0)] {
-            if closed {
-                continue;
-            }
-            // A right angle makes the limb's ends flat.
-            let atom = &mut atoms[at];
-            atom.angle = FRAC_PI_2;
-            let longest = atom.lengths.iter().copied().fold(0.0, f64::max) * atom.radius;
-            discs.push(Disc {
-                hub: atom.hub,
-                inward: atom.frame.column(0) * way,
-                reach: REACH * longest,
-                aside: ASIDE * h,
-            });
-        }
-        let figure = figure.with_atoms(atoms);
+        let (figure, discs) = flat_ends(&figure, span, h);
         let (from, to) = (figure.knots()[span.first.0], figure.knots()[span.last.0]);
         let last = if span.last.1 { f64::INFINITY } else { to };
         let inside = |u: f64| u > from && u < last;
