@@ -78,7 +78,7 @@ fn slowest_swing(body: &Arc<Body>) -> Result<f64, SimulationError> {
 /// quarter, or within five of its periods if these are shorter.
 ///
 /// Deviation from a constant α and β: both scale with the body's own frequency, so that flesh of any size and softness comes to
-/// rest alike. A body without free flesh gets [`USUAL`].
+/// rest alike. A body without free flesh gets `USUAL`.
 ///
 /// # Errors
 /// The system is singular.
