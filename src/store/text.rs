@@ -6,12 +6,15 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 
-/// A [`String`] that is read byte by byte.
+/// A [`String`] that is read byte by byte, or from JSON as it stands there.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Text(pub String);
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return String::deserialize(deserializer).map(Self);
+        }
         let bytes = Vec::deserialize(deserializer)?;
         String::from_utf8(bytes).map(Self).map_err(D::Error::custom)
     }

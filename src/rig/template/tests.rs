@@ -65,9 +65,12 @@ fn derivatives_agree_with_differences() {
                     p[i] += step;
                     Template::new(t.kind(), &p).unwrap().force(&y)
                 };
-                let h = 1e-5 * t.parameters()[i].abs().min(t.radius());
+                // The force is linear in the strength: a step as large as half of it rounds least.
+                let (h, scale) = match *name {
+                    "strength" => (0.5 * t.strength().abs(), 1.0),
+                    _ => (1e-5 * t.parameters()[i].abs().min(t.radius()), scale),
+                };
                 let slope = (by(h) - by(-h)) / (2.0 * h);
-                let scale = if *name == "strength" { 1.0 } else { scale };
                 let error = (d.by_parameter[i] - slope).norm();
                 assert!(error < 1e-7 * scale, "{t:?} {y:?} by {name}: {error}");
             }
