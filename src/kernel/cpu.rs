@@ -2,8 +2,8 @@
 //! The embedding on the processor: the weights of all vertices in one packed stream.
 //!
 //! A lattice of tetrahedra needs four weights, 32 bytes a vertex. Rows of more than eight weights have lengths of their
-//! own. The lattice's own positions, a few thousand bytes,
-//! stay in the L1 cache. Each is four floats wide, so that a vertex takes four multiply-adds of whole registers.
+//! own. The lattice's own positions, a few thousand bytes, stay in the L1 cache. Each is four floats wide, so that a
+//! vertex takes four multiply-adds of whole registers.
 //! Large surfaces are cut into fixed chunks over threads. Every vertex is computed alone, so the result does not
 //! depend on the number of threads.
 
@@ -53,8 +53,14 @@ pub(super) trait Packed: Copy + Send + Sync {
     /// Returns the number of rows.
     fn count(self) -> usize;
 
-    /// Returns the weighted mean of values of the lattice vertices by one row.
-    fn mean(self, row: usize, of: &[[f32; 4]]) -> [f32; 4];
+    /// Returns the rows from `first` on.
+    fn rows_from(self, first: usize) -> impl Iterator<Item: Weights>;
+}
+
+/// Lattice vertices and weights of one surface vertex.
+pub(super) trait Weights {
+    /// Returns the weighted mean of values of the lattice vertices.
+    fn mean(&self, of: &[[f32; 4]]) -> [f32; 4];
 }
 
 /// Lattice vertices and weights of one surface vertex; unused entries have weight zero.
@@ -79,9 +85,15 @@ impl<const N: usize> Packed for &[Row<N>] {
     }
 
     #[inline(always)]
-    fn mean(self, row: usize, of: &[[f32; 4]]) -> [f32; 4] {
-        let row = &self[row];
-        let entries = row.indices.iter().zip(&row.weights);
+    fn rows_from(self, first: usize) -> impl Iterator<Item: Weights> {
+        self[first..].iter()
+    }
+}
+
+impl<const N: usize> Weights for &Row<N> {
+    #[inline(always)]
+    fn mean(&self, of: &[[f32; 4]]) -> [f32; 4] {
+        let entries = self.indices.iter().zip(&self.weights);
         mean(entries.map(|(&index, &w)| (index, w)), of)
     }
 }
@@ -92,10 +104,16 @@ impl Packed for &LongRows {
     }
 
     #[inline(always)]
-    fn mean(self, row: usize, of: &[[f32; 4]]) -> [f32; 4] {
-        let (from, to) = (self.starts[row], self.starts[row + 1]);
-        let entries = &self.entries[from as usize..to as usize];
-        mean(entries.iter().copied(), of)
+    fn rows_from(self, first: usize) -> impl Iterator<Item: Weights> {
+        let ends = self.starts[first..].windows(2);
+        ends.map(|s| &self.entries[s[0] as usize..s[1] as usize])
+    }
+}
+
+impl Weights for &[(u32, f32)] {
+    #[inline(always)]
+    fn mean(&self, of: &[[f32; 4]]) -> [f32; 4] {
+        mean(self.iter().copied(), of)
     }
 }
 
@@ -277,8 +295,8 @@ fn all(rows: impl Packed, points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
 }
 
 fn chunk(first: usize, rows: impl Packed, points: &[[f32; 4]], put: impl Put, out: &mut [f32]) {
-    for (row, out) in (first..).zip(out.chunks_exact_mut(3)) {
-        let [x, y, z, _] = rows.mean(row, points);
+    for (row, out) in rows.rows_from(first).zip(out.chunks_exact_mut(3)) {
+        let [x, y, z, _] = row.mean(points);
         put.put(out, [x, y, z]);
     }
 }

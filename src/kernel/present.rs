@@ -16,7 +16,7 @@
 //! | `bound` | keeps folds and sway within the flesh at the vertex, softly (as [`super::limit`]) |
 //! | `limit` | keeps everything within `max_offset` of the skin, softly |
 
-use super::cpu::{Packed, Rows, with_rows};
+use super::cpu::{Packed, Rows, Weights, with_rows};
 use super::limit::{SkinPairs, image, shrink};
 use super::target::{Put, with_form};
 use super::{CpuEmbedding, Engine, KernelError, LocalMaps, LocalPositions, Target};
@@ -211,10 +211,11 @@ impl SkinnedSurface {
         // From the lattice's origin to the skin's; zero if both were built for one frame.
         let shift: [f32; 3] = std::array::from_fn(|k| present.lattice.origin[k] - origin[k]);
         let mut farthest = 0.0f32;
-        for (v, out) in (first..).zip(out.chunks_exact_mut(3)) {
+        let rows = (first..).zip(rows.rows_from(first));
+        for ((v, row), out) in rows.zip(out.chunks_exact_mut(3)) {
             let sway = match shown.sway.is_empty() {
                 true => [0.0; 3],
-                false => first_three(rows.mean(v, &shown.sway)),
+                false => first_three(row.mean(&shown.sway)),
             };
             let blend = match skin_needed {
                 true => self.skin.blend(v, present.maps.maps()),
@@ -226,7 +227,7 @@ impl SkinnedSurface {
                 .map(|lifts| lifts.of[v].map(|x| x * lifts.share));
             let (mut bend, mut fold) = ([0.0; 3], 0.0);
             if skin_needed && (bends || base.is_none()) {
-                let [x, y, z, part] = rows.mean(v, &shown.flesh);
+                let [x, y, z, part] = row.mean(&shown.flesh);
                 let flesh = [x, y, z];
                 let place: [f32; 3] = std::array::from_fn(|k| flesh[k] + shift[k] - sway[k]);
                 match &base {

@@ -226,8 +226,12 @@ impl Lattice {
 
     /// Returns the corner positions of a cell, m.
     pub fn corners(&self, cell: u32) -> Corners {
-        let corners = self.cells[cell as usize].corners().iter();
-        corners.map(|&v| self.vertices[v as usize]).collect()
+        let corners = self.cells[cell as usize].corners();
+        let mut places = [Vec3::zeros(); 8];
+        for (place, &v) in places.iter_mut().zip(corners) {
+            *place = self.vertices[v as usize];
+        }
+        Corners::from_buf_and_len(places, corners.len())
     }
 
     /// Returns the cell whose flesh is at `point`, among all cells that contain the point; `cell` is one of them. It

@@ -463,7 +463,7 @@ def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
     np.testing.assert_array_equal(baked[0], baked[1])
     assert np.abs(baked[0] - live).max() < 1e-4 * size_of(live[0])
     assert run(["bake", str(file), "--method", "modal", "--modes", "6", "--out", str(tmp_path / "modal.blend")]) == 0
-    assert calls[-1]["method"] == "modal" and calls[-1]["contact"].self_contact
+    assert calls[-1]["settings"].method == "modal" and calls[-1]["contact"].self_contact
 
 
 def test_removing_puts_the_settings_back(folding):

@@ -6,7 +6,7 @@
 //! is computed chunk by chunk rather than frame by frame: the modes of a chunk are read from memory once and stay in
 //! the cache for its other frames.
 
-use super::super::cpu::{Packed, Rows, with_rows};
+use super::super::cpu::{Packed, Rows, Weights, with_rows};
 use super::super::target::{Form as Writing, Put, with_form};
 use super::blocks::{Half, ROWS, Single, Values};
 use super::finish::{shown, with_finish};
@@ -360,10 +360,11 @@ fn embed_chunk<const FMA: bool>(
     let nodes = (moved.len() / frames.len().max(1)).max(1);
     let frames = frames.iter().zip(out.iter_mut()).zip(moved.chunks(nodes));
     for ((frame, out), moved) in frames {
-        let vertices = (first..).zip(out.chunks_exact_mut(3));
+        let rows = (first..).zip(rows.rows_from(first));
+        let vertices = rows.zip(out.chunks_exact_mut(3));
         with_form!(frame.writing, put => with_finish!(FMA, &frame.finish, show => {
-            for (vertex, out) in vertices {
-                let [x, y, z, _] = rows.mean(vertex, moved);
+            for ((vertex, row), out) in vertices {
+                let [x, y, z, _] = row.mean(moved);
                 put.put(out, show(vertex, [x, y, z]));
             }
         }));
