@@ -39,6 +39,21 @@ def check(obj: bpy.types.Object) -> None:
         )
 
 
+def within(group, name: str):
+    """Returns a number, or numbers, of a property group within their range; the default in place of one that is not finite.
+
+    Settings of damaged files can thus be compared. `check` refuses them before anything is built.
+    """
+    prop, value = group.bl_rna.properties[name], getattr(group, name)
+    numbers = value if prop.is_array else (value,)
+    defaults = prop.default_array if prop.is_array else (prop.default,)
+    sound = tuple(
+        min(max(number, prop.hard_min), prop.hard_max) if math.isfinite(number) else default
+        for number, default in zip(numbers, defaults, strict=True)
+    )
+    return sound if prop.is_array else sound[0]
+
+
 def wrong(group):
     """Yields (property, value) for each number that is not finite, or out of its range."""
     for prop in group.bl_rna.properties:
