@@ -10,7 +10,7 @@ from helpers import activate, add_modal, flesh_of, part, play, size_of
 
 
 class Chosen:
-    """A clip as an engine shows it that differs in the last digits: another one every time."""
+    """Stands in for a clip of a quick engine, which differs in the last digits each time."""
 
     def __init__(self, clip, noise: float):
         self._clip, self._noise = clip, noise
@@ -24,7 +24,7 @@ class Chosen:
 
 @pytest.fixture
 def choosing(monkeypatch):
-    """What engines were asked for; any but the processor is one of the quick ones, in turns."""
+    """Records the engines that are asked for; every engine but the CPU gives one of the quick ones, in turns."""
     thew, asked = part("logic.native").thew, []
     simulate = thew.simulate
 
@@ -44,7 +44,8 @@ def keys(body) -> np.ndarray:
 
 @pytest.mark.parametrize("engine", ["AUTO", "GPU"])
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_two_bakes_are_the_same_bits(character, choosing, engine, space):
+def test_bake_same_bits(character, choosing, engine, space):
+    """Two bakes hold the same bits even where the live flesh came from different engines."""
     body, _ = character
     add_modal()
     body.thew.engine, body.thew.device, body.thew.bake_space = engine, "some", space
@@ -61,7 +62,8 @@ def test_two_bakes_are_the_same_bits(character, choosing, engine, space):
     assert np.ptp(found[0], axis=0).max() > 1e-3 * size_of(found[0][0])
 
 
-def test_a_bake_of_a_clip_that_another_engine_made_does_not_use_it(character, choosing):
+def test_bake_simulates_on_cpu(character, choosing):
+    """A bake does not use a clip that another engine made, but simulates it on the CPU."""
     body, _ = character
     add_modal()
     play(body, range(1, 21))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies and motions kept between sessions: a file that is opened again shows its flesh without building, and never a stale one."""
+"""The cache of bodies and motions: a file that is opened again shows its flesh without building, and never stale flesh."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FRAMES = range(1, 21)
 
 @pytest.fixture
 def kept(scene, tmp_path):
-    """(path, live shapes) of a saved file with flesh."""
+    """Saves a file with flesh, and returns (path, live shapes)."""
     make_character()
     bpy.ops.thew.add(cells_across=6)
     bpy.ops.thew.simulate()
@@ -26,7 +26,7 @@ def kept(scene, tmp_path):
 
 @pytest.fixture
 def made(monkeypatch):
-    """What the core was asked to make: lattices, bodies, motions."""
+    """Records what the core is asked to make: lattices, bodies, motions."""
     thew, asked = part("logic.native").core(), []
     simulate, enclose = thew.simulate, part("live.building").enclose
 
@@ -45,7 +45,7 @@ def made(monkeypatch):
 
 @pytest.fixture
 def windowed(monkeypatch):
-    """A Blender that believes that it has a window, and its timer."""
+    """Lets Blender believe that it has a window, and returns a function that runs its timer to the end."""
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     updates = part("live.updates")
     for name in ("PATIENCE", "BRIEFLY"):
@@ -74,7 +74,8 @@ def files(path):
     return sorted(each.name for each in path.with_suffix(".thew").iterdir())
 
 
-def test_a_reopened_file_builds_and_simulates_nothing(kept, made):
+def test_cache_reopened_file(kept, made):
+    """A file that is opened again shows its flesh without building or simulating."""
     path, live = kept
     assert len(files(path)) == 1 and files(path)[0].startswith("Body-")
     body = reopened(path)
@@ -82,7 +83,8 @@ def test_a_reopened_file_builds_and_simulates_nothing(kept, made):
     assert made == []
 
 
-def test_in_a_window_not_even_poses_are_read(kept, made, windowed, monkeypatch):
+def test_cache_in_window(kept, made, windowed, monkeypatch):
+    """In a window a file that is opened again reads no poses either."""
     path, live = kept
     reads = []
     real = part("scene.poses").read_motions
@@ -105,7 +107,8 @@ def test_in_a_window_not_even_poses_are_read(kept, made, windowed, monkeypatch):
         ("elastic_joints", 0.4, {"motion"}),
     ],
 )
-def test_what_was_kept_with_other_settings_is_made_anew(kept, made, setting, value, again):
+def test_cache_other_settings(kept, made, setting, value, again):
+    """A changed setting makes anew only what depends on it."""
     path, live = kept
     body = reopened(path)
     setattr(body.thew, setting, value)
@@ -117,7 +120,8 @@ def test_what_was_kept_with_other_settings_is_made_anew(kept, made, setting, val
     np.testing.assert_array_equal(play(body, FRAMES), shapes)
 
 
-def test_another_mesh_is_not_served_from_the_cache(kept, made):
+def test_cache_other_mesh(kept, made):
+    """An edited mesh is not served from the cache."""
     body = reopened(kept[0])
     body.data.vertices[40].co.x += 0.01
     play(body, (3,))
@@ -125,8 +129,8 @@ def test_another_mesh_is_not_served_from_the_cache(kept, made):
 
 
 @pytest.mark.parametrize("window", [False, True])
-def test_an_animation_that_was_changed_elsewhere_is_read_again(kept, made, windowed, monkeypatch, window):
-    """Somebody edited the file without the extension."""
+def test_cache_other_animation(kept, made, windowed, monkeypatch, window):
+    """An animation that somebody edited without the extension is read and simulated again."""
     path, live = kept
     if not window:
         monkeypatch.setattr(part("scene.windows"), "headless", lambda: True)
@@ -151,7 +155,7 @@ def test_an_animation_that_was_changed_elsewhere_is_read_again(kept, made, windo
 
 
 def damaged(content: bytes) -> list[bytes]:
-    """Cut off, flipped, foreign, empty, and an archive that holds something else."""
+    """Returns copies of the content: cut off, flipped, foreign, empty, and an archive that holds something else."""
     other = io.BytesIO()
     np.savez(other, meta=np.arange(5))
     middle = len(content) // 2
@@ -160,7 +164,8 @@ def damaged(content: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("which", range(6))
-def test_a_damaged_cache_is_silently_made_anew(kept, which, capsys):
+def test_cache_damaged(kept, which, capsys):
+    """A damaged cache is made anew without a word."""
     path, live = kept
     (file,) = path.with_suffix(".thew").iterdir()
     file.write_bytes(damaged(file.read_bytes())[which])
@@ -169,13 +174,15 @@ def test_a_damaged_cache_is_silently_made_anew(kept, which, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_a_cache_of_another_build_is_not_believed(kept, made, monkeypatch):
+def test_cache_other_build(kept, made, monkeypatch):
+    """The cache of another build is not used."""
     monkeypatch.setattr(part("live.keeping"), "stamp", lambda: "another")
     np.testing.assert_array_equal(play(reopened(kept[0]), FRAMES), kept[1])
     assert set(made) == {"lattice", "motion"}
 
 
-def test_a_folder_that_cannot_be_written_is_told_once(scene, tmp_path):
+def test_cache_unwritable_folder(scene, tmp_path):
+    """A folder that cannot be written is named until it can be written."""
     body, _ = make_character()
     bpy.ops.thew.add(cells_across=6)
     play(body, (2,))
@@ -188,7 +195,8 @@ def test_a_folder_that_cannot_be_written_is_told_once(scene, tmp_path):
     assert "MB in hero.thew" in part("scene.cache_files").told(body)
 
 
-def test_in_the_file_it_goes_wherever_the_file_goes(scene, tmp_path, made):
+def test_cache_in_file(scene, tmp_path, made):
+    """A cache in the file moves with the file."""
     body, _ = make_character()
     bpy.ops.thew.add(cells_across=6)
     body.thew.cache = "FILE"
@@ -205,7 +213,8 @@ def test_in_the_file_it_goes_wherever_the_file_goes(scene, tmp_path, made):
     assert body.thew.made.cache is None and files(tmp_path / "elsewhere.blend")
 
 
-def test_off_keeps_nothing_and_clear_deletes_it(kept, made):
+def test_cache_off_and_clear(kept, made):
+    """The cache that is off keeps nothing, and Clear Cache deletes its folder."""
     path, live = kept
     body = reopened(path)
     assert bpy.ops.thew.clear_cache() == {"FINISHED"}
@@ -217,7 +226,8 @@ def test_off_keeps_nothing_and_clear_deletes_it(kept, made):
     assert not path.with_suffix(".thew").exists()
 
 
-def test_clear_leaves_what_it_did_not_write(kept):
+def test_cache_clear_foreign_files(kept):
+    """Clear Cache leaves files that Thew did not write."""
     path, _ = kept
     mine = path.with_suffix(".thew") / "notes.txt"
     mine.write_text("keep me")
@@ -226,22 +236,24 @@ def test_clear_leaves_what_it_did_not_write(kept):
     assert files(path) == ["notes.txt"]
 
 
-def test_remove_keeps_nothing(kept):
+def test_cache_remove(kept):
+    """Remove deletes the flesh from the cache."""
     body = reopened(kept[0])
     activate(body)
     assert bpy.ops.thew.remove() == {"FINISHED"}
     assert files(kept[0]) == []
 
 
-def test_a_file_without_a_name_uses_a_temporary_folder(scene):
+def test_cache_unnamed_file(scene):
+    """A file without a name keeps its cache in a temporary folder."""
     make_character()
     bpy.ops.thew.add(cells_across=6)
     assert part("scene.cache_files").folder().is_relative_to(bpy.app.tempdir)
 
 
 @pytest.mark.parametrize("start", ["SETTLED", "CYCLE", "PREROLL"])
-def test_every_beginning_is_kept(scene, tmp_path, made, start):
-    """A cycle too that goes on as something else."""
+def test_cache_motion_starts(scene, tmp_path, made, start):
+    """The cache holds a motion with each kind of start, and a cycle that goes on as something else."""
     body, rig = make_character()
     animate(rig, last=21)
     scene.frame_end = 45

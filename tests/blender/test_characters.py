@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real characters, a lively clip of each, without hand-tuning (THEW_DATA/characters; skipped without it)."""
+"""Adds flesh to real characters, a lively clip of each, without hand-tuning (THEW_DATA/characters; skipped without it)."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def closed_volume(triangles, points) -> float:
 
 
 def turned_over(flesh, maps, method: str = "") -> float:
-    """The largest share of the cells that flesh has turned over by its motion: beyond those that it has at rest in the same pose.
+    """Returns the largest share of cells that flesh turns over by its motion, beyond those at rest in the same pose.
 
-    What a pose turns over by itself, where a foot is torn off its shin for a frame, is no fault of the motion. `method`: of
-    flesh that is simulated anew (none: as it was).
+    Cells that a pose turns over by itself, as where a foot is torn off its shin for a frame, are not a fault of the motion.
+    `method`: the method of a new simulation; empty: the clip as it is.
     """
     import thew
 
@@ -54,7 +54,8 @@ def turned_over(flesh, maps, method: str = "") -> float:
 
 @pytest.mark.skipif(not FILES, reason="no characters: set THEW_DATA")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_a_real_character(addon, counted, file):
+def test_character_passes(addon, counted, file):
+    """A real character's flesh is sound, moves by itself and bakes as it plays."""
     import thew
 
     load(file)
@@ -122,7 +123,7 @@ def test_a_real_character(addon, counted, file):
 
 
 def manners(flesh, maps) -> list[str]:
-    """What is wrong with how a body answers to its clip played faster, stopped, and to motion of the whole."""
+    """Returns the faults of a body's answers to its clip played faster, stopped, and to motion of the whole."""
     import thew
 
     body, fps, size = flesh.body, flesh.build_settings.fps, flesh.surface.size
