@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Things that are collided with, as the core is told of them, in numbers: needs no scene."""
+"""Objects with Collision physics as the core receives them, in numbers: needs no scene."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float3
 
 @pytest.fixture(scope="module", autouse=True)
 def loaded(addon):
-    """The extension's modules."""
+    """Loads the extension's modules."""
 
 
 def place():
@@ -21,7 +21,7 @@ def place():
 
 
 def moved(angle, x=0.0, scale=(1.0, 1.0, 1.0)) -> np.ndarray:
-    """A world matrix as Blender gives it, in single precision."""
+    """Returns a world matrix as Blender gives it, in single precision."""
     c, s = np.cos(angle), np.sin(angle)
     matrix = np.array([[c, -s, 0, x], [s, c, 0, 2.0], [0, 0, 1, 0], [0, 0, 0, 1.0]]) @ np.diag([*scale, 1.0])
     return matrix.astype(np.float32).astype(np.float64)
@@ -33,7 +33,7 @@ def collider(matrices, shapes=None):
 
 
 def world(one, place_) -> np.ndarray:
-    """Where the core is told that its vertices are at each pose, metres, [f, n, 3]."""
+    """Returns the vertices at each pose as the core receives them, metres, [f, n, 3]."""
     vertices, motion = one.given(place_)
     if motion is None:
         return np.stack([vertices] * len(one.shapes))
@@ -52,7 +52,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_core_is_told_where_the_vertices_are(case):
+def test_collider_vertices(case):
+    """The core receives each vertex where Blender shows it, and rigid motion as exact turns."""
     one = collider(CASES[case])
     expected = np.stack([place().points(one.world(index)) for index in range(3)])
     assert np.abs(world(one, place()) - expected).max() < 1e-6
@@ -63,20 +64,23 @@ def test_the_core_is_told_where_the_vertices_are(case):
         assert np.abs(turns @ turns.swapaxes(1, 2) - np.eye(3)).max() < 1e-14, "single precision is rounded off"
 
 
-def test_a_shape_that_changes_is_told_vertex_by_vertex():
+def test_collider_changing_shape():
+    """A shape that changes reaches the core vertex by vertex."""
     one = collider([moved(0.0)] * 3, [CORNERS, CORNERS, 2.0 * CORNERS])
     assert not one.rigid and one.moves and one.given(place())[1].shape == (3, 4, 3)
     assert np.abs(world(one, place())[2] - place().points(one.world(2))).max() < 1e-12
 
 
-def test_it_rests_where_it_is_something():
+def test_collider_rest_pose():
+    """The rest pose is the first one in which the shape has a size."""
     assert collider(CASES["growing"]).rest == 1
     assert collider([moved(0.0, scale=(0, 0, 0))] * 2).rest == -1
     assert collider([moved(0.0, scale=(1, 0, 0))] * 2).rest == -1
     assert collider(CASES["flat"]).rest == 0
 
 
-def test_the_digest_knows_every_place_and_shape():
+def test_colliders_digest():
+    """The digest differs for every change of a place, a shape or an order."""
     made = part("logic.colliders").Colliders
     variants = [
         [],
@@ -94,7 +98,8 @@ def test_the_digest_knows_every_place_and_shape():
     assert made((), (collider(CASES["rigid"]),)).picked(rows).digest == digests[3]
 
 
-def test_it_is_led_as_the_world_is():
+def test_colliders_led():
+    """Colliders are moved along with the world."""
     made = part("logic.colliders").Colliders((), (collider(CASES["rigid"]),))
     move = np.stack([moved(0.5, x=4.0)] * 3)
     (led,) = made.led(move).each
@@ -102,7 +107,8 @@ def test_it_is_led_as_the_world_is():
     np.testing.assert_allclose(led.world(1), expected, atol=1e-12)
 
 
-def test_traces_go_no_farther_than_the_body():
+def test_colliders_trace():
+    """The trace of a collider is clipped to the reach of the body."""
     made = part("logic.colliders").Colliders
     assert made((), (collider(CASES["still"]),)).trace(place(), 1.0) is None
     far = collider([moved(0.0, x=1000.0 * i) for i in range(3)])

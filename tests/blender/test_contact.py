@@ -15,14 +15,14 @@ FRAMES = range(1, 21)
 
 @pytest.fixture
 def angle():
-    """By how much each of its joints is bent, radians."""
+    """Returns the angle by which each joint is bent, radians."""
     return 2.0
 
 
 @pytest.fixture
 def folding(scene, angle):
-    """A small character with flesh that folds onto itself, its joints elastic: else the shape of its skin's folds is shown parted before
-    anything presses."""
+    """Builds a small character with flesh that folds onto itself. Its joints are elastic: otherwise its skin's folds
+    are parted before anything presses."""
     body, _ = make_folding(angle)
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
     body.thew.elastic_joints = 1.0
@@ -30,7 +30,7 @@ def folding(scene, angle):
 
 
 def simulated(body, **settings) -> np.ndarray:
-    """The shapes of all frames with these settings."""
+    """Simulates with these settings, and returns the shapes of all frames."""
     for name, value in settings.items():
         setattr(body.thew, name, value)
     activate(body)
@@ -39,7 +39,7 @@ def simulated(body, **settings) -> np.ndarray:
 
 
 def ignoring(body, name, vertices) -> None:
-    """A vertex group with those vertices, and a light weight on all others."""
+    """Adds a vertex group with those vertices, and a light weight on all others."""
     group = body.vertex_groups.new(name=name)
     group.add(list(range(len(body.data.vertices))), 0.4, "REPLACE")
     if len(vertices):
@@ -47,7 +47,7 @@ def ignoring(body, name, vertices) -> None:
 
 
 def counted(monkeypatch, name="simulate") -> list[dict]:
-    """The calls of the core's function from now on."""
+    """Records the keyword arguments of each later call of the core's function."""
     core, calls = part("logic.native").core(), []
     real = getattr(core, name)
     monkeypatch.setattr(core, name, lambda *given, **named: calls.append(named) or real(*given, **named))
@@ -57,7 +57,8 @@ def counted(monkeypatch, name="simulate") -> list[dict]:
 # the simulation --------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_off_and_then_changes_no_bit(folding, monkeypatch):
+def test_contact_off(folding, monkeypatch):
+    """Contact is off by default and then changes no bit, and flesh that does not touch stays the same."""
     calls = counted(monkeypatch)
     free = simulated(folding)
     assert not folding.thew.use_contact and "touch" not in folding.thew.made.notes
@@ -74,13 +75,14 @@ def test_it_is_off_and_then_changes_no_bit(folding, monkeypatch):
     np.testing.assert_array_equal(touching[:3], free[:3])
 
 
-def test_folded_flesh_overlaps_less(folding):
+def test_contact_reduces_overlap(folding):
+    """Folded flesh overlaps less with contact."""
     free, touching = (buried(folding, simulated(folding, use_contact=use)[-1]) for use in (False, True))
     assert touching < free
 
 
-def test_the_bar_goes_by_frames_with_contact_too(folding):
-    """What is made ready before the first frame does not fill it."""
+def test_contact_progress(folding):
+    """The progress bar goes by frames with contact too: the preparation before the first frame does not fill it."""
     told = []
     task = part("live.jobs").simulate(folding, bpy.context.scene, bpy.context.view_layer)
     folding.thew.use_contact = True
@@ -88,7 +90,8 @@ def test_the_bar_goes_by_frames_with_contact_too(folding):
     assert len(told) > 20 and np.median(told) < 0.97 and max(told) > 0.98
 
 
-def test_each_setting_reaches_the_core(folding, monkeypatch):
+def test_contact_settings_reach_core(folding, monkeypatch):
+    """Each contact setting reaches the core."""
     made = counted(monkeypatch, "Contact")
     calls = counted(monkeypatch)
     top = [v.index for v in folding.data.vertices if v.co.z > 1.3]
@@ -109,8 +112,8 @@ def test_each_setting_reaches_the_core(folding, monkeypatch):
     assert calls[-1]["contact"] is not None
 
 
-def test_thickness_is_a_length_of_the_scene(folding, monkeypatch):
-    """A character that stands for something four times as tall is given skins four times as far apart."""
+def test_contact_thickness_unit(folding, monkeypatch):
+    """The thickness is a length of the scene: at four times the real height it is four times as thick."""
     made = counted(monkeypatch, "Contact")
     simulated(folding, use_contact=True, contact_thickness=0.01)
     folding.thew.real_height = 4.0 * folding.thew.height()
@@ -123,7 +126,8 @@ def test_thickness_is_a_length_of_the_scene(folding, monkeypatch):
     ("name", "value"),
     [("self_contact", False), ("contact_thickness", 0.03), ("contact_friction", 0.9), ("contact_ignore", "All")],
 )
-def test_a_setting_puts_the_clip_out_of_date_and_nothing_else_does(folding, monkeypatch, name, value):
+def test_contact_setting_outdates_clip(folding, monkeypatch, name, value):
+    """A changed contact setting makes the clip anew, and nothing else does."""
     ignoring(folding, "All", range(len(folding.data.vertices)))
     before = simulated(folding, use_contact=True)
     calls = counted(monkeypatch)
@@ -138,7 +142,8 @@ def test_a_setting_puts_the_clip_out_of_date_and_nothing_else_does(folding, monk
     np.testing.assert_array_equal(play(folding, FRAMES), before)
 
 
-def test_without_contact_its_settings_change_nothing(folding, monkeypatch):
+def test_contact_off_ignores_settings(folding, monkeypatch):
+    """Without contact its settings change nothing."""
     play(folding, FRAMES)
     calls = counted(monkeypatch)
     simulated(folding, contact_friction=0.9, contact_thickness=0.1, contact_ignore="Nobody")
@@ -146,13 +151,15 @@ def test_without_contact_its_settings_change_nothing(folding, monkeypatch):
 
 
 @pytest.mark.parametrize("method", ["warped", "linear"])
-def test_other_methods_touch_too(folding, method):
+def test_contact_other_methods(folding, method):
+    """Contact works with the other methods."""
     simulated(folding, method=method, use_contact=True)
     flesh = flesh_of(folding)
     assert flesh.touching is not None and any(len(flesh.clip.contacts(index)) for index in range(20))
 
 
-def test_flesh_at_rest_touches_where_it_was_asked_for(folding):
+def test_contact_settle(folding):
+    """Flesh at rest touches only with contact switched on, and the view draws it."""
     simulated(folding, use_contact=True, contact_thickness=0.02)
     bpy.context.scene.frame_set(20)
     flesh, rests = flesh_of(folding), []
@@ -174,7 +181,8 @@ def test_flesh_at_rest_touches_where_it_was_asked_for(folding):
 
 
 @pytest.mark.parametrize("angle", [1.4])  # no cell comes near inversion, which contact keeps from it
-def test_what_is_ignored_touches_nothing(folding):
+def test_contact_ignored_vertices(folding):
+    """Vertices of the ignored group touch nothing."""
     free = simulated(folding)
     ignoring(folding, "Pass", range(len(folding.data.vertices)))
     np.testing.assert_array_equal(simulated(folding, use_contact=True, contact_ignore="Pass")[:, :, 2], free[:, :, 2])
@@ -186,7 +194,8 @@ def test_what_is_ignored_touches_nothing(folding):
     assert all(folding.data.vertices[v].co.z < 0.9 for v in touched)
 
 
-def test_a_group_that_is_gone_is_named(folding):
+def test_contact_missing_group(folding):
+    """A note names an ignored group that does not exist."""
     ignoring(folding, "Teeth", [0, 1, 2])
     simulated(folding, use_contact=True, contact_ignore="Teeth")
     assert "has no vertex group" not in folding.thew.made.notes
@@ -209,7 +218,8 @@ def test_a_group_that_is_gone_is_named(folding):
     assert "has no vertex group" not in folding.thew.made.notes
 
 
-def test_what_cannot_be_entered(folding):
+def test_contact_setting_range(folding):
+    """Thickness and friction stay within their ranges."""
     settings = folding.thew
     for name in ("contact_thickness", "contact_friction"):
         prop = settings.bl_rna.properties[name]
@@ -222,7 +232,8 @@ def test_what_cannot_be_entered(folding):
 
 
 @pytest.mark.parametrize("angle", [1.8])
-def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding):
+def test_contact_note(folding):
+    """The note names the parts, the frames, and the lengths in the scene's unit."""
     simulated(folding, use_contact=True, elastic_joints=0.0)  # what the skin itself folds is not parted whole
     flesh = flesh_of(folding)
     touched = [index + 1 for index in range(20) if len(flesh.clip.contacts(index))]
@@ -248,7 +259,8 @@ def test_the_note_names_parts_frames_and_lengths_as_the_scene_shows_them(folding
 
 
 @pytest.mark.parametrize("angle", [1.8])
-def test_the_note_tells_of_folds_and_of_what_helps(folding):
+def test_contact_note_folds(folding):
+    """The note names the frames with parted folds, and suggests Elastic Joints where they help."""
     for joints in (0.0, 1.0):  # how the default method shows joints parts no fold
         simulated(folding, use_contact=True, elastic_joints=joints)
         clip = flesh_of(folding).clip
@@ -263,7 +275,8 @@ def test_the_note_tells_of_folds_and_of_what_helps(folding):
 
 
 @pytest.mark.parametrize("angle", [2.2])  # at less its flesh, which yields, keeps them out
-def test_the_note_names_bones_that_lie_in_their_own_flesh(folding):
+def test_contact_note_buried_bones(folding):
+    """The note names bones that lie in the character's own flesh."""
     simulated(folding, use_contact=True)
     clip, bones = flesh_of(folding).clip, flesh_of(folding).character.bones
     buried = {frame: clip.buried_bones(frame - 1) for frame in FRAMES}
@@ -274,7 +287,8 @@ def test_the_note_names_bones_that_lie_in_their_own_flesh(folding):
     assert str(frames[0]) in line and str(frames[-1]) in line and "contact moves flesh, not bones" in line
 
 
-def test_straight_flesh_touches_nothing(character):
+def test_contact_note_nothing(character):
+    """The note says that nothing touches while the character stands straight."""
     body, _ = character
     body.thew.use_contact = True
     assert bpy.ops.thew.add(cells_across=6) == {"FINISHED"}
@@ -286,7 +300,7 @@ def test_straight_flesh_touches_nothing(character):
 
 
 def drawn(body) -> Layout:
-    """The foldout with its header."""
+    """Draws the foldout with its header, and returns its layout."""
     layout, panel = Layout(), part("ui.contact_panel")
     panel.draw_switch(layout, body)
     panel.draw_contact(layout, bpy.context, body, 60)
@@ -294,13 +308,14 @@ def drawn(body) -> Layout:
 
 
 class Grey(Layout):
-    """Notes what was made grey, too."""
+    """Records what was made grey, too."""
 
     def __setattr__(self, name, value):
         self.seen.append((name, value))
 
 
-def test_every_setting_is_in_the_panel(folding):
+def test_panel_has_every_setting(folding):
+    """The panel shows every contact setting, and each has a tip."""
     asked = {call[1] for call in drawn(folding).seen if call[0] in {"prop", "prop_search"}}
     contact = part("saved.contact").ContactProperties.__annotations__
     assert asked == set(contact)
@@ -308,14 +323,16 @@ def test_every_setting_is_in_the_panel(folding):
     assert all(len(tip) > 20 and not tip.endswith(".") for tip in tips)
 
 
-def test_the_panel_tells_what_touched(folding):
+def test_panel_lists_touches(folding):
+    """The panel lists what touched while contact is on."""
     simulated(folding, use_contact=True)
     assert "touches itself in" in " ".join(drawn(folding).read())
     simulated(folding, use_contact=False)
     assert "touches itself in" not in " ".join(drawn(folding).read())
 
 
-def test_friction_is_grey_with_modes_and_the_panel_says_why(folding):
+def test_panel_modal_friction(folding):
+    """With modal flesh the panel says that only the surface is parted."""
     panel = part("ui.contact_panel")
     for method, grey in (("hyperelastic", False), ("modal", True), ("linear", False)):
         folding.thew.method, layout = method, Grey()
@@ -327,7 +344,8 @@ def test_friction_is_grey_with_modes_and_the_panel_says_why(folding):
         assert ("the surface alone is parted" in " ".join(layout.read())) is grey
 
 
-def test_modal_flesh_is_parted_on_its_surface_played_and_baked(folding):
+def test_contact_modal(folding):
+    """Modal flesh is parted on its surface, played and baked."""
     folding.thew.method = "modal"
     free, touching = (simulated(folding, use_contact=use) for use in (False, True))
     np.testing.assert_array_equal(touching[:3], free[:3])
@@ -338,7 +356,8 @@ def test_modal_flesh_is_parted_on_its_surface_played_and_baked(folding):
     np.testing.assert_allclose(play(folding, FRAMES), touching, atol=1e-4 * size_of(free[0]))
 
 
-def test_the_view_draws_the_contacts_of_the_frame(folding):
+def test_overlay_draws_contacts(folding):
+    """The view draws the contacts of the frame on the skin, and nothing when they are switched off."""
     simulated(folding, use_contact=True, show_contacts=True)
     flesh, overlay = flesh_of(folding), part("ui.contact_overlay")
     colours = set()
@@ -359,7 +378,8 @@ def test_the_view_draws_the_contacts_of_the_frame(folding):
     assert overlay.drawings_now(bpy.context) == []
 
 
-def test_held_cells_are_drawn_as_lines(folding, monkeypatch):
+def test_overlay_draws_held_cells(folding, monkeypatch):
+    """The view draws held cells as lines along their edges."""
     simulated(folding, use_contact=True)
     overlay, flesh = part("ui.contact_overlay"), flesh_of(folding)
     asked = []
@@ -374,7 +394,8 @@ def test_held_cells_are_drawn_as_lines(folding, monkeypatch):
     assert set(at.argmin(axis=0)) == {int(v) for cell in (0, 7) for v in flesh.lattice.cells[cell]}
 
 
-def test_without_a_window_nothing_is_registered(addon):
+def test_overlay_without_window(addon):
+    """Without a window no overlay is registered."""
     (overlay,) = part("ui.contact_overlay").OVERLAYS
     assert bpy.app.background and overlay.handle is None
 
@@ -382,7 +403,8 @@ def test_without_a_window_nothing_is_registered(addon):
 # files, undo, bakes ------------------------------------------------------------------------------------------------------
 
 
-def test_it_is_saved_and_comes_back(folding, tmp_path):
+def test_contact_saved(folding, tmp_path):
+    """Contact settings, motion and note are the same after the file is opened again."""
     ignoring(folding, "Teeth", [0, 1, 2])
     settings = {"use_contact": True, "contact_friction": 0.75, "contact_thickness": 0.015, "contact_ignore": "Teeth"}
     settings |= {"show_contacts": True, "self_contact": True}
@@ -397,7 +419,8 @@ def test_it_is_saved_and_comes_back(folding, tmp_path):
     assert part("ui.contact_overlay").drawings(body, 20.0)
 
 
-def test_undo_gives_the_former_clip_back(folding):
+def test_contact_undo(folding):
+    """Undo and redo of the contact switch show the motion that belongs to it."""
     bpy.context.preferences.edit.use_global_undo = True
     free = simulated(folding)
     bpy.ops.ed.undo_push(message="before")
@@ -415,7 +438,8 @@ def test_undo_gives_the_former_clip_back(folding):
     np.testing.assert_array_equal(play(body, FRAMES), touching)
 
 
-def test_a_copy_has_settings_of_its_own(folding):
+def test_contact_copy(folding):
+    """A copied object has contact settings of its own."""
     simulated(folding, use_contact=True, contact_friction=0.8)
     copy = folding.copy()
     copy.data = folding.data.copy()
@@ -428,7 +452,8 @@ def test_a_copy_has_settings_of_its_own(folding):
 
 
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_a_bake_holds_it(folding, space):
+def test_contact_bake(folding, space):
+    """A bake holds the contact."""
     live = simulated(folding, use_contact=True)
     assert bpy.ops.thew.bake(space=space) == {"FINISHED"}
     assert np.abs(play(folding, FRAMES) - live).max() < 1e-4 * size_of(live[0])
@@ -436,7 +461,8 @@ def test_a_bake_holds_it(folding, space):
     assert part("ui.contact_overlay").drawings_now(bpy.context) == []
 
 
-def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
+def test_contact_command(folding, tmp_path, monkeypatch):
+    """The command bakes and exports the contact, also through a shot that was simulated elsewhere."""
     live = simulated(folding, use_contact=True)
     clip = flesh_of(folding).clip
     expected = [clip.offsets(index) for index in range(20)]
@@ -466,7 +492,8 @@ def test_the_command_bakes_and_exports_it(folding, tmp_path, monkeypatch):
     assert calls[-1]["method"] == "modal" and calls[-1]["contact"].self_contact
 
 
-def test_removing_puts_the_settings_back(folding):
+def test_contact_remove(folding):
+    """Remove puts the contact settings back to their defaults."""
     simulated(folding, use_contact=True, contact_friction=0.8, contact_ignore="Nobody", show_contacts=True)
     assert bpy.ops.thew.remove() == {"FINISHED"}
     for name in part("saved.contact").ContactProperties.__annotations__:

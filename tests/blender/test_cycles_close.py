@@ -25,7 +25,7 @@ SIZE, FPS, PERIOD = 2.0, 24.0, 16
 
 
 def about_x(angle: float, at=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)) -> np.ndarray:
-    """The turn about a line along x through `at`, then a shift."""
+    """Returns the turn about a line along x through `at`, then a shift."""
     made, c, s = np.eye(4), np.cos(angle), np.sin(angle)
     made[1:3, 1:3] = [[c, -s], [s, c]]
     made[:3, 3] = np.asarray(at) - made[:3, :3] @ at + shift
@@ -33,7 +33,8 @@ def about_x(angle: float, at=(0.0, 0.0, 0.0), shift=(0.0, 0.0, 0.0)) -> np.ndarr
 
 
 def poses(frames: int, bend, way=lambda t: 0.0) -> np.ndarray:
-    """Two bones: the whole goes `way(t)` along y, the upper one is bent by `bend(t)`; t in periods, one pose more than frames."""
+    """Returns maps of two bones: the whole goes `way(t)` along y, `bend(t)` bends the upper one; t in periods, one pose
+    more than frames."""
     rows = []
     for i in range(frames + 1):
         t = i / PERIOD
@@ -51,11 +52,12 @@ def begun(maps, choice="AUTOMATIC", **options):
 
 
 def held(maps):
-    """The pose after the last is the last one, as after the end of an action."""
+    """Repeats the last pose after the end, as after the end of an action."""
     return np.concatenate([maps[:-1], maps[-2:-1]])
 
 
-def test_ends_that_meet_make_a_cycle(addon):
+def test_cycle_meeting_ends(addon):
+    """A motion whose ends meet is a cycle, and its note says how it repeats."""
     for maps, said in (
         (held(poses(PERIOD + 1, swing)), "Loops: frame 17 is frame 1 again."),
         (poses(PERIOD + 1, swing), "Loops: frame 17 is frame 1 again."),
@@ -72,7 +74,9 @@ def test_ends_that_meet_make_a_cycle(addon):
             assert np.abs(simulated[start.at(frame)] - maps[frame]).max() < 1e-9
 
 
-def test_a_cycle_may_travel(addon):
+def test_cycle_travels(addon):
+    """A cycle may travel: its last frame is the first again, further on."""
+
     def way(t):
         return 3.0 * t + 0.05 * np.sin(2.0 * np.pi * t)
 
@@ -96,13 +100,15 @@ def test_a_cycle_may_travel(addon):
     ],
     ids=["bends", "bends and goes", "cut", "accelerates", "carried", "goes", "leaps"],
 )
-def test_other_motions_make_none(addon, maps):
+def test_cycle_other_motions(addon, maps):
+    """A motion that does not repeat is not a cycle."""
     start = begun(maps)
     assert start.period == 0 and start.turn(maps) is maps and start.at(7) == 7
     assert start.options() == {"cyclic": False, "preroll": start.preroll}
 
 
-def test_a_motion_that_starts_moving_has_a_run_in_and_one_that_starts_at_rest_none(addon):
+def test_preroll_moving_start(addon):
+    """A motion that starts moving has a run-in, and one that starts at rest does not."""
     moving, resting = begun(poses(20, lambda t: t)), begun(poses(20, lambda t: max(t - 0.5, 0.0)))
     assert moving.preroll == 4 and moving.note == "The joints come from a standstill just before frame 1."
     assert resting.preroll == 0 and resting.note == ""
@@ -110,7 +116,8 @@ def test_a_motion_that_starts_moving_has_a_run_in_and_one_that_starts_at_rest_no
     assert (still.period, still.preroll, still.note) == (0, 0, "")
 
 
-def test_the_artist_may_overrule_it(addon):
+def test_cycle_overruled(addon):
+    """The artist's choice overrules the detection."""
     loop, other = poses(PERIOD, swing), poses(20, lambda t: t)
     assert begun(loop, "SETTLED") == begun(other, "SETTLED") == part("logic.cycles").Beginning()
     assert begun(loop, "PREROLL").preroll == begun(other, "PREROLL").preroll == 4
@@ -119,7 +126,8 @@ def test_the_artist_may_overrule_it(addon):
     assert short.period == 0 and short.note == "A cycle needs three frames or more: this range has fewer."
 
 
-def test_rigs_that_do_not_repeat_make_no_cycle(addon):
+def test_cycle_rigs(addon):
+    """A rig that does not repeat keeps a motion from being a cycle."""
     maps = held(poses(PERIOD + 1, swing))
     t = np.arange(len(maps)) / PERIOD
     steady, round_, rising = np.ones_like(t), np.sin(2.0 * np.pi * t), t
@@ -129,7 +137,8 @@ def test_rigs_that_do_not_repeat_make_no_cycle(addon):
     assert begun(still, controls=round_[:, None]).period == PERIOD  # nothing but a rig moves
 
 
-def test_cycles_that_touch_repeat_together_or_not_at_all(addon):
+def test_cycles_in_contact(addon):
+    """Cycles of bodies in contact repeat together with a common period, or not at all."""
     cycles = part("logic.cycles")
 
     def together(*motions):
@@ -154,7 +163,8 @@ def test_cycles_that_touch_repeat_together_or_not_at_all(addon):
     assert together(there, faster) is None and together(there, poses(PERIOD, lambda t: 0.3)) is None
 
 
-def test_a_size_leaves_no_trace(addon):
+def test_cycle_scale_invariant(addon):
+    """The detection does not depend on the character's size."""
     for maps in (held(poses(PERIOD + 1, swing)), poses(20, lambda t: t)):
         large = maps.copy()
         large[..., :3, 3] *= 100.0
@@ -166,7 +176,7 @@ def test_a_size_leaves_no_trace(addon):
 
 
 def offsets(obj, frames) -> np.ndarray:
-    """What the flesh adds to the plain skin at `frames`, object space, [f, n, 3]."""
+    """Returns what the flesh adds to the plain skin at `frames`, object space, [f, n, 3]."""
     live = play(obj, frames)
     obj.thew.enabled = False
     plain = play(obj, frames)
@@ -175,13 +185,13 @@ def offsets(obj, frames) -> np.ndarray:
 
 
 def opening(added) -> float:
-    """How far the last frame's offsets are from the first's, as a part of the largest sway."""
+    """Returns how far the last frame's offsets are from the first's, as a part of the largest sway."""
     sway = np.linalg.norm(added - added.mean(axis=0), axis=2).max()
     return float(np.linalg.norm(added[-1] - added[0], axis=1).max() / sway)
 
 
 def fleshed(obj, **options):
-    """Give `obj` flesh and its motion; what was built."""
+    """Adds flesh to `obj`, simulates it, and returns it."""
     activate(obj)
     assert bpy.ops.thew.add(**options) == {"FINISHED"}
     assert bpy.ops.thew.simulate() == {"FINISHED"}
@@ -190,14 +200,15 @@ def fleshed(obj, **options):
 
 @pytest.fixture
 def looping(character):
-    """The small character over one turn of its hop and bend, the last frame the first again: frames 1 to 21."""
+    """Animates the small character over one turn of its hop and bend, the last frame the first again: frames 1 to 21."""
     obj, armature = character
     animate(armature, 1, 21)
     bpy.context.scene.frame_end = 21
     return obj, armature
 
 
-def test_flesh_closes_with_its_loop_in_preview_and_bake(looping):
+def test_cycle_preview_and_bake(looping):
+    """The flesh of a loop closes in the preview and in the bake."""
     obj, _ = looping
     frames = range(1, 22)
     obj.thew.motion_start = "SETTLED"
@@ -211,7 +222,8 @@ def test_flesh_closes_with_its_loop_in_preview_and_bake(looping):
     assert np.abs(play(obj, frames) - live).max() < 1e-5
 
 
-def test_a_loop_that_is_played_several_times_is_simulated_once(looping):
+def test_cycle_repeated(looping):
+    """A loop that is played several times is simulated once, and a longer bake shows the preview."""
     obj, armature = looping
     for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.modifiers.new("CYCLES")
@@ -229,8 +241,8 @@ def test_a_loop_that_is_played_several_times_is_simulated_once(looping):
     assert np.abs(play(obj, range(1, 51)) - live).max() < 1e-5
 
 
-def test_what_follows_a_loop_in_a_longer_bake_goes_on_from_it(character):
-    """The preview plays a loop, the bake goes on to where the character stands still."""
+def test_cycle_longer_bake(character):
+    """A bake that goes on beyond a previewed loop follows it without a leap."""
     obj, armature = character
     animate(armature, 1, 41)
     for curve in part("scene.animation").curves_in(armature.animation_data):
@@ -249,7 +261,8 @@ def test_what_follows_a_loop_in_a_longer_bake_goes_on_from_it(character):
     assert steps[-1] < 0.05 * steps.max()  # and it comes to rest
 
 
-def test_an_action_marked_as_a_cycle_is_one(character):
+def test_cycle_marked_action(character):
+    """An action that is marked as cyclic is a cycle."""
     obj, armature = character
     action = animate(armature, 1, 15)  # cut off in the middle
     bpy.context.scene.frame_end = 15
@@ -260,7 +273,8 @@ def test_an_action_marked_as_a_cycle_is_one(character):
     assert flesh.begun.period == 15
 
 
-def test_other_motion_starts_as_it_should(character):
+def test_motion_start(character):
+    """A motion that is not a cycle starts with a run-in, or settled if the artist chooses so."""
     obj, armature = character
     animate(armature, 1, 15)
     bpy.context.scene.frame_end = 15
@@ -273,8 +287,8 @@ def test_other_motion_starts_as_it_should(character):
 
 
 @in_one_blender
-def test_the_bipeds_walk_closes_one_stride_further_on(scene):
-    """One stride in 24 frames; the flesh of the last one is that of the first."""
+def test_cycle_walk(scene):
+    """The biped's walk closes one stride further on: the flesh of the last frame is that of the first."""
 
     def stride(bodo, t):
         return biped.walk(bodo, 0.95 * t)
@@ -291,7 +305,8 @@ def test_the_bipeds_walk_closes_one_stride_further_on(scene):
 
 @pytest.mark.skipif(FOLDER is None, reason="no characters: set THEW_DATA")
 @pytest.mark.parametrize(("name", "clip"), [("Fox.glb", "Run"), ("q_bull.glb", "AnimalArmature|Walk")])
-def test_loops_of_real_characters_close(addon, name, clip):
+def test_cycle_real_characters(addon, name, clip):
+    """Loops of real characters close, live and baked."""
     meshes = liveliest.open_source(str(FOLDER / name))
     clip = next(action for action in characters.clips() if action.startswith(clip))  # 4.2 adds the armature's name
     frames = liveliest.play_clip(meshes, clip)
