@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a keyframed surface carries: small parts that ride on it, doubles that sculpts tear, large parts that move by themselves."""
+"""Parts of keyframed surfaces: small ones ride on it, sculpts tear doubled vertices, large ones move by themselves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from keyframing import add_shapes, motion_of
 
 
 def made(vertices, faces, **shapes):
-    """An object with shape keys, active."""
+    """Builds an object with shape keys, active."""
     mesh = bpy.data.meshes.new("Made")
     mesh.from_pydata(np.asarray(vertices, float).tolist(), [], [list(map(int, face)) for face in faces])
     obj = bpy.data.objects.new("Made", mesh)
@@ -40,7 +40,7 @@ TETRA_FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 
 
 def studded(count=20):
-    """A sheet with small tetrahedra on it, and which vertices are theirs."""
+    """Builds a sheet with small tetrahedra on it, and returns which vertices are theirs."""
     points, quads = sheet()
     faces = [*quads.tolist()]
     rng = np.random.default_rng(1)
@@ -51,14 +51,15 @@ def studded(count=20):
 
 
 def lengths(points, own):
-    """Edges of the tetrahedra, [..., count, 6]."""
+    """Returns the edge lengths of the tetrahedra, [..., count, 6]."""
     each = points[..., own, :].reshape(*points.shape[:-2], -1, 4, 3)
     a, b = np.triu_indices(4, 1)
     return np.linalg.norm(each[..., a, :] - each[..., b, :], axis=-1)
 
 
 @pytest.mark.parametrize("rest", ["KEYS", "BASIS"])
-def test_small_parts_ride_and_keep_their_shape(addon, rest):
+def test_small_parts_ride(addon, rest):
+    """Small parts ride on the surface and keep their shape."""
     points, faces, small = studded()
     # Moved as one, so that what an edge of them changes by is the motion's own.
     place = points.copy()
@@ -77,7 +78,8 @@ def test_small_parts_ride_and_keep_their_shape(addon, rest):
     assert gap.max() < 0.35 and "ride on the surface" in obj.thew.made.notes
 
 
-def test_doubles_that_sculpts_tear_do_not_let_the_mesh_fall_apart(addon):
+def test_torn_doubles_hold(addon):
+    """Doubled vertices that a sculpt tears apart do not let the mesh fall apart."""
     points, quads = sheet(height=1.0)
     # Every face has vertices of its own, as glTF writes hard edges; the sculpt pushes each along its own normal.
     split, faces = points[quads].reshape(-1, 3), np.arange(quads.size).reshape(-1, 4)
@@ -92,7 +94,8 @@ def test_doubles_that_sculpts_tear_do_not_let_the_mesh_fall_apart(addon):
     assert np.isfinite(middle).all() and np.abs(middle - split).max() < 1.2 * np.abs(first - split).max()
 
 
-def test_large_parts_that_stand_apart_move_by_themselves(addon):
+def test_large_parts_lead(addon):
+    """Large parts that stand apart move by themselves."""
     carried = part("logic.carried")
     points, quads = sheet()
     triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
@@ -105,7 +108,8 @@ def test_large_parts_that_stand_apart_move_by_themselves(addon):
         assert carried.leading(both, faces, label).sum() == len(triangles) * (2 if alone else 1)
 
 
-def test_parts_are_what_triangles_join(addon):
+def test_parts_connected(addon):
+    """Parts are the vertices that triangles join."""
     carried = part("logic.carried")
     chain = np.array([[0, 1, 2], [2, 3, 4], [9, 8, 7], [5, 6, 4]])
     label = carried.parts(chain, 11)
