@@ -23,7 +23,7 @@ class Chosen:
 
 
 @pytest.fixture
-def choosing(monkeypatch):
+def engine_calls(monkeypatch):
     """Records the engines that are asked for; every engine but the CPU gives one of the quick ones, in turns."""
     thew, asked = part("logic.native").thew, []
     simulate = thew.simulate
@@ -44,7 +44,7 @@ def keys(body) -> np.ndarray:
 
 @pytest.mark.parametrize("engine", ["AUTO", "GPU"])
 @pytest.mark.parametrize("space", ["REST", "POSED"])
-def test_bake_same_bits(character, choosing, engine, space):
+def test_bake_same_bits(character, engine_calls, engine, space):
     """Two bakes hold the same bits even where the live flesh came from different engines."""
     body, _ = character
     add_modal()
@@ -56,18 +56,18 @@ def test_bake_same_bits(character, choosing, engine, space):
         found.append(keys(body))
         assert bpy.ops.thew.show_live() == {"FINISHED"}
         live.append(play(body, (5,)))
-    assert choosing.count(("cpu", None)) >= 2 and len(set(choosing)) > 1
+    assert engine_calls.count(("cpu", None)) >= 2 and len(set(engine_calls)) > 1
     assert not np.array_equal(*live)  # the choice did differ meanwhile
     np.testing.assert_array_equal(*found)
     assert np.ptp(found[0], axis=0).max() > 1e-3 * size_of(found[0][0])
 
 
-def test_bake_simulates_on_cpu(character, choosing):
+def test_bake_simulates_on_cpu(character, engine_calls):
     """A bake does not use a clip that another engine made, but simulates it on the CPU."""
     body, _ = character
     add_modal()
     play(body, range(1, 21))
-    assert choosing[-1][0] == "auto"
+    assert engine_calls[-1][0] == "auto"
     activate(body)
     assert bpy.ops.thew.bake() == {"FINISHED"}
-    assert choosing[-1] == ("cpu", None) and flesh_of(body).clip.engine.startswith("CPU")
+    assert engine_calls[-1] == ("cpu", None) and flesh_of(body).clip.engine.startswith("CPU")

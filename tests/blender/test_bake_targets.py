@@ -12,7 +12,7 @@ FRAMES = range(1, 21)
 
 
 @pytest.fixture
-def dressed(character):
+def body_and_shirt(character):
     """Builds (body with flesh, shirt that rides on it), both with a bake of frames 1 to 6."""
     body, armature = character
     shirt = make_body(armature, name="Shirt", rings=9)
@@ -37,22 +37,22 @@ def keys_of(obj) -> dict[str, bytes]:
     return found | {curve.data_path: repr([tuple(k.co) for k in curve.keyframe_points]) for curve in curves}
 
 
-def all_of(objects) -> list:
+def snapshots(objects) -> list:
     return [(snapshot(obj), keys_of(obj)) for obj in objects]
 
 
-def noted(objects) -> list:
+def snapshots_without_notes(objects) -> list:
     """Returns the same without the notes, which say how far a simulation has come."""
-    found = all_of(objects)
+    found = snapshots(objects)
     for each, _ in found:
         each["settings"] = {key: value for key, value in each["settings"].items() if key != "made.notes"}
     return found
 
 
-def test_bake_failure_in_rider(dressed, monkeypatch):
+def test_bake_failure_in_rider(body_and_shirt, monkeypatch):
     """When the rider's keys cannot be written, neither the body nor the rider has new ones."""
-    _, shirt = dressed
-    before = noted(dressed)
+    _, shirt = body_and_shirt
+    before = snapshots_without_notes(body_and_shirt)
     writing = part("scene.writing")
     done = writing.write_curves
 
@@ -63,16 +63,16 @@ def test_bake_failure_in_rider(dressed, monkeypatch):
 
     monkeypatch.setattr(writing, "write_curves", fails)
     assert "no room" in refused(bpy.ops.thew.bake, space="POSED")
-    assert noted(dressed) == before
+    assert snapshots_without_notes(body_and_shirt) == before
     monkeypatch.undo()
     assert bpy.ops.thew.bake(space="POSED") == {"FINISHED"}
-    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in dressed)
+    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in body_and_shirt)
 
 
-def test_bake_cancelled_anywhere(dressed):
+def test_bake_cancelled_anywhere(body_and_shirt):
     """A bake that is cancelled at any report leaves all bakes as they were."""
-    body, _ = dressed
-    before = noted(dressed)
+    body, _ = body_and_shirt
+    before = snapshots_without_notes(body_and_shirt)
     baking, tasks, errors = part("bake.baking"), part("logic.tasks"), part("logic.errors")
     for left in range(0, 1000, 2):
         asked = iter(range(left))
@@ -80,11 +80,11 @@ def test_bake_cancelled_anywhere(dressed):
         try:
             tasks.finish(task, lambda _fraction, _text, asked=asked: next(asked, None) is not None)
         except errors.Cancelled:
-            assert noted(dressed) == before, f"cancelled at report {left}"
+            assert snapshots_without_notes(body_and_shirt) == before, f"cancelled at report {left}"
         else:
             break
     assert left > 6
-    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in dressed)
+    assert all(len(obj.thew.made.baked_keys.splitlines()) == 20 for obj in body_and_shirt)
 
 
 class Notes:

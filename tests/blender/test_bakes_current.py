@@ -83,7 +83,9 @@ def test_bake_redo_panel(fleshed, monkeypatch):
     body, _ = fleshed
     seen = []
     operator = part("operators.bake").THEW_OT_bake
-    monkeypatch.setattr(operator, "done", lambda self, _obj, _result: seen.append(shown(self)) or {"FINISHED"})
+    monkeypatch.setattr(
+        operator, "done", lambda self, _obj, _result: seen.append(operator_values(self)) or {"FINISHED"}
+    )
     body.thew.bake_space = "POSED"
     bake()
     assert seen[-1] == {"frame_start": 1, "frame_end": 20, "space": "POSED"}
@@ -97,7 +99,7 @@ def test_bake_redo_panel(fleshed, monkeypatch):
         assert bpy.ops.thew.bake.get_rna_type().properties[name].is_skip_save, name  # the next press begins anew
 
 
-def shown(operator) -> dict:
+def operator_values(operator) -> dict:
     return {name: getattr(operator, name) for name in ("frame_start", "frame_end", "space")}
 
 

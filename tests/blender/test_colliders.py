@@ -94,7 +94,7 @@ def test_collider_thickness_friction(straight, monkeypatch):
 # which objects -----------------------------------------------------------------------------------------------------------
 
 
-def switched_off(box, how) -> None:
+def exclude(box, how) -> None:
     """Excludes `box` from the collision in the way named."""
     layer = bpy.context.view_layer.layer_collection
     own = bpy.data.collections.new("Own")
@@ -121,7 +121,7 @@ def test_collider_switched_off(straight, how):
     box = add_box()
     pressed = play(straight, FRAMES)
     assert np.abs(pressed - free).max() > 0.01
-    switched_off(box, how)
+    exclude(box, how)
     np.testing.assert_array_equal(play(straight, FRAMES), free)
     assert "Bench" not in notes(straight)
 
@@ -348,7 +348,7 @@ def test_panel_omits_bad_colliders(straight, how):
 def test_panel_explains_excluded(straight, how):
     """The panel says why a thing with Collision physics takes no part."""
     box = add_box()
-    switched_off(box, how)
+    exclude(box, how)
     text = read(straight)
     reason = {"use": "switched off", "modifier": "switched off"}.get(
         how, "is disabled in viewports, or its collection is"

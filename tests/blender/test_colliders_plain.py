@@ -12,7 +12,7 @@ CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=np.float3
 
 
 @pytest.fixture(scope="module", autouse=True)
-def loaded(addon):
+def load_modules(addon):
     """Loads the extension's modules."""
 
 
@@ -20,7 +20,7 @@ def place():
     return part("logic.spaces").Place(np.array([3.0, -1.0, 0.5]), 0.25)
 
 
-def moved(angle, x=0.0, scale=(1.0, 1.0, 1.0)) -> np.ndarray:
+def world_matrix(angle, x=0.0, scale=(1.0, 1.0, 1.0)) -> np.ndarray:
     """Returns a world matrix as Blender gives it, in single precision."""
     c, s = np.cos(angle), np.sin(angle)
     matrix = np.array([[c, -s, 0, x], [s, c, 0, 2.0], [0, 0, 1, 0], [0, 0, 0, 1.0]]) @ np.diag([*scale, 1.0])
@@ -43,11 +43,11 @@ def world(one, place_) -> np.ndarray:
 
 
 CASES = {
-    "still": [moved(0.3)] * 3,
-    "rigid": [moved(0.3 * i, x=i) for i in range(3)],
-    "rigid and uneven": [moved(0.3 * i, x=i, scale=(2.0, -0.1, 7.0)) for i in range(3)],
-    "growing": [moved(0.3, scale=(i, i, i)) for i in range(3)],  # from nothing
-    "flat": [moved(0.3 * i, scale=(1.0, 1.0, 0.0)) for i in range(3)],
+    "still": [world_matrix(0.3)] * 3,
+    "rigid": [world_matrix(0.3 * i, x=i) for i in range(3)],
+    "rigid and uneven": [world_matrix(0.3 * i, x=i, scale=(2.0, -0.1, 7.0)) for i in range(3)],
+    "growing": [world_matrix(0.3, scale=(i, i, i)) for i in range(3)],  # from nothing
+    "flat": [world_matrix(0.3 * i, scale=(1.0, 1.0, 0.0)) for i in range(3)],
 }
 
 
@@ -66,7 +66,7 @@ def test_collider_vertices(case):
 
 def test_collider_changing_shape():
     """A shape that changes reaches the core vertex by vertex."""
-    one = collider([moved(0.0)] * 3, [CORNERS, CORNERS, 2.0 * CORNERS])
+    one = collider([world_matrix(0.0)] * 3, [CORNERS, CORNERS, 2.0 * CORNERS])
     assert not one.rigid and one.moves and one.given(place())[1].shape == (3, 4, 3)
     assert np.abs(world(one, place())[2] - place().points(one.world(2))).max() < 1e-12
 
@@ -74,8 +74,8 @@ def test_collider_changing_shape():
 def test_collider_rest_pose():
     """The rest pose is the first one in which the shape has a size."""
     assert collider(CASES["growing"]).rest == 1
-    assert collider([moved(0.0, scale=(0, 0, 0))] * 2).rest == -1
-    assert collider([moved(0.0, scale=(1, 0, 0))] * 2).rest == -1
+    assert collider([world_matrix(0.0, scale=(0, 0, 0))] * 2).rest == -1
+    assert collider([world_matrix(0.0, scale=(1, 0, 0))] * 2).rest == -1
     assert collider(CASES["flat"]).rest == 0
 
 
@@ -101,7 +101,7 @@ def test_colliders_digest():
 def test_colliders_led():
     """Colliders are moved along with the world."""
     made = part("logic.colliders").Colliders((), (collider(CASES["rigid"]),))
-    move = np.stack([moved(0.5, x=4.0)] * 3)
+    move = np.stack([world_matrix(0.5, x=4.0)] * 3)
     (led,) = made.led(move).each
     expected = np.einsum("ij,nj->ni", move[0][:3, :3], made.each[0].world(1)) + move[0][:3, 3]
     np.testing.assert_allclose(led.world(1), expected, atol=1e-12)
@@ -111,7 +111,7 @@ def test_colliders_trace():
     """The trace of a collider is clipped to the reach of the body."""
     made = part("logic.colliders").Colliders
     assert made((), (collider(CASES["still"]),)).trace(place(), 1.0) is None
-    far = collider([moved(0.0, x=1000.0 * i) for i in range(3)])
+    far = collider([world_matrix(0.0, x=1000.0 * i) for i in range(3)])
     trace = made((), (far, collider(CASES["still"]))).trace(place(), 0.5)
     assert trace.shape == (3, 4, 4, 3) and np.ptp(trace, axis=0).max() == pytest.approx(0.5)
     np.testing.assert_allclose(far.path(place())[:, 0], far.path(place())[0, 0] + 250.0 * np.arange(3))

@@ -13,7 +13,7 @@ FOLDED, ANIMATED = 1.6, 0.4
 
 
 @pytest.fixture
-def posed(scene, monkeypatch):
+def hand_pose(scene, monkeypatch):
     """Builds (mesh, how to bend it by hand) as in a window; it was simulated hardly bent, with contact."""
     body, armature = make_folding(ANIMATED)
     assert bpy.ops.thew.add(cells_across=8) == {"FINISHED"}
@@ -39,7 +39,7 @@ def posed(scene, monkeypatch):
     return body, bend
 
 
-def settles(monkeypatch) -> list[bool]:
+def record_settling(monkeypatch) -> list[bool]:
     """Records, for each later simulation that comes to rest, whether it has contact."""
     core, found = part("logic.native").core(), []
 
@@ -60,11 +60,11 @@ def settles(monkeypatch) -> list[bool]:
     return found
 
 
-def test_hand_pose_parts_folds(posed, monkeypatch):
+def test_hand_pose_parts_folds(hand_pose, monkeypatch):
     """A pose under the hand is parted where the skin folds, without settling flesh that touches."""
-    body, bend = posed
+    body, bend = hand_pose
     with monkeypatch.context() as here:
-        found = settles(here)
+        found = record_settling(here)
         touching = bend(FOLDED)
     assert found and not any(found), "nothing that touches comes to rest under the hand: that takes seconds"
     free = bend(FOLDED, use_contact=False)
@@ -72,26 +72,26 @@ def test_hand_pose_parts_folds(posed, monkeypatch):
     assert np.abs(touching - free).max() > 1e-2 * size_of(free)
 
 
-def test_hand_pose_no_history(posed):
+def test_hand_pose_no_history(hand_pose):
     """The shape depends on the pose alone, and not on the poses before it."""
-    _body, bend = posed
+    _body, bend = hand_pose
     first = bend(FOLDED)
     between = [bend(angle) for angle in (0.3, 2.0, 1.1)]
     np.testing.assert_array_equal(bend(FOLDED), first)
     assert all(np.abs(shape - first).max() > 1e-3 for shape in between)
 
 
-def test_hand_pose_without_folds(posed):
+def test_hand_pose_without_folds(hand_pose):
     """A pose without folds looks the same as without contact."""
-    _body, bend = posed
+    _body, bend = hand_pose
     straight = bend(0.2)
     np.testing.assert_array_equal(straight, bend(0.2, use_contact=False))
 
 
 @pytest.mark.parametrize("how", ["whole joints", "not itself", "many vertices"])
-def test_hand_pose_parts_nothing(posed, monkeypatch, how):
+def test_hand_pose_parts_nothing(hand_pose, monkeypatch, how):
     """With whole joints, without self-contact, or with a heavy skin the pose looks the same as without contact."""
-    body, bend = posed
+    body, bend = hand_pose
     whole = {"elastic_joints": 1.0, "method": "warped"}
     settings = whole if how == "whole joints" else {"self_contact": how != "not itself"}
     if how == "many vertices":
@@ -100,9 +100,9 @@ def test_hand_pose_parts_nothing(posed, monkeypatch, how):
     np.testing.assert_array_equal(touching, bend(FOLDED, use_contact=False))
 
 
-def test_pull_equals_pose(posed):
+def test_pull_equals_pose(hand_pose):
     """With a rig that hardly pushes, the skin that is pulled is the one that was posed."""
-    body, bend = posed
+    body, bend = hand_pose
     add_rig(body, bone="Spine")
     body.thew.rigs[0].strength *= 1e-6
     shapes = {}

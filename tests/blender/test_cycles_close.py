@@ -47,11 +47,11 @@ def swing(t: float) -> float:
     return 0.4 * np.sin(2.0 * np.pi * t) + 0.1 * np.cos(4.0 * np.pi * t)
 
 
-def begun(maps, choice="AUTOMATIC", **options):
+def beginning_of(maps, choice="AUTOMATIC", **options):
     return part("logic.cycles").beginning(choice, maps, HEADS, SIZE, FPS, 1, **options)
 
 
-def held(maps):
+def hold_last_pose(maps):
     """Repeats the last pose after the end, as after the end of an action."""
     return np.concatenate([maps[:-1], maps[-2:-1]])
 
@@ -59,14 +59,14 @@ def held(maps):
 def test_cycle_meeting_ends(addon):
     """A motion whose ends meet is a cycle, and its note says how it repeats."""
     for maps, said in (
-        (held(poses(PERIOD + 1, swing)), "Loops: frame 17 is frame 1 again."),
+        (hold_last_pose(poses(PERIOD + 1, swing)), "Loops: frame 17 is frame 1 again."),
         (poses(PERIOD + 1, swing), "Loops: frame 17 is frame 1 again."),
         (poses(PERIOD, swing), "Loops: frame 16 runs into frame 1."),  # only the pose that follows is the first again
-        (held(poses(PERIOD, swing)), "Loops: frame 16 runs into frame 1."),  # none is, but the seam is smooth
+        (hold_last_pose(poses(PERIOD, swing)), "Loops: frame 16 runs into frame 1."),  # none is, but the seam is smooth
         (poses(40, swing), "Loops every 16 frames."),
-        (held(poses(2 * PERIOD + 1, swing)), "Loops every 16 frames."),
+        (hold_last_pose(poses(2 * PERIOD + 1, swing)), "Loops every 16 frames."),
     ):
-        start = begun(maps)
+        start = beginning_of(maps)
         assert (start.period, start.travels, start.preroll, start.note) == (PERIOD, False, 0, said)
         simulated = start.turn(maps)
         assert len(simulated) == PERIOD + 1 and np.array_equal(simulated[-1], simulated[0])
@@ -80,11 +80,14 @@ def test_cycle_travels(addon):
     def way(t):
         return 3.0 * t + 0.05 * np.sin(2.0 * np.pi * t)
 
-    for maps in (held(poses(PERIOD + 1, swing, way)), poses(PERIOD, swing, way)):
-        start = begun(maps)
+    for maps in (hold_last_pose(poses(PERIOD + 1, swing, way)), poses(PERIOD, swing, way)):
+        start = beginning_of(maps)
         assert start.period == PERIOD and start.travels
         assert np.array_equal(start.turn(maps), maps[: PERIOD + 1]) and start.at(PERIOD) == PERIOD
-    assert begun(held(poses(PERIOD + 1, swing, way))).note == "Loops: frame 17 is frame 1 again, 3 m further on."
+    assert (
+        beginning_of(hold_last_pose(poses(PERIOD + 1, swing, way))).note
+        == "Loops: frame 17 is frame 1 again, 3 m further on."
+    )
 
 
 @pytest.mark.parametrize(
@@ -92,7 +95,7 @@ def test_cycle_travels(addon):
     [
         poses(20, lambda t: 0.5 * t),  # bends on and on
         poses(20, lambda t: 1.0 - np.cos(2.0 * np.pi * 20 / 21 * t), lambda t: t),  # ends meet but for the way
-        held(poses(13, swing)),  # cut off somewhere
+        hold_last_pose(poses(13, swing)),  # cut off somewhere
         poses(20, lambda t: 0.0, lambda t: t * t),  # a stiff thing that speeds up
         poses(20, lambda t: 0.3, lambda t: t),  # one that is carried
         poses(20, lambda t: 0.0, lambda t: 3 * t**2 - 2 * t**3),  # and one that goes from here to there
@@ -102,39 +105,39 @@ def test_cycle_travels(addon):
 )
 def test_cycle_other_motions(addon, maps):
     """A motion that does not repeat is not a cycle."""
-    start = begun(maps)
+    start = beginning_of(maps)
     assert start.period == 0 and start.turn(maps) is maps and start.at(7) == 7
     assert start.options() == {"cyclic": False, "preroll": start.preroll}
 
 
 def test_preroll_moving_start(addon):
     """A motion that starts moving has a run-in, and one that starts at rest does not."""
-    moving, resting = begun(poses(20, lambda t: t)), begun(poses(20, lambda t: max(t - 0.5, 0.0)))
+    moving, resting = beginning_of(poses(20, lambda t: t)), beginning_of(poses(20, lambda t: max(t - 0.5, 0.0)))
     assert moving.preroll == 4 and moving.note == "The joints come from a standstill just before frame 1."
     assert resting.preroll == 0 and resting.note == ""
-    still = begun(poses(20, lambda t: 0.3))
+    still = beginning_of(poses(20, lambda t: 0.3))
     assert (still.period, still.preroll, still.note) == (0, 0, "")
 
 
 def test_cycle_overruled(addon):
     """The artist's choice overrules the detection."""
     loop, other = poses(PERIOD, swing), poses(20, lambda t: t)
-    assert begun(loop, "SETTLED") == begun(other, "SETTLED") == part("logic.cycles").Beginning()
-    assert begun(loop, "PREROLL").preroll == begun(other, "PREROLL").preroll == 4
-    assert begun(other, "CYCLE").period == 20 and begun(other, marked=True).period == 20
-    short = begun(poses(2, swing), "CYCLE")
+    assert beginning_of(loop, "SETTLED") == beginning_of(other, "SETTLED") == part("logic.cycles").Beginning()
+    assert beginning_of(loop, "PREROLL").preroll == beginning_of(other, "PREROLL").preroll == 4
+    assert beginning_of(other, "CYCLE").period == 20 and beginning_of(other, marked=True).period == 20
+    short = beginning_of(poses(2, swing), "CYCLE")
     assert short.period == 0 and short.note == "A cycle needs three frames or more: this range has fewer."
 
 
 def test_cycle_rigs(addon):
     """A rig that does not repeat keeps a motion from being a cycle."""
-    maps = held(poses(PERIOD + 1, swing))
+    maps = hold_last_pose(poses(PERIOD + 1, swing))
     t = np.arange(len(maps)) / PERIOD
     steady, round_, rising = np.ones_like(t), np.sin(2.0 * np.pi * t), t
-    assert begun(maps, controls=np.stack([steady, round_], axis=1)).period == PERIOD
-    assert begun(maps, controls=np.stack([steady, rising], axis=1)).period == 0
+    assert beginning_of(maps, controls=np.stack([steady, round_], axis=1)).period == PERIOD
+    assert beginning_of(maps, controls=np.stack([steady, rising], axis=1)).period == 0
     still = poses(PERIOD + 1, lambda t: 0.3)
-    assert begun(still, controls=round_[:, None]).period == PERIOD  # nothing but a rig moves
+    assert beginning_of(still, controls=round_[:, None]).period == PERIOD  # nothing but a rig moves
 
 
 def test_cycles_in_contact(addon):
@@ -144,7 +147,7 @@ def test_cycles_in_contact(addon):
     def together(*motions):
         paths = [cycles.trace(maps, HEADS, SIZE) for maps in motions]
         still = [np.ptp(path, axis=0).max() == 0.0 for path in paths]
-        return cycles.repeating([begun(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
+        return cycles.repeating([beginning_of(maps) for maps in motions], motions, paths, [SIZE] * len(motions), still)
 
     frames = 2 * PERIOD + 1
     once, twice = poses(frames, swing), poses(frames, lambda t: swing(2.0 * t))
@@ -152,12 +155,12 @@ def test_cycles_in_contact(addon):
     for motions in ((once, once), (once, twice), (twice, once, still)):
         assert [(each.period, each.travels) for each in together(*motions)] == [(PERIOD, False)] * len(motions)
     rising, odd = poses(frames, lambda t: t), poses(frames, lambda t: swing(PERIOD * t / (PERIOD - 1)))
-    assert begun(odd).period == PERIOD - 1
+    assert beginning_of(odd).period == PERIOD - 1
     for motions in ((once, rising), (once, odd), (still, still)):
         assert together(*motions) is None
     # Those that travel go the same way.
     there, faster = (poses(PERIOD, swing, lambda t, way=way: way * t) for way in (1.5, 1.8))
-    assert begun(there).travels and begun(faster).travels
+    assert beginning_of(there).travels and beginning_of(faster).travels
     aside = about_x(0.0, shift=(3.0, 0.0, 0.0)) @ there
     assert [(each.period, each.travels) for each in together(there, aside)] == [(PERIOD, True)] * 2
     assert together(there, faster) is None and together(there, poses(PERIOD, lambda t: 0.3)) is None
@@ -165,11 +168,11 @@ def test_cycles_in_contact(addon):
 
 def test_cycle_scale_invariant(addon):
     """The detection does not depend on the character's size."""
-    for maps in (held(poses(PERIOD + 1, swing)), poses(20, lambda t: t)):
+    for maps in (hold_last_pose(poses(PERIOD + 1, swing)), poses(20, lambda t: t)):
         large = maps.copy()
         large[..., :3, 3] *= 100.0
         there = part("logic.cycles").beginning("AUTOMATIC", large, 100.0 * HEADS, 100.0 * SIZE, FPS, 1)
-        assert there.key == begun(maps).key
+        assert there.key == beginning_of(maps).key
 
 
 # in Blender -----------------------------------------------------------------------------------------------------------
@@ -190,7 +193,7 @@ def opening(added) -> float:
     return float(np.linalg.norm(added[-1] - added[0], axis=1).max() / sway)
 
 
-def fleshed(obj, **options):
+def add_flesh(obj, **options):
     """Adds flesh to `obj`, simulates it, and returns it."""
     activate(obj)
     assert bpy.ops.thew.add(**options) == {"FINISHED"}
@@ -199,7 +202,7 @@ def fleshed(obj, **options):
 
 
 @pytest.fixture
-def looping(character):
+def loop_character(character):
     """Animates the small character over one turn of its hop and bend, the last frame the first again: frames 1 to 21."""
     obj, armature = character
     animate(armature, 1, 21)
@@ -207,12 +210,12 @@ def looping(character):
     return obj, armature
 
 
-def test_cycle_preview_and_bake(looping):
+def test_cycle_preview_and_bake(loop_character):
     """The flesh of a loop closes in the preview and in the bake."""
-    obj, _ = looping
+    obj, _ = loop_character
     frames = range(1, 22)
     obj.thew.motion_start = "SETTLED"
-    fleshed(obj, cells_across=6)
+    add_flesh(obj, cells_across=6)
     assert opening(offsets(obj, frames)) > 0.05
     obj.thew.motion_start = "AUTOMATIC"
     assert opening(offsets(obj, frames)) < 0.01
@@ -222,13 +225,13 @@ def test_cycle_preview_and_bake(looping):
     assert np.abs(play(obj, frames) - live).max() < 1e-5
 
 
-def test_cycle_repeated(looping):
+def test_cycle_repeated(loop_character):
     """A loop that is played several times is simulated once, and a longer bake shows the preview."""
-    obj, armature = looping
+    obj, armature = loop_character
     for curve in part("scene.animation").curves_in(armature.animation_data):
         curve.modifiers.new("CYCLES")
     bpy.context.scene.frame_end = 50
-    flesh = fleshed(obj, cells_across=6)
+    flesh = add_flesh(obj, cells_across=6)
     assert "Loops every 20 frames." in obj.thew.made.notes.splitlines()
     assert len(flesh.clip.turn) == 21
     added = offsets(obj, range(1, 51))
@@ -249,7 +252,7 @@ def test_cycle_longer_bake(character):
         for key in curve.keyframe_points:
             key.interpolation = "LINEAR"  # so that both turns are the same
     bpy.context.scene.frame_end = 20
-    flesh = fleshed(obj, cells_across=6)
+    flesh = add_flesh(obj, cells_across=6)
     assert flesh.begun.period == 20
     live = play(obj, range(1, 21))
     assert bpy.ops.thew.bake(frame_start=1, frame_end=70) == {"FINISHED"}
@@ -266,7 +269,7 @@ def test_cycle_marked_action(character):
     obj, armature = character
     action = animate(armature, 1, 15)  # cut off in the middle
     bpy.context.scene.frame_end = 15
-    flesh = fleshed(obj, cells_across=6)
+    flesh = add_flesh(obj, cells_across=6)
     assert not flesh.begun.period
     action.use_frame_range, action.frame_start, action.frame_end, action.use_cyclic = True, 1, 15, True
     assert bpy.ops.thew.simulate() == {"FINISHED"}
@@ -278,7 +281,7 @@ def test_motion_start(character):
     obj, armature = character
     animate(armature, 1, 15)
     bpy.context.scene.frame_end = 15
-    assert fleshed(obj, cells_across=6).begun.preroll == 4 and "standstill" in obj.thew.made.notes
+    assert add_flesh(obj, cells_across=6).begun.preroll == 4 and "standstill" in obj.thew.made.notes
     run_in = play(obj, [2, 1])
     obj.thew.motion_start = "SETTLED"
     settled = play(obj, [2, 1])
@@ -296,7 +299,7 @@ def test_cycle_walk(scene):
     bodo = replace(biped.figure(), clips={"stride": figure.Clip(25, stride)})
     armature, obj = own_scene.build(bodo)
     use_action(armature, "stride")
-    fleshed(obj)
+    add_flesh(obj)
     assert "Loops: frame 25 is frame 1 again, 0.62 m further on." in obj.thew.made.notes.splitlines()
     assert opening(offsets(obj, range(1, 26))) < 0.01
     obj.thew.motion_start = "SETTLED"
@@ -311,7 +314,7 @@ def test_cycle_real_characters(addon, name, clip):
     clip = next(action for action in characters.clips() if action.startswith(clip))  # 4.2 adds the armature's name
     frames = liveliest.play_clip(meshes, clip)
     obj = meshes[0]
-    fleshed(obj)
+    add_flesh(obj)
     assert f"Loops: frame {frames[-1]} is frame {frames[0]} again." in obj.thew.made.notes.splitlines()
     assert opening(offsets(obj, frames)) < 0.01
     live = evaluated(obj)

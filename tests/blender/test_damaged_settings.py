@@ -11,7 +11,7 @@ from helpers import activate, animate, evaluated, make_character, part, play, re
 NAN = float("nan")
 
 
-def saved(obj, *path):
+def saved_settings(obj, *path):
     """Returns the numbers of our settings as a file holds them, past the ranges that Blender keeps where they are set."""
     group = obj.bl_system_properties_get()["thew"] if hasattr(obj, "bl_system_properties_get") else obj["thew"]
     for name in path:
@@ -21,7 +21,7 @@ def saved(obj, *path):
 
 def forge(obj, tmp_path, path, name, value) -> bpy.types.Object:
     """Saves the file with another number in it, opens it again, and returns the object."""
-    saved(obj, *path)[name] = value
+    saved_settings(obj, *path)[name] = value
     file = str(tmp_path / "forged.blend")
     bpy.ops.wm.save_as_mainfile(filepath=file)
     bpy.ops.wm.open_mainfile(filepath=file)

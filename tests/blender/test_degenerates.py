@@ -74,7 +74,7 @@ def test_bone_keys_nan(scene):
 # hollow and double --------------------------------------------------------------------------------------------------------
 
 
-def solidified(thickness):
+def solidify(thickness):
     def change(body):
         solid = body.modifiers.new("Solid", "SOLIDIFY")
         solid.thickness, solid.offset = thickness, -1.0
@@ -99,7 +99,7 @@ def inside_out(body):
     body.data.flip_normals()
 
 
-@pytest.mark.parametrize("change", [solidified(0.01), solidified(0.05), solidified(0.1), doubled, inside_out])
+@pytest.mark.parametrize("change", [solidify(0.01), solidify(0.05), solidify(0.1), doubled, inside_out])
 def test_hollow_skin_sways(scene, change):
     """A hollow, doubled or inverted skin sways as much as the plain one, and the note names inner walls."""
     body, _ = make_character()

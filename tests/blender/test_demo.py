@@ -11,15 +11,15 @@ from demo.extension import activate, flesh_of
 
 
 @pytest.fixture(params=sorted(own.FIGURES))
-def made(request, scene):
+def figure_objects(request, scene):
     """Builds a figure; returns it with the armature and the mesh that Blender has of it."""
     armature, body = own.create(request.param)
     return own.FIGURES[request.param](), armature, body
 
 
-def test_figure_linear_blend(made):
+def test_figure_linear_blend(figure_objects):
     """Armature, weights and action give the linear blend of the figure's own maps."""
-    figure, armature, body = made
+    figure, armature, body = figure_objects
     skin = own.skin(figure)
     rest = np.concatenate([skin.vertices, np.ones((len(skin.vertices), 1))], axis=1)
     for clip in figure.clips:
@@ -33,9 +33,9 @@ def test_figure_linear_blend(made):
             np.testing.assert_allclose(characters.evaluated_positions(body), blended, atol=2e-5)
 
 
-def test_figure_meshes_clips(made):
+def test_figure_meshes_clips(figure_objects):
     """The demo finds the figure's mesh, armature and clips, and names the clips when one is unknown."""
-    figure, armature, body = made
+    figure, armature, body = figure_objects
     assert characters.skinned_meshes() == [body]
     assert characters.armature_of(body) == armature
     assert characters.clips() == sorted(figure.clips)
@@ -54,9 +54,9 @@ def test_open_file_refuses(name, scene, tmp_path):
         characters.open_file(path)
 
 
-def test_measure_moving_standing(made):
+def test_measure_moving_standing(figure_objects):
     """The measures are those of a character that moves, and vanish for one that stands still."""
-    _, armature, body = made
+    _, armature, body = figure_objects
     scene = bpy.context.scene
     scene.frame_end = 12
     activate(body)

@@ -20,10 +20,10 @@ def hand(scene, monkeypatch):
     play(body, (1, 6))
     monkeypatch.setattr(part("scene.windows"), "headless", lambda: False)
     made = Hand(monkeypatch)
-    made.body, made.rig, made.texts, made.handlers = body, rig, [], counted()
+    made.body, made.rig, made.texts, made.handlers = body, rig, [], handler_counts()
     yield made
     assert (made.timers, made.drawn, part("scene.poses").busy) == (0, 0, 0)  # nothing of the tool is left
-    assert counted() == made.handlers
+    assert handler_counts() == made.handlers
     stop()
 
 
@@ -34,7 +34,7 @@ def stop() -> None:
         bpy.app.timers.unregister(updates.tick)
 
 
-def counted() -> list[int]:
+def handler_counts() -> list[int]:
     return [
         len(getattr(bpy.app.handlers, name)) for name in ("undo_pre", "redo_pre", "load_pre", "depsgraph_update_post")
     ]
@@ -85,7 +85,7 @@ def offsets(body) -> np.ndarray:
     return np.array([each.vector[:] for each in body.data.attributes["thew_offset"].data])
 
 
-def settled(body) -> np.ndarray:
+def settled_offsets(body) -> np.ndarray:
     """Returns what flesh at rest adds to the skin in the present pose."""
     stand = part("edit.posed").read(body, bpy.context.scene, bpy.context.view_layer)
     return stand.flesh.settled_at(stand.maps, stand.mesh)
@@ -117,7 +117,7 @@ def test_drag_follows_mouse(hand):
     assert "release lets go" in hand.texts[-1]
     drag.release()
     assert drag.motion.held == -1
-    rest = settled(body)
+    rest = settled_offsets(body)
     answer, ring = {"RUNNING_MODAL"}, []
     for _ in range(60 * 30):
         answer = drag.pass_by(LOOK)
@@ -164,7 +164,7 @@ def test_drag_begins_smoothly(hand):
     drag = Drag(hand)
     drag.press(BELLY)
     drag.pass_by(LOOK)
-    assert np.abs(offsets(body) - before).max() < 0.2 * np.abs(before - settled(body)).max() + 1e-6
+    assert np.abs(offsets(body) - before).max() < 0.2 * np.abs(before - settled_offsets(body)).max() + 1e-6
     drag.release()
     drag.tool.modal(drag.context, event("ESC"))
 
@@ -296,7 +296,7 @@ def test_drag_from_script(hand):
     assert "with the mouse" in refused(bpy.ops.thew.modal_drag)
 
 
-def gone(hand, what) -> None:
+def lose_target(hand, what) -> None:
     body = hand.body
     if what == "deleted":
         bpy.data.objects.remove(body)
@@ -342,7 +342,7 @@ def test_drag_target_gone(hand, what, said, kind):
     drag.press(BELLY)
     drag.to(np.array(BELLY) + (0.1, 0.0, 0.1))
     drag.pass_by(0.2)
-    gone(hand, what)
+    lose_target(hand, what)
     assert drag.tool.modal(drag.context, event(kind)) == {"CANCELLED"}
     assert said in drag.said and "“Body”" in drag.said and drag.said.endswith(".") and hand.texts[-1] is None
     if what == "edited":

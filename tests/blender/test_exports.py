@@ -49,7 +49,7 @@ def bake(obj, **options) -> None:
     assert bpy.ops.thew.bake(**options) == {"FINISHED"}
 
 
-def bare(obj, frames) -> np.ndarray:
+def skin_shapes(obj, frames) -> np.ndarray:
     """Returns the shapes without the baked keys, world space."""
     baked = [key for key in obj.data.shape_keys.key_blocks if key.name.startswith("Thew ")]
     for key in baked:
@@ -68,7 +68,7 @@ class Journey:
         whole = np.arange(made.baked_start, made.baked_end + 1)[::3]
         self.frames = np.sort(np.append(whole, whole[:-1] + 0.5))
         self.whole = self.frames % 1 == 0
-        self.shape, self.skin = roundtrips.shapes(obj, self.frames), bare(obj, self.frames)
+        self.shape, self.skin = roundtrips.shapes(obj, self.frames), skin_shapes(obj, self.frames)
         self.size = size_of(self.skin[0])
         action = roundtrips.armature_above(obj).animation_data.action
         self.name, self.first = action.name, int(action.frame_range[0])
@@ -84,7 +84,7 @@ class Journey:
             roundtrips.play_animation(obj, self.name)
             # The FBX exporter lets every animation begin at 0, its importer at 1.
             frames = self.frames + (1 - self.first if path.suffix == ".fbx" else 0)
-            shape, skin = roundtrips.shapes(obj, frames), bare(obj, frames)
+            shape, skin = roundtrips.shapes(obj, frames), skin_shapes(obj, frames)
             owner = roundtrips.owners(self.shape, shape)
             yield path.suffix, (self.shape[:, owner], self.skin[:, owner]), (shape, skin)
 

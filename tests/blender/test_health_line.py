@@ -17,7 +17,7 @@ def line(body) -> str:
 
 
 @pytest.fixture
-def moving(fleshed):
+def moving_character(fleshed):
     body, rig = fleshed
     bpy.ops.thew.simulate()
     play(body, (1, 4))
@@ -25,11 +25,11 @@ def moving(fleshed):
     return body, rig
 
 
-def removed(name):
+def remove_modifier(name):
     return lambda body, rig: body.modifiers.remove(body.modifiers[name])
 
 
-def switched_off(name):
+def hide_modifier(name):
     return lambda body, rig: setattr(body.modifiers[name], "show_viewport", False)
 
 
@@ -53,30 +53,30 @@ def edited(body, _rig):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (removed("Thew"), "Thew's modifier is gone: press Add Flesh"),
-        (switched_off("Thew"), "“Thew” is switched off in viewports"),
+        (remove_modifier("Thew"), "Thew's modifier is gone: press Add Flesh"),
+        (hide_modifier("Thew"), "“Thew” is switched off in viewports"),
         (before_the_armature, "“Thew” stands before “Armature”"),
         (without_nodes, "“Thew” has lost its nodes"),
-        (removed("Armature"), "The Armature modifier that the flesh followed is gone"),
-        (switched_off("Armature"), "“Armature” is switched off in viewports"),
+        (remove_modifier("Armature"), "The Armature modifier that the flesh followed is gone"),
+        (hide_modifier("Armature"), "“Armature” is switched off in viewports"),
         (without_armature, "“Armature” has no armature"),
         (lambda body, rig: body.hide_set(True), "Hidden: show the object"),
         (lambda body, rig: setattr(body, "hide_viewport", True), "Hidden: show the object"),
         (edited, "Edit Mode shows the plain skin"),
     ],
 )
-def test_health_missing_parts(moving, change, words):
+def test_health_missing_parts(moving_character, change, words):
     """The line names a modifier, an armature or a view that the flesh lost."""
-    body, rig = moving
+    body, rig = moving_character
     change(body, rig)
     assert words in line(body)
     bpy.context.view_layer.update()
     assert words in line(body)
 
 
-def test_health_deleted_keys(moving):
+def test_health_deleted_keys(moving_character):
     """The line says that a bake is gone when its keys were deleted."""
-    body, _ = moving
+    body, _ = moving_character
     bpy.ops.thew.bake()
     assert line(body).startswith("Bake plays")
     body.shape_key_clear()
@@ -84,9 +84,9 @@ def test_health_deleted_keys(moving):
 
 
 @pytest.mark.parametrize("rings", [13, 17])
-def test_health_other_mesh(moving, rings):
+def test_health_other_mesh(moving_character, rings):
     """Another mesh on the same object has its flesh built from it, even with as many vertices."""
-    body, rig = moving
+    body, rig = moving_character
     other = make_body(rig, name="Other", rings=rings, sides=10)
     mesh = other.data
     bpy.data.objects.remove(other)

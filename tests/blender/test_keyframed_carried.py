@@ -10,7 +10,7 @@ from helpers import activate, part, play
 from keyframing import add_shapes, motion_of
 
 
-def made(vertices, faces, **shapes):
+def make_object(vertices, faces, **shapes):
     """Builds an object with shape keys, active."""
     mesh = bpy.data.meshes.new("Made")
     mesh.from_pydata(np.asarray(vertices, float).tolist(), [], [list(map(int, face)) for face in faces])
@@ -28,7 +28,7 @@ def sheet(columns=24, rows=10, height=0.0):
     return np.stack([u, v, 0 * u + height], axis=-1).reshape(-1, 3), quads
 
 
-def bent(points, angle=1.4):
+def bend(points, angle=1.4):
     p = np.array(points, dtype=float)
     turn = angle * p[:, 0] / 6
     radius = 6 / angle - p[:, 2]
@@ -39,7 +39,7 @@ TETRA = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) * 0.08
 TETRA_FACES = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
 
 
-def studded(count=20):
+def studded_sheet(count=20):
     """Builds a sheet with small tetrahedra on it, and returns which vertices are theirs."""
     points, quads = sheet()
     faces = [*quads.tolist()]
@@ -60,17 +60,17 @@ def lengths(points, own):
 @pytest.mark.parametrize("rest", ["KEYS", "BASIS"])
 def test_small_parts_ride(addon, rest):
     """Small parts ride on the surface and keep their shape."""
-    points, faces, small = studded()
+    points, faces, small = studded_sheet()
     # Moved as one, so that what an edge of them changes by is the motion's own.
     place = points.copy()
     for i in np.flatnonzero(small)[::4]:
         place[i : i + 4] = points[i]
-    obj = made(points, faces, Bent=lambda v: bent(place) + (points - place), End=lambda v: v + 0.0)
+    obj = make_object(points, faces, Bent=lambda v: bend(place) + (points - place), End=lambda v: v + 0.0)
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=25) == {"FINISHED"}
     obj.thew.keyframed.rest = rest
     moving = play(obj, range(1, 26))
     np.testing.assert_allclose(lengths(moving, small), np.broadcast_to(lengths(points, small), (25, 20, 6)), atol=2e-5)
-    assert np.abs(play(obj, [1])[0] - (bent(place) + points - place)).max() < 1e-4
+    assert np.abs(play(obj, [1])[0] - (bend(place) + points - place)).max() < 1e-4
     # They stay on the sheet, which swings as it does alone.
     alone = motion_of(obj).surface
     assert len(alone.riders.vertices) == small.sum() and len(alone.welded.first) == 240
@@ -84,12 +84,12 @@ def test_torn_doubles_hold(addon):
     # Every face has vertices of its own, as glTF writes hard edges; the sculpt pushes each along its own normal.
     split, faces = points[quads].reshape(-1, 3), np.arange(quads.size).reshape(-1, 4)
     lift = np.repeat(np.random.default_rng(2).normal(0.0, 0.02, (len(quads), 3)), 4, axis=0)
-    obj = made(split, faces, Torn=lambda v: bent(v) + lift, End=lambda v: v + 0.0)
+    obj = make_object(split, faces, Torn=lambda v: bend(v) + lift, End=lambda v: v + 0.0)
     assert bpy.ops.thew.keyframed_add(frame_start=1, frame_end=25) == {"FINISHED"}
     assert len(motion_of(obj).surface.welded.first) == len(points)
     assert "that sculpts part" in obj.thew.made.notes
     first, middle, last = play(obj, [1, 13, 25])
-    assert np.abs(first - bent(split) - lift).max() < 1e-4 and np.abs(last - split).max() < 1e-4
+    assert np.abs(first - bend(split) - lift).max() < 1e-4 and np.abs(last - split).max() < 1e-4
     # Between keys doubles are as far apart as plain curves have them: no farther than in the sculpt.
     assert np.isfinite(middle).all() and np.abs(middle - split).max() < 1.2 * np.abs(first - split).max()
 

@@ -19,12 +19,12 @@ def sack(scene):
     return obj
 
 
-def away(obj, name, frame) -> float:
+def distance_to_key(obj, name, frame) -> float:
     """Returns the largest distance of the mesh from a shape key at a frame."""
     return float(np.abs(play(obj, (frame,))[0] - sculpt(obj, name)).max())
 
 
-def group(obj, name, which) -> np.ndarray:
+def add_group(obj, name, which) -> np.ndarray:
     """Adds a vertex group of the vertices for which `which(co)` holds, and returns which those are."""
     chosen = [v.index for v in obj.data.vertices if which(v.co)]
     (obj.vertex_groups.get(name) or obj.vertex_groups.new(name=name)).add(chosen, 1.0, "REPLACE")
@@ -40,15 +40,15 @@ def test_key_approximate(sack):
     free = []
     for weight in (1e-3, 1.0, 1e3):
         key.kind, key.weight = "NEAR", weight
-        free.append(away(sack, "Squash", 10))
+        free.append(distance_to_key(sack, "Squash", 10))
     assert free[0] > 1.2 * free[1] > 1.2 * free[2] and free[2] < 0.05 * free[0]
     key.kind = "EXACT"
-    assert away(sack, "Squash", 10) < 1e-4
+    assert distance_to_key(sack, "Squash", 10) < 1e-4
 
 
 def test_key_of_group(sack):
     """A key of a vertex group is reached by that group alone."""
-    top = group(sack, "Top", lambda co: co.z > 1.9)
+    top = add_group(sack, "Top", lambda co: co.z > 1.9)
     key = sack.thew.keyframed.keyframes[1]
     key.group = "Top"
     key.kind = "GROUP"
@@ -111,13 +111,13 @@ def test_cut_velocities(sack):
     key.cut = True
     key.arrow, key.velocity = (0.0, 0.0, -4.0), "ARROW"
     key.leaving_arrow, key.leaving = (0.0, 0.0, 2.0), "ARROW"
-    assert away(sack, "Squash", 10) < 1e-4
+    assert distance_to_key(sack, "Squash", 10) < 1e-4
     assert len(motion_of(sack).parts) == 2
     np.testing.assert_allclose(speed_at(sack, 10, 0.02, -1).mean(axis=0), (0, 0, -4.0), atol=0.4)
     np.testing.assert_allclose(speed_at(sack, 10, 0.02, 1).mean(axis=0), (0, 0, 2.0), atol=0.4)
     assert np.isfinite(play(sack, FRAMES)).all()
     drag(sack, 1, 8.0)
-    assert away(sack, "Squash", 8) < 1e-4
+    assert distance_to_key(sack, "Squash", 8) < 1e-4
 
 
 def test_cut_fixed_group(scene):
@@ -126,7 +126,7 @@ def test_cut_fixed_group(scene):
         "Fall": lambda v: v + (0.0, 0.0, 1.0), "Land": lambda v: v,
         "Crouch": lambda v: np.c_[v[:, :2], v[:, 2] * np.where(v[:, 2] > 0.1, 0.8, 1.0)],
     })  # fmt: skip
-    feet = group(obj, "Feet", lambda co: co.z < 0.1)
+    feet = add_group(obj, "Feet", lambda co: co.z < 0.1)
     assert bpy.ops.thew.keyframed_add() == {"FINISHED"}
     obj.thew.keyframed.keyframes[1].cut = True
     obj.thew.keyframed.keyframes[1].fixed = "Feet"
@@ -175,7 +175,7 @@ def test_relax_lowers_energy(sack):
     assert energies[1] < energies[0]
     np.testing.assert_array_equal(sculpt(sack, "Lean"), other)
     assert bpy.ops.thew.keyframed_relax(index=1) == {"FINISHED"}  # as the panel has it
-    assert away(sack, "Squash", 10) < 1e-4  # the motion goes through what it has become
+    assert distance_to_key(sack, "Squash", 10) < 1e-4  # the motion goes through what it has become
 
 
 def test_relax_refuses_rest(scene):
@@ -234,7 +234,7 @@ def test_model_under_bones(scene):
 # bad input ------------------------------------------------------------------------------------------------------------
 
 
-def broken(name):
+def broken_mesh(name):
     """Builds a mesh on which keyframed flesh is refused."""
     obj = make_sack()
     keys = obj.data.shape_keys.key_blocks
@@ -268,7 +268,7 @@ def broken(name):
 )  # fmt: skip
 def test_add_refuses_bad_mesh(scene, name, said):
     """A bad mesh is refused by name and left as it was."""
-    obj = broken(name)
+    obj = broken_mesh(name)
     activate(obj)
     before = snapshot(obj)
     text = refused(bpy.ops.thew.keyframed_add)
@@ -322,7 +322,7 @@ def test_mesh_subdivided(sack):
     mesh.free()
     shapes = play(sack, FRAMES)
     assert shapes.shape[1] == len(sack.data.vertices) and np.isfinite(shapes).all()
-    assert away(sack, "Squash", 10) < 1e-4
+    assert distance_to_key(sack, "Squash", 10) < 1e-4
 
 
 def test_mesh_loose_doubled(scene):

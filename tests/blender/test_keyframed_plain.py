@@ -25,7 +25,7 @@ def plan(keyframes, names="ABCD", **options):
     return keyframes.Plan(keys, fps=10.0, **options)
 
 
-def edited(keyframes, whole, i, **changes):
+def edit_key(keyframes, whole, i, **changes):
     keys = list(whole.keys)
     keys[i] = replace(keys[i], **changes)
     return replace(whole, keys=tuple(keys))
@@ -51,7 +51,7 @@ def test_check_refuses(keyframes, names, change, said):
     """A plan that is not a motion is refused by a sentence that names the object."""
     whole = plan(keyframes, names)
     if change:
-        whole = edited(keyframes, whole, 1, **change)
+        whole = edit_key(keyframes, whole, 1, **change)
     if not said:
         keyframes.check(whole, "“X”")
         return
@@ -63,12 +63,12 @@ def test_check_refuses(keyframes, names, change, said):
 def test_far_advice(keyframes):
     """A motion that goes too far has a sentence that says what helps."""
     bare = plan(keyframes, "ABC")
-    still = edited(keyframes, bare, 0, arriving=keyframes.Velocity("ZERO"))
+    still = edit_key(keyframes, bare, 0, arriving=keyframes.Velocity("ZERO"))
     assert keyframes.far(still, 2.0) == ""
     assert "12 times" in keyframes.far(still, 12.0) and "damp it more" in keyframes.far(still, 12.0)
     assert "Each Key" in keyframes.far(replace(still, rest="BASIS"), 12.0)
     assert "leaves “A”" in keyframes.far(bare, 12.0)
-    assert "leaves “B”" in keyframes.far(edited(keyframes, still, 1, cut=True), 12.0)
+    assert "leaves “B”" in keyframes.far(edit_key(keyframes, still, 1, cut=True), 12.0)
 
 
 def test_check_loop_ends(keyframes):
@@ -80,7 +80,7 @@ def test_check_loop_ends(keyframes):
 
 def test_segments_cut(keyframes):
     """A cut splits a motion into segments with their own fixed groups."""
-    whole = edited(keyframes, plan(keyframes, fixed="all"), 2, cut=True, fixed="feet")
+    whole = edit_key(keyframes, plan(keyframes, fixed="all"), 2, cut=True, fixed="feet")
     first, second = keyframes.segments(whole)
     assert [key.name for key in first.keys] == ["A", "B", "C"] and [key.name for key in second.keys] == ["C", "D"]
     assert first.fixed == ("all",) and second.fixed == ("all", "feet") and not first.cyclic
@@ -88,7 +88,7 @@ def test_segments_cut(keyframes):
 
 def test_segments_loop_with_cut(keyframes):
     """A loop with a cut is one segment that begins at the cut."""
-    whole = edited(keyframes, plan(keyframes, "ABCA", cyclic=True), 1, cut=True, fixed="feet")
+    whole = edit_key(keyframes, plan(keyframes, "ABCA", cyclic=True), 1, cut=True, fixed="feet")
     (only,) = keyframes.segments(whole)
     assert [(key.name, key.frame) for key in only.keys] == [("B", 10), ("C", 20), ("A", 30), ("B", 40)]
     assert only.fixed == ("feet",) and not only.cyclic
@@ -101,7 +101,7 @@ def test_segments_loop(keyframes):
     assert only.cyclic and len(only.keys) == 3
 
 
-def told(keyframes, whole, masks=None, scale=2.0):
+def core_options(keyframes, whole, masks=None, scale=2.0):
     (segment,) = keyframes.segments(whole)
     shapes = SHAPES[: len(segment.keys)].copy()
     if segment.cyclic:
@@ -112,10 +112,10 @@ def told(keyframes, whole, masks=None, scale=2.0):
 def test_told_velocities(keyframes):
     """Velocities reach the core in its own space and time."""
     arrow = keyframes.Velocity("ARROW", (0.0, 0.0, 3.0))
-    whole = edited(keyframes, plan(keyframes, speed=2.0), 1, arriving=arrow)
-    whole = edited(keyframes, whole, 0, arriving=keyframes.Velocity("ZERO"))
-    whole = edited(keyframes, whole, 3, arriving=keyframes.Velocity("NEIGHBOURS"))
-    options, _, _ = told(keyframes, whole)
+    whole = edit_key(keyframes, plan(keyframes, speed=2.0), 1, arriving=arrow)
+    whole = edit_key(keyframes, whole, 0, arriving=keyframes.Velocity("ZERO"))
+    whole = edit_key(keyframes, whole, 3, arriving=keyframes.Velocity("NEIGHBOURS"))
+    options, _, _ = core_options(keyframes, whole)
     np.testing.assert_allclose(options["times"], [0, 2, 4, 6])
     np.testing.assert_allclose(options["velocities"][1], np.broadcast_to((0, 0, 3.0), (5, 3)))  # times 2, slower by 2
     assert set(options["velocities"]) == {1} and not options["start_velocity"].any()
@@ -124,24 +124,24 @@ def test_told_velocities(keyframes):
 
 def test_told_loop_seam(keyframes):
     """At the seam of a loop the neighbours of a key are those around the seam."""
-    whole = edited(keyframes, plan(keyframes, "ABCA", cyclic=True), 0, arriving=keyframes.Velocity("NEIGHBOURS"))
-    options, _, _ = told(keyframes, whole)
+    whole = edit_key(keyframes, plan(keyframes, "ABCA", cyclic=True), 0, arriving=keyframes.Velocity("NEIGHBOURS"))
+    options, _, _ = core_options(keyframes, whole)
     np.testing.assert_allclose(options["velocities"][0], -0.5)
     assert options["start_velocity"] is None
 
 
 def test_told_gravity(keyframes):
     """Gravity is scaled with the mesh and the speed."""
-    options, _, _ = told(keyframes, plan(keyframes, gravity=(0.0, 0.0, -9.0), speed=3.0))
+    options, _, _ = core_options(keyframes, plan(keyframes, gravity=(0.0, 0.0, -9.0), speed=3.0))
     np.testing.assert_allclose(options["gravity"], (0, 0, -2.0))
 
 
 def test_told_soft_keys(keyframes):
     """Approximate keys reach the core with their weights, and keys of groups with their points."""
     masks = {"some": np.array([True, False, True, False, False]), "held": np.array([True, False, False, False, False])}
-    whole = edited(keyframes, plan(keyframes, fixed="held"), 1, kind="NEAR", weight=4.0)
-    whole = edited(keyframes, whole, 2, kind="GROUP", group="some")
-    _, softened, spots = told(keyframes, whole, masks)
+    whole = edit_key(keyframes, plan(keyframes, fixed="held"), 1, kind="NEAR", weight=4.0)
+    whole = edit_key(keyframes, whole, 2, kind="GROUP", group="some")
+    _, softened, spots = core_options(keyframes, whole, masks)
     assert softened[1] == pytest.approx(4.0 * (6.0 + (whole.stiffness / 3.0) ** 1.5)) and set(softened) == {1, 2}
     assert softened[2] < 1e-4 * softened[1]
     assert [(spot.time, list(spot.points)) for spot in spots] == [(2.0, [2])]
